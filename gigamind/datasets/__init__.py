@@ -1,0 +1,1 @@
+"""Reads evaluation datasets (JSONL) and checks them against a vault."""

@@ -1,0 +1,1 @@
+"""Evaluations: the steps prepare, retrieve, judge, score and evaluate as plain functions."""

@@ -1,0 +1,1 @@
+"""What an evaluation measures; one concept a module, no input or output."""

@@ -1,0 +1,53 @@
+"""What evaluating one item ends in: a `Success` with its value, or a `Failure` with its reason.
+
+A failure is counted and listed, never turned into a zero or a pass.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from gigamind.errors import GigamindError
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Success(Generic[Result]):
+    """One evaluated item.
+
+    Attributes:
+        item_id: id of the dataset row.
+        value: what the evaluation gave.
+        latency_ms: wall time of the evaluation in milliseconds.
+    """
+
+    item_id: str
+    value: Result
+    latency_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """One item that could not be evaluated.
+
+    Attributes:
+        item_id: id of the dataset row.
+        error: class name of the error, stable enough to group by.
+        message: what went wrong and how to mend it.
+    """
+
+    item_id: str
+    error: str
+    message: str
+
+
+def attempt(item_id: str, evaluate: Callable[[], Result]) -> Success[Result] | Failure:
+    """Evaluate one item, turning a known error into a `Failure`.  Anything else is a bug and ends the run."""
+    start = time.perf_counter()
+    try:
+        value = evaluate()
+    except GigamindError as error:
+        return Failure(item_id, type(error).__name__, str(error))
+    return Success(item_id, value, latency_ms=1000 * (time.perf_counter() - start))

@@ -1,0 +1,1 @@
+"""Finds the notes that answer a query: chunks, keyword and vector legs, fusion, graph rerank."""

@@ -1,0 +1,94 @@
+"""Where a text stands in a note.
+
+Inside gigamind every offset counts code points of the decoded note, half-open: `text[start:end]`.  JSON files carry
+UTF-16 code units instead, because JavaScript editors and the dataset schema count those; `Utf16` is the one border.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+
+_ASTRAL = 0x10000  # code points from here on take two UTF-16 code units
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Code points `[start, end)` of one text, with `0 <= start <= end`."""
+
+    start: int
+    end: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.start <= self.end:
+            raise ValueError(f"not a span: [{self.start}, {self.end})")
+
+    def __len__(self) -> int:
+        return self.end - self.start
+
+    def slice(self, text: str) -> str:
+        """The characters of `text` under this span."""
+        return text[self.start : self.end]
+
+    def iou(self, other: "Span") -> float:
+        """Intersection over union, in [0, 1]; 0.0 for two empty spans."""
+        shared = min(self.end, other.end) - max(self.start, other.start)
+        if shared <= 0:
+            return 0.0
+        return shared / (len(self) + len(other) - shared)
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A piece of a note: which note, which characters, and their text.
+
+    Attributes:
+        note: path relative to the vault root, with "/" separators, NFC.
+        span: where the text stands in the note's file.
+    """
+
+    note: str
+    text: str
+    span: Span
+
+
+class Utf16:
+    """Converts offsets of one text between code points and UTF-16 code units.
+
+    Building walks the text once; a conversion is a binary search over its astral characters (mostly none).
+    """
+
+    def __init__(self, text: str) -> None:
+        astral = [] if text.isascii() else [i for i, char in enumerate(text) if ord(char) >= _ASTRAL]
+        self._astral = astral
+        self._astral_units = [index + rank for rank, index in enumerate(astral)]
+        self.length = len(text) + len(astral)
+
+    def from_code_points(self, offset: int) -> int:
+        """UTF-16 offset of a code point offset."""
+        return offset + bisect_left(self._astral, offset)
+
+    def to_code_points(self, offset: int) -> int:
+        """Code point offset of a UTF-16 offset.
+
+        Raises:
+            ValueError: the offset is negative, beyond the text, or inside a surrogate pair.
+        """
+        if not 0 <= offset <= self.length:
+            raise ValueError(f"offset {offset} is outside 0..{self.length}")
+        before = bisect_left(self._astral_units, offset)
+        if before and self._astral_units[before - 1] == offset - 1:
+            raise ValueError(f"offset {offset} is inside a surrogate pair")
+        return offset - before
+
+    def span_to_code_points(self, start: int, end: int) -> Span:
+        """The span of a half-open UTF-16 range.
+
+        Raises:
+            ValueError: the range is reversed or outside the text.
+        """
+        if start > end:
+            raise ValueError(f"start {start} is after end {end}")
+        return Span(self.to_code_points(start), self.to_code_points(end))
+
+    def span_from_code_points(self, span: Span) -> tuple[int, int]:
+        """Start and end of a span in UTF-16 code units."""
+        return self.from_code_points(span.start), self.from_code_points(span.end)

