@@ -57,7 +57,9 @@ class Utf16:
     """
 
     def __init__(self, text: str) -> None:
-        astral = [] if text.isascii() else [i for i, char in enumerate(text) if ord(char) >= _ASTRAL]
+        astral = (
+            [] if text.isascii() else [i for i, char in enumerate(text) if ord(char) >= _ASTRAL]
+        )
         self._astral = astral
         self._astral_units = [index + rank for rank, index in enumerate(astral)]
         self.length = len(text) + len(astral)

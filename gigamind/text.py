@@ -33,7 +33,11 @@ def tokens(text: str) -> list[str]:
 
 def plain(text: str) -> str:
     """Text for comparison: NFC, lower case, punctuation dropped, white space runs as one space (seed 4.1)."""
-    kept = (c for c in unicodedata.normalize("NFC", text).lower() if not unicodedata.category(c).startswith("P"))
+    kept = (
+        c
+        for c in unicodedata.normalize("NFC", text).lower()
+        if not unicodedata.category(c).startswith("P")
+    )
     return " ".join("".join(kept).split())
 
 

@@ -6,7 +6,9 @@ from typing import Literal
 
 from gigamind.spans import Span
 
-BlockKind = Literal["heading", "paragraph", "list", "quote", "code", "table", "html", "math", "rule", "footnote"]
+BlockKind = Literal[
+    "heading", "paragraph", "list", "quote", "code", "table", "html", "math", "rule", "footnote"
+]
 
 
 @dataclass(frozen=True, slots=True)
