@@ -6,7 +6,7 @@ GigamindError               3  the evaluation could not be carried out
 ├── NotesError              2  the vault cannot be read
 │   └── IndexingError       2  its index cannot be built, opened or reached
 └── EvaluationError         3  an evaluation broke off
-    ├── QueryTimeout        3  one query passed its time limit: a Failure of that item, never the end of a run
+    ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
     └── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
 
 0 is success and 4 a regression (a verdict, not an error).  Messages say what is wrong, where, and how to mend it.
@@ -45,7 +45,7 @@ class EvaluationError(GigamindError):
     """An evaluation broke off."""
 
 
-class QueryTimeout(EvaluationError):
+class QueryTimeoutError(EvaluationError):
     """One query passed its time limit."""
 
 
