@@ -1,0 +1,141 @@
+"""How far a figure could move had other queries been drawn: percentile bootstrap intervals over items.
+
+A row is an item, a column a figure; items are drawn with replacement, whole rows at a time.  Intervals are equal on any
+machine: the draws come from a hash of (seed, label), and the sums are exact, whatever order a matrix product adds in.
+One column's interval depends on that column alone.
+"""
+
+import hashlib
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Matrix = npt.NDArray[np.float64]
+
+RESAMPLES = 2_000
+CONFIDENCE = 0.95
+_CHUNK = 1 << 17  # draws held at once: some 4 MB, whatever the number of items
+_EXACT_BITS = 52  # sums of whole numbers below 2**53 are exact in float64
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A percentile bootstrap interval, `low <= high`, both in the unit of the figure."""
+
+    low: float
+    high: float
+    confidence: float = CONFIDENCE
+
+
+def mean_intervals(
+    values: Matrix,
+    *,
+    seed: int,
+    label: str,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+) -> list[Interval | None]:
+    """Interval of each column's mean over the items it was measured on.
+
+    Items that a column lacks are never drawn for it.  One measured item, or equal values, give `low == high`.
+
+    Args:
+        values: n x m, finite; NaN where the item was not measured.
+        seed: any whole number.
+        label: names the stream of draws beside `seed`.
+        resamples: how often n items are drawn.
+        confidence: share of the resampled figures inside, in (0, 1).
+
+    Returns:
+        m intervals; None for a column that was measured on no item.
+    """
+    found: list[Interval | None] = [None] * values.shape[1]
+    for rows, columns in _same_rows(~np.isnan(values)):
+        measured: Matrix = values[rows][:, columns]
+        least, most = measured.min(axis=0), measured.max(axis=0)
+        # Counted from the least value, equal values are all 0 and come back as they were.
+        sums = _resampled_sums(measured - least, _generator(seed, label), resamples)
+        means = np.clip(least + sums / rows.size, least, most)
+        for position, column in enumerate(columns):
+            found[column] = _percentiles(means[:, position], confidence)
+    return found
+
+
+def ratio_intervals(
+    numerators: Matrix,
+    denominators: Matrix,
+    *,
+    seed: int,
+    label: str,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+) -> list[Interval | None]:
+    """Interval of each column's sum of numerators / sum of denominators, such as a precision from 0/1 columns.
+
+    A resample whose denominators sum to 0 has no ratio and is left out.
+
+    Args:
+        numerators: n x m, finite.
+        denominators: n x m, finite, not negative.
+        seed: any whole number.
+        label: names the stream of draws beside `seed`.
+        resamples: how often n items are drawn.
+        confidence: share of the resampled figures inside, in (0, 1).
+
+    Returns:
+        m intervals; None for a column whose denominators are all 0.
+    """
+    width = numerators.shape[1]
+    if not len(numerators):
+        return [None] * width
+    both = np.hstack([numerators, denominators])
+    sums = _resampled_sums(both, _generator(seed, label), resamples)
+    found: list[Interval | None] = []
+    for column in range(width):
+        over, under = sums[:, column], sums[:, width + column]
+        defined = under > 0
+        ratios = over[defined] / under[defined]
+        found.append(_percentiles(ratios, confidence) if ratios.size else None)
+    return found
+
+
+def _generator(seed: int, label: str) -> np.random.Generator:
+    """A stream of its own for every (seed, label); Python's `hash` would differ from process to process."""
+    digest = hashlib.sha256(f"{seed}\0{label}".encode()).digest()
+    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
+
+
+def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], list[int]]]:
+    """Columns that were measured on the same items share their draws: (row numbers, column numbers) of each group."""
+    groups: dict[bytes, list[int]] = {}
+    for column in range(measured.shape[1]):
+        groups.setdefault(measured[:, column].tobytes(), []).append(column)
+    split = [(np.flatnonzero(measured[:, columns[0]]), columns) for columns in groups.values()]
+    return [(rows, columns) for rows, columns in split if rows.size]
+
+
+def _resampled_sums(values: Matrix, generator: np.random.Generator, resamples: int) -> Matrix:
+    """Column sums of every resample, resamples x m: how often each item was drawn, times its values.
+
+    Values are rounded to 2**-52 of the largest sum that can be drawn (2e-16 of it), which makes every sum exact.
+    """
+    count, width = values.shape
+    _, exponent = np.frexp(count * np.abs(values).max(axis=0))
+    scale: Matrix = np.ldexp(1.0, np.minimum(_EXACT_BITS - exponent, 1023))
+    whole: Matrix = np.rint(values * scale)
+    sums: Matrix = np.empty((resamples, width))
+    step = max(1, _CHUNK // count)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        drawn = generator.integers(0, count, size=(rows, count), dtype=np.int64)
+        drawn += count * np.arange(rows)[:, np.newaxis]
+        times = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
+        sums[start : start + rows] = times.astype(np.float64) @ whole
+    return sums / scale
+
+
+def _percentiles(figures: Matrix, confidence: float) -> Interval:
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(figures, [tail, 100 - tail], method="linear")
+    return Interval(float(low), float(high), confidence)

@@ -1,0 +1,184 @@
+import hashlib
+import statistics
+import tracemalloc
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from gigamind.stats.intervals import Interval, mean_intervals, ratio_intervals
+
+MANY = 40_000  # resamples: the ends are then within 0.014 standard errors of their limit
+
+
+def _column(*values):
+    return np.array(values, dtype=np.float64).reshape(-1, 1)
+
+
+def _mean_interval(*values, seed=42, label="t", **options):
+    (found,) = mean_intervals(_column(*values), seed=seed, label=label, **options)
+    return found
+
+
+def test_an_interval_worked_out_by_hand():
+    # One success in four.  Drawing four: P(sum >= 3) = 13/256 = 5.1 % and P(4) = 1/256 = 0.4 %, so the upper 2.5 %
+    # begins at 3/4; P(0) = 81/256, so the lower 2.5 % ends at 0.
+    assert _mean_interval(1, 0, 0, 0) == Interval(0.0, 0.75, 0.95)
+
+
+def test_a_lower_confidence_gives_a_narrower_interval():
+    # P(sum >= 2) = 67/256 = 26 %: the upper 25 % begins at 2/4, the upper 30 % at 1/4.
+    assert _mean_interval(1, 0, 0, 0, confidence=0.5, resamples=MANY) == Interval(0.0, 0.5, 0.5)
+    assert _mean_interval(1, 0, 0, 0, confidence=0.4, resamples=MANY) == Interval(0.0, 0.25, 0.4)
+
+
+def test_a_ratio_worked_out_by_hand():
+    # Two items count in the denominator, one of them in the numerator; drawn alone, the first gives 1, the other 0.
+    (found,) = ratio_intervals(_column(1, 0, 0), _column(1, 1, 0), seed=42, label="t")
+    assert found == Interval(0.0, 1.0)
+
+
+def test_resamples_without_a_denominator_are_left_out():
+    # 35 % of the resamples never draw the one item that counts; in the others the ratio is 1.
+    (found,) = ratio_intervals(_column(1, *[0] * 19), _column(1, *[0] * 19), seed=42, label="t")
+    assert found == Interval(1.0, 1.0)
+
+
+@pytest.mark.parametrize("values", [[0.3], [0.1, 0.1, 0.1], [np.nan, 0.7, np.nan], [1e-300] * 4])
+def test_one_item_or_equal_items_give_a_degenerate_interval(values):
+    value = next(value for value in values if not np.isnan(value))
+    assert _mean_interval(*values) == Interval(value, value)
+
+
+@pytest.mark.parametrize("values", [[], [np.nan], [np.nan, np.nan]])
+def test_a_column_that_was_never_measured_has_no_interval(values):
+    assert _mean_interval(*values) is None
+
+
+@pytest.mark.parametrize("rows", [0, 1, 5])
+def test_a_ratio_over_nothing_has_no_interval(rows):
+    nothing = np.zeros((rows, 2))
+    assert ratio_intervals(nothing, nothing, seed=42, label="t") == [None, None]
+
+
+def test_items_that_a_column_lacks_are_never_drawn_for_it():
+    values = [1.0, 0.0, 0.5, 0.25, 0.0, 1.0]
+    sparse = [x for value in values for x in (np.nan, value, np.nan)]
+    assert _mean_interval(*sparse) == _mean_interval(*values)
+
+
+def test_a_column_has_the_same_interval_whatever_stands_beside_it():
+    generator = np.random.default_rng(1)
+    table = generator.random((200, 7))
+    table[generator.random(200) < 0.2, 5:] = (
+        np.nan
+    )  # the other five are summed in one matrix product
+    together = mean_intervals(table, seed=42, label="t")
+    assert together == [_mean_interval(*column) for column in table.T]
+    backwards = mean_intervals(table[:, ::-1].copy(), seed=42, label="t")
+    assert backwards[::-1] == together
+
+
+def test_seed_and_label_both_choose_the_draws():
+    values = np.random.default_rng(2).random(50)
+    assert _mean_interval(*values) == _mean_interval(*values)
+    assert _mean_interval(*values, seed=43) != _mean_interval(*values)
+    assert _mean_interval(*values, label="u") != _mean_interval(*values)
+    assert _mean_interval(*values, seed=1, label="2t") != _mean_interval(*values, seed=12)
+
+
+def test_intervals_are_those_of_a_plain_exact_computation():
+    # 2000 x 97 draws: more than are held at once, so that pieces must join without a seam.
+    values = [i * 7 % 33 for i in range(97)]
+    digest = hashlib.sha256(b"42\0plain").digest()
+    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
+    drawn = generator.integers(0, 97, size=(2000, 97)).tolist()
+    means = sorted(Fraction(sum(values[i] for i in row), 97) for row in drawn)
+
+    def percentile(share):
+        below, part = divmod(share * 1999, 1)
+        return means[int(below)] + part * (means[int(below) + 1] - means[int(below)])
+
+    expected = (percentile(Fraction(25, 1000)), percentile(Fraction(975, 1000)))
+    found = _mean_interval(*values, label="plain")
+    assert (found.low, found.high) == pytest.approx([float(end) for end in expected], abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda generator: generator.random(60),
+        lambda generator: generator.exponential(size=60),
+        lambda generator: (generator.random(60) < 0.8).astype(np.float64),
+    ],
+    ids=["uniform", "skewed", "binary"],
+)
+def test_means_agree_with_scipy(draw):
+    sample = draw(np.random.default_rng(3))
+    oracle = stats.bootstrap(
+        (sample,), np.mean, n_resamples=MANY, method="percentile", rng=np.random.default_rng(4)
+    ).confidence_interval
+    found = _mean_interval(*sample, resamples=MANY)
+    error = statistics.stdev(sample) / 60**0.5
+    assert found.low == pytest.approx(oracle.low, abs=0.1 * error)
+    assert found.high == pytest.approx(oracle.high, abs=0.1 * error)
+
+
+def test_ratios_agree_with_scipy():
+    generator = np.random.default_rng(5)
+    under = (generator.random(80) < 0.6).astype(np.float64)
+    over = under * (generator.random(80) < 0.7)
+
+    def ratio(over, under, axis):
+        return over.sum(axis=axis) / under.sum(axis=axis)
+
+    oracle = stats.bootstrap(
+        (over, under),
+        ratio,
+        paired=True,
+        n_resamples=MANY,
+        method="percentile",
+        rng=np.random.default_rng(6),
+    )
+    ends = oracle.confidence_interval
+    (found,) = ratio_intervals(
+        over.reshape(-1, 1), under.reshape(-1, 1), seed=42, label="t", resamples=MANY
+    )
+    assert found.low == pytest.approx(ends.low, abs=0.1 * oracle.standard_error)
+    assert found.high == pytest.approx(ends.high, abs=0.1 * oracle.standard_error)
+
+
+def test_about_95_of_100_intervals_cover_the_true_mean():
+    # 1 000 samples of 80 uniform values.  Binomial deviation 0.7 %; at n = 80 a percentile interval covers some 94 %.
+    samples = np.random.default_rng(7).random((80, 1000))
+    found = mean_intervals(samples, seed=42, label="coverage")
+    covered = statistics.fmean(interval.low <= 0.5 <= interval.high for interval in found)
+    assert 0.92 < covered < 0.97
+
+
+@given(
+    st.lists(st.floats(-1e6, 1e6) | st.just(float("nan")), min_size=1, max_size=12), st.integers()
+)
+@settings(max_examples=40)
+def test_an_interval_lies_within_the_values(values, seed):
+    found = _mean_interval(*values, seed=seed, resamples=200)
+    measured = [value for value in values if value == value]  # noqa: PLR0124 - NaN is not itself
+    if not measured:
+        assert found is None
+    else:
+        assert min(measured) <= found.low <= found.high <= max(measured)
+
+
+def test_memory_stays_small_with_many_items():
+    values = (np.arange(20_000) % 10 == 0).astype(np.float64)
+    tracemalloc.start()
+    found = _mean_interval(*values)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 30e6  # all draws at once would take 320 MB
+    error = (0.1 * 0.9 / 20_000) ** 0.5
+    assert found.low == pytest.approx(0.1 - 1.96 * error, abs=0.3 * error)
+    assert found.high == pytest.approx(0.1 + 1.96 * error, abs=0.3 * error)
