@@ -1,0 +1,94 @@
+"""The ranking metrics against trec_eval (through ir_measures), on random rankings full of ties."""
+
+import random
+
+import ir_measures
+import pytest
+from ir_measures import RR, R, Success, nDCG
+
+from gigamind.metrics.ranking import hit, measure_ranking, ndcg, recall, reciprocal_rank
+from gigamind.retrieval.hit import Hit, best_first
+from gigamind.spans import Passage, Span
+
+CUTOFFS = (1, 3, 5, 10, 20)
+MEASURES = [RR, *(measure @ k for measure in (nDCG, R, Success) for k in CUTOFFS)]
+
+
+def _scored(generator, vault):
+    """Some notes of the vault with scores on a grid of six values, so that most of them are tied."""
+    found = generator.sample(vault, generator.randint(1, len(vault)))
+    return {note: generator.randint(0, 5) / 5 for note in found}
+
+
+def _hits(scores):
+    return [
+        Hit(note, score, score, score, score, Passage(note, "", Span(0, 0)))
+        for note, score in scores.items()
+    ]
+
+
+def _oracle(qrels, runs):
+    """Figures by (query, measure name), from trec_eval's own code."""
+    provider = ir_measures.providers.registry["pytrec_eval"]
+    return {
+        (metric.query_id, str(metric.measure)): metric.value
+        for metric in provider.iter_calc(MEASURES, qrels, runs)
+    }
+
+
+def _ours(ranking, qrels):
+    figures = {"RR": reciprocal_rank(ranking, qrels)}
+    for k in CUTOFFS:
+        figures[f"nDCG@{k}"] = ndcg(ranking, qrels, k)
+        figures[f"R@{k}"] = recall(ranking, qrels, k)
+        figures[f"Success@{k}"] = hit(ranking, qrels, k)
+    return figures
+
+
+@pytest.mark.parametrize("most_gain", [1, 3], ids=["binary", "graded"])
+@pytest.mark.parametrize("seed", range(3))
+def test_figures_agree_with_trec_eval_on_tied_scores(seed, most_gain):
+    generator = random.Random(seed)
+    vault = [f"{folder}/노트 {i}.md" for folder in ("정책", "notes", "Été") for i in range(12)]
+    runs = {f"q{i}": _scored(generator, vault) for i in range(100)}
+    qrels = {
+        query: {
+            note: generator.randint(0, most_gain) or 1
+            for note in generator.sample(vault, generator.randint(1, 6))
+        }
+        for query in runs
+    }
+    expected = _oracle(qrels, runs)
+    for query, scores in runs.items():
+        ranking = [found.note for found in best_first(_hits(scores))]
+        for name, figure in _ours(ranking, qrels[query]).items():
+            assert figure == pytest.approx(expected[query, name], abs=1e-9), (query, name)
+    assert len(expected) == len(runs) * len(MEASURES)
+
+
+def test_trec_eval_gains_are_linear_as_ours():
+    qrels = {"q": {"a.md": 1, "b.md": 3}}
+    expected = _oracle(qrels, {"q": {"a.md": 1.0, "b.md": 0.5}})["q", "nDCG@3"]
+    # Linear gain gives (1 + 3/log2 3) / (3 + 1/log2 3); 2**gain - 1 would give 0.7098.
+    assert expected == pytest.approx(0.7967, abs=1e-4)
+    assert ndcg(["a.md", "b.md"], qrels["q"], 3) == pytest.approx(expected, abs=1e-9)
+
+
+def test_the_reported_names_are_the_same_figures():
+    generator = random.Random(7)
+    vault = [f"{i}.md" for i in range(30)]
+    scores = _scored(generator, vault)
+    qrels = dict.fromkeys(generator.sample(vault, 4), 1)
+    expected = _oracle({"q": qrels}, {"q": scores})
+    measured = measure_ranking([found.note for found in best_first(_hits(scores))], qrels, 20)
+    renamed = {
+        "mrr": "RR",
+        **{
+            f"{ours}_at_{k}": f"{theirs}@{k}"
+            for ours, theirs in (("hit", "Success"), ("ndcg", "nDCG"), ("recall", "R"))
+            for k in CUTOFFS
+        },
+    }
+    assert measured == pytest.approx(
+        {ours: expected["q", theirs] for ours, theirs in renamed.items()}, abs=1e-9
+    )
