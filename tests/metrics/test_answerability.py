@@ -1,0 +1,45 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.metrics.answerability import Confusion, confusion
+
+
+def test_pairs_are_counted_with_unanswerable_as_the_positive_class():
+    judged = [(True, True)] * 4 + [(False, True)] * 3 + [(True, False)] * 2 + [(False, False)]
+    assert confusion(judged) == Confusion(tp=4, fp=3, fn=2, tn=1)
+
+
+def test_figures_of_a_worked_example():
+    # 10 unanswerable, 6 of them caught, 2 answerable ones caught with them.
+    judged = Confusion(tp=6, fp=2, fn=4, tn=8)
+    assert judged.precision == 0.75
+    assert judged.recall == 0.6
+    assert judged.f1 == pytest.approx(2 * 0.75 * 0.6 / 1.35)
+    assert judged.far == 0.4
+
+
+def test_a_judge_that_never_says_unanswerable_has_no_precision():
+    judged = Confusion(tp=0, fp=0, fn=5, tn=5)
+    assert (judged.precision, judged.recall, judged.f1, judged.far) == (None, 0.0, 0.0, 1.0)
+
+
+def test_without_unanswerable_items_recall_and_far_are_undefined():
+    judged = Confusion(tp=0, fp=2, fn=0, tn=5)
+    assert (judged.precision, judged.recall, judged.f1, judged.far) == (0.0, None, 0.0, None)
+
+
+@pytest.mark.parametrize("judged", [Confusion(0, 0, 0, 0), Confusion(0, 0, 0, 9)])
+def test_with_nothing_to_catch_and_nothing_caught_every_figure_is_undefined(judged):
+    assert (judged.precision, judged.recall, judged.f1, judged.far) == (None, None, None, None)
+
+
+@given(st.lists(st.tuples(st.booleans(), st.booleans())))
+def test_far_is_what_recall_leaves_and_f1_lies_between(judged):
+    counts = confusion(judged)
+    assert counts.tp + counts.fp + counts.fn + counts.tn == len(judged)
+    if counts.recall is not None and counts.far is not None:
+        assert counts.recall + counts.far == pytest.approx(1)
+    if counts.precision is not None and counts.recall is not None and counts.f1 is not None:
+        low, high = sorted((counts.precision, counts.recall))
+        assert low - 1e-12 <= counts.f1 <= high + 1e-12
