@@ -1,0 +1,122 @@
+"""Reads a vault: a folder of Markdown notes, in an order and under names that are the same on every platform."""
+
+import hashlib
+from bisect import bisect_left
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath
+
+from gigamind.errors import NotesError
+from gigamind.vault.document import Document
+from gigamind.vault.frontmatter import list_field, text_field
+from gigamind.vault.markdown import parse
+from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, walk
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One note.
+
+    Attributes:
+        path: relative to the vault root, with "/" separators, NFC.
+        text: the decoded file, nothing stripped: a byte order mark and CR LF stay, so that offsets count the file.
+        title: the frontmatter's `title`, else the file's name without its suffix.
+        tags: of the frontmatter, without "#".
+        language: the frontmatter's `lang`, else "".
+        content_hash: SHA-256 of the file's bytes, in hexadecimal.
+    """
+
+    path: str
+    text: str
+    title: str
+    aliases: tuple[str, ...]
+    tags: tuple[str, ...]
+    language: str
+    document: Document
+    content_hash: str
+
+    @property
+    def stem(self) -> str:
+        """The file's name without its suffix."""
+        return PurePosixPath(self.path).stem
+
+
+@dataclass(frozen=True, slots=True)
+class Vault:
+    """All notes of a folder.
+
+    Attributes:
+        notes: in path order (code points).
+        warnings: what was left out or could not be read as written, each naming the note.
+    """
+
+    root: Path
+    notes: tuple[Note, ...]
+    warnings: tuple[str, ...]
+
+    def note(self, path: str) -> Note | None:
+        """The note at exactly this path."""
+        at = bisect_left(self.notes, path, key=lambda note: note.path)
+        return self.notes[at] if at < len(self.notes) and self.notes[at].path == path else None
+
+
+def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
+    """Read every `.md` file under `root`, without hidden folders and what `exclude` names (see `walk`).
+
+    Raises:
+        NotesError: the folder is missing or unreadable, a note is unreadable, or there is no note.
+    """
+    walked = walk(root, (*exclude, ".*/"))
+    files: dict[str, VaultFile] = {}
+    warnings = list(walked.warnings)
+    for file in walked.files:
+        if not file.path.lower().endswith(".md"):
+            continue
+        if file.path in files:
+            warnings.append(
+                f"{file.path}: two files differ only in the Unicode form of this name; one is read"
+            )
+            continue
+        files[file.path] = file
+    if not files:
+        raise NotesError(
+            f"{root}: holds no Markdown note. Give the folder that holds the *.md files."
+        )
+    notes: list[Note] = []
+    for file in files.values():
+        note, problems = _read_note(file)
+        notes.append(note)
+        warnings += [f"{note.path}: {problem}" for problem in problems]
+    return Vault(root, tuple(notes), tuple(warnings))
+
+
+def _read_note(file: VaultFile) -> tuple[Note, tuple[str, ...]]:
+    """The note, and what is wrong with it."""
+    try:
+        content = file.location.read_bytes()
+    except OSError as error:
+        raise NotesError(
+            f"{file.path}: cannot be read ({error.strerror}). Check its permissions."
+        ) from error
+    text, problems = _decode(content)
+    document = parse(text)
+    fields = document.frontmatter
+    note = Note(
+        path=file.path,
+        text=text,
+        title=text_field(fields, "title") or PurePosixPath(file.path).stem,
+        aliases=list_field(fields, "aliases"),
+        tags=tuple(tag.removeprefix("#") for tag in list_field(fields, "tags")),
+        language=text_field(fields, "lang"),
+        document=document,
+        content_hash=hashlib.sha256(content).hexdigest(),
+    )
+    return note, (*problems, *document.warnings)
+
+
+def _decode(content: bytes) -> tuple[str, tuple[str, ...]]:
+    try:
+        return content.decode(), ()
+    except UnicodeDecodeError as error:
+        problem = f"invalid UTF-8 at byte {error.start}, replaced by U+FFFD; save the file as UTF-8"
+        return content.decode(errors="replace"), (problem,)

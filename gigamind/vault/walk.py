@@ -1,0 +1,146 @@
+"""Which files belong to a vault: the one walk that reading and fingerprinting share."""
+
+import os
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from pathlib import Path
+
+from gigamind.errors import NotesError
+
+DEFAULT_EXCLUDES = (
+    ".git/",
+    ".gigamind/",
+    "eval/",
+    "node_modules/",
+    ".DS_Store",
+    "*.tmp",
+    "*.swp",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class VaultFile:
+    """One file of a vault.
+
+    Attributes:
+        path: relative to the root, with "/" separators, NFC.
+        location: where it is opened; its name may be in another Unicode form.
+    """
+
+    path: str
+    location: Path
+
+
+@dataclass(frozen=True, slots=True)
+class Walk:
+    """The files of a vault in path order (code points), and what was left out, each as a sentence with its path."""
+
+    files: tuple[VaultFile, ...]
+    warnings: tuple[str, ...]
+
+
+def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
+    """Every regular file under `root` that no pattern excludes.
+
+    A pattern is a glob: "name" matches files and folders of that name at any depth, "name/" folders only, and a
+    pattern with "/" inside or in front the path from the root ("drafts/*.md", "/eval", "**" for any folders).
+
+    Links to folders are not followed, and links to files only inside the vault: a vault is what lies in its folder.
+
+    Raises:
+        NotesError: the root, or a folder in it, cannot be read.
+    """
+    if not root.exists():
+        raise NotesError(f"{root}: no such folder. Give the folder that holds the notes.")
+    if not root.is_dir():
+        raise NotesError(f"{root}: is a file. Give the folder that holds the notes.")
+    warnings: list[str] = []
+    files = sorted(
+        _files(root, _Excludes(exclude), warnings),
+        key=lambda file: (file.path, str(file.location)),
+    )
+    return Walk(tuple(files), tuple(sorted(warnings)))
+
+
+class _Excludes:
+    def __init__(self, patterns: Sequence[str]) -> None:
+        self._globs = [_Glob.of(unicodedata.normalize("NFC", pattern)) for pattern in patterns]
+
+    def match(self, path: str, *, folder: bool) -> bool:
+        parts = path.split("/")
+        return any(glob.match(parts, folder=folder) for glob in self._globs)
+
+
+@dataclass(frozen=True, slots=True)
+class _Glob:
+    parts: tuple[str, ...]
+    anywhere: bool
+    folders_only: bool
+
+    @classmethod
+    def of(cls, pattern: str) -> "_Glob":
+        bare = pattern.rstrip("/")
+        parts = tuple(part for part in bare.split("/") if part)
+        return cls(parts, anywhere="/" not in bare, folders_only=pattern.endswith("/"))
+
+    def match(self, path: Sequence[str], *, folder: bool) -> bool:
+        if not self.parts or (self.folders_only and not folder):
+            return False
+        return _match(path[-1:] if self.anywhere else path, self.parts)
+
+
+def _match(path: Sequence[str], globs: Sequence[str]) -> bool:
+    if not globs:
+        return not path
+    if globs[0] == "**":
+        return any(_match(path[skip:], globs[1:]) for skip in range(len(path) + 1))
+    return bool(path) and fnmatchcase(path[0], globs[0]) and _match(path[1:], globs[1:])
+
+
+def _files(root: Path, excludes: _Excludes, warnings: list[str]) -> Iterator[VaultFile]:
+    """The files of every folder under `root`, on a stack of our own: deep trees must not exhaust Python's."""
+    pending = [(root, "")]
+    real_root = root.resolve()
+    while pending:
+        location, prefix = pending.pop()
+        for entry in _entries(location):
+            path = prefix + unicodedata.normalize("NFC", entry.name)
+            is_folder = entry.is_dir(follow_symlinks=False)
+            if excludes.match(path, folder=is_folder):
+                continue
+            problem = _problem(entry, real_root)
+            if problem:
+                warnings.append(f"{path.encode(errors='backslashreplace').decode()}: {problem}")
+            elif is_folder:
+                pending.append((Path(entry.path), path + "/"))
+            else:
+                yield VaultFile(path, Path(entry.path))
+
+
+def _entries(folder: Path) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return list(entries)
+    except OSError as error:
+        raise NotesError(
+            f"{folder}: cannot be read ({error.strerror}). Check its permissions."
+        ) from error
+
+
+def _problem(entry: os.DirEntry[str], root: Path) -> str:
+    """Why an entry is left out; "" when it is not."""
+    if not entry.name.isprintable() and entry.name.encode(errors="replace").decode() != entry.name:
+        return "its name is not valid UTF-8, so it is left out; rename it"
+    if entry.is_symlink():
+        target = Path(os.path.realpath(entry.path))
+        if not target.exists():
+            return "a symbolic link that leads nowhere; left out"
+        if not target.is_relative_to(root):
+            return "a symbolic link that leaves the vault, so it is not followed; copy the files into the vault"
+        if target.is_dir():
+            return "a symbolic link to a folder of the vault, which is read in its own place"
+    if entry.is_file() or entry.is_dir():
+        return ""
+    return "neither a file nor a folder; left out"
