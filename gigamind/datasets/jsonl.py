@@ -1,0 +1,188 @@
+"""Reads `queries.jsonl`: usable rows, and for every other row what is wrong with it and how to mend it."""
+
+import difflib
+import hashlib
+import json
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+from pydantic import ValidationError
+
+from gigamind.datasets.row_errors import RowError, schema_errors, shortened
+from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.errors import DatasetError, InputError
+
+_BOM = b"\xef\xbb\xbf"
+_MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
+
+
+@dataclass(frozen=True, slots=True)
+class Dataset:
+    """A dataset as its file gives it.
+
+    Attributes:
+        items: usable rows in file order.
+        lines: id of each usable row -> its 1-based line.
+        errors: every problem of the other rows, in file order.
+        warnings: what is odd but usable.
+        sha256: `dataset_hash`, of the file's bytes, in hexadecimal.
+    """
+
+    path: Path
+    items: tuple[QueryItem, ...]
+    lines: Mapping[str, int]
+    errors: tuple[RowError, ...]
+    warnings: tuple[str, ...]
+    sha256: str
+
+
+def read_queries(path: Path) -> Dataset:
+    """Read a dataset.  Byte order mark, CR LF and blank lines are allowed.
+
+    Raises:
+        InputError: the file is missing, a folder, or unreadable.
+        DatasetError: the file holds no row.
+    """
+    content = _content(path)
+    items: list[QueryItem] = []
+    errors: list[RowError] = []
+    seen: dict[str, int] = {}
+    for line, row in _rows(content):
+        found = _read_row(line, row, seen)
+        if isinstance(found, QueryItem):
+            items.append(found)
+        else:
+            errors += found
+    if not items and not errors:
+        raise DatasetError(f"{path}: holds no row. Write one JSON object a line.")
+    return Dataset(
+        path=path,
+        items=tuple(items),
+        lines={item.id: seen[item.id] for item in items},
+        errors=tuple(errors),
+        warnings=tuple(_unknown_fields(path, items)),
+        sha256=hashlib.sha256(content).hexdigest(),
+    )
+
+
+def _content(path: Path) -> bytes:
+    if path.is_dir():
+        raise InputError(f"{path}: is a folder. Give a JSONL file.")
+    try:
+        return path.read_bytes()
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file. Check the path of the dataset.") from error
+    except OSError as error:
+        raise InputError(
+            f"{path}: cannot be read ({error.strerror}). Check its permissions."
+        ) from error
+
+
+def _rows(content: bytes) -> Iterator[tuple[int, bytes]]:
+    """Lines that are not blank, with their numbers."""
+    for line, row in enumerate(content.removeprefix(_BOM).split(b"\n"), start=1):
+        if row.strip():
+            yield line, row.strip()
+
+
+def _read_row(line: int, row: bytes, seen: dict[str, int]) -> QueryItem | tuple[RowError, ...]:
+    """The item of one row, or its errors.  `seen` maps each id so far to the line that has it, and grows."""
+    decoded = _decode(line, row)
+    if isinstance(decoded, RowError):
+        return (decoded,)
+    fields = _parse(line, decoded)
+    if isinstance(fields, RowError):
+        return (fields,)
+    item_id = fields.get("id")
+    item_id = item_id if isinstance(item_id, str) else ""
+    if item_id in seen:
+        message = f"{shortened(item_id)} is already the id of line {seen[item_id]}"
+        return (RowError(line, item_id, "id", message, "Give every row an id of its own"),)
+    if item_id:
+        seen[item_id] = line
+    try:
+        return QueryItem.model_validate_json(decoded)
+    except ValidationError as error:
+        return schema_errors(error, line, item_id)
+
+
+def _decode(line: int, row: bytes) -> str | RowError:
+    try:
+        return row.decode()
+    except UnicodeDecodeError as error:
+        message = f"invalid UTF-8 at byte {error.start} of the line"
+        return RowError(line, "", "", message, "Save the file as UTF-8")
+
+
+class _BadRowError(ValueError):
+    """A row that is JSON to Python and still no row for us."""
+
+    def __init__(self, field: str, message: str, mend: str) -> None:
+        super().__init__(message)
+        self.field, self.message, self.mend = field, message, mend
+
+
+def _parse(line: int, row: str) -> dict[str, object] | RowError:
+    try:
+        value: object = json.loads(
+            row,
+            object_pairs_hook=_without_repetition,
+            parse_constant=_finite,
+            parse_float=_finite,
+            parse_int=_whole,
+        )
+    except _BadRowError as error:
+        return RowError(line, "", error.field, error.message, error.mend)
+    except json.JSONDecodeError as error:
+        message = f"broken JSON at character {error.pos + 1} of the line: {error.msg}"
+        return RowError(line, "", "", message, "Write one JSON object on one line")
+    except RecursionError:
+        return RowError(line, "", "", "nested too deeply", "Write a flat JSON object")
+    if not isinstance(value, dict):
+        message = f"expected a JSON object, got {shortened(value)}"
+        return RowError(line, "", "", message, "Write one JSON object on one line")
+    return cast("dict[str, object]", value)
+
+
+def _without_repetition(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    for name, count in Counter(name for name, _ in pairs).items():
+        if count > 1:
+            raise _BadRowError(name, "appears more than once in one object", "Keep one")
+    return dict(pairs)
+
+
+def _finite(number: str) -> float:
+    value = float(number)
+    if not math.isfinite(value):
+        raise _BadRowError("", f"{number} is no JSON number", "Write a finite number or null")
+    return value
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        raise _BadRowError("", f"a number of {len(digits)} digits", "Write it as text")
+    return int(digits)
+
+
+def _unknown_fields(path: Path, items: list[QueryItem]) -> Iterator[str]:
+    """One warning for each unknown field, with the number of rows that have it, in alphabetical order."""
+    rows: Counter[str] = Counter()
+    for item in items:
+        spans = {
+            f"expected_spans[].{name}"
+            for span in item.expected_spans
+            for name in span.model_extra or {}
+        }
+        rows.update({*(item.model_extra or {}), *spans})
+    known = [
+        *QueryItem.model_fields,
+        *(f"expected_spans[].{name}" for name in ExpectedSpan.model_fields),
+    ]
+    for name, count in sorted(rows.items()):
+        close = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
+        guess = f'; did you mean "{close[0]}"?' if close else ""
+        yield f'{path}: unknown field "{name}" in {count} {"row" if count == 1 else "rows"} is kept and not used{guess}'

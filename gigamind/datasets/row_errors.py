@@ -1,0 +1,99 @@
+"""What is wrong with one row of a dataset, in the words of whoever has to mend it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from pydantic import ValidationError
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_LONGEST = 60  # characters of a value in a message
+
+# pydantic's error type -> what was expected, how to mend it
+_PHRASES = {
+    "string_type": ("text", "Write it in double quotes"),
+    "bool_type": ("true or false", "Write true or false without quotes"),
+    "int_type": (
+        "a whole number",
+        "Write a number such as 145 without quotes and without a decimal point",
+    ),
+    "tuple_type": ("a list", 'Write a list in brackets, such as ["a", "b"]'),
+    "model_type": (
+        "an object",
+        'Write an object such as {"note_path": "a.md", "start": 0, "end": 5}',
+    ),
+    "literal_error": ("easy, mid or hard", 'Write "easy", "mid" or "hard", or leave the field out'),
+    "greater_than_equal": ("0 or more", "Count UTF-16 code units from the start of the file"),
+}
+_BLANK = ("text", "Fill it in")
+_NO_TIME = ("an ISO 8601 date or time", 'Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00"')
+
+
+@dataclass(frozen=True, slots=True)
+class RowError:
+    """One problem of one row.
+
+    Attributes:
+        line: 1-based, in the dataset's file.
+        item_id: id of the row; "" when it could not be read.
+        field: such as `expected_spans[0].start`; "" when the row as a whole is wrong.
+        message: what is wrong, without a full stop.
+        mend: a sentence that says what to do.
+    """
+
+    line: int
+    item_id: str
+    field: str
+    message: str
+    mend: str
+
+    def describe(self, path: Path) -> str:
+        """The problem in one line that starts with file and line."""
+        field = f'field "{self.field}": ' if self.field else ""
+        return f"{path}:{self.line}: {field}{self.message}. {self.mend}."
+
+
+def shortened(value: object) -> str:
+    """A value as JSON, cut to a length that fits a message."""
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+def schema_errors(error: ValidationError, line: int, item_id: str) -> tuple[RowError, ...]:
+    """One error for each field that breaks the schema."""
+    return tuple(_schema_error(details, line, item_id) for details in error.errors())
+
+
+def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
+    field = field_name(details["loc"])
+    if details["type"] == "missing":
+        return RowError(line, item_id, field, "missing", "Add it: every row needs it")
+    if (
+        details["type"] == "json_invalid"
+    ):  # Python reads half of a surrogate pair, UTF-8 cannot hold it
+        reason = details.get("ctx", {}).get("error", details["msg"])
+        mend = r"Write one JSON object on one line, and \ud83d\ude00 escapes in pairs"
+        return RowError(line, item_id, "", f"broken JSON: {reason}", mend)
+    expected, mend = _phrase(details)
+    got = shortened(details["input"])
+    return RowError(line, item_id, field, f"expected {expected}, got {got}", mend)
+
+
+def _phrase(details: "ErrorDetails") -> tuple[str, str]:
+    if details["type"] == "value_error":
+        return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
+    fallback = (f"something else ({details['msg']})", "See the dataset format in the README")
+    return _PHRASES.get(details["type"], fallback)
+
+
+def field_name(location: Sequence[int | str]) -> str:
+    """`("expected_spans", 0, "start")` as `expected_spans[0].start`."""
+    return "".join(_steps(location)).removeprefix(".")
+
+
+def _steps(location: Iterable[int | str]) -> Iterable[str]:
+    return (f"[{step}]" if isinstance(step, int) else f".{step}" for step in location)

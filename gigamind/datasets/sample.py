@@ -1,0 +1,39 @@
+"""Draws a smaller set of items, the same one for the same seed."""
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from gigamind.errors import InputError
+
+Item = TypeVar("Item")
+
+
+def sample_size(text: str) -> int | float:
+    """The value of `--sample`: a count from 1 on, or a ratio in (0, 1]; "1" is one item, "1.0" all of them.
+
+    Raises:
+        InputError: it is neither.
+    """
+    for number in (int, float):
+        try:
+            size = number(text)
+        except ValueError:
+            continue
+        if size > 0 and (isinstance(size, int) or size <= 1):
+            return size
+    raise InputError(
+        f"--sample {text}: expected a count such as 50 or a ratio such as 0.2. Counts start at 1, ratios end at 1.0."
+    )
+
+
+def sample(items: Sequence[Item], size: float, seed: int) -> tuple[Item, ...]:
+    """`size` items drawn without replacement, in their own order; all of them when there are no more.
+
+    A ratio is rounded to the nearest count, and to 1 at least.
+    """
+    count = size if isinstance(size, int) else max(1, round(size * len(items)))
+    if count >= len(items):
+        return tuple(items)
+    drawn = random.Random(seed).sample(range(len(items)), count)  # noqa: S311 - reproducible, not secret
+    return tuple(items[index] for index in sorted(drawn))
