@@ -8,6 +8,8 @@ analyser 0.938).
 import re
 import unicodedata
 
+from gigamind.spans import Span
+
 # Hangul jamo, kana, CJK ideographs with extension A, compatibility jamo, Hangul syllables, compatibility ideographs,
 # and the supplementary ideographic plane.
 _CJK = (
@@ -48,3 +50,41 @@ def jaccard(left: str, right: str) -> float:
     """Shared words over all words of two `plain` texts, in [0, 1]; 0.0 when neither has a word."""
     a, b = set(left.split()), set(right.split())
     return len(a & b) / len(a | b) if a | b else 0.0
+
+
+_BREAK = re.compile(
+    r"""
+    (?: [.!?…]+ | [。！？]+ ) ["'”’」』)\]]* (?=\s|$)   # the end of a sentence, closing quotes and brackets included
+    | [。！？]+                                       # full-width marks need no space behind them
+    | \n                                            # a line of its own is a sentence of its own
+    """,
+    re.VERBOSE,
+)
+_ABBREVIATION = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Dr|Mr|Mrs|Ms|No|Nos|Fig|Sec|St|approx|Inc|Ltd|Co)|(?:^|\s)[A-Z]|^\s*\d+)\.$"
+)
+
+
+def sentences(text: str) -> list[Span]:
+    """Sentences in the order of the text, without the white space around them; blank ones are left out.
+
+    A full stop ends a sentence only before white space, so that "3.5" and "v1.2" stay whole, and never behind a usual
+    English abbreviation, an initial or a list number.
+    """
+    found: list[Span] = []
+    start = 0
+    for match in _BREAK.finditer(text):
+        end = match.end()
+        if match[0] == "." and _ABBREVIATION.search(text, max(start, end - 12), end):
+            continue
+        _append_trimmed(found, text, start, end)
+        start = end
+    _append_trimmed(found, text, start, len(text))
+    return found
+
+
+def _append_trimmed(found: list[Span], text: str, start: int, end: int) -> None:
+    piece = text[start:end]
+    if stripped := piece.strip():
+        begin = start + piece.index(stripped[0])
+        found.append(Span(begin, begin + len(stripped)))

@@ -14,17 +14,17 @@ class Hit:
         note: path relative to the vault root, with "/" separators, NFC.
         base_score: relevance before the graph rerank, in [0, 1].  Answerability is judged on this one.
         final_score: base_score * (1 + β * centrality); may exceed 1.  Order only.
-        semantic_score: the note's best max(0, cosine) over its chunks, in [0, 1].
-        keyword_score: the note's best BM25 / max BM25 of the query over its chunks, in [0, 1].
-        passages: the note's best chunks, best first: the evidence of this hit.
+        semantic_score: the note's best max(0, cosine) over its chunks, in [0, 1]; None in keyword mode.
+        keyword_score: the note's best BM25 / max BM25 of the query over its chunks, in [0, 1]; None in semantic mode.
+        passage: the note's best chunk.
     """
 
     note: str
     base_score: float
     final_score: float
-    semantic_score: float
-    keyword_score: float
-    passages: tuple[Passage, ...] = ()
+    semantic_score: float | None
+    keyword_score: float | None
+    passage: Passage
 
 
 def best_first(hits: Iterable[Hit]) -> list[Hit]:

@@ -1,7 +1,7 @@
 """The events of pyromark's Markdown parser: flat, typed, and with ranges in code points instead of bytes."""
 
-from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 import numpy as np
 import pyromark
@@ -19,6 +19,7 @@ _OPTIONS = (
     | Options.ENABLE_STRIKETHROUGH
     | Options.ENABLE_TASKLISTS
 )
+_SHOWN = {"Text", "Code", "InlineMath", "DisplayMath"}
 _LEADING_BITS, _CONTINUATION = 0xC0, 0x80  # a UTF-8 byte 10xxxxxx starts no character
 
 
@@ -55,33 +56,31 @@ def _mark(event: "Event", start: int, end: int) -> Mark:
     if isinstance(event, str):
         return Mark("leaf", event, start, end, "" if event == "Rule" else " ")
     if "Start" in event:
-        return _enter(event, start, end)
+        tag = event["Start"]
+        name, level, destination = "", 0, None
+        if isinstance(tag, str):
+            name = tag
+        elif "Heading" in tag:
+            name, level = "Heading", int(tag["Heading"]["level"][1])
+        elif "Link" in tag:
+            name, destination = "Link", _destination(tag["Link"])
+        elif "Image" in tag:
+            name, destination = "Image", _destination(tag["Image"])
+        else:
+            name = next(iter(tag))
+        return Mark("enter", name, start, end, "", level, destination)
     if "End" in event:
         tag = event["End"]
         return Mark("leave", tag if isinstance(tag, str) else next(iter(tag)), start, end)
     name, value = next(iter(event.items()))
-    shown = name in {"Text", "Code", "InlineMath", "DisplayMath"}
-    return Mark("leaf", name, start, end, value if shown and isinstance(value, str) else "")
+    return Mark("leaf", name, start, end, cast("str", value) if name in _SHOWN else "")
 
 
-def _enter(event: "Event", start: int, end: int) -> Mark:
-    match event:
-        case {"Start": str(name)}:
-            return Mark("enter", name, start, end)
-        case {"Start": {"Heading": heading}}:
-            return Mark("enter", "Heading", start, end, level=int(heading["level"][1]))
-        case {"Start": {"Link": link}} | {"Start": {"Image": link}}:
-            name = next(iter(event["Start"]))
-            kind, address = link["link_type"], link["dest_url"]
-            if isinstance(kind, dict):
-                return Mark("enter", name, start, end)
-            return Mark(
-                "enter", name, start, end, destination="mailto:" * (kind == "Email") + address
-            )
-        case {"Start": tag}:
-            return Mark("enter", next(iter(tag)), start, end)
-        case _:
-            raise ValueError(f"no start of an element: {event!r}")
+def _destination(link: "Mapping[str, object]") -> str | None:
+    kind, address = link["link_type"], cast("str", link["dest_url"])
+    if isinstance(kind, dict):
+        return None
+    return "mailto:" + address if kind == "Email" else address
 
 
 def _code_points(text: str) -> Callable[[int], int]:

@@ -3,7 +3,7 @@
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar, cast
 
 import yaml
@@ -40,8 +40,8 @@ class Frontmatter:
         warnings: why a block could not be used, each a sentence without the note's path.
     """
 
-    fields: Mapping[str, object] = field(default_factory=dict[str, object])
-    body_start: int = 0
+    fields: Mapping[str, object]
+    body_start: int
     warnings: tuple[str, ...] = ()
 
 
@@ -50,7 +50,7 @@ def split(text: str) -> Frontmatter:
     opening = _OPENING.match(text)
     closing = _CLOSING.search(text, opening.end()) if opening else None
     if opening is None or closing is None:
-        return Frontmatter(body_start=1 if text.startswith("\ufeff") else 0)
+        return Frontmatter({}, body_start=1 if text.startswith("\ufeff") else 0)
     try:
         loaded = _load(text[opening.end() : closing.start()])
     except yaml.YAMLError as error:

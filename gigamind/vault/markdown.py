@@ -86,7 +86,7 @@ class _Reader:
             self._only_math = mark.name == "Paragraph"
         self._depth += 1
         for outer in self._open:
-            outer.inner_end = mark.end
+            outer.inner_end = max(outer.inner_end, mark.end)
         if mark.name in {"Link", "Image"}:
             around = self._open[-1].mark.name if self._open else "Heading"
             if self._nested or around == "Image" or (around == "Link" and mark.name == "Link"):
@@ -117,7 +117,7 @@ class _Reader:
         if self._open:
             self._visible.append(mark.text)
             for outer in self._open:
-                outer.inner_end = mark.end
+                outer.inner_end = max(outer.inner_end, mark.end)
 
     def _close_link(self, link: _Open) -> None:
         raw = RawLink(

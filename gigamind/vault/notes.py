@@ -1,8 +1,9 @@
 """Reads a vault: a folder of Markdown notes, in an order and under names that are the same on every platform."""
 
 import hashlib
+import re
 from bisect import bisect_left
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
@@ -61,12 +62,12 @@ class Vault:
 
 
 def read_vault(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Vault:
-    """Read every `.md` file under `root`, without hidden folders and what `exclude` names (see `walk`).
+    """Read every `.md` file under `root`, without hidden files and folders and what `exclude` names (see `walk`).
 
     Raises:
         NotesError: the folder is missing or unreadable, a note is unreadable, or there is no note.
     """
-    walked = walk(root, (*exclude, ".*/"))
+    walked = walk(root, (*exclude, ".*"))
     files: dict[str, VaultFile] = {}
     warnings = list(walked.warnings)
     for file in walked.files:
@@ -106,12 +107,18 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[str, ...]]:
         text=text,
         title=text_field(fields, "title") or PurePosixPath(file.path).stem,
         aliases=list_field(fields, "aliases"),
-        tags=tuple(tag.removeprefix("#") for tag in list_field(fields, "tags")),
+        tags=_tags(fields),
         language=text_field(fields, "lang"),
         document=document,
         content_hash=hashlib.sha256(content).hexdigest(),
     )
     return note, (*problems, *document.warnings)
+
+
+def _tags(fields: Mapping[str, object]) -> tuple[str, ...]:
+    """A list of tags, or one text of tags with commas or spaces between: no tag holds either."""
+    tags = (tag for text in list_field(fields, "tags") for tag in re.split(r"[,\s]+", text))
+    return tuple(dict.fromkeys(filter(None, (tag.removeprefix("#") for tag in tags))))
 
 
 def _decode(content: bytes) -> tuple[str, tuple[str, ...]]:

@@ -1,6 +1,7 @@
 """Which files belong to a vault: the one walk that reading and fingerprinting share."""
 
 import os
+import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -18,6 +19,9 @@ DEFAULT_EXCLUDES = (
     "*.tmp",
     "*.swp",
 )
+_UNDECODABLE = re.compile(
+    "[\udc80-\udcff]"
+)  # how Python shows the bytes of a name that is not UTF-8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,8 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
     Links to folders are not followed, and links to files only inside the vault: a vault is what lies in its folder.
 
     Raises:
-        NotesError: the root, or a folder in it, cannot be read.
+        NotesError: the root is no folder, or it or a folder in it cannot be read.
     """
-    if not root.exists():
-        raise NotesError(f"{root}: no such folder. Give the folder that holds the notes.")
-    if not root.is_dir():
-        raise NotesError(f"{root}: is a file. Give the folder that holds the notes.")
     warnings: list[str] = []
     files = sorted(
         _files(root, _Excludes(exclude), warnings),
@@ -123,6 +123,12 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
     try:
         with os.scandir(folder) as entries:
             return list(entries)
+    except FileNotFoundError as error:
+        raise NotesError(
+            f"{folder}: no such folder. Give the folder that holds the notes."
+        ) from error
+    except NotADirectoryError as error:
+        raise NotesError(f"{folder}: is a file. Give the folder that holds the notes.") from error
     except OSError as error:
         raise NotesError(
             f"{folder}: cannot be read ({error.strerror}). Check its permissions."
@@ -131,14 +137,14 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
 
 def _problem(entry: os.DirEntry[str], root: Path) -> str:
     """Why an entry is left out; "" when it is not."""
-    if not entry.name.isprintable() and entry.name.encode(errors="replace").decode() != entry.name:
+    if _UNDECODABLE.search(entry.name):
         return "its name is not valid UTF-8, so it is left out; rename it"
     if entry.is_symlink():
         target = Path(os.path.realpath(entry.path))
-        if not target.exists():
-            return "a symbolic link that leads nowhere; left out"
         if not target.is_relative_to(root):
             return "a symbolic link that leaves the vault, so it is not followed; copy the files into the vault"
+        if not target.exists():
+            return "a symbolic link that leads nowhere; left out"
         if target.is_dir():
             return "a symbolic link to a folder of the vault, which is read in its own place"
     if entry.is_file() or entry.is_dir():

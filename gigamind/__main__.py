@@ -1,0 +1,5 @@
+"""`python -m gigamind`: the command line."""
+
+from gigamind.cli.main import main
+
+main()

@@ -1,0 +1,49 @@
+"""Command line options from an options model: names, types, defaults and help stand in one place, the model."""
+
+from collections.abc import Callable
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+
+import click
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+def options_of(model: type[BaseModel]) -> Callable[[Command], Command]:
+    """A decorator that adds one option for each field of `model`, in the fields' order."""
+
+    def decorate(command: Command) -> Command:
+        for name, field in reversed(model.model_fields.items()):
+            command = _option(name, field)(command)
+        return command
+
+    return decorate
+
+
+def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
+    flag = f"--{name.replace('_', '-')}"
+    kind = _bare(field.annotation)
+    settings: dict[str, Any] = {"help": field.description, "required": field.is_required()}
+    if kind is bool:
+        return click.option(flag, is_flag=True, **settings)
+    if get_origin(kind) is tuple:
+        return click.option(flag, multiple=True, metavar="TEXT", **settings)
+    if not field.is_required() and field.default is not None:
+        settings |= {"default": field.default, "show_default": True}
+    if get_origin(kind) is Literal:
+        settings["type"] = click.Choice(get_args(kind))
+    elif kind is Path:
+        settings["type"] = click.Path(path_type=Path)
+    else:
+        settings["type"] = kind
+    return click.option(flag, **settings)
+
+
+def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything
+    """The type without `| None`."""
+    if get_origin(annotation) in {Union, UnionType}:
+        return next(part for part in get_args(annotation) if part is not NoneType)
+    return annotation

@@ -1,0 +1,103 @@
+"""Options of a search evaluation: one model for the command line, the flow and the tests (seed 2.1, 2.2)."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from gigamind.datasets.sample import sample_size
+from gigamind.errors import InputError
+from gigamind.retrieval.cache import default_cache_folder
+from gigamind.retrieval.embed import DEFAULT_EMBEDDER
+from gigamind.retrieval.settings import DEFAULT_ALPHA, Mode, RetrievalSettings
+
+
+class SearchEvalOptions(BaseModel):
+    """Everything a search evaluation is told.  Paths are relative to the working directory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    dataset: Path = Field(description="queries, one JSON object a line")
+    notes: Path = Field(description="the vault: a folder of Markdown notes")
+    out: Path | None = Field(None, description="folder for the results; eval/out/<time> without it")
+    format: Literal["json", "md", "both"] = Field(
+        "both", description="what to write the summary as"
+    )
+    seed: int = Field(42, ge=0, description="of sampling and of the bootstrap intervals")
+    sample: str | None = Field(
+        None, description="evaluate only so many queries: 50, or a share: 0.2"
+    )
+    warmup: int = Field(10, ge=0, description="queries run before the clock starts")
+    timeout_ms: int = Field(15_000, ge=1, description="time limit of one query, in milliseconds")
+    max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
+    strict: bool = Field(
+        default=False, description="stop with exit code 1 at a bad row or an identifier collision"
+    )
+    dry_run: bool = Field(default=False, description="check the dataset and the notes, then stop")
+    notes_hash_mode: Literal["content", "mtime"] = Field(
+        "content", description="hash the notes' bytes, or only their names and times"
+    )
+    notes_hash_exclude: tuple[str, ...] = Field((), description="patterns the hash leaves out, too")
+    mode: Mode = Field("hybrid", description="which legs search")
+    topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        0.3, description="a Top-1 with a base score below this means: unanswerable"
+    )
+    alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        DEFAULT_ALPHA, description="share of the semantic score in hybrid mode"
+    )
+    graph_rerank: bool = Field(default=False, description="let the link graph change the order")
+    cold_start: bool = Field(default=False, description="use no cache, and measure the whole start")
+    embedder: str = Field(
+        DEFAULT_EMBEDDER,
+        description="use-multilingual, fastembed:<model or folder> or litellm:<model>",
+    )
+    embedding_api_base: str | None = Field(None, description="address of the litellm provider")
+    qdrant_url: str | None = Field(
+        None,
+        description="a Qdrant server (key: $QDRANT_API_KEY); without it the engine runs in-process",
+    )
+    cache_dir: Path | None = Field(
+        None, description="folder of vectors and indexes; the user's cache folder without it"
+    )
+
+    @field_validator("sample")
+    @classmethod
+    def _check_sample(cls, value: str | None) -> str | None:
+        if value is not None:
+            try:
+                sample_size(value)
+            except InputError as error:
+                raise ValueError(str(error)) from error
+        return value
+
+    @property
+    def retrieval(self) -> RetrievalSettings:
+        """The part that retrieval is told."""
+        return RetrievalSettings(
+            mode=self.mode,
+            alpha=self.alpha,
+            topk=self.topk,
+            graph_rerank=self.graph_rerank,
+            embedder=self.embedder,
+            embedding_api_base=self.embedding_api_base,
+            qdrant_url=self.qdrant_url,
+            cache=self.cache_dir or default_cache_folder(),
+            cold_start=self.cold_start,
+        )
+
+
+def read_options(values: dict[str, object]) -> SearchEvalOptions:
+    """The options in `values`, by field name.
+
+    Raises:
+        InputError: names every option that cannot be, its value and what it should be.
+    """
+    try:
+        return SearchEvalOptions.model_validate(values)
+    except ValidationError as error:
+        problems = (
+            f"--{'-'.join(str(part) for part in e['loc'][:1]).replace('_', '-')} {e['input']!r}: {e['msg']}"
+            for e in error.errors()
+        )
+        raise InputError("; ".join(problems)) from error

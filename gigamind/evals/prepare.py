@@ -1,0 +1,135 @@
+"""The first step of an evaluation: read dataset and vault, and hold one against the other."""
+
+from dataclasses import dataclass, field
+
+from gigamind.datasets.check import CheckedDataset, CheckedQuery, check_queries
+from gigamind.datasets.jsonl import read_queries
+from gigamind.datasets.sample import sample, sample_size
+from gigamind.errors import DatasetError
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.reports.schema import ErrorReport
+from gigamind.spans import Utf16
+from gigamind.vault.fingerprint import notes_hash
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Vault, read_vault
+
+_ERRORS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Valid input of one run.
+
+    Attributes:
+        queries: those to run, in the dataset's order.
+        not_sampled: usable queries that `--sample` left out.
+        errors: rows that cannot be used.
+        warnings: of the vault and of the dataset.
+    """
+
+    options: SearchEvalOptions
+    vault: Vault
+    identities: Identities
+    queries: tuple[CheckedQuery, ...]
+    not_sampled: int
+    errors: tuple[ErrorReport, ...]
+    warnings: tuple[str, ...]
+    dataset_hash: str
+    notes_hash: str
+    converters: dict[str, Utf16] = field(default_factory=dict[str, Utf16], compare=False)
+
+    def units(self, path: str) -> Utf16:
+        """Converter of offsets in the note at `path`, made once a note.
+
+        Raises:
+            KeyError: the vault has no such note.
+        """
+        if path not in self.converters:
+            note = self.vault.note(path)
+            if note is None:
+                raise KeyError(path)
+            self.converters[path] = Utf16(note.text)
+        return self.converters[path]
+
+
+def prepare(options: SearchEvalOptions) -> Prepared:
+    """Read and check everything that a run needs.
+
+    Raises:
+        InputError: the dataset is missing or unreadable.
+        DatasetError: no row can be used, or one is bad under `--strict`.
+        NotesError: the vault is missing, unreadable or empty.
+    """
+    dataset = read_queries(options.dataset)
+    vault = read_vault(options.notes)
+    identities = Identities(vault.notes)
+    checked = check_queries(dataset, vault, identities)
+    errors = tuple(
+        ErrorReport(
+            kind="row",
+            line=e.line,
+            id=e.item_id or None,
+            field=e.field or None,
+            error=DatasetError.__name__,
+            message=e.describe(dataset.path),
+        )
+        for e in checked.errors
+    )
+    _refuse(options, checked, identities, errors)
+    size = sample_size(options.sample) if options.sample else len(checked.queries)
+    chosen = sample(checked.queries, size, options.seed)
+    return Prepared(
+        options=options,
+        vault=vault,
+        identities=identities,
+        queries=chosen,
+        not_sampled=len(checked.queries) - len(chosen),
+        errors=errors,
+        warnings=(*_blunt_threshold(options), *vault.warnings, *checked.warnings),
+        dataset_hash=dataset.sha256,
+        notes_hash=notes_hash(options.notes, options.notes_hash_mode, options.notes_hash_exclude),
+    )
+
+
+def _blunt_threshold(options: SearchEvalOptions) -> tuple[str, ...]:
+    """A word on a `--min-score` that can never tell an unanswerable query.
+
+    The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the Top-1 has
+    at least the keyword leg's share.
+    """
+    floor = 0.0 if options.mode == "semantic" else 1 - options.retrieval.semantic_share
+    if not 0 < options.min_score <= floor:
+        return ()
+    return (
+        f"--min-score {options.min_score:g} finds no query unanswerable that shares a word with the vault: in"
+        f" {options.mode} mode the Top-1 then scores {floor:.2g} or more. Raise --min-score above it, or use"
+        " --mode semantic.",
+    )
+
+
+def _refuse(
+    options: SearchEvalOptions,
+    checked: CheckedDataset,
+    identities: Identities,
+    errors: tuple[ErrorReport, ...],
+) -> None:
+    """Stop where going on would be of no use, or where `--strict` asks for it."""
+    shown = "\n".join(error.message for error in errors[:_ERRORS_SHOWN])
+    more = f"\n... and {len(errors) - _ERRORS_SHOWN} more" if len(errors) > _ERRORS_SHOWN else ""
+    if not checked.queries:
+        raise DatasetError(
+            f"{options.dataset}: no row can be evaluated over {options.notes}."
+            f" Is it the dataset of another vault?\n{shown}{more}"
+        )
+    if not options.strict:
+        return
+    if errors:
+        raise DatasetError(
+            f"{options.dataset}: {len(errors)} problems, and --strict is set\n{shown}{more}"
+        )
+    if collisions := identities.collisions():
+        listed = "\n".join(str(collision) for collision in collisions[:_ERRORS_SHOWN])
+        raise DatasetError(
+            f"{options.notes}: {len(collisions)} identifiers mean more than one note, and --strict is set;"
+            f" rename or retitle all but one of each\n{listed}"
+        )

@@ -1,0 +1,161 @@
+"""From the lines of a run to its summary, its out folder and its exit."""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gigamind.errors import EvaluationError
+from gigamind.evals.measure import measured
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.progress import Progress
+from gigamind.evals.search import Run, SearchEvaluation, open_search, run_queries
+from gigamind.metrics import latency
+from gigamind.metrics.aggregate import Estimate, SliceSummary
+from gigamind.metrics.aggregate import summarise as aggregate
+from gigamind.reports.environment import describe_environment, describe_hardware
+from gigamind.reports.schema import (
+    ErrorReport,
+    IntervalReport,
+    ItemReport,
+    Performance,
+    RunCounts,
+    RunReport,
+    SliceCounts,
+    SliceReport,
+    SummaryReport,
+)
+from gigamind.reports.write import check_out_folder, whole_folder, write_run
+from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
+
+RUN_ID_FORMAT = "%Y%m%d-%H%M%S"
+
+
+def evaluate(
+    options: SearchEvalOptions, progress: Progress | None = None
+) -> tuple[SummaryReport, Path]:
+    """Run a whole search evaluation; the summary, and the out folder it was written to.
+
+    Raises:
+        GigamindError: see `open_search`; its class tells the exit code.
+        EvaluationError: every query failed; the out folder stands and says why.
+    """
+    started = datetime.now(UTC)
+    out = options.out or default_out(started)
+    check_out_folder(out)
+    with open_search(options, progress) as evaluation:
+        outcome = run_queries(evaluation, progress)
+        summary = summarise(evaluation, outcome)
+        report(evaluation, outcome, summary, out, started)
+    refuse_empty(summary, out)
+    return summary, out
+
+
+def default_out(started: datetime) -> Path:
+    """`eval/out/YYYYMMDD-HHMMSS`, local time, as the seed has it."""
+    return Path("eval") / "out" / started.astimezone().strftime(RUN_ID_FORMAT)
+
+
+def refuse_empty(summary: SummaryReport, out: Path) -> None:
+    """Raise where a finished run measured nothing."""
+    if summary.status == "complete" and not summary.counts.queries_total:
+        raise EvaluationError(f"every query failed: see {out / 'errors.jsonl'}")
+
+
+def summarise(evaluation: SearchEvaluation, outcome: Run) -> SummaryReport:
+    """The figures of a run; equal runs give equal summaries, times apart."""
+    prepared = evaluation.prepared
+    items = [result for result in outcome.results if isinstance(result, ItemReport)]
+    figures = aggregate([measured(item) for item in items], prepared.options.seed)
+    return SummaryReport(
+        status="interrupted" if outcome.interrupted else "complete",
+        counts=RunCounts(
+            queries_total=len(items),
+            queries_answerable=figures.overall.n_answerable,
+            queries_unanswerable=figures.overall.n_unanswerable,
+            rows_rejected=len({error.line for error in prepared.errors}),
+            rows_not_sampled=prepared.not_sampled,
+            queries_failed=len(outcome.results) - len(items),
+            queries_not_run=len(prepared.queries) - len(outcome.results),
+            notes=len(prepared.vault.notes),
+        ),
+        overall=_slice(figures.overall),
+        by_language=_slices(figures.by_language),
+        cross_lingual=_slice(figures.cross_lingual) if figures.cross_lingual else None,
+        by_tag=_slices(figures.by_tag),
+        by_difficulty=_slices(figures.by_difficulty),
+        performance=Performance(
+            cold_start_ms=evaluation.indexing_ms if prepared.options.cold_start else None,
+            indexing_ms=evaluation.indexing_ms,
+            eval_runtime_ms=outcome.runtime_ms,
+            latency_method=_latency_method(prepared.options),
+        ),
+    )
+
+
+def report(
+    evaluation: SearchEvaluation,
+    outcome: Run,
+    summary: SummaryReport,
+    out: Path,
+    started: datetime,
+) -> None:
+    """Write the out folder, whole or not at all."""
+    prepared = evaluation.prepared
+    options = prepared.options
+    run = RunReport(
+        run_id=started.astimezone().strftime(RUN_ID_FORMAT),
+        created_at=started.isoformat(timespec="seconds"),
+        status=summary.status,
+        dataset=str(options.dataset),
+        dataset_hash=prepared.dataset_hash,
+        notes=str(options.notes),
+        notes_hash=prepared.notes_hash,
+        notes_hash_mode=options.notes_hash_mode,
+        options=options.model_dump(mode="json"),
+        environment=describe_environment(evaluation.embedding_model, RAG_SCHEMA_VERSION),
+        hardware=describe_hardware(),
+        warnings=prepared.warnings,
+    )
+    items = [result for result in outcome.results if isinstance(result, ItemReport)]
+    failures = [result for result in outcome.results if isinstance(result, ErrorReport)]
+    with whole_folder(out) as folder:
+        write_run(folder, run, summary, items, [*prepared.errors, *failures], output=options.format)
+
+
+def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:
+    return {key: _slice(part) for key, part in parts.items()}
+
+
+def _slice(part: SliceSummary) -> SliceReport:
+    times = part.latency
+    percentiles = {
+        "latency_p50_ms": times.p50_ms if times else None,
+        "latency_p95_ms": times.p95_ms if times else None,
+        "latency_p99_ms": times.p99_ms if times else None,
+    }
+    return SliceReport(
+        counts=SliceCounts(
+            queries=part.n, answerable=part.n_answerable, unanswerable=part.n_unanswerable
+        ),
+        search={**{name: found.value for name, found in part.search.items()}, **percentiles},
+        unanswerable={name: found.value for name, found in part.unanswerable.items()},
+        intervals={
+            **_intervals("search", part.search),
+            **_intervals("unanswerable", part.unanswerable),
+        },
+    )
+
+
+def _intervals(block: str, figures: Mapping[str, Estimate]) -> dict[str, IntervalReport]:
+    return {
+        f"{block}.{name}": IntervalReport(low=found.low, high=found.high, n=found.n)
+        for name, found in figures.items()
+    }
+
+
+def _latency_method(options: SearchEvalOptions) -> str:
+    return (
+        "Latency: wall time of the retrieval of one query (embedding it included, indexing not),"
+        f" {options.max_concurrency} at a time, after {options.warmup} warm-up queries;"
+        f" percentiles: {latency.METHOD}."
+    )

@@ -1,0 +1,1 @@
+"""Judges: components that decide on one item and say why."""

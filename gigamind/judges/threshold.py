@@ -1,0 +1,30 @@
+"""Decides without a model whether the vault answers a query: the free, deterministic judge (seed 4.1).
+
+Top-1 is the best by final_score; what it is compared with is its base_score, so that a boost by the link graph can
+change the order but never makes an unanswerable query look answerable.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from gigamind.retrieval.hit import Hit
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerabilityVerdict:
+    """Whether a query is unanswerable over this vault.
+
+    Attributes:
+        top_base_score: base_score of the Top-1; None without a hit.
+    """
+
+    unanswerable: bool
+    top_base_score: float | None
+
+
+def judge_by_threshold(ranking: Sequence[Hit], min_score: float) -> AnswerabilityVerdict:
+    """Unanswerable iff there is no hit, or the Top-1's base_score is below `min_score`."""
+    if not ranking:
+        return AnswerabilityVerdict(unanswerable=True, top_base_score=None)
+    top = ranking[0].base_score
+    return AnswerabilityVerdict(unanswerable=top < min_score, top_base_score=top)

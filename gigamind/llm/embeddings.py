@@ -1,0 +1,120 @@
+"""Embeddings from an API, through litellm: the key comes from the provider's environment variable.
+
+One owner of retries: litellm's own are off, tenacity waits out faults of the transport (429, 5xx, time-outs), and what
+will not mend by waiting (key, model, request) fails at once.  No key ever stands in a message.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from gigamind.errors import EmbeddingError
+
+Vectors = npt.NDArray[np.float32]
+_BATCH = 64
+_ATTEMPTS = 4
+_TIMEOUT_S = 60.0
+
+
+class LitellmEmbedder:
+    """An embedding model named as litellm names it, such as `openai/text-embedding-3-small`."""
+
+    def __init__(self, model: str, *, api_base: str | None = None) -> None:
+        self.name = f"litellm:{model}"
+        self._model = model
+        self._api_base = api_base
+        self._litellm = _import_litellm()
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        """Unit vectors, float32, shape (len(texts), dimensions).
+
+        Raises:
+            EmbeddingError: the provider refused, kept failing, or answered something that is no embedding.
+        """
+        batches = [texts[i : i + _BATCH] for i in range(0, len(texts), _BATCH)]
+        return np.concatenate([self._embed(batch) for batch in batches])
+
+    def embed_query(self, text: str) -> Vectors:
+        """Unit vector, float32, shape (dimensions,).
+
+        Raises:
+            EmbeddingError: as for passages.
+        """
+        return self._embed([text])[0]
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        # An API refuses an empty input; a blank has an embedding.
+        inputs = [text if text.strip() else " " for text in texts]
+        try:
+            reply = self._retrying()(self._request, inputs)
+        except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
+            raise EmbeddingError(self._explain(error)) from None  # the chain may hold the key
+        rows = sorted(reply.data, key=lambda row: row["index"])
+        try:
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+        except (TypeError, ValueError):
+            raise EmbeddingError(f"{self.name} answered something that is no embedding") from None
+        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():  # noqa: PLR2004
+            raise EmbeddingError(
+                f"{self.name} answered {len(rows)} embeddings, or none that is finite, for {len(texts)} texts"
+            )
+        return (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)).astype(
+            np.float32
+        )
+
+    def _request(self, texts: list[str]) -> Any:  # noqa: ANN401  litellm's reply is untyped
+        return self._litellm.embedding(
+            model=self._model,
+            input=texts,
+            api_base=self._api_base,
+            encoding_format="float",
+            num_retries=0,
+            max_retries=0,
+            timeout=_TIMEOUT_S,
+        )
+
+    def _retrying(self) -> Callable[..., Any]:
+        from tenacity import (
+            Retrying,
+            retry_if_exception,
+            stop_after_attempt,
+            wait_random_exponential,
+        )
+
+        return Retrying(
+            retry=retry_if_exception(_is_transient),
+            stop=stop_after_attempt(_ATTEMPTS),
+            wait=wait_random_exponential(multiplier=0.5, max=20),
+            reraise=True,
+        )
+
+    def _explain(self, error: Exception) -> str:
+        status = getattr(error, "status_code", None)
+        where = f" at {self._api_base}" if self._api_base else ""
+        reason = {
+            401: "the key was refused: set the provider's key in the environment (OPENAI_API_KEY for openai/...)",
+            403: "the key may not use this model",
+            404: "no such model: check its name",
+            429: "still rate limited, or out of quota, after several attempts",
+        }.get(status or 0, f"{type(error).__name__} (status {status})")
+        return f"{self.name}{where}: {reason}"
+
+
+def _is_transient(error: BaseException) -> bool:
+    status = getattr(error, "status_code", None)
+    return isinstance(status, int) and (status in {408, 409, 429} or status >= 500)  # noqa: PLR2004
+
+
+def _import_litellm() -> ModuleType:
+    """Import litellm with its network look-ups, telemetry and `.env` reading off."""
+    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # "1" does not work
+    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads a stray .env
+    import litellm
+
+    litellm.telemetry = False
+    litellm.suppress_debug_info = True
+    return litellm

@@ -1,0 +1,199 @@
+"""The files of an out folder as models: what is written is what can be read back.
+
+Names are the seed's (section 6.1), snake_case; what it has not is added beside its fields.  Offsets are UTF-16 code
+units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+SCHEMA_VERSION = "1.0"
+
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PassageReport(_Report):
+    """A piece of a note; `utf16_start` and `utf16_end` index its file as JavaScript's `slice` does."""
+
+    note: str
+    utf16_start: Count
+    utf16_end: Count
+    text: str
+
+
+class HitReport(_Report):
+    """One note of a ranking: its scores, its best chunk, and the sentence in it that speaks to the query."""
+
+    note: str
+    base_score: Share
+    final_score: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    semantic_score: Share | None
+    keyword_score: Share | None
+    chunk: PassageReport
+    evidence: PassageReport
+
+
+class ItemReport(_Report):
+    """One line of per_item.jsonl.
+
+    Attributes:
+        metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
+        latency_ms: wall time of its retrieval.
+    """
+
+    id: str
+    query: str
+    language: str | None
+    difficulty: str | None
+    tags: tuple[str, ...]
+    cross_lingual: bool
+    answerable: bool
+    expected_notes: tuple[str, ...]
+    expected_spans: tuple[PassageReport, ...]
+    ranking: tuple[HitReport, ...]
+    judged_unanswerable: bool
+    top_base_score: Share | None
+    metrics: dict[str, float | None]
+    latency_ms: Milliseconds
+
+
+class ErrorReport(_Report):
+    """One line of errors.jsonl: a dataset row that could not be used, or an item that could not be evaluated."""
+
+    kind: Literal["row", "item"]
+    line: int | None = None
+    id: str | None = None
+    field: str | None = None
+    error: str
+    message: str
+
+
+class IntervalReport(_Report):
+    """A 95 % bootstrap interval and the number of items behind its figure."""
+
+    low: float | None
+    high: float | None
+    n: Count
+
+
+class SliceCounts(_Report):
+    """How many evaluated queries a slice holds."""
+
+    queries: Count
+    answerable: Count
+    unanswerable: Count
+
+
+class SliceReport(_Report):
+    """The figures of some queries.
+
+    Attributes:
+        search: means over answerable queries, and latency percentiles over all, in milliseconds.
+        unanswerable: precision, recall, f1, far; unanswerable is the positive class.
+        intervals: by "search.<metric>" and "unanswerable.<metric>".
+    """
+
+    counts: SliceCounts
+    search: dict[str, float | None]
+    unanswerable: dict[str, float | None]
+    intervals: dict[str, IntervalReport]
+
+
+class Performance(_Report):
+    """Times of a run in milliseconds.
+
+    Attributes:
+        cold_start_ms: from the first read of the vault to a retriever that is ready, without any cache; null in a run
+            that could use one.
+        indexing_ms: the same, whatever the cache gave.
+        eval_runtime_ms: wall time of all queries, warm-up apart.
+        latency_method: what a latency is and how its percentiles are taken.
+    """
+
+    cold_start_ms: Milliseconds | None
+    indexing_ms: Milliseconds
+    eval_runtime_ms: Milliseconds
+    latency_method: str
+
+
+class RunCounts(_Report):
+    """What became of the dataset's rows and of the vault.
+
+    Attributes:
+        queries_total: evaluated queries, answerable and unanswerable together.
+        rows_rejected: rows of the dataset that could not be used (errors.jsonl).
+        rows_not_sampled: usable rows that `--sample` left out.
+        queries_failed: queries whose evaluation failed (errors.jsonl).
+        queries_not_run: queries that an interrupted run did not come to.
+    """
+
+    queries_total: Count
+    queries_answerable: Count
+    queries_unanswerable: Count
+    rows_rejected: Count
+    rows_not_sampled: Count
+    queries_failed: Count
+    queries_not_run: Count
+    notes: Count
+
+
+class SummaryReport(_Report):
+    """summary.json."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    task: Literal["search"] = "search"
+    status: Literal["complete", "interrupted"]
+    counts: RunCounts
+    overall: SliceReport
+    by_language: dict[str, SliceReport]
+    cross_lingual: SliceReport | None
+    by_tag: dict[str, SliceReport]
+    by_difficulty: dict[str, SliceReport]
+    performance: Performance
+
+
+class Environment(_Report):
+    """What ran: versions of everything that may change a figure."""
+
+    app_version: str
+    git_commit: str | None
+    python_version: str
+    embedding_model: str | None
+    rag_schema_version: str
+    packages: dict[str, str]
+
+
+class Hardware(_Report):
+    """What it ran on; `hash` names the kind of machine, for speed is only comparable on the same kind."""
+
+    cpu: str
+    cores: Count
+    memory_gib: float
+    system: str
+    hash: str
+
+
+class RunReport(_Report):
+    """run.json."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    run_id: str
+    created_at: str
+    task: Literal["search"] = "search"
+    status: Literal["complete", "interrupted"]
+    dataset: str
+    dataset_hash: str
+    notes: str
+    notes_hash: str
+    notes_hash_mode: Literal["content", "mtime"]
+    options: dict[str, object]
+    environment: Environment
+    hardware: Hardware
+    warnings: tuple[str, ...]

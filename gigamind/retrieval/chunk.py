@@ -1,0 +1,132 @@
+"""Cuts a note into the pieces that are indexed.
+
+A chunk follows the note's headings and paragraphs, aims at `TARGET_CHARS`, and never ends inside a code fence, a table
+or a formula, however long these are.  The same note always gives the same chunks.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gigamind.spans import Passage, Span
+from gigamind.text import sentences
+from gigamind.vault.document import Block
+from gigamind.vault.notes import Note
+
+CHUNKING_VERSION = (
+    1  # part of every index's name: a change of the rules below must not meet an old index
+)
+TARGET_CHARS = 800
+_SMALL_CHARS = 240  # a section below this joins the next one: a chunk of one line says too little to be found by
+_WHOLE = frozenset({"code", "table", "math"})
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One indexed piece of a note.
+
+    Attributes:
+        passage: the piece as it stands in the file; empty for a note without a body.
+        context: the note's title and the headings above the piece, " › " between them.
+    """
+
+    passage: Passage
+    context: str
+
+    @property
+    def indexed_text(self) -> str:
+        """What the keyword and vector legs see: the context, then the piece."""
+        return f"{self.context}\n{self.passage.text}"
+
+
+def chunk_notes(notes: Iterable[Note]) -> list[Chunk]:
+    """Chunks of all notes, in the order of the notes and of their text."""
+    return [chunk for note in notes for chunk in chunk_note(note)]
+
+
+def chunk_note(note: Note) -> list[Chunk]:
+    """Chunks of one note in the order of the text; at least one, so that a bare title can be found too."""
+    chunks: list[Chunk] = []
+    for headings, span in _pieces(note):
+        trimmed = _trim(note.text, span)
+        if len(trimmed):
+            passage = Passage(note.path, trimmed.slice(note.text), trimmed)
+            chunks.append(Chunk(passage, " › ".join((note.title, *headings))))
+    if not chunks:
+        start = note.document.body_start
+        chunks.append(Chunk(Passage(note.path, "", Span(start, start)), note.title))
+    return chunks
+
+
+def _pieces(note: Note) -> Iterator[tuple[tuple[str, ...], Span]]:
+    """Spans of one note's chunks, each with the headings that stand above its first character."""
+    path: dict[int, str] = {}
+    headings = {heading.span.start: heading for heading in note.document.headings}
+    above: tuple[str, ...] = ()
+    open_span: Span | None = None
+    for block in _split(note):
+        heading = headings.get(block.start)
+        full = open_span is not None and block.end - open_span.start > TARGET_CHARS
+        new_section = heading and open_span is not None and len(open_span) >= _SMALL_CHARS
+        if open_span is not None and (full or new_section):
+            yield above, open_span
+            open_span = None
+        if open_span is None:
+            above = tuple(
+                path[level] for level in sorted(path) if not heading or level < heading.level
+            )
+        if heading:
+            path = {level: text for level, text in path.items() if level < heading.level}
+            path[heading.level] = heading.text
+        open_span = Span(open_span.start if open_span else block.start, block.end)
+    if open_span is not None:
+        yield above, open_span
+
+
+def _split(note: Note) -> Iterator[Span]:
+    """Block spans of a note, the long breakable ones cut into pieces of at most `TARGET_CHARS`."""
+    for block in note.document.blocks:
+        if len(block.span) <= TARGET_CHARS or block.kind in _WHOLE:
+            yield block.span
+        else:
+            yield from _cut(note.text, block)
+
+
+def _cut(text: str, block: Block) -> Iterator[Span]:
+    """Cuts a long block at lines (lists) or sentences, and a piece without either at white space."""
+    start = end = block.span.start
+    for offset in _breaks(text, block):
+        if offset - start > TARGET_CHARS and end > start:
+            yield Span(start, end)
+            start = end
+        while offset - start > TARGET_CHARS:
+            cut = text.rfind(" ", start + 1, start + TARGET_CHARS) + 1 or start + TARGET_CHARS
+            yield Span(start, cut)
+            start = cut
+        end = offset
+    if block.span.end > start:
+        yield Span(start, block.span.end)
+
+
+def _breaks(text: str, block: Block) -> Iterator[int]:
+    """Offsets inside a block at which it may be cut, rising, the block's end last."""
+    body = block.span.slice(text)
+    if block.kind in {"list", "quote"}:
+        offset = block.span.start
+        for line in body.splitlines(keepends=True):
+            offset += len(line)
+            yield offset
+        return
+    for sentence in sentences(body):
+        yield block.span.start + sentence.end
+    yield block.span.end
+
+
+def _trim(text: str, span: Span) -> Span:
+    """The span without white space (and a byte order mark) at its ends."""
+    blank = " \t\r\n\ufeff"
+    start, end = span.start, span.end
+    while start < end and text[start] in blank:
+        start += 1
+    while end > start and text[end - 1] in blank:
+        end -= 1
+    return Span(start, end)

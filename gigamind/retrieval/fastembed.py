@@ -1,0 +1,153 @@
+"""ONNX embedding models through fastembed: one of its list by name, or a local folder.
+
+A local folder is laid out as sentence-transformers exports it: `model.onnx` or `onnx/model.onnx`, `tokenizer.json`,
+`tokenizer_config.json`, `config.json` (`hidden_size`), and if present `1_Pooling/config.json` (mean unless it says CLS
+or last token) and `config_sentence_transformers.json` (`prompts`: what to put before a query and a passage).
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from gigamind.errors import EmbeddingError, InputError
+from gigamind.retrieval.embed import Vectors, unit_rows
+
+if TYPE_CHECKING:
+    from fastembed import TextEmbedding
+
+_INSTRUCTION = "Represent this sentence for searching relevant passages: "
+
+# What a model's card asks to put before a query and a passage.  fastembed adds nothing by itself for these.
+_PREFIXES: dict[str, tuple[str, str]] = {
+    "intfloat/": ("query: ", "passage: "),
+    "nomic-ai/": ("search_query: ", "search_document: "),
+    "baai/bge-small-en": (_INSTRUCTION, ""),
+    "baai/bge-base-en": (_INSTRUCTION, ""),
+    "baai/bge-large-en": (_INSTRUCTION, ""),
+    "mixedbread-ai/": (_INSTRUCTION, ""),
+    "snowflake/snowflake-arctic-embed-": (_INSTRUCTION, ""),
+}
+
+
+@dataclass(frozen=True)
+class FastembedEmbedder:
+    """A fastembed model on one thread, texts one by one so that no vector depends on its batch."""
+
+    name: str
+    query_prefix: str
+    passage_prefix: str
+    model: "TextEmbedding"
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self._embed(self.passage_prefix + text) for text in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        return self._embed(self.query_prefix + text)
+
+    def _embed(self, text: str) -> Vectors:
+        try:
+            vector = next(iter(self.model.embed([text])))
+        except Exception as error:
+            raise EmbeddingError(f"{self.name} could not embed a text: {error}") from error
+        if not np.isfinite(vector).all():
+            raise EmbeddingError(f"{self.name} gave a vector that is not finite")
+        return unit_rows(vector.astype(np.float32))
+
+
+def load_fastembed(model: str) -> FastembedEmbedder:
+    """The model of that name in fastembed's list, or in that folder.
+
+    Raises:
+        InputError: neither a known model nor a folder with one.
+        EmbeddingError: the model cannot be downloaded or loaded.
+    """
+    if Path(model).is_dir():
+        return _load_folder(Path(model))
+    from fastembed import TextEmbedding
+
+    known = {str(m["model"]).lower(): m for m in TextEmbedding.list_supported_models()}
+    if model.lower() not in known:
+        raise InputError(
+            f'"{model}" is neither a folder nor a model that fastembed knows; its list: '
+            "https://qdrant.github.io/fastembed/examples/Supported_Models/"
+        )
+    loaded = _load(model, None)
+    prefixes = (p for start, p in _PREFIXES.items() if model.lower().startswith(start))
+    query, passage = next(prefixes, ("", ""))
+    return FastembedEmbedder(f"fastembed:{model}@{version('fastembed')}", query, passage, loaded)
+
+
+def _load_folder(folder: Path) -> FastembedEmbedder:
+    from fastembed import TextEmbedding
+    from fastembed.common.model_description import ModelSource
+
+    file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
+    if file is None:
+        raise InputError(f"{folder}: no model.onnx and no onnx/model.onnx in this folder")
+    digest = hashlib.sha256((folder / file).read_bytes()).hexdigest()[:12]
+    name = f"fastembed:{folder.name}#{digest}"
+    if name not in {str(m["model"]) for m in TextEmbedding.list_supported_models()}:
+        TextEmbedding.add_custom_model(
+            model=name,
+            pooling=_pooling(folder),
+            normalization=True,
+            sources=ModelSource(
+                hf=name
+            ),  # required, never asked: the model is read from the folder
+            dim=_hidden_size(folder),
+            model_file=file,
+        )
+    prompts = cast(
+        "dict[str, str]", _json(folder, "config_sentence_transformers.json").get("prompts") or {}
+    )
+    passage = prompts.get("passage") or prompts.get("document") or ""
+    return FastembedEmbedder(name, prompts.get("query", ""), passage, _load(name, folder))
+
+
+def _load(name: str, folder: Path | None) -> "TextEmbedding":
+    from fastembed import TextEmbedding
+
+    place: dict[str, Any] = {"specific_model_path": str(folder)} if folder else {}
+    try:
+        return TextEmbedding(name, threads=1, **place)
+    except Exception as error:
+        raise EmbeddingError(
+            f"{name} could not be loaded: {error}. Without a way to the model hub, give a local folder: "
+            "fastembed:/path/to/folder"
+        ) from error
+
+
+def _pooling(folder: Path):  # noqa: ANN202  the enum's import is lazy
+    from fastembed.common.model_description import PoolingType
+
+    config = _json(folder, "1_Pooling/config.json")
+    if config.get("pooling_mode_cls_token"):
+        return PoolingType.CLS
+    if config.get("pooling_mode_lasttoken"):
+        return PoolingType.LAST_TOKEN
+    return PoolingType.MEAN
+
+
+def _hidden_size(folder: Path) -> int:
+    size = _json(folder, "config.json").get("hidden_size")
+    if not isinstance(size, int):
+        raise InputError(
+            f'{folder / "config.json"}: "hidden_size" is missing: the length of a vector'
+        )
+    return size
+
+
+def _json(folder: Path, file: str) -> dict[str, object]:
+    path = folder / file
+    if not path.is_file():
+        return {}
+    try:
+        return cast("dict[str, object]", json.loads(path.read_text("utf-8")))
+    except ValueError as error:
+        raise InputError(f"{path}: not JSON: {error}") from error

@@ -1,0 +1,137 @@
+"""The keyword leg: BM25 fitted by rank-bm25 and served from sparse postings.
+
+`BM25Okapi.get_scores` walks every document in Python for every query term (87 ms a query at 20 000 documents).  Here
+each term's share of the score is worked out once, so that a query adds up a few short arrays (0.4 ms) to the same
+scores.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol, cast
+
+import numpy as np
+import numpy.typing as npt
+from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
+
+from gigamind.text import tokens
+
+
+@dataclass(frozen=True, slots=True)
+class KeywordIndex:
+    """BM25 over chunks, by term.
+
+    Attributes:
+        rows: term -> its row in `starts`.
+        starts: int64, shape (terms + 1,); term t owns `chunks[starts[t]:starts[t + 1]]` and the same of `shares`.
+        chunks: int32, the chunks that hold the term, rising within a term.
+        shares: float64, what one occurrence of the term in a query adds to the chunk's score.
+        idf: float64, shape (terms,), rank-bm25's inverse document frequency with its floor.
+        size: how many chunks there are.
+    """
+
+    rows: dict[str, int]
+    starts: npt.NDArray[np.int64]
+    chunks: npt.NDArray[np.int32]
+    shares: npt.NDArray[np.float64]
+    idf: npt.NDArray[np.float64]
+    size: int
+
+    def scores(self, query: str) -> npt.NDArray[np.float64]:
+        """Raw BM25 of every chunk, shape (size,); a repeated query word counts each time, as in rank-bm25."""
+        total = np.zeros(self.size)
+        for term in tokens(query):
+            if (row := self.rows.get(term)) is not None:
+                own = slice(self.starts[row], self.starts[row + 1])
+                total[self.chunks[own]] += self.shares[own]
+        return total
+
+    def relative_scores(self, query: str) -> npt.NDArray[np.float64]:
+        """BM25 over the query's best BM25, in [0, 1]; all 0.0 when no chunk matches (seed 4.1)."""
+        raw = self.scores(query)
+        best = raw.max(initial=0.0)
+        return np.maximum(raw, 0.0) / best if best > 0 else np.zeros(self.size)
+
+    def weight(self, term: str) -> float:
+        """Inverse document frequency of a token, never negative; 0.0 for one that no chunk holds."""
+        row = self.rows.get(term)
+        return 0.0 if row is None else max(0.0, float(self.idf[row]))
+
+    def save(self, path: Path) -> None:
+        """Write the index to `path`, an .npz file without pickled objects."""
+        terms = np.frombuffer("\n".join(self.rows).encode(), dtype=np.uint8)
+        with path.open("wb") as file:
+            np.savez(
+                file,
+                terms=terms,
+                starts=self.starts,
+                chunks=self.chunks,
+                shares=self.shares,
+                idf=self.idf,
+                size=np.int64(self.size),
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> "KeywordIndex":
+        """Read what `save` wrote.
+
+        Raises:
+            OSError, ValueError, KeyError: the file is missing, cut short or not an index.
+        """
+        with np.load(path, allow_pickle=False) as stored:
+            joined = stored["terms"].tobytes().decode()
+            return cls(
+                rows={term: row for row, term in enumerate(joined.split("\n") if joined else ())},
+                starts=stored["starts"],
+                chunks=stored["chunks"],
+                shares=stored["shares"],
+                idf=stored["idf"],
+                size=int(stored["size"]),
+            )
+
+
+def build_keyword_index(texts: Sequence[str]) -> KeywordIndex:
+    """Fit BM25 (Okapi, k1 1.5, b 0.75, rank-bm25's defaults) on the tokens of `texts` and compile its postings."""
+    corpus = [tokens(text) for text in texts]
+    if not any(corpus):  # rank-bm25 divides by the number of documents and of terms
+        none = np.zeros(0)
+        return KeywordIndex(
+            {}, np.zeros(1, np.int64), np.zeros(0, np.int32), none, none, len(texts)
+        )
+    return _compile(cast("_Fitted", BM25Okapi(corpus)))
+
+
+class _Fitted(Protocol):
+    """The fields of a fitted BM25Okapi that its `get_scores` reads."""
+
+    corpus_size: int
+    avgdl: float
+    k1: float
+    b: float
+    idf: dict[str, float]
+    doc_freqs: list[dict[str, int]]
+    doc_len: list[int]
+
+
+def _compile(bm25: _Fitted) -> KeywordIndex:
+    """Postings with exactly the shares that `bm25.get_scores` adds up, term by term."""
+    rows = {term: row for row, term in enumerate(bm25.idf)}
+    frequencies = bm25.doc_freqs
+    lengths = np.asarray(bm25.doc_len, dtype=np.float64)
+    counts = np.fromiter((len(f) for f in frequencies), np.int64, len(frequencies))
+    entries = int(counts.sum())
+    term_of = np.fromiter((rows[t] for f in frequencies for t in f), np.int64, entries)
+    occurrences = np.fromiter((n for f in frequencies for n in f.values()), np.float64, entries)
+    chunk_of = np.repeat(np.arange(len(frequencies)), counts)
+    order = np.argsort(term_of, kind="stable")
+    term_of, occurrences, chunk_of = term_of[order], occurrences[order], chunk_of[order]
+    idf = np.fromiter(bm25.idf.values(), np.float64, len(rows))
+    saturation = bm25.k1 * (1 - bm25.b + bm25.b * lengths[chunk_of] / bm25.avgdl)
+    return KeywordIndex(
+        rows=rows,
+        starts=np.searchsorted(term_of, np.arange(len(rows) + 1)),
+        chunks=chunk_of.astype(np.int32),
+        shares=idf[term_of] * (occurrences * (bm25.k1 + 1) / (occurrences + saturation)),
+        idf=idf,
+        size=bm25.corpus_size,
+    )

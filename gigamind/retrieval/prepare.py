@@ -1,0 +1,145 @@
+"""Makes a vault searchable: chunks, keyword index, vectors, link graph; from the cache where nothing changed."""
+
+import contextlib
+import hashlib
+import os
+import re
+import zipfile
+from collections.abc import Sequence
+from itertools import groupby
+from pathlib import Path
+
+import numpy as np
+
+from gigamind.errors import IndexingError
+from gigamind.retrieval.cache import Cache, touch
+from gigamind.retrieval.chunk import CHUNKING_VERSION, Chunk, chunk_notes
+from gigamind.retrieval.embed import Embedder, load_embedder
+from gigamind.retrieval.embedding_cache import Progress, embed_all
+from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion
+from gigamind.retrieval.index import IndexContent, VectorIndex
+from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
+from gigamind.retrieval.rerank import boosts
+from gigamind.retrieval.retriever import Retriever, SemanticLeg
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.graph import centrality, link_graph
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Vault
+
+# What chunks, tokens and scores are made of; indexes of another version cannot be compared with these.
+RAG_SCHEMA_VERSION = f"1.{CHUNKING_VERSION}"
+
+
+def open_retriever(
+    vault: Vault, identities: Identities, settings: RetrievalSettings, progress: Progress
+) -> Retriever:
+    """A retriever over the vault, its index ready.
+
+    Args:
+        progress: called with (chunks embedded, chunks in all) while vectors are computed.
+
+    Raises:
+        InputError: no such embedder.
+        IndexingError: the index or its cache cannot be built, read or reached.
+        EmbeddingError: the embedding model failed.
+    """
+    chunks = chunk_notes(vault.notes)
+    cache = Cache(settings.cache) if settings.cache else None
+    content = _content_key(vault)
+    retriever = Retriever(
+        notes=tuple(note.path for note in vault.notes),
+        chunks=chunks,
+        layout=ChunkLayout.of(
+            [len(list(own)) for _, own in groupby(chunks, key=lambda c: c.passage.note)]
+        ),
+        keyword=_keyword_index(chunks, content, cache, cold=settings.cold_start),
+        semantic=_semantic_leg(chunks, content, cache, settings, progress),
+        fusion=Fusion(settings.semantic_share, _boosts(vault, identities, settings), settings.topk),
+    )
+    if cache:
+        cache.prune()
+    return retriever
+
+
+def _content_key(vault: Vault) -> str:
+    """Name of all that the chunks are made from, 24 hexadecimal digits."""
+    digest = hashlib.sha256(RAG_SCHEMA_VERSION.encode())
+    for note in vault.notes:
+        digest.update(f"\n{len(note.path)} {note.path} {note.content_hash}".encode())
+    return digest.hexdigest()[:24]
+
+
+def _boosts(vault: Vault, identities: Identities, settings: RetrievalSettings) -> Floats:
+    if not settings.graph_rerank:
+        return np.ones(len(vault.notes))
+    central = centrality(link_graph(vault, identities))
+    return boosts(np.array([central[note.path] for note in vault.notes]))
+
+
+def _keyword_index(
+    chunks: Sequence[Chunk], content: str, cache: Cache | None, *, cold: bool
+) -> KeywordIndex:
+    place = cache.keywords / f"{content}.npz" if cache else None
+    if place and not cold:
+        # A file cut short by a full disk is as good as none.
+        with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+            found = KeywordIndex.load(place)
+            touch(place)
+            return found
+    built = build_keyword_index([chunk.indexed_text for chunk in chunks])
+    if place:
+        _save(built, place)
+    return built
+
+
+def _save(index: KeywordIndex, place: Path) -> None:
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        aside = place.with_name(f".{place.name}.{os.getpid()}")
+        index.save(aside)
+        aside.replace(place)
+    except OSError as error:
+        raise IndexingError(
+            f"{place.parent}: the cache cannot be written ({error}): name another --cache-dir"
+        ) from error
+
+
+def _semantic_leg(
+    chunks: Sequence[Chunk],
+    content: str,
+    cache: Cache | None,
+    settings: RetrievalSettings,
+    progress: Progress,
+) -> SemanticLeg | None:
+    if settings.mode == "keyword":
+        return None
+    embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
+    known = cache.embeddings if cache and not settings.cold_start else None
+    wanted = IndexContent(
+        name=f"{_slug(embedder)}-{content}",
+        chunks=chunks,
+        vectors=lambda: embed_all(embedder, [c.indexed_text for c in chunks], known, progress),
+    )
+    return SemanticLeg(embedder, _open_index(wanted, cache, settings))
+
+
+def _open_index(
+    wanted: IndexContent, cache: Cache | None, settings: RetrievalSettings
+) -> VectorIndex:
+    if settings.qdrant_url:
+        from gigamind.retrieval.server import connect, open_collection
+
+        return open_collection(wanted, connect(settings.qdrant_url), refill=settings.cold_start)
+    from gigamind.retrieval.edge import open_edge
+
+    if cache is None or settings.cold_start:
+        return open_edge(wanted, None)
+    index = open_edge(wanted, cache.indexes)
+    touch(cache.indexes / wanted.name)
+    return index
+
+
+def _slug(embedder: Embedder) -> str:
+    """The embedder's name as part of a file or collection name, kept distinct by a few digits of its hash."""
+    readable = re.sub(r"[^a-z0-9]+", "-", embedder.name.lower()).strip("-")[:40]
+    return f"{readable}-{hashlib.sha256(embedder.name.encode()).hexdigest()[:8]}"

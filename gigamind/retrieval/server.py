@@ -1,0 +1,134 @@
+"""A Qdrant server or cluster, through qdrant-client.
+
+A collection is named by its content (model, chunking, notes), so it never goes stale and several vaults share a server.
+Filling it is idempotent: points are numbered by chunk, and an interrupted filling is done again over the same numbers.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from qdrant_client import QdrantClient, models
+
+from gigamind.errors import IndexingError
+from gigamind.retrieval.embed import Vectors
+from gigamind.retrieval.index import (
+    Cosines,
+    Ids,
+    IndexContent,
+    in_order_of,
+    np,
+    payload,
+    rounded,
+)
+
+KEY_VARIABLE = "QDRANT_API_KEY"
+_BATCH = 256
+_TIMEOUT_S = 60
+_EXACT = models.SearchParams(exact=True)
+
+
+class ServerIndex:
+    """One collection of a Qdrant server; queries may come from several threads."""
+
+    def __init__(self, client: QdrantClient, collection: str) -> None:
+        self._client = client
+        self._collection = collection
+
+    def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
+        points = self._query(query, limit, None)
+        return np.array([point.id for point in points], np.int64), rounded(
+            [p.score for p in points]
+        )
+
+    def cosines(self, query: Vectors, chunks: Sequence[int]) -> Cosines:
+        only = models.Filter(must=[models.HasIdCondition(has_id=list(chunks))])
+        points = self._query(query, len(chunks), only)
+        return in_order_of(chunks, {int(point.id): point.score for point in points})
+
+    def close(self) -> None:
+        self._client.close()
+
+    def _query(
+        self, query: Vectors, limit: int, only: models.Filter | None
+    ) -> list[models.ScoredPoint]:
+        answer = _guarded(
+            self._client.query_points,
+            self._collection,
+            query=query.tolist(),
+            limit=limit,
+            query_filter=only,
+            search_params=_EXACT,
+            with_payload=False,
+        )
+        return answer.points
+
+
+def connect(url: str) -> QdrantClient:
+    """A client of the server at `url`; its key, if it wants one, stands in `QDRANT_API_KEY`.
+
+    Raises:
+        IndexingError: nothing that speaks Qdrant answers there.
+    """
+    client = _guarded(
+        QdrantClient, url=url, api_key=os.environ.get(KEY_VARIABLE), timeout=_TIMEOUT_S
+    )
+    try:
+        client.get_collections()
+    except Exception as error:
+        reason = str(error).splitlines()[0]
+        raise IndexingError(
+            f"{url}: no Qdrant server answers ({reason}): start it, mend --qdrant-url, or set {KEY_VARIABLE}"
+        ) from error
+    return client
+
+
+def open_collection(
+    content: IndexContent, client: QdrantClient, *, refill: bool = False
+) -> ServerIndex:
+    """The collection of this content, filled unless the server holds all of it already (and `refill` is off).
+
+    Raises:
+        IndexingError: the server failed.
+        EmbeddingError: the vectors of a new collection cannot be computed.
+    """
+    collection = f"gigamind-{content.name}"
+    if refill or not _holds(client, collection, len(content.chunks)):
+        _fill(client, collection, content)
+    return ServerIndex(client, collection)
+
+
+def _holds(client: QdrantClient, collection: str, size: int) -> bool:
+    if not _guarded(client.collection_exists, collection):
+        return False
+    return _guarded(client.count, collection, exact=True).count == size
+
+
+def _fill(client: QdrantClient, collection: str, content: IndexContent) -> None:
+    vectors = content.vectors()
+    if not _guarded(client.collection_exists, collection):
+        params = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
+        _guarded(client.create_collection, collection, vectors_config=params)
+    if client_is_remote(client):  # the local mode has no payload indexes and warns about them
+        _guarded(client.create_payload_index, collection, "note", models.PayloadSchemaType.KEYWORD)
+    for start in range(0, len(vectors), _BATCH):
+        rows = range(start, min(start + _BATCH, len(vectors)))
+        points = [
+            models.PointStruct(id=i, vector=vectors[i].tolist(), payload=payload(content.chunks[i]))
+            for i in rows
+        ]
+        _guarded(client.upsert, collection, points, wait=True)
+
+
+def client_is_remote(client: QdrantClient) -> bool:
+    """Whether this client speaks to a server rather than to qdrant-client's own local mode."""
+    from qdrant_client.qdrant_remote import QdrantRemote
+
+    return isinstance(client._client, QdrantRemote)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
+
+
+def _guarded(call: Callable[..., Any], *arguments: object, **options: object) -> Any:  # noqa: ANN401
+    try:
+        return call(*arguments, **options)
+    except Exception as error:
+        raise IndexingError(f"the Qdrant server failed: {error}") from error

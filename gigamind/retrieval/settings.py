@@ -1,0 +1,41 @@
+"""How notes are searched: everything that may change a ranking, and where its caches stand."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gigamind.retrieval.embed import DEFAULT_EMBEDDER
+
+Mode = Literal["semantic", "hybrid", "keyword"]
+DEFAULT_ALPHA = 0.7
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalSettings:
+    """Settings of one retriever.
+
+    Attributes:
+        alpha: share of the semantic score in hybrid mode, in [0, 1].
+        topk: length of a ranking, at least 1.
+        graph_rerank: order by final_score with the link graph's boost.
+        embedder: `use-multilingual`, `fastembed:<model or folder>` or `litellm:<model>`.
+        embedding_api_base: address of a litellm provider other than its usual one.
+        qdrant_url: a Qdrant server; None keeps the vectors in this process.
+        cache: folder of vectors and indexes between runs; None keeps nothing (a temporary folder holds the index).
+        cold_start: use no vector or index of an earlier run, so that the whole start is measured.
+    """
+
+    mode: Mode = "hybrid"
+    alpha: float = DEFAULT_ALPHA
+    topk: int = 10
+    graph_rerank: bool = False
+    embedder: str = DEFAULT_EMBEDDER
+    embedding_api_base: str | None = None
+    qdrant_url: str | None = None
+    cache: Path | None = None
+    cold_start: bool = False
+
+    @property
+    def semantic_share(self) -> float:
+        """α as the mode has it: 1 for semantic, 0 for keyword."""
+        return {"semantic": 1.0, "hybrid": self.alpha, "keyword": 0.0}[self.mode]

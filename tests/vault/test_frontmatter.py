@@ -1,0 +1,130 @@
+import pytest
+
+from gigamind.vault.frontmatter import list_field, split, text_field
+
+
+def test_the_body_starts_after_the_closing_line():
+    text = "---\ntitle: 결재 절차\n---\n# Body\n"
+
+    front = split(text)
+
+    assert front.fields == {"title": "결재 절차"}
+    assert text[front.body_start :] == "# Body\n"
+    assert front.warnings == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "body"),
+    [
+        ("---\r\ntitle: a\r\n---\r\nbody", "body"),
+        ("\ufeff---\ntitle: a\n---\nbody", "body"),
+        ("---\ntitle: a\n---", ""),
+        ("---\ntitle: a\n...\nbody", "body"),
+        ("--- \ntitle: a\n---\t\nbody", "body"),
+        ("---\n\ntitle: a\n\n---\n\nbody", "\nbody"),
+    ],
+)
+def test_line_ends_marks_and_blanks_do_not_hide_the_block(text, body):
+    front = split(text)
+
+    assert front.fields == {"title": "a"}
+    assert text[front.body_start :] == body
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "body", "---\ntitle: a\nnever closed", "\n---\ntitle: a\n---\n", "----\na: b\n---\n"],
+)
+def test_what_does_not_open_and_close_is_body(text):
+    assert split(text).body_start == 0
+    assert split(text).fields == {}
+
+
+def test_a_byte_order_mark_alone_is_not_body():
+    assert split("\ufeffbody").body_start == 1
+
+
+def test_an_empty_block_has_no_fields_and_no_warning():
+    front = split("---\n---\nbody")
+
+    assert (front.fields, front.body_start, front.warnings) == ({}, 8, ())
+
+
+def test_scalars_stay_as_they_are_written():
+    front = split("---\nlang: no\nversion: 1.10\ndate: 2024-13-45\nday: !!timestamp soon\n---\n")
+
+    assert front.fields == {"lang": "no", "version": "1.10", "date": "2024-13-45", "day": "soon"}
+
+
+@pytest.mark.parametrize("nothing", ["", "~", "null", "Null", "NULL"])
+def test_nothing_is_none(nothing):
+    assert split(f"---\ntitle: {nothing}\n---\n").fields == {"title": None}
+
+
+def test_a_word_that_starts_like_null_is_text():
+    assert split("---\ntitle: nullable\n---\n").fields == {"title": "nullable"}
+
+
+def test_broken_yaml_is_a_warning_with_its_line_in_the_note():
+    front = split("---\ntitle: ok\nbad: a: b\n---\nbody")
+
+    assert front.fields == {}
+    assert front.body_start == len("---\ntitle: ok\nbad: a: b\n---\n")
+    [warning] = front.warnings
+    assert warning.startswith(
+        "the frontmatter is not valid YAML (line 3): mapping values are not allowed"
+    )
+
+
+@pytest.mark.parametrize("block", ["- a\n- b", "just prose", "[1, 2]"])
+def test_what_is_no_mapping_is_a_warning(block):
+    front = split(f"---\n{block}\n---\nbody")
+
+    assert front.fields == {}
+    assert front.warnings == (
+        "the frontmatter is not a mapping and is ignored; write it as `key: value` lines",
+    )
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "a: " + "[" * 100_000,
+        "- " * 100_000,
+        "a: &x [*x]",
+        "? [a]\n: b",
+        "a: *missing",
+        "a: \x07",
+        "a: !!python/object:os.system x: y",
+    ],
+)
+def test_hostile_yaml_is_a_warning_and_no_crash(block):
+    front = split(f"---\n{block}\n---\nbody")
+
+    assert front.fields == {}
+    assert "not valid YAML" in front.warnings[0]
+
+
+@pytest.mark.parametrize(("depth", "warned"), [(49, False), (50, True)])
+def test_nesting_beyond_fifty_levels_is_refused(depth, warned):
+    block = "a: " + "[" * depth + "]" * depth  # the mapping is a level of its own
+
+    assert bool(split(f"---\n{block}\n---\n").warnings) is warned
+
+
+def test_merge_keys_are_plain_fields():
+    bomb = "a: &a {x: y}\nb: &b {<<: [*a, *a]}"
+
+    assert split(f"---\n{bomb}\n---\n").fields["b"] == {"<<": [{"x": "y"}, {"x": "y"}]}
+
+
+def test_a_text_field_is_nfc_and_trimmed():
+    assert text_field({"title": "  \u1100\u1161 "}, "title") == "가"
+    assert text_field({"title": ["a"]}, "title") == ""
+    assert text_field({}, "title") == ""
+
+
+def test_a_list_field_is_a_list_or_one_text():
+    assert list_field({"aliases": ["b", " a ", "b", "", None, ["x"]]}, "aliases") == ("b", "a")
+    assert list_field({"aliases": "Doe, Jane"}, "aliases") == ("Doe, Jane",)
+    assert list_field({"aliases": None}, "aliases") == ()
