@@ -101,9 +101,11 @@ def _blunt_threshold(options: SearchEvalOptions) -> tuple[str, ...]:
     if not 0 < options.min_score <= floor:
         return ()
     return (
-        f"--min-score {options.min_score:g} finds no query unanswerable that shares a word with the vault: in"
-        f" {options.mode} mode the Top-1 then scores {floor:.2g} or more. Raise --min-score above it, or use"
-        " --mode semantic.",
+        (
+            f"--min-score {options.min_score:g} finds no query unanswerable that shares a word with the vault: in"
+            f" {options.mode} mode the Top-1 then scores {floor:.2g} or more. Raise --min-score above it, or use"
+            " --mode semantic."
+        ),
     )
 
 

@@ -1,7 +1,7 @@
 """The search evaluation: how well retrieval over a vault answers a dataset of queries.
 
 Its steps are plain functions over one open `SearchEvaluation`: `open_search`, `retrieve`, `judge_and_measure` (no model
-is asked, so both are one pass), `summarise` and `report`.  `evaluate` is all of them in a row; a flow runs the same
+is asked, so both are one pass) and `record_run`.  `evaluate` is all of them in a row; a flow runs the same
 steps as tasks, a batch of queries at a time.
 """
 
@@ -18,7 +18,6 @@ from gigamind.evals.prepare import Prepared, prepare
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.runner import Interrupted, Outcome, run
 from gigamind.outcome import Success
-from gigamind.reports.write import check_out_folder
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
@@ -61,8 +60,6 @@ def open_search(options: SearchEvalOptions, progress: Progress | None = None) ->
     """
     told = progress or Quiet()
     start = time.perf_counter()
-    if options.out:
-        check_out_folder(options.out)
     prepared = prepare(options)
     retriever = open_retriever(
         prepared.vault,

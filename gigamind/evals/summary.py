@@ -19,12 +19,13 @@ from gigamind.reports.schema import (
     ItemReport,
     Performance,
     RunCounts,
+    RunRecord,
     RunReport,
     SliceCounts,
     SliceReport,
     SummaryReport,
 )
-from gigamind.reports.write import check_out_folder, whole_folder, write_run
+from gigamind.reports.write import check_out_folder, write_run
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 
 RUN_ID_FORMAT = "%Y%m%d-%H%M%S"
@@ -44,10 +45,10 @@ def evaluate(
     check_out_folder(out)
     with open_search(options, progress) as evaluation:
         outcome = run_queries(evaluation, progress)
-        summary = summarise(evaluation, outcome)
-        report(evaluation, outcome, summary, out, started)
-    refuse_empty(summary, out)
-    return summary, out
+        record = record_run(evaluation, outcome, started)
+    write_run(out, record, options.format)
+    refuse_empty(record.summary, out)
+    return record.summary, out
 
 
 def default_out(started: datetime) -> Path:
@@ -92,16 +93,11 @@ def summarise(evaluation: SearchEvaluation, outcome: Run) -> SummaryReport:
     )
 
 
-def report(
-    evaluation: SearchEvaluation,
-    outcome: Run,
-    summary: SummaryReport,
-    out: Path,
-    started: datetime,
-) -> None:
-    """Write the out folder, whole or not at all."""
+def record_run(evaluation: SearchEvaluation, outcome: Run, started: datetime) -> RunRecord:
+    """All that the out folder of a run is to hold."""
     prepared = evaluation.prepared
     options = prepared.options
+    summary = summarise(evaluation, outcome)
     run = RunReport(
         run_id=started.astimezone().strftime(RUN_ID_FORMAT),
         created_at=started.isoformat(timespec="seconds"),
@@ -118,8 +114,7 @@ def report(
     )
     items = [result for result in outcome.results if isinstance(result, ItemReport)]
     failures = [result for result in outcome.results if isinstance(result, ErrorReport)]
-    with whole_folder(out) as folder:
-        write_run(folder, run, summary, items, [*prepared.errors, *failures], output=options.format)
+    return RunRecord(run, summary, items, [*prepared.errors, *failures])
 
 
 def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:

@@ -2,19 +2,13 @@
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gigamind.reports.failures import worst_failures
-from gigamind.reports.schema import (
-    ErrorReport,
-    ItemReport,
-    RunReport,
-    SliceReport,
-    SummaryReport,
-)
+from gigamind.reports.schema import RunRecord, RunReport, SliceReport, SummaryReport
 
 _LABELS = {
     "mrr": "MRR",
@@ -30,20 +24,16 @@ _TAGS_SHOWN = 15
 _SLICE_METRICS = ("hit_at_1", "mrr", "ndcg_at_10", "recall_at_10", "f1", "far")
 
 
-def render_summary(
-    run: RunReport,
-    summary: SummaryReport,
-    items: Sequence[ItemReport],
-    errors: Sequence[ErrorReport],
-) -> str:
+def render_summary(record: RunRecord) -> str:
     """The summary as Markdown; text of notes and queries is escaped, so that it cannot break a table or a list."""
+    run, summary = record.run, record.summary
     return (
         _templates()
         .get_template("summary.md.jinja")
         .render(
             run=run,
             summary=summary,
-            errors=errors,
+            errors=record.errors,
             headline=_headline(run, summary),
             search_rows=figure_rows(summary.overall, "search"),
             unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
@@ -51,7 +41,7 @@ def render_summary(
             slice_metrics=[label(name) for name in _SLICE_METRICS],
             slice_rows=list(_slice_rows(summary)),
             tags_left_out=max(0, len(summary.by_tag) - _TAGS_SHOWN),
-            failures=worst_failures(items),
+            failures=worst_failures(record.items),
             run_rows=list(_run_rows(run, summary)),
         )
     )

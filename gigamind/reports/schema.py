@@ -4,6 +4,8 @@ Names are the seed's (section 6.1), snake_case; what it has not is added beside 
 units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
 """
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -197,3 +199,18 @@ class RunReport(_Report):
     environment: Environment
     hardware: Hardware
     warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunRecord:
+    """Everything that one out folder holds.
+
+    Attributes:
+        items: per_item.jsonl, in the dataset's order.
+        errors: errors.jsonl, rows first.
+    """
+
+    run: RunReport
+    summary: SummaryReport
+    items: Sequence[ItemReport]
+    errors: Sequence[ErrorReport]

@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from gigamind.errors import InputError
 from gigamind.reports.markdown import render_summary
-from gigamind.reports.schema import ErrorReport, ItemReport, RunReport, SummaryReport
+from gigamind.reports.schema import RunRecord
 
 Format = Literal["json", "md", "both"]
 
@@ -36,7 +36,7 @@ def check_out_folder(out: Path) -> None:
 
 
 @contextlib.contextmanager
-def whole_folder(out: Path) -> Generator[Path]:
+def _whole_folder(out: Path) -> Generator[Path]:
     """A folder to write into, which becomes `out` when the block ends without an error."""
     out.parent.mkdir(parents=True, exist_ok=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
@@ -50,23 +50,16 @@ def whole_folder(out: Path) -> Generator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def write_run(
-    folder: Path,
-    run: RunReport,
-    summary: SummaryReport,
-    items: Sequence[ItemReport],
-    errors: Sequence[ErrorReport],
-    *,
-    output: Format,
-) -> None:
-    """Write every file of seed section 6 into `folder`; `output` chooses between summary.json and summary.md."""
-    _write_json(folder / "run.json", run)
-    _write_lines(folder / "per_item.jsonl", items)
-    _write_lines(folder / "errors.jsonl", errors)
-    if output in {"json", "both"}:
-        _write_json(folder / "summary.json", summary)
-    if output in {"md", "both"}:
-        _write(folder / "summary.md", render_summary(run, summary, items, errors))
+def write_run(out: Path, record: RunRecord, output: Format) -> None:
+    """Write every file of seed section 6, all or none; `output` chooses between summary.json and summary.md."""
+    with _whole_folder(out) as folder:
+        _write_json(folder / "run.json", record.run)
+        _write_lines(folder / "per_item.jsonl", record.items)
+        _write_lines(folder / "errors.jsonl", record.errors)
+        if output in {"json", "both"}:
+            _write_json(folder / "summary.json", record.summary)
+        if output in {"md", "both"}:
+            _write(folder / "summary.md", render_summary(record))
 
 
 def _write_json(path: Path, report: BaseModel) -> None:

@@ -109,8 +109,11 @@ class Identities:
         return self.resolve(link.target, source if relative else None)
 
     def collisions(self) -> tuple[Collision, ...]:
-        """Every identifier that is the `key` of several notes' paths, titles or file names, in order."""
-        names = _index((name, note) for note in self._notes for name in _whole_keys(note))
+        """Every identifier that is the `key` of several notes' titles or file names, in order.
+
+        Notes whose paths have one key share that of their file names too.
+        """
+        names = _index((name, note) for note in self._notes for name in _short_keys(note))
         found: list[Collision] = []
         for identifier, notes in sorted(names.items()):
             resolution = self.resolve(identifier) if len(notes) > 1 else None
@@ -144,14 +147,14 @@ def _titles(note: Note) -> list[str]:
     return [note.title] if text_field(note.document.frontmatter, "title") else []
 
 
-def _whole_keys(note: Note) -> set[str]:
-    return {key(name) for name in (note.path, note.stem, *_titles(note))}
+def _short_keys(note: Note) -> set[str]:
+    return {key(name) for name in (note.stem, *_titles(note))}
 
 
 def _name_keys(note: Note) -> set[str]:
     """Keys of the title, and of the path with any number of its leading folders left out (`[[dir/note]]`)."""
     parts = key(note.path).split("/")
-    return _whole_keys(note) | {"/".join(parts[skip:]) for skip in range(len(parts))}
+    return _short_keys(note) | {"/".join(parts[skip:]) for skip in range(len(parts))}
 
 
 def _index(entries: Iterable[tuple[str, Note]]) -> Mapping[str, list[Note]]:

@@ -1,0 +1,36 @@
+"""Search evaluation as a Prefect flow: the steps of `gigamind eval search`, a batch of queries a task."""
+
+from datetime import UTC, datetime
+from typing import Any
+
+from prefect import flow, task
+from prefect.cache_policies import NO_CACHE
+from prefect.client.schemas.objects import State
+
+from gigamind.errors import GigamindError
+from gigamind.evals import batches
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.summary import default_out
+from gigamind.publish import failed, publish_search
+
+# NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
+prepare = task(name="prepare", cache_policy=NO_CACHE)(batches.prepare_batches)
+retrieve = task(name="retrieve", retries=1, cache_policy=NO_CACHE)(batches.run_batch)
+report = task(name="report", cache_policy=NO_CACHE)(batches.finish_run)
+
+
+@flow(name="eval-search", persist_result=False)
+def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
+    """Evaluate search over a vault, write the out folder and publish its summary as artifacts.
+
+    Ends Failed, named by the meaning of the exit code, where `gigamind eval search` would end with that code.
+    """
+    started = datetime.now(UTC)
+    out = options.out or default_out(started)
+    try:
+        found = [retrieve(options, first, end) for first, end in prepare(options)]
+        finished = report(options, found, out, started)
+    except GigamindError as error:
+        return failed(error)
+    publish_search(finished, out)
+    return {"out": str(out), "summary": finished["summary"]}

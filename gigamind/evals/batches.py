@@ -1,0 +1,103 @@
+"""The steps of a search evaluation as a flow needs them: by options and numbers, from any thread or process.
+
+A task gives and takes plain JSON values only, so each process opens the evaluation once and keeps it.
+"""
+
+import functools
+import math
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter
+
+from gigamind.evals.measure import ItemResult
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.search import (
+    Run,
+    SearchEvaluation,
+    judge_and_measure,
+    open_search,
+    retrieve,
+    warm_up,
+)
+from gigamind.evals.summary import record_run, refuse_empty
+from gigamind.reports.markdown import render_summary
+from gigamind.reports.write import check_out_folder, write_run
+
+# Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
+_MIN_BATCH_MS = 650
+_MOST_BATCHES = 64
+
+_results = TypeAdapter(list[ItemResult])
+_opening = threading.Lock()
+
+
+@functools.lru_cache(maxsize=1)
+def _opened(options: str) -> SearchEvaluation:
+    return open_search(SearchEvalOptions.model_validate_json(options))
+
+
+def _evaluation(options: SearchEvalOptions) -> SearchEvaluation:
+    with _opening:  # lru_cache would let two threads index at once
+        return _opened(options.model_dump_json())
+
+
+def prepare_batches(options: SearchEvalOptions) -> list[tuple[int, int]]:
+    """Check the input, build the index, warm up; the batches of queries to run, each from and to (exclusive).
+
+    Raises:
+        GigamindError: see `open_search`.
+    """
+    if options.out:
+        check_out_folder(options.out)
+    evaluation = _evaluation(options)
+    start = time.perf_counter()
+    warm_up(evaluation)
+    count = len(evaluation.prepared.queries)
+    ms_per_query = 1000 * (time.perf_counter() - start) / max(1, min(options.warmup, count))
+    size = batch_size(count, ms_per_query)
+    return [(first, min(first + size, count)) for first in range(0, count, size)]
+
+
+def batch_size(count: int, ms_per_query: float) -> int:
+    """Queries a batch: at least 650 ms of work, and at most 64 batches."""
+    return max(math.ceil(_MIN_BATCH_MS / max(ms_per_query, 0.1)), math.ceil(count / _MOST_BATCHES))
+
+
+def run_batch(options: SearchEvalOptions, first: int, end: int) -> dict[str, Any]:
+    """Retrieve, judge and measure the queries `first` to `end` (exclusive): `results` and `runtime_ms`."""
+    evaluation = _evaluation(options)
+    start = time.perf_counter()
+    outcomes = retrieve(evaluation, evaluation.prepared.queries[first:end])
+    runtime_ms = 1000 * (time.perf_counter() - start)
+    results = judge_and_measure(evaluation, outcomes)
+    return {"results": _results.dump_python(results, mode="json"), "runtime_ms": runtime_ms}
+
+
+def finish_run(
+    options: SearchEvalOptions, batches: Sequence[Mapping[str, Any]], out: Path, started: datetime
+) -> dict[str, Any]:
+    """Put the batches together, write the out folder, and close the evaluation.
+
+    Returns `summary`, `run_id`, and `markdown`: the text of summary.md.
+
+    Raises:
+        EvaluationError: every query failed; the out folder stands and says why.
+    """
+    evaluation = _evaluation(options)
+    results = [found for batch in batches for found in _results.validate_python(batch["results"])]
+    run = Run(results, sum(float(batch["runtime_ms"]) for batch in batches))
+    record = record_run(evaluation, run, started)
+    write_run(out, record, options.format)
+    evaluation.retriever.close()
+    _opened.cache_clear()
+    refuse_empty(record.summary, out)
+    return {
+        "summary": record.summary.model_dump(mode="json"),
+        "run_id": record.run.run_id,
+        "markdown": render_summary(record),
+    }

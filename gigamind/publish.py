@@ -1,0 +1,81 @@
+"""The one module of the package that speaks to Prefect: runs flow files, publishes artifacts, names end states.
+
+Files in the out folder are the record; artifacts are a view of them.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
+
+from gigamind.assets import asset
+from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.reports.markdown import figure_rows
+from gigamind.reports.schema import SummaryReport
+
+SUMMARY_KEY = "search-summary"
+METRICS_KEY = "search-metrics"
+
+# No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
+_SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "0.5",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+}
+
+
+def run_search_flow(options: SearchEvalOptions) -> tuple[SummaryReport, Path]:
+    """Run `flows/eval_search.py` here, against the configured Prefect server, or a short-lived one where none is.
+
+    Raises:
+        GigamindError: as the evaluation itself raises it.
+    """
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    import prefect.settings
+    from prefect.flows import Flow, load_flow_from_entrypoint
+    from prefect.settings import temporary_settings
+
+    entrypoint = f"{asset('flows') / 'eval_search.py'}:eval_search"
+    flow = cast("Flow[Any, Any]", load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False))
+    # The heartbeat's thread would hold up the end of the run for a second; only workers need it.
+    with temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+        result: dict[str, Any] = flow(options, return_state=True).result()
+    return SummaryReport.model_validate(result["summary"]), Path(result["out"])
+
+
+def failed(error: GigamindError) -> Any:  # noqa: ANN401  Prefect's State, whose import costs a second
+    """The Failed state of an evaluation that ended in `error`, named by the meaning of its exit code."""
+    from prefect.states import Failed
+
+    meanings = (
+        (InputError, "InvalidInput"),
+        (NotesError, "NotesInaccessible"),
+        (EvaluationError, "EvaluationFailed"),
+    )
+    name = next((name for kind, name in meanings if isinstance(error, kind)), "EvaluationFailed")
+    return Failed(name=name, message=f"{error} (exit code {error.exit_code})", data=error)
+
+
+def publish_search(finished: Mapping[str, Any], out: Path) -> None:
+    """Publish what `finish_run` returned: the summary as a markdown artifact, the figures as a table artifact."""
+    from prefect.artifacts import create_markdown_artifact, create_table_artifact
+
+    run = f"Search evaluation {finished['run_id']}, written to {out}"
+    table = metric_table(SummaryReport.model_validate(finished["summary"]))
+    create_markdown_artifact(finished["markdown"], key=SUMMARY_KEY, description=run)
+    create_table_artifact(table, key=METRICS_KEY, description=run)
+
+
+def metric_table(summary: SummaryReport) -> list[dict[str, str | int]]:
+    """One row a metric; cells are scalars, for the UI shows nothing else."""
+    return [
+        {"block": block, "metric": name, **row}
+        for block in ("search", "unanswerable")
+        for name, row in figure_rows(summary.overall, block)
+    ]

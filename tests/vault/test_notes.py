@@ -1,0 +1,195 @@
+import contextlib
+import hashlib
+import os
+import shutil
+import tempfile
+import unicodedata
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gigamind.errors import NotesError
+from gigamind.vault.notes import read_vault
+
+
+def test_a_note_carries_its_frontmatter_and_its_text(read):
+    text = "---\ntitle: 결재 절차\naliases: [승인, Approval]\ntags: ['#정책', hr]\nlang: ko\n---\n# 절차\n"
+
+    [note] = read({"policies/approval.md": text}).notes
+
+    assert (note.path, note.stem, note.title) == ("policies/approval.md", "approval", "결재 절차")
+    assert (note.aliases, note.tags, note.language) == (("승인", "Approval"), ("정책", "hr"), "ko")
+    assert note.text == text
+    assert note.content_hash == hashlib.sha256(text.encode()).hexdigest()
+    assert [heading.text for heading in note.document.headings] == ["절차"]
+
+
+def test_without_frontmatter_the_file_name_is_the_title(read):
+    [note] = read({"a/My note.v2.md": "text"}).notes
+
+    assert (note.title, note.aliases, note.tags, note.language) == ("My note.v2", (), (), "")
+
+
+@pytest.mark.parametrize("title", ["", "''", "~", "[a, b]", "'  '"])
+def test_a_title_that_says_nothing_gives_way_to_the_file_name(read, title):
+    [note] = read({"a.md": f"---\ntitle: {title}\n---\n"}).notes
+
+    assert note.title == "a"
+
+
+@pytest.mark.parametrize("tags", ["a, b", "a b", "'#a #b'", "[a, b, a]", "\n- a\n- b"])
+def test_tags_are_a_list_or_one_text(read, tags):
+    [note] = read({"a.md": f"---\ntags: {tags}\n---\n"}).notes
+
+    assert note.tags == ("a", "b")
+
+
+def test_only_markdown_files_outside_hidden_places_are_notes(read):
+    vault = read(
+        {
+            "b.md": "",
+            "A.MD": "",
+            "i.png": b"\x89PNG",
+            "notes.txt": "",
+            "md": "",
+            ".obsidian/x.md": "",
+            ".trash/y.md": "",
+            "._b.md": b"\x00\x05",
+            "node_modules/p/README.md": "",
+            "eval/report.md": "",
+        }
+    )
+
+    assert [note.path for note in vault.notes] == ["A.MD", "b.md"]
+    assert vault.notes[0].title == "A"
+    assert vault.warnings == ()
+
+
+def test_more_can_be_left_out(write_vault):
+    root = write_vault({"a.md": "", "drafts/b.md": ""})
+
+    assert [note.path for note in read_vault(root, ["drafts/"]).notes] == ["a.md"]
+
+
+def test_byte_order_mark_and_carriage_returns_stay_in_the_text(read):
+    content = b"\xef\xbb\xbf---\r\ntitle: T\r\n---\r\nline\r\n"
+
+    [note] = read({"a.md": content}).notes
+
+    assert note.text == "\ufeff---\r\ntitle: T\r\n---\r\nline\r\n"
+    assert note.title == "T"
+    assert note.document.blocks[0].span.slice(note.text) == "line"
+
+
+def test_invalid_utf8_is_replaced_and_named(read):
+    vault = read({"policies/a.md": b"twelve bytes\xff\xfe end"})
+
+    assert vault.notes[0].text == "twelve bytes\ufffd\ufffd end"
+    assert vault.warnings == (
+        "policies/a.md: invalid UTF-8 at byte 12, replaced by U+FFFD; save the file as UTF-8",
+    )
+
+
+def test_broken_frontmatter_is_named_and_the_note_is_kept(read):
+    vault = read({"a.md": "---\ntitle: [\n---\nbody", "b.md": "---\n- x\n---\n"})
+
+    assert [note.title for note in vault.notes] == ["a", "b"]
+    assert [warning[:30] for warning in vault.warnings] == [
+        "a.md: the frontmatter is not v",
+        "b.md: the frontmatter is not a",
+    ]
+
+
+def test_empty_notes_are_kept(read):
+    assert [note.text for note in read({"a.md": "", "b.md": "\n"}).notes] == ["", "\n"]
+
+
+def test_a_decomposed_file_name_gives_a_composed_path(read):
+    vault = read({unicodedata.normalize("NFD", "회의록/7월.md"): "x"})
+
+    assert vault.notes[0].path == "회의록/7월.md"
+    assert vault.notes[0].title == "7월"
+    assert vault.note("회의록/7월.md") is vault.notes[0]
+
+
+def test_of_two_names_equal_in_nfc_one_is_read_and_the_other_named(read):
+    composed, decomposed = (unicodedata.normalize(form, "가.md") for form in ("NFC", "NFD"))
+
+    vault = read({composed: "composed", decomposed: "decomposed"})
+
+    # U+1100 (decomposed) sorts before U+AC00 (composed).
+    assert [note.text for note in vault.notes] == ["decomposed"]
+    assert vault.warnings == (
+        "가.md: two files differ only in the Unicode form of this name; one is read",
+    )
+
+
+def test_a_note_is_found_by_its_exact_path_only(read):
+    vault = read({"a.md": "", "b/c.md": ""})
+
+    assert vault.note("b/c.md") is vault.notes[1]
+    for path in ("", "b/c", "B/c.md", "a.md ", "z.md"):
+        assert vault.note(path) is None
+
+
+def test_links_out_of_the_vault_are_warnings_of_the_vault(write_vault, tmp_path):
+    (tmp_path / "secret.md").write_text("secret")
+    root = write_vault({"a.md": ""})
+    (root / "b.md").symlink_to(tmp_path / "secret.md")
+
+    vault = read_vault(root)
+
+    assert [note.path for note in vault.notes] == ["a.md"]
+    assert vault.warnings[0].startswith("b.md: a symbolic link that leaves the vault")
+
+
+@pytest.mark.parametrize("files", [{}, {"a.txt": ""}, {".hidden/a.md": ""}])
+def test_a_vault_without_a_note_is_an_error(write_vault, files):
+    root = write_vault(files)
+
+    with pytest.raises(NotesError, match=r"holds no Markdown note\. Give the folder") as caught:
+        read_vault(root)
+    assert caught.value.exit_code == 2
+
+
+def test_a_missing_vault_is_an_error(tmp_path):
+    with pytest.raises(NotesError, match="nowhere: no such folder"):
+        read_vault(tmp_path / "nowhere")
+
+
+@contextlib.contextmanager
+def as_anyone() -> Iterator[None]:
+    """Drops the rights of root, for whom every file is readable."""
+    if os.geteuid() != 0:
+        yield
+        return
+    os.seteuid(65534)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+
+
+@pytest.fixture
+def public_vault() -> Iterator[Path]:
+    """A folder that any user may enter, unlike pytest's own."""
+    root = Path(tempfile.mkdtemp())
+    root.chmod(0o755)
+    (root / "a.md").write_text("")
+    (root / "sub").mkdir()
+    (root / "sub" / "b.md").write_text("")
+    yield root
+    (root / "sub").chmod(0o755)
+    shutil.rmtree(root)
+
+
+@pytest.mark.parametrize("locked", ["sub/b.md", "sub"])
+def test_what_cannot_be_read_is_an_error_that_names_it(public_vault, locked):
+    (public_vault / locked).chmod(0)
+
+    with (
+        pytest.raises(NotesError, match=rf"{locked}: cannot be read \(Permission denied\)"),
+        as_anyone(),
+    ):
+        read_vault(public_vault)

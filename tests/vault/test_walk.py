@@ -1,0 +1,172 @@
+import os
+import unicodedata
+
+import pytest
+
+from gigamind.errors import NotesError
+from gigamind.vault.walk import DEFAULT_EXCLUDES, walk
+
+
+def paths(root, exclude=DEFAULT_EXCLUDES):
+    return [file.path for file in walk(root, exclude).files]
+
+
+def test_files_come_in_path_order_whatever_the_order_of_creation(write_vault):
+    root = write_vault(
+        {"나.md": "", "b/z.md": "", "a.md": "", "b.md": "", "B.md": "", "b-a/x.md": ""}
+    )
+
+    assert paths(root) == ["B.md", "a.md", "b-a/x.md", "b.md", "b/z.md", "나.md"]
+
+
+def test_names_are_nfc_and_open_the_file_under_its_own_name(write_vault):
+    decomposed = unicodedata.normalize("NFD", "회의/기록.md")
+    root = write_vault({decomposed: "text"})
+
+    [file] = walk(root).files
+
+    assert file.path == "회의/기록.md"
+    assert file.location.read_text() == "text"
+
+
+def test_the_default_patterns_are_those_of_the_specification(write_vault):
+    left_out = [
+        ".git/HEAD",
+        "sub/.git/x.md",
+        ".gigamind/cache",
+        "eval/queries.jsonl",
+        "sub/eval/q.md",
+        "node_modules/a/README.md",
+        ".DS_Store",
+        "sub/.DS_Store",
+        "a.tmp",
+        "sub/.a.md.swp",
+    ]
+    kept = [".gitignore", ".obsidian/app.json", "eval.md", "evaluation/a.md", "sub/eval", "tmp"]
+    root = write_vault(dict.fromkeys([*left_out[:4], *left_out[5:], *kept], ""))
+
+    assert paths(root) == kept
+
+
+@pytest.mark.parametrize(
+    ("pattern", "left_out"),
+    [
+        ("drafts/", ["a/drafts/x.md", "drafts/b/y.md"]),
+        ("drafts", ["a/drafts/x.md", "b/drafts", "drafts/b/y.md"]),
+        ("/drafts", ["drafts/b/y.md"]),
+        ("/drafts/", ["drafts/b/y.md"]),
+        ("*.png", ["a/i.png"]),
+        ("a/*", ["a/drafts/x.md", "a/i.png"]),
+        ("a/*.md", []),
+        ("a/**/*.md", ["a/drafts/x.md"]),
+        ("**/y.md", ["drafts/b/y.md"]),
+        ("[ab]", ["a/drafts/x.md", "a/i.png", "b/drafts", "drafts/b/y.md"]),
+        ("", []),
+        ("/", []),
+    ],
+)
+def test_a_pattern_leaves_out_what_it_names(write_vault, pattern, left_out):
+    everything = ["a/drafts/x.md", "a/i.png", "b/drafts", "drafts/b/y.md", "z.md"]
+    root = write_vault(dict.fromkeys(everything, ""))
+
+    assert paths(root, [pattern]) == [path for path in everything if path not in left_out]
+
+
+def test_a_pattern_in_another_unicode_form_matches(write_vault):
+    root = write_vault({"초안/a.md": ""})
+
+    assert paths(root, [unicodedata.normalize("NFD", "초안/")]) == []
+
+
+def test_links_out_of_the_vault_are_named_and_not_followed(write_vault, tmp_path):
+    (tmp_path / "outside").mkdir()
+    (tmp_path / "outside" / "secret.md").write_text("secret")
+    root = write_vault({"a.md": ""})
+    (root / "folder").symlink_to(tmp_path / "outside")
+    (root / "note.md").symlink_to("../outside/secret.md")
+
+    walked = walk(root)
+
+    assert [file.path for file in walked.files] == ["a.md"]
+    reason = "a symbolic link that leaves the vault, so it is not followed; copy the files into the vault"
+    assert walked.warnings == (f"folder: {reason}", f"note.md: {reason}")
+
+
+def test_a_folder_beside_the_vault_with_a_longer_name_is_outside(write_vault, tmp_path):
+    root = write_vault({"a.md": ""})
+    (tmp_path / "vault-2").mkdir()
+    (tmp_path / "vault-2" / "b.md").write_text("")
+    (root / "b.md").symlink_to(tmp_path / "vault-2" / "b.md")
+
+    assert paths(root) == ["a.md"]
+
+
+def test_circles_of_links_end(write_vault):
+    root = write_vault({"a/x.md": "", "b/y.md": ""})
+    (root / "a" / "loop").symlink_to("..")
+    (root / "a" / "b").symlink_to("../b")
+    (root / "b" / "a").symlink_to("../a")
+    (root / "self.md").symlink_to("self.md")
+
+    walked = walk(root)
+
+    assert [file.path for file in walked.files] == ["a/x.md", "b/y.md"]
+    assert [warning.partition(":")[0] for warning in walked.warnings] == [
+        "a/b",
+        "a/loop",
+        "b/a",
+        "self.md",
+    ]
+
+
+def test_a_link_to_a_file_of_the_vault_is_a_file(write_vault):
+    root = write_vault({"a.md": "text"})
+    (root / "b.md").symlink_to("a.md")
+
+    walked = walk(root)
+
+    assert [file.path for file in walked.files] == ["a.md", "b.md"]
+    assert walked.warnings == ()
+
+
+def test_a_vault_may_itself_be_given_as_a_link(write_vault, tmp_path):
+    root = write_vault({"a.md": ""})
+    (tmp_path / "link").symlink_to(root)
+
+    assert paths(tmp_path / "link") == ["a.md"]
+
+
+def test_a_broken_link_and_a_pipe_are_named(write_vault):
+    root = write_vault({"a.md": ""})
+    (root / "gone.md").symlink_to("missing.md")
+    os.mkfifo(root / "pipe.md")
+
+    walked = walk(root)
+
+    assert [file.path for file in walked.files] == ["a.md"]
+    assert walked.warnings == (
+        "gone.md: a symbolic link that leads nowhere; left out",
+        "pipe.md: neither a file nor a folder; left out",
+    )
+
+
+def test_a_name_that_is_no_utf8_is_named_in_escapes(write_vault):
+    root = write_vault({"a.md": ""})
+    (root / os.fsdecode(b"caf\xe9.md")).touch()
+
+    walked = walk(root)
+
+    assert [file.path for file in walked.files] == ["a.md"]
+    assert walked.warnings == (
+        "caf\\udce9.md: its name is not valid UTF-8, so it is left out; rename it",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "message"), [("missing", "no such folder"), ("vault/a.md", "is a file")]
+)
+def test_a_root_that_is_no_folder_is_an_error(write_vault, tmp_path, name, message):
+    write_vault({"a.md": ""})
+
+    with pytest.raises(NotesError, match=message):
+        walk(tmp_path / name)
