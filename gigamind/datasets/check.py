@@ -164,7 +164,9 @@ class _Checker:
         if path not in self._suggestions and len(self._suggestions) < _MOST_SUGGESTIONS:
             paths = [note.path for note in self.vault.notes]
             close = difflib.get_close_matches(path, paths, n=1)
-            self._suggestions[path] = f"Did you mean {shortened(close[0])}?" if close else ""
+            self._suggestions[path] = (
+                f"Write {shortened(close[0])}, if that is meant" if close else ""
+            )
         return self._suggestions.get(path) or "Check the path, relative to the notes folder"
 
     def _reject(self, item: QueryItem, name: str, message: str, mend: str) -> None:

@@ -5,7 +5,7 @@ import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -170,19 +170,19 @@ def _whole(digits: str) -> int:
 
 def _unknown_fields(path: Path, items: list[QueryItem]) -> Iterator[str]:
     """One warning for each unknown field, with the number of rows that have it, in alphabetical order."""
-    rows: Counter[str] = Counter()
-    for item in items:
-        spans = {
-            f"expected_spans[].{name}"
-            for span in item.expected_spans
-            for name in span.model_extra or {}
-        }
-        rows.update({*(item.model_extra or {}), *spans})
-    known = [
-        *QueryItem.model_fields,
-        *(f"expected_spans[].{name}" for name in ExpectedSpan.model_fields),
-    ]
+    rows = Counter(name for item in items for name in item.model_extra or {})
+    yield from _unknown(path, "", rows, QueryItem.model_fields)
+    rows = Counter(
+        name
+        for item in items
+        for name in {name for span in item.expected_spans for name in span.model_extra or {}}
+    )
+    yield from _unknown(path, "expected_spans[].", rows, ExpectedSpan.model_fields)
+
+
+def _unknown(path: Path, prefix: str, rows: Counter[str], known: Collection[str]) -> Iterator[str]:
     for name, count in sorted(rows.items()):
         close = difflib.get_close_matches(name, known, n=1, cutoff=0.8)
         guess = f'; did you mean "{close[0]}"?' if close else ""
-        yield f'{path}: unknown field "{name}" in {count} {"row" if count == 1 else "rows"} is kept and not used{guess}'
+        number = "1 row" if count == 1 else f"{count} rows"
+        yield f'{path}: unknown field "{prefix}{name}" in {number} is kept and not used{guess}'

@@ -42,7 +42,7 @@ class RowError:
         item_id: id of the row; "" when it could not be read.
         field: such as `expected_spans[0].start`; "" when the row as a whole is wrong.
         message: what is wrong, without a full stop.
-        mend: a sentence that says what to do.
+        mend: what to do, a sentence without a full stop.
     """
 
     line: int

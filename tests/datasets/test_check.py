@@ -1,0 +1,260 @@
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.datasets.check import check_queries
+from gigamind.datasets.jsonl import Dataset
+from gigamind.datasets.schema import QueryItem
+from gigamind.spans import Passage, Span
+from gigamind.vault.identity import Identities
+from gigamind.vault.markdown import parse
+from gigamind.vault.notes import Note, Vault
+
+NOTES = {
+    "policies/approval.md": "승인 👋 절차는 팀장이 정한다.",
+    "policies/leave.md": "Leave is asked for in writing.",
+    "notes/My Note.md": "one",
+    "notes/my-note.md": "two",
+}
+
+
+def vault_of(texts):
+    notes = [
+        Note(path, text, Path(path).stem, (), (), "", parse(text), "")
+        for path, text in sorted(texts.items())
+    ]
+    return Vault(Path("vault"), tuple(notes), ())
+
+
+def checked(*rows, notes=NOTES):
+    """The rows held against notes; each row stands in the line after its number from 1."""
+    items = [
+        QueryItem.model_validate_json(
+            json.dumps(
+                {"id": f"q{n}", "query": "?", "answerable": bool(row.get("expected_notes")), **row}
+            )
+        )
+        for n, row in enumerate(rows, start=1)
+    ]
+    lines = {item.id: line for line, item in enumerate(items, start=2)}
+    vault = vault_of({"x.md": ""} if notes is None else notes)
+    dataset = Dataset(Path("queries.jsonl"), tuple(items), lines, (), (), "")
+    return check_queries(dataset, vault, Identities(vault.notes))
+
+
+def messages(result):
+    return [error.describe(result.dataset.path) for error in result.errors]
+
+
+def expecting(note, start, end, text=None):
+    span = {"note_path": note, "start": start, "end": end}
+    return {
+        "expected_notes": [note],
+        "expected_spans": [span | ({} if text is None else {"text": text})],
+    }
+
+
+def test_labels_become_paths_and_passages_in_code_points():
+    # "승인 👋 " is 6 UTF-16 code units and 5 code points.
+    result = checked(expecting("Policies/Approval", 6, 9, "절차는"), {"expected_notes": []})
+
+    first, second = result.queries
+    assert (first.line, first.qrels) == (2, {"policies/approval.md": 1})
+    assert first.spans == (Passage("policies/approval.md", "절차는", Span(5, 8)),)
+    assert (second.qrels, second.spans) == ({}, ())
+    assert (result.errors, result.warnings, result.collisions) == ((), (), ())
+
+
+def test_two_names_of_one_note_are_one_label():
+    result = checked({"expected_notes": ["leave", "policies/leave.md"]})
+
+    assert result.queries[0].qrels == {"policies/leave.md": 1}
+
+
+def test_an_unknown_note_is_an_error_that_suggests_the_closest_path():
+    result = checked({"expected_notes": ["policies/aproval.md", "zzz"]})
+
+    assert messages(result) == [
+        (
+            'queries.jsonl:2: field "expected_notes[0]": no note "policies/aproval.md" in vault. '
+            'Write "policies/approval.md", if that is meant.'
+        ),
+        (
+            'queries.jsonl:2: field "expected_notes[1]": no note "zzz" in vault. '
+            "Check the path, relative to the notes folder."
+        ),
+    ]
+    assert result.queries == ()
+
+
+@pytest.mark.parametrize("path", ["../secret.md", "/etc/passwd", "a/../../b.md", "C:\\x.md"])
+def test_a_path_that_leaves_the_vault_is_an_error(path):
+    result = checked({"expected_notes": [path]})
+
+    assert messages(result) == [
+        (
+            f'queries.jsonl:2: field "expected_notes[0]": {json.dumps(path)} leaves the vault. '
+            "Write the path relative to the notes folder."
+        )
+    ]
+
+
+def test_an_answerable_query_needs_a_note():
+    result = checked({"answerable": True, "expected_notes": []})
+
+    assert messages(result) == [
+        (
+            'queries.jsonl:2: field "expected_notes": empty, though the query is answerable. '
+            "Name a note that answers it, or set answerable to false."
+        )
+    ]
+
+
+def test_an_unanswerable_query_has_neither_notes_nor_spans():
+    result = checked({**expecting("leave", 0, 5), "answerable": False})
+
+    assert messages(result) == [
+        f'queries.jsonl:2: field "{name}": not empty, though answerable is false. '
+        "Empty it, or set answerable to true."
+        for name in ("expected_notes", "expected_spans")
+    ]
+
+
+MEND = "Count UTF-16 code units from the start of the file: start inclusive, end exclusive."
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "message"),
+    [
+        (0, 19, "offset 19 is outside 0..18 of policies/approval.md"),
+        (19, 20, "offset 19 is outside 0..18 of policies/approval.md"),
+        (5, 4, "start 5 is after end 4 of policies/approval.md"),
+        (4, 6, "offset 4 is inside a surrogate pair of policies/approval.md"),
+        (3, 4, "offset 4 is inside a surrogate pair of policies/approval.md"),
+        (6, 6, "empty at 6 of policies/approval.md"),
+    ],
+)
+def test_a_span_that_is_none_is_an_error(start, end, message):
+    result = checked(expecting("policies/approval.md", start, end))
+
+    assert messages(result) == [f'queries.jsonl:2: field "expected_spans[0]": {message}. {MEND}']
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "text"), [(0, 18, NOTES["policies/approval.md"]), (3, 5, "👋")]
+)
+def test_a_span_may_reach_the_end_and_hold_an_emoji(start, end, text):
+    result = checked(expecting("policies/approval.md", start, end))
+
+    assert result.queries[0].spans[0].text == text
+
+
+def test_the_note_of_a_span_must_exist():
+    result = checked(
+        {
+            "expected_notes": ["leave"],
+            "expected_spans": [{"note_path": "gone", "start": 0, "end": 1}],
+        }
+    )
+
+    assert messages(result) == [
+        (
+            'queries.jsonl:2: field "expected_spans[0].note_path": no note "gone" in vault. '
+            "Check the path, relative to the notes folder."
+        )
+    ]
+
+
+def test_a_span_outside_the_expected_notes_is_a_warning():
+    spans = [{"note_path": "leave", "start": 0, "end": 5}]
+    result = checked({"expected_notes": ["policies/approval.md"], "expected_spans": spans})
+
+    assert len(result.queries) == 1
+    assert result.warnings == (
+        'queries.jsonl:2: field "expected_spans[0]": policies/leave.md is not among the expected notes',
+    )
+
+
+def test_a_text_that_differs_is_a_warning_with_both_texts():
+    result = checked(expecting("leave", 0, 5, "Absence"))
+
+    assert result.queries[0].spans[0].text == "Leave"
+    assert result.warnings == (
+        'queries.jsonl:2: field "expected_spans[0]": policies/leave.md says "Leave", the dataset "Absence"',
+    )
+
+
+def test_an_ambiguous_name_is_reported_once_in_the_format_of_the_specification():
+    result = checked(expecting("my note", 0, 3), {"expected_notes": ["My_note"]})
+
+    assert [query.qrels for query in result.queries] == [{"notes/My Note.md": 1}] * 2
+    assert [collision.identifier for collision in result.collisions] == ["my note"]
+    assert result.warnings == (
+        (
+            '[WARN] Note identifier collision: "my note" matches multiple files:\n'
+            "  - notes/My Note.md (selected)\n"
+            "  - notes/my-note.md (ignored)"
+        ),
+    )
+
+
+def test_an_exact_path_meets_no_collision():
+    result = checked({"expected_notes": ["notes/my-note.md"]})
+
+    assert result.queries[0].qrels == {"notes/my-note.md": 1}
+    assert result.collisions == ()
+
+
+def test_every_row_ends_in_the_queries_or_in_the_errors_and_order_is_kept():
+    result = checked(
+        {"expected_notes": ["leave"]},
+        {"expected_notes": ["gone"]},
+        {"expected_notes": []},
+        {"expected_notes": ["leave", "/x"]},
+    )
+
+    assert [query.item.id for query in result.queries] == ["q1", "q3"]
+    assert [(error.line, error.item_id) for error in result.errors] == [(3, "q2"), (5, "q4")]
+
+
+def test_errors_of_reading_and_of_checking_stand_in_file_order(read_rows):
+    row = {"query": "?", "answerable": True}
+    dataset = read_rows(
+        {**row, "id": "a", "expected_notes": ["gone"]},
+        "{",
+        {**row, "id": "c", "expected_notes": []},
+    )
+    vault = vault_of(NOTES)
+
+    result = check_queries(dataset, vault, Identities(vault.notes))
+
+    assert [(error.line, error.item_id) for error in result.errors] == [(1, "a"), (2, ""), (3, "c")]
+
+
+def test_a_dataset_of_another_vault_is_refused_in_seconds():
+    notes = {f"folder {n % 50}/note number {n}.md": "" for n in range(2000)}
+
+    result = checked(
+        *({"expected_notes": [f"other/note of {n}.md"]} for n in range(2000)), notes=notes
+    )
+
+    assert len(result.errors) == 2000
+    assert result.queries == ()
+
+
+@given(text=st.text(min_size=1, max_size=60), data=st.data())
+def test_a_span_cut_by_utf16_units_is_the_text_that_javascript_slices(text, data):
+    encoded = text.encode("utf-16-le")
+    start = data.draw(st.integers(0, len(text) - 1))
+    end = data.draw(st.integers(start + 1, len(text)))
+    first, last = (len(text[:offset].encode("utf-16-le")) // 2 for offset in (start, end))
+
+    result = checked(expecting("n.md", first, last, text[start:end]), notes={"n.md": text})
+
+    [passage] = result.queries[0].spans
+    assert passage.span == Span(start, end)
+    assert passage.text == encoded[2 * first : 2 * last].decode("utf-16-le")
+    assert result.warnings == ()

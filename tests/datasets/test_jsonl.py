@@ -1,0 +1,296 @@
+import hashlib
+import json
+
+import pytest
+
+from gigamind.datasets.jsonl import read_queries
+from gigamind.errors import DatasetError, InputError
+
+ROW = {"id": "q", "query": "누가 승인하나?", "answerable": True, "expected_notes": ["a.md"]}
+
+
+def row(**fields):
+    return {**ROW, **fields}
+
+
+def messages(dataset):
+    return [
+        error.describe(dataset.path.relative_to(dataset.path.parent)) for error in dataset.errors
+    ]
+
+
+def test_the_rows_of_the_specification_are_read(read_rows):
+    dataset = read_rows(
+        '{"id":"q-001","query":"우리 팀의 승인 프로세스는?","answerable":true,"expected_notes":'
+        '["policies/approval.md"],"expected_spans":[{"note_path":"policies/approval.md","start":145,'
+        '"end":312,"text":"승인은 팀장 검토 후..."}],'
+        '"language":"ko","difficulty":"mid"}',
+        '{"id":"q-002","query":"지난주 점심 메뉴가 뭐였지?","answerable":false,"expected_notes":[]}',
+    )
+
+    first, second = dataset.items
+    assert (first.id, first.answerable, first.language, first.difficulty) == (
+        "q-001",
+        True,
+        "ko",
+        "mid",
+    )
+    assert first.expected_notes == ("policies/approval.md",)
+    assert (first.expected_spans[0].start, first.expected_spans[0].end) == (145, 312)
+    assert (second.answerable, second.expected_notes, second.expected_spans) == (False, (), ())
+    assert (second.language, second.difficulty, second.tags, second.created_at) == (
+        None,
+        None,
+        (),
+        None,
+    )
+    assert (dataset.errors, dataset.warnings) == ((), ())
+
+
+def test_the_hash_is_that_of_the_bytes(write_rows):
+    path = write_rows(ROW)
+
+    assert read_queries(path).sha256 == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_marks_line_ends_and_blank_lines_shift_no_line_number(tmp_path):
+    path = tmp_path / "queries.jsonl"
+    lines = [
+        "",
+        json.dumps(row(id="가")),
+        "  ",
+        json.dumps(row(id="b")),
+        "{",
+        json.dumps(row(id="c")),
+    ]
+    path.write_bytes(b"\xef\xbb\xbf" + "\r\n".join(lines).encode())
+
+    dataset = read_queries(path)
+
+    assert dataset.lines == {"가": 2, "b": 4, "c": 6}
+    assert [error.line for error in dataset.errors] == [5]
+
+
+def test_line_separators_inside_a_text_end_no_row(read_rows):
+    dataset = read_rows(row(query="a\u2028b\u0085c"))
+
+    assert dataset.items[0].query == "a\u2028b\u0085c"
+
+
+TEXT_MEND = "Write it in double quotes."
+NUMBER_MEND = "Write a number such as 145 without quotes and without a decimal point."
+LIST_MEND = 'Write a list in brackets, such as ["a", "b"].'
+TIME_MEND = 'Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00".'
+SPAN = {"note_path": "a.md", "start": 0, "end": 1}
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"id": 7}, f'field "id": expected text, got 7. {TEXT_MEND}'),
+        ({"id": "  "}, 'field "id": expected text, got "  ". Fill it in.'),
+        ({"query": ""}, 'field "query": expected text, got "". Fill it in.'),
+        ({"query": None}, f'field "query": expected text, got null. {TEXT_MEND}'),
+        (
+            {"answerable": "yes"},
+            'field "answerable": expected true or false, got "yes". Write true or false without quotes.',
+        ),
+        (
+            {"answerable": 1},
+            'field "answerable": expected true or false, got 1. Write true or false without quotes.',
+        ),
+        (
+            {"expected_notes": "a.md"},
+            f'field "expected_notes": expected a list, got "a.md". {LIST_MEND}',
+        ),
+        (
+            {"expected_notes": ["a.md", 3]},
+            f'field "expected_notes[1]": expected text, got 3. {TEXT_MEND}',
+        ),
+        (
+            {"expected_spans": [SPAN, {**SPAN, "start": 1.0}]},
+            f'field "expected_spans[1].start": expected a whole number, got 1.0. {NUMBER_MEND}',
+        ),
+        (
+            {"expected_spans": [{**SPAN, "start": True}]},
+            f'field "expected_spans[0].start": expected a whole number, got true. {NUMBER_MEND}',
+        ),
+        (
+            {"expected_spans": [{**SPAN, "end": "9"}]},
+            f'field "expected_spans[0].end": expected a whole number, got "9". {NUMBER_MEND}',
+        ),
+        (
+            {"expected_spans": [{**SPAN, "start": -1}]},
+            (
+                'field "expected_spans[0].start": expected 0 or more, got -1. '
+                "Count UTF-16 code units from the start of the file."
+            ),
+        ),
+        (
+            {"expected_spans": [{"note_path": "a.md", "start": 0}]},
+            'field "expected_spans[0].end": missing. Add it: every row needs it.',
+        ),
+        (
+            {"expected_spans": ["a"]},
+            (
+                'field "expected_spans[0]": expected an object, got "a". '
+                'Write an object such as {"note_path": "a.md", "start": 0, "end": 5}.'
+            ),
+        ),
+        (
+            {"difficulty": "medium"},
+            (
+                'field "difficulty": expected easy, mid or hard, got "medium". '
+                'Write "easy", "mid" or "hard", or leave the field out.'
+            ),
+        ),
+        ({"tags": "hr"}, f'field "tags": expected a list, got "hr". {LIST_MEND}'),
+        ({"language": ["ko"]}, f'field "language": expected text, got ["ko"]. {TEXT_MEND}'),
+        (
+            {"created_at": "yesterday"},
+            f'field "created_at": expected an ISO 8601 date or time, got "yesterday". {TIME_MEND}',
+        ),
+        (
+            {"created_at": 1700000000},
+            f'field "created_at": expected text, got 1700000000. {TEXT_MEND}',
+        ),
+    ],
+)
+def test_a_field_that_breaks_the_schema_is_named_with_its_mend(read_rows, fields, message):
+    dataset = read_rows(row(id="first"), row(**fields), row(id="last"))
+
+    assert [item.id for item in dataset.items] == ["first", "last"]
+    assert messages(dataset) == [f"queries.jsonl:2: {message}"]
+
+
+@pytest.mark.parametrize("missing", ["id", "query", "answerable", "expected_notes"])
+def test_a_missing_field_is_named(read_rows, missing):
+    dataset = read_rows({name: value for name, value in ROW.items() if name != missing})
+
+    assert messages(dataset) == [
+        f'queries.jsonl:1: field "{missing}": missing. Add it: every row needs it.'
+    ]
+    assert dataset.errors[0].item_id == ("" if missing == "id" else "q")
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        (
+            "{",
+            "broken JSON at character 2 of the line: Expecting property name enclosed in double quotes.",
+        ),
+        ('{"id": "q",}', "broken JSON at character 12 of the line: "),
+        (json.dumps(ROW) + json.dumps(ROW), "broken JSON at character"),
+        ("[1, 2]", "expected a JSON object, got [1, 2]."),
+        ('"text"', 'expected a JSON object, got "text".'),
+        ("null", "expected a JSON object, got null."),
+        ("[" * 100_000, "nested too deeply."),
+        ('{"id": "q", "score": NaN}', "NaN is no JSON number."),
+        ('{"id": "q", "score": -Infinity}', "-Infinity is no JSON number."),
+        ('{"id": "q", "score": 1e999}', "1e999 is no JSON number."),
+        ('{"id": "q", "score": ' + "9" * 5000 + "}", "a number of 5000 digits."),
+        ('{"id": "q", "id": "r"}', 'field "id": appears more than once in one object. Keep one.'),
+        ('{"id": "q", "x": {"y": 1, "y": 1}}', 'field "y": appears more than once in one object.'),
+        (json.dumps(row(query="!")).replace("!", "\\ud83d"), "broken JSON: "),
+    ],
+)
+def test_a_line_that_is_no_row_is_an_error_and_the_rest_is_read(read_rows, line, message):
+    dataset = read_rows(row(id="first"), line, row(id="last"))
+
+    assert [item.id for item in dataset.items] == ["first", "last"]
+    [text] = messages(dataset)
+    assert text.startswith(f"queries.jsonl:2: {message}")
+    assert text.endswith(".")
+
+
+def test_a_line_of_invalid_utf8_is_an_error_and_the_rest_is_read(write_rows):
+    path = write_rows(ROW)
+    path.write_bytes(b'{"id": "\xff"}\n' + path.read_bytes())
+
+    dataset = read_queries(path)
+
+    assert messages(dataset) == [
+        "queries.jsonl:1: invalid UTF-8 at byte 8 of the line. Save the file as UTF-8."
+    ]
+    assert dataset.lines == {"q": 2}
+
+
+def test_every_problem_of_a_row_is_reported(read_rows):
+    dataset = read_rows({"id": "q", "query": 1, "answerable": 2})
+
+    assert [(error.line, error.item_id, error.field) for error in dataset.errors] == [
+        (1, "q", "query"),
+        (1, "q", "answerable"),
+        (1, "q", "expected_notes"),
+    ]
+
+
+def test_a_repeated_id_names_the_line_of_the_first(read_rows):
+    dataset = read_rows(row(id="a"), row(id="b"), row(id="a"), row(id="a"))
+
+    mend = "Give every row an id of its own."
+    assert messages(dataset) == [
+        f'queries.jsonl:{line}: field "id": "a" is already the id of line 1. {mend}'
+        for line in (3, 4)
+    ]
+    assert [item.id for item in dataset.items] == ["a", "b"]
+
+
+def test_a_long_value_is_cut_in_the_message(read_rows):
+    dataset = read_rows(row(answerable="가" * 1000))
+
+    assert '"' + "가" * 58 + "…. Write" in messages(dataset)[0]
+
+
+def test_unknown_fields_are_kept_and_reported_once_with_their_count(read_rows):
+    span = {**SPAN, "quote": "x"}
+    dataset = read_rows(
+        row(id="a", reviewer="kim", expected_spans=[span, span]),
+        row(id="b", reviewer=None),
+        row(id="c", dificulty="mid"),
+    )
+
+    assert dataset.items[0].model_extra == {"reviewer": "kim"}
+    assert [warning.removeprefix(f"{dataset.path}: ") for warning in dataset.warnings] == [
+        'unknown field "dificulty" in 1 row is kept and not used; did you mean "difficulty"?',
+        'unknown field "reviewer" in 2 rows is kept and not used',
+        'unknown field "expected_spans[].quote" in 1 row is kept and not used',
+    ]
+
+
+@pytest.mark.parametrize(
+    "created_at", ["2026-01-31", "2026-01-31T09:00:00+09:00", "2026-01-31T00:00:00Z"]
+)
+def test_iso_8601_times_are_kept_as_written(read_rows, created_at):
+    assert read_rows(row(created_at=created_at)).items[0].created_at == created_at
+
+
+def test_null_in_an_optional_text_is_like_leaving_it_out(read_rows):
+    [item] = read_rows(row(language=None, difficulty=None, created_at=None)).items
+
+    assert (item.language, item.difficulty, item.created_at) == (None, None, None)
+
+
+@pytest.mark.parametrize("content", [b"", b"\n \n", b"\xef\xbb\xbf\r\n"])
+def test_a_dataset_without_a_row_is_an_error(tmp_path, content):
+    path = tmp_path / "empty.jsonl"
+    path.write_bytes(content)
+
+    with pytest.raises(DatasetError, match=r"empty\.jsonl: holds no row\.") as caught:
+        read_queries(path)
+    assert caught.value.exit_code == 1
+
+
+def test_a_dataset_of_bad_rows_only_is_returned_with_its_errors(read_rows):
+    dataset = read_rows("{")
+
+    assert dataset.items == ()
+    assert len(dataset.errors) == 1
+
+
+def test_a_missing_file_and_a_folder_are_errors(tmp_path):
+    with pytest.raises(InputError, match=r"no\.jsonl: no such file\."):
+        read_queries(tmp_path / "no.jsonl")
+    with pytest.raises(InputError, match=r"is a folder\. Give a JSONL file\."):
+        read_queries(tmp_path)
