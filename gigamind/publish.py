@@ -4,15 +4,18 @@ Files in the out folder are the record; artifacts are a view of them.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from gigamind.assets import asset
 from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.reports.markdown import figure_rows
 from gigamind.reports.schema import SummaryReport
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
 
 SUMMARY_KEY = "search-summary"
 METRICS_KEY = "search-metrics"
@@ -38,14 +41,17 @@ def run_search_flow(options: SearchEvalOptions) -> tuple[SummaryReport, Path]:
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
     import prefect.settings
-    from prefect.flows import Flow, load_flow_from_entrypoint
+    from prefect.flows import load_flow_from_entrypoint
     from prefect.settings import temporary_settings
 
     entrypoint = f"{asset('flows') / 'eval_search.py'}:eval_search"
-    flow = cast("Flow[Any, Any]", load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False))
+    flow = cast(
+        "Callable[..., State[Any]]",
+        load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
+    )
     # The heartbeat's thread would hold up the end of the run for a second; only workers need it.
     with temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
-        result: dict[str, Any] = flow(options, return_state=True).result()
+        result = cast("dict[str, Any]", flow(options, return_state=True).result())
     return SummaryReport.model_validate(result["summary"]), Path(result["out"])
 
 

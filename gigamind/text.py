@@ -54,31 +54,32 @@ def jaccard(left: str, right: str) -> float:
 
 _BREAK = re.compile(
     r"""
-    (?: [.!?…]+ | [。！？]+ ) ["'”’」』)\]]* (?=\s|$)   # the end of a sentence, closing quotes and brackets included
-    | [。！？]+                                       # full-width marks need no space behind them
-    | \n                                            # a line of its own is a sentence of its own
+    (?P<whole>                                          # full stops that end no sentence:
+        \b\d{4}\.[ ]?\d{1,2}\.(?:[ ]?\d{1,2}\.)?       # 2026. 3. 5.
+      | ^[ \t>]*\d{1,9}\.                               # the number of a list item
+      | \b(?:e\.g|i\.e|etc|vs|cf|Dr|Mr|Mrs|Ms|No|Nos|Fig|Sec|St|approx|Inc|Ltd|Co)\.
+      | (?<!\w)(?:[A-Z]\.)+                             # initials
+    )
+    | [.!?…。！？]+ ["'”’」』)）\]]* (?=\s|$)             # the end, closing quotes and brackets included
+    | [。！？]+ [”’」』）]*                              # full-width marks need no space behind them
+    | \n                                               # a line of its own is a sentence of its own
     """,
-    re.VERBOSE,
-)
-_ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|Dr|Mr|Mrs|Ms|No|Nos|Fig|Sec|St|approx|Inc|Ltd|Co)|(?:^|\s)[A-Z]|^\s*\d+)\.$"
+    re.VERBOSE | re.MULTILINE,
 )
 
 
 def sentences(text: str) -> list[Span]:
     """Sentences in the order of the text, without the white space around them; blank ones are left out.
 
-    A full stop ends a sentence only before white space, so that "3.5" and "v1.2" stay whole, and never behind a usual
-    English abbreviation, an initial or a list number.
+    A full stop ends a sentence only before white space, so that "3.5" and "v1.2" stay whole, and never in a Korean
+    date or behind a usual English abbreviation, an initial or a list number.
     """
     found: list[Span] = []
     start = 0
     for match in _BREAK.finditer(text):
-        end = match.end()
-        if match[0] == "." and _ABBREVIATION.search(text, max(start, end - 12), end):
-            continue
-        _append_trimmed(found, text, start, end)
-        start = end
+        if match["whole"] is None:
+            _append_trimmed(found, text, start, match.end())
+            start = match.end()
     _append_trimmed(found, text, start, len(text))
     return found
 

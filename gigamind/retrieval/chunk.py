@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from gigamind.spans import Passage, Span
 from gigamind.text import sentences
 from gigamind.vault.document import Block
+from gigamind.vault.events import marks
 from gigamind.vault.notes import Note
 
 CHUNKING_VERSION = (
@@ -18,6 +19,9 @@ CHUNKING_VERSION = (
 TARGET_CHARS = 800
 _SMALL_CHARS = 240  # a section below this joins the next one: a chunk of one line says too little to be found by
 _WHOLE = frozenset({"code", "table", "math"})
+_WHOLE_INSIDE = frozenset(
+    {"CodeBlock", "Table", "DisplayMath"}
+)  # the same as the parser names them
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,12 +97,16 @@ def _split(note: Note) -> Iterator[Span]:
 
 def _cut(text: str, block: Block) -> Iterator[Span]:
     """Cuts a long block at lines (lists) or sentences, and a piece without either at white space."""
+    whole = _whole_parts(text, block.span)
     start = end = block.span.start
     for offset in _breaks(text, block):
+        if any(part.start < offset < part.end for part in whole):
+            continue
         if offset - start > TARGET_CHARS and end > start:
             yield Span(start, end)
             start = end
-        while offset - start > TARGET_CHARS:
+        holds_whole = any(start < part.end and part.start < offset for part in whole)
+        while offset - start > TARGET_CHARS and not holds_whole:
             cut = text.rfind(" ", start + 1, start + TARGET_CHARS) + 1 or start + TARGET_CHARS
             yield Span(start, cut)
             start = cut
@@ -107,18 +115,25 @@ def _cut(text: str, block: Block) -> Iterator[Span]:
         yield Span(start, block.span.end)
 
 
+def _whole_parts(text: str, span: Span) -> list[Span]:
+    """Fences, tables and formulas inside a list, a quote or a paragraph."""
+    return [
+        Span(span.start + mark.start, span.start + mark.end)
+        for mark in marks(span.slice(text))
+        if mark.name in _WHOLE_INSIDE and mark.phase != "leave"
+    ]
+
+
 def _breaks(text: str, block: Block) -> Iterator[int]:
     """Offsets inside a block at which it may be cut, rising, the block's end last."""
     body = block.span.slice(text)
-    if block.kind in {"list", "quote"}:
-        offset = block.span.start
-        for line in body.splitlines(keepends=True):
-            offset += len(line)
-            yield offset
-        return
-    for sentence in sentences(body):
-        yield block.span.start + sentence.end
-    yield block.span.end
+    lines = body.splitlines(keepends=True) if block.kind in {"list", "quote"} else [body]
+    offset = block.span.start
+    for line in lines:
+        if len(line) > TARGET_CHARS:
+            yield from (offset + sentence.end for sentence in sentences(line))
+        offset += len(line)
+        yield offset
 
 
 def _trim(text: str, span: Span) -> Span:

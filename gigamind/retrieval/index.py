@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
+from gigamind.errors import IndexingError
 from gigamind.retrieval.chunk import Chunk
 from gigamind.retrieval.embed import Vectors
 
@@ -69,9 +70,17 @@ def payload(chunk: Chunk) -> dict[str, str | int]:
 
 def rounded(cosines: Sequence[float]) -> Cosines:
     """Cosines at the precision that every engine agrees on."""
-    return np.round(np.asarray(cosines, dtype=np.float64), _DIGITS)
+    return np.clip(np.round(np.asarray(cosines, dtype=np.float64), _DIGITS), -1.0, 1.0)
 
 
 def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
-    """Rounded scores of `chunks` in their order, from what an engine answered in its own."""
+    """Rounded scores of `chunks` in their order, from what an engine answered in its own.
+
+    Raises:
+        IndexingError: the engine lacks one of them.
+    """
+    if missing := next((chunk for chunk in chunks if chunk not in scored), None):
+        raise IndexingError(
+            f"the vector index lacks chunk {missing}: build it again (--cold-start)"
+        )
     return rounded([scored[chunk] for chunk in chunks])
