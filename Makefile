@@ -1,0 +1,45 @@
+# Each target sets up what it needs by itself, in .venv; nothing is installed outside this folder.
+PYTHON ?= python3
+BIN := .venv/bin
+READY := .venv/.ready
+
+.PHONY: help demo test lint bench server deploy worker lock clean
+
+help:
+	@echo "make demo    evaluate search over the example vault, as a Prefect flow, and say where the report is"
+	@echo "make test    run the tests"
+	@echo "make lint    format check, ruff, pyright, import layers"
+	@echo "make bench   measure speed beside the packages used plainly (minutes)"
+	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
+	@echo "make lock    make constraints.txt anew from pyproject.toml (needs uv)"
+
+$(READY): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "gigamind needs Python 3.11 or later; name one: make PYTHON=/path/to/python3.11"; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	@echo "Installing the packages of constraints.txt into .venv (once, about a minute) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r constraints.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	@touch $@
+
+demo: $(READY)
+	$(BIN)/gigamind eval search --flow --dataset examples/queries.jsonl --notes examples/vault
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+lint: $(READY)
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+bench: $(READY)
+	$(BIN)/python benchmarks/search.py
+
+lock:
+	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --quiet --output-file constraints.txt
+
+clean:
+	rm -rf .venv eval .pytest_cache .ruff_cache .hypothesis .import_linter_cache
