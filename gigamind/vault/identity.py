@@ -54,7 +54,7 @@ def key(name: str) -> str:
     """A name for comparison: NFC, case folded, `.md` off, runs of space, "_" and "-" as one space."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     parts = folded.replace("\\", "/").removesuffix(".md").split("/")
-    return "/".join(_SEPARATORS.sub(" ", part).strip() or part for part in parts)
+    return "/".join(_SEPARATORS.sub(" ", part).strip() or part.strip() for part in parts)
 
 
 def leaves_vault(path: str) -> bool:
@@ -85,7 +85,7 @@ class Identities:
 
     def resolve(self, name: str, source: str | None = None) -> Resolution | None:
         """The note that `name` means; beside the note at path `source` first, when one is given."""
-        name = unicodedata.normalize("NFC", name).replace("\\", "/").strip()
+        name = unicodedata.normalize("NFC", name).replace("\\", "/")
         if source is not None:
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), name))
             found = self._by_path(beside)

@@ -1,9 +1,12 @@
 import unicodedata
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from gigamind.vault.document import Link
-from gigamind.vault.identity import Collision, key, leaves_vault
+from gigamind.vault.document import Document, Link
+from gigamind.vault.identity import Collision, Identities, key, leaves_vault
+from gigamind.vault.notes import Note
 
 
 def titled(title: str, **fields: str) -> str:
@@ -212,3 +215,27 @@ def test_a_link_into_a_note_that_is_not_there_leads_nowhere(identities, read):
 
     assert isinstance(link, Link)
     assert identities({"b.md": ""}).resolve_link(link, "gone.md") is None
+
+
+NAME = st.text(st.sampled_from("aA가é-_ ."), min_size=1, max_size=4).filter(
+    lambda name: name.strip(". ")
+)
+PATHS = st.sets(
+    st.lists(NAME, min_size=1, max_size=3).map(lambda parts: "/".join(parts) + ".md"), max_size=8
+)
+
+
+@settings(deadline=None)  # a busy machine is no failure
+@given(PATHS)
+def test_every_path_means_its_own_note_and_its_key_means_some_note(paths):
+    paths = {unicodedata.normalize("NFC", path) for path in paths}
+    nothing = Document({}, 0, (), (), ())
+    names = Identities([Note(path, "", "", (), (), "", nothing, "") for path in paths])
+
+    for path in paths:
+        assert selected(names, path) == path
+        assert names.resolve(path).collision is None
+        # A bare name may also mean a note of a folder.
+        assert key("x/" + selected(names, key(path))).endswith("/" + key(path))
+    for collision in names.collisions():
+        assert len({collision.selected, *collision.ignored}) == 1 + len(collision.ignored) >= 2
