@@ -1,5 +1,6 @@
 """Where indexes and vectors are kept between runs, and how old ones go."""
 
+import contextlib
 import os
 import shutil
 from dataclasses import dataclass
@@ -49,8 +50,8 @@ class Cache:
 
 
 def touch(entry: Path) -> None:
-    """Mark an index as used now."""
-    if entry.exists():
+    """Mark an index as used now; one that another run has just pruned, or that is read-only, stays as it is."""
+    with contextlib.suppress(OSError):
         os.utime(entry)
 
 

@@ -4,6 +4,7 @@ A chunk follows the note's headings and paragraphs, aims at `TARGET_CHARS`, and 
 or a formula, however long these are.  The same note always gives the same chunks.
 """
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -98,15 +99,17 @@ def _split(note: Note) -> Iterator[Span]:
 def _cut(text: str, block: Block) -> Iterator[Span]:
     """Cuts a long block at lines (lists) or sentences, and a piece without either at white space."""
     whole = _whole_parts(text, block.span)
+    whole_starts = [part.start for part in whole]
     start = end = block.span.start
     for offset in _breaks(text, block):
-        if any(part.start < offset < part.end for part in whole):
+        nearest = bisect_left(whole_starts, offset) - 1
+        whole_end = whole[nearest].end if nearest >= 0 else 0
+        if offset < whole_end:
             continue
         if offset - start > TARGET_CHARS and end > start:
             yield Span(start, end)
             start = end
-        holds_whole = any(start < part.end and part.start < offset for part in whole)
-        while offset - start > TARGET_CHARS and not holds_whole:
+        while offset - start > TARGET_CHARS and start >= whole_end:
             cut = text.rfind(" ", start + 1, start + TARGET_CHARS) + 1 or start + TARGET_CHARS
             yield Span(start, cut)
             start = cut

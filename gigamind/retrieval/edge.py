@@ -72,7 +72,11 @@ def open_edge(content: IndexContent, folder: Path | None) -> EdgeIndex:
     """
     if folder is None:
         place = Path(tempfile.mkdtemp(prefix="gigamind-index-"))
-        _build(place, content)
+        try:
+            _build(place, content)
+        except BaseException:
+            shutil.rmtree(place, ignore_errors=True)
+            raise
         return _open(place, lambda: shutil.rmtree(place, ignore_errors=True))
     place = folder / content.name
     if not place.is_dir():
@@ -101,9 +105,9 @@ def _build_aside(place: Path, content: IndexContent) -> None:
         _build(aside, content)
         if not place.is_dir():
             aside.rename(place)
-    except OSError:
+    except OSError as error:
         if not place.is_dir():  # else another process was first, with the same content
-            raise
+            raise IndexingError(f"{place}: no index can be written here ({error})") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

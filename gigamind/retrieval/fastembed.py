@@ -33,6 +33,14 @@ _PREFIXES: dict[str, tuple[str, str]] = {
     "mixedbread-ai/": (_INSTRUCTION, ""),
     "snowflake/snowflake-arctic-embed-": (_INSTRUCTION, ""),
 }
+_SETTINGS = (
+    "config.json",
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "1_Pooling/config.json",
+    "config_sentence_transformers.json",
+)
 
 
 @dataclass(frozen=True)
@@ -90,8 +98,7 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
     file = next((f for f in ("model.onnx", "onnx/model.onnx") if (folder / f).is_file()), None)
     if file is None:
         raise InputError(f"{folder}: no model.onnx and no onnx/model.onnx in this folder")
-    digest = hashlib.sha256((folder / file).read_bytes()).hexdigest()[:12]
-    name = f"fastembed:{folder.name}#{digest}"
+    name = f"fastembed:{folder.resolve().name}#{_digest(folder, file)}"
     if name not in {str(m["model"]) for m in TextEmbedding.list_supported_models()}:
         TextEmbedding.add_custom_model(
             model=name,
@@ -108,6 +115,16 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
     )
     passage = prompts.get("passage") or prompts.get("document") or ""
     return FastembedEmbedder(name, prompts.get("query", ""), passage, _load(name, folder))
+
+
+def _digest(folder: Path, model_file: str) -> str:
+    """12 hexadecimal digits of every file that has a say in a vector."""
+    digest = hashlib.sha256(version("fastembed").encode())
+    for name in (model_file, f"{model_file}_data", *_SETTINGS):
+        if (folder / name).is_file():
+            with (folder / name).open("rb") as file:
+                digest.update(f"{name} {hashlib.file_digest(file, 'sha256').hexdigest()}".encode())
+    return digest.hexdigest()[:12]
 
 
 def _load(name: str, folder: Path | None) -> "TextEmbedding":

@@ -109,8 +109,12 @@ def score_notes(
         semantic, known = np.zeros_like(lexical), np.ones(len(lexical), dtype=bool)
     else:
         semantic, known = _semantic(lexical, layout, fusion, index, query)
-    base = np.where(known, np.minimum(1.0, fusion.alpha * semantic + lexical), 0.0)
+    base = np.where(known, _base(semantic, lexical, fusion), 0.0)
     return Scored(semantic, keyword_best, base, base * fusion.boosts)
+
+
+def _base(semantic: Floats | float, lexical: Floats, fusion: Fusion) -> Floats:
+    return np.minimum(1.0, fusion.alpha * semantic + lexical)  # the sum can pass 1 by a rounding
 
 
 def _semantic(
@@ -126,8 +130,9 @@ def _semantic(
     np.maximum.at(best, layout.note_of[ids], cosines)
     known[layout.note_of[ids]] = True
     if len(ids) < chunks:
-        possible = (fusion.alpha * max(0.0, float(cosines[-1])) + lexical) * fusion.boosts
-        exact = ((fusion.alpha * best + lexical) * fusion.boosts)[known]
+        floor = max(0.0, float(cosines[-1]))
+        possible = _base(floor, lexical, fusion) * fusion.boosts
+        exact = (_base(best, lexical, fusion) * fusion.boosts)[known]
         bar = np.partition(exact, -fusion.topk)[-fusion.topk] if len(exact) >= fusion.topk else 0.0
         unsure = np.flatnonzero(~known & (possible >= bar))
         if len(unsure):

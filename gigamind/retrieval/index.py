@@ -79,8 +79,8 @@ def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
     Raises:
         IndexingError: the engine lacks one of them.
     """
-    if missing := next((chunk for chunk in chunks if chunk not in scored), None):
+    if missing := set(chunks) - scored.keys():
         raise IndexingError(
-            f"the vector index lacks chunk {missing}: build it again (--cold-start)"
+            f"the vector index lacks {len(missing)} of its chunks: build it again with --cold-start"
         )
     return rounded([scored[chunk] for chunk in chunks])

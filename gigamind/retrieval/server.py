@@ -70,13 +70,13 @@ def connect(url: str) -> QdrantClient:
     Raises:
         IndexingError: nothing that speaks Qdrant answers there.
     """
-    client = _guarded(
-        QdrantClient, url=url, api_key=os.environ.get(KEY_VARIABLE), timeout=_TIMEOUT_S
-    )
+    key = os.environ.get(KEY_VARIABLE)
     try:
+        # The look at the server's version would warn, and say nothing that the first request does not.
+        client = QdrantClient(url=url, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False)
         client.get_collections()
     except Exception as error:
-        reason = str(error).splitlines()[0]
+        reason = (str(error) or type(error).__name__).splitlines()[0]
         raise IndexingError(
             f"{url}: no Qdrant server answers ({reason}): start it, mend --qdrant-url, or set {KEY_VARIABLE}"
         ) from error
@@ -107,8 +107,7 @@ def _holds(client: QdrantClient, collection: str, size: int) -> bool:
 def _fill(client: QdrantClient, collection: str, content: IndexContent) -> None:
     vectors = content.vectors()
     if not _guarded(client.collection_exists, collection):
-        params = models.VectorParams(size=vectors.shape[1], distance=models.Distance.COSINE)
-        _guarded(client.create_collection, collection, vectors_config=params)
+        _create(client, collection, vectors.shape[1])
     if client_is_remote(client):  # the local mode has no payload indexes and warns about them
         _guarded(client.create_payload_index, collection, "note", models.PayloadSchemaType.KEYWORD)
     for start in range(0, len(vectors), _BATCH):
@@ -118,6 +117,15 @@ def _fill(client: QdrantClient, collection: str, content: IndexContent) -> None:
             for i in rows
         ]
         _guarded(client.upsert, collection, points, wait=True)
+
+
+def _create(client: QdrantClient, collection: str, dimensions: int) -> None:
+    params = models.VectorParams(size=dimensions, distance=models.Distance.COSINE)
+    try:
+        _guarded(client.create_collection, collection, vectors_config=params)
+    except IndexingError:
+        if not _guarded(client.collection_exists, collection):  # else another run was first
+            raise
 
 
 def client_is_remote(client: QdrantClient) -> bool:
