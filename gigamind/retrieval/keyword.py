@@ -5,6 +5,8 @@ each term's share of the score is worked out once, so that a query adds up a few
 scores.
 """
 
+import hashlib
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +17,8 @@ import numpy.typing as npt
 from rank_bm25 import BM25Okapi  # pyright: ignore[reportMissingTypeStubs]
 
 from gigamind.text import tokens
+
+_CHECKSUM_BYTES = 16  # the archive's own checksums miss a damaged header
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,27 +62,36 @@ class KeywordIndex:
         return 0.0 if row is None else max(0.0, float(self.idf[row]))
 
     def save(self, path: Path) -> None:
-        """Write the index to `path`, an .npz file without pickled objects."""
+        """Write the index to `path`: a checksum, then an .npz archive without pickled objects."""
         terms = np.frombuffer("\n".join(self.rows).encode(), dtype=np.uint8)
+        archive = io.BytesIO()
+        np.savez(
+            archive,
+            terms=terms,
+            starts=self.starts,
+            chunks=self.chunks,
+            shares=self.shares,
+            idf=self.idf,
+            size=np.int64(self.size),
+        )
+        content = archive.getbuffer()
         with path.open("wb") as file:
-            np.savez(
-                file,
-                terms=terms,
-                starts=self.starts,
-                chunks=self.chunks,
-                shares=self.shares,
-                idf=self.idf,
-                size=np.int64(self.size),
-            )
+            file.write(_checksum(content))
+            file.write(content)
 
     @classmethod
     def load(cls, path: Path) -> "KeywordIndex":
         """Read what `save` wrote.
 
         Raises:
-            OSError, ValueError, KeyError: the file is missing, cut short or not an index.
+            OSError: the file is missing or unreadable.
+            ValueError: it is cut short, damaged, or something else.
         """
-        with np.load(path, allow_pickle=False) as stored:
+        written = memoryview(path.read_bytes())
+        checksum, content = written[:_CHECKSUM_BYTES], written[_CHECKSUM_BYTES:]
+        if bytes(checksum) != _checksum(content):
+            raise ValueError(f"{path}: no keyword index, or a damaged one")
+        with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             joined = stored["terms"].tobytes().decode()
             return cls(
                 rows={term: row for row, term in enumerate(joined.split("\n") if joined else ())},
@@ -88,6 +101,10 @@ class KeywordIndex:
                 idf=stored["idf"],
                 size=int(stored["size"]),
             )
+
+
+def _checksum(content: memoryview) -> bytes:
+    return hashlib.blake2b(content, digest_size=_CHECKSUM_BYTES).digest()
 
 
 def build_keyword_index(texts: Sequence[str]) -> KeywordIndex:

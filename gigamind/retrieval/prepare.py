@@ -4,7 +4,6 @@ import contextlib
 import hashlib
 import os
 import re
-import zipfile
 from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
@@ -79,10 +78,10 @@ def _boosts(vault: Vault, identities: Identities, settings: RetrievalSettings) -
 def _keyword_index(
     chunks: Sequence[Chunk], content: str, cache: Cache | None, *, cold: bool
 ) -> KeywordIndex:
-    place = cache.keywords / f"{content}.npz" if cache else None
+    place = cache.keywords / f"{content}.bm25" if cache else None
     if place and not cold:
         # A file cut short by a full disk is as good as none.
-        with contextlib.suppress(OSError, ValueError, KeyError, zipfile.BadZipFile):
+        with contextlib.suppress(OSError, ValueError):
             found = KeywordIndex.load(place)
             touch(place)
             return found

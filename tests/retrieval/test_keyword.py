@@ -1,0 +1,150 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rank_bm25 import BM25Okapi
+
+from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
+from gigamind.text import tokens
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+WORDS = st.lists(st.sampled_from(["rag", "vector", "검색", "엔진", "a", "꿈"]), max_size=12)
+
+
+def oracle(texts: list[str], query: str) -> np.ndarray:
+    return BM25Okapi([tokens(text) for text in texts]).get_scores(tokens(query))
+
+
+@given(st.lists(WORDS.map(" ".join), min_size=1, max_size=12), WORDS.map(" ".join))
+def test_scores_equal_those_of_rank_bm25(texts, query):
+    index = build_keyword_index(texts)
+
+    if any(tokens(text) for text in texts):  # rank_bm25 itself divides by zero without a token
+        assert index.scores(query) == pytest.approx(oracle(texts, query), abs=1e-9)
+    assert index.scores(query).shape == (len(texts),)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "대여소 재배치는 언제 하나요?",
+        "How do we rebalance stations at night?",
+        "배터리 battery 배터리 battery 점검",  # repeated terms count each time
+        "zzzzunknown",
+        "자전거",  # in most notes
+    ],
+)
+def test_scores_over_a_real_vault_equal_those_of_rank_bm25(query):
+    texts = [path.read_text("utf-8") for path in sorted(EXAMPLES.rglob("*.md"))]
+    assert len(texts) >= 60
+
+    assert build_keyword_index(texts).scores(query) == pytest.approx(
+        oracle(texts, query), rel=0, abs=1e-9
+    )
+
+
+def test_a_score_worked_out_by_hand():
+    # Four documents of lengths 2, 2, 1 and 3, so 2 on average; "rag" stands in one, once.
+    # idf = ln(3.5 / 1.5), the share of one occurrence 1 * 2.5 / (1 + 1.5 * (0.25 + 0.75 * 2 / 2)) = 1.
+    index = build_keyword_index(["rag vector", "b c", "d", "e f g"])
+
+    assert index.scores("rag") == pytest.approx([math.log(3.5 / 1.5), 0, 0, 0])
+    assert index.scores("rag rag") == pytest.approx([2 * math.log(3.5 / 1.5), 0, 0, 0])
+
+
+def test_relative_scores_are_over_the_best_of_the_query():
+    index = build_keyword_index(["rag rag", "rag b", "c d", "e f", "g h"])
+    raw = index.scores("rag")
+
+    assert index.relative_scores("rag") == pytest.approx([1.0, raw[1] / raw[0], 0, 0, 0])
+    assert 0 < raw[1] < raw[0]
+
+
+@pytest.mark.parametrize("query", ["unknown", "", "?!"])
+def test_a_query_without_a_known_word_scores_zero_everywhere(query):
+    assert build_keyword_index(["rag b", "c", "d"]).relative_scores(query).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("texts", [[""], ["", "👋 — !"]])
+def test_chunks_without_a_word_score_zero(texts):
+    index = build_keyword_index(texts)
+
+    assert index.scores("rag").tolist() == [0.0] * len(texts)
+    assert index.relative_scores("rag").tolist() == [0.0] * len(texts)
+    assert index.weight("rag") == 0.0
+
+
+def test_a_word_in_most_chunks_weighs_little_but_not_less_than_nothing():
+    # "all" stands in 4 of 4: its own idf is negative and becomes a quarter of the mean idf, as in rank_bm25.
+    texts = ["all a", "all b", "all c", "all d"]
+    index = build_keyword_index(texts)
+    rare = math.log(3.5 / 1.5)
+    mean = (4 * rare + math.log(0.5 / 4.5)) / 5
+
+    assert index.weight("a") == pytest.approx(rare)
+    assert index.weight("all") == pytest.approx(0.25 * mean)
+    assert index.weight("unknown") == 0.0
+    assert index.scores("all a") == pytest.approx(oracle(texts, "all a"), abs=1e-9)
+
+
+def test_relative_scores_and_weights_stay_in_range_where_every_idf_is_negative():
+    # rank_bm25's floor is a share of the mean idf; in one chunk that mean is negative itself.
+    texts = ["rag b"]
+    index = build_keyword_index(texts)
+
+    assert index.scores("rag") == pytest.approx(oracle(texts, "rag"), abs=1e-9)
+    assert index.scores("rag")[0] < 0
+    assert index.relative_scores("rag").tolist() == [0.0]
+    assert index.weight("rag") == 0.0
+
+
+@given(st.lists(WORDS.map(" ".join), min_size=1, max_size=8), WORDS.map(" ".join))
+def test_relative_scores_are_between_0_and_1(texts, query):
+    relative = build_keyword_index(texts).relative_scores(query)
+
+    assert ((relative >= 0) & (relative <= 1)).all()
+
+
+@pytest.mark.parametrize("texts", [["rag 검색 엔진", "vector 검색", "𠀀𠀁 a"], ["", ""]])
+def test_a_saved_index_comes_back_the_same(texts, tmp_path):
+    built = build_keyword_index(texts)
+    built.save(tmp_path / "index.bm25")
+
+    loaded = KeywordIndex.load(tmp_path / "index.bm25")
+
+    assert loaded.rows == built.rows
+    assert loaded.size == built.size
+    for query in ("rag 검색", "𠀀𠀁", "엔진 vector vector", "none"):
+        assert loaded.scores(query).tolist() == built.scores(query).tolist()
+        assert loaded.weight(query) == built.weight(query)
+
+
+def test_a_file_cut_anywhere_is_never_taken_for_an_index(tmp_path):
+    path = tmp_path / "index.bm25"
+    build_keyword_index(["rag b", "c d", "e"]).save(path)
+    whole = path.read_bytes()
+
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match="no keyword index"):
+            KeywordIndex.load(path)
+
+
+def test_a_file_with_one_bit_flipped_is_never_taken_for_an_index(tmp_path):
+    path = tmp_path / "index.bm25"
+    build_keyword_index(["rag b", "c d", "e"]).save(path)
+    whole = path.read_bytes()
+
+    for place in range(len(whole)):
+        damaged = bytes([whole[place] ^ 1 << place % 8])
+        path.write_bytes(whole[:place] + damaged + whole[place + 1 :])
+        with pytest.raises(ValueError, match="no keyword index"):
+            KeywordIndex.load(path)
+
+
+def test_a_missing_file_is_reported_as_missing(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        KeywordIndex.load(tmp_path / "index.bm25")

@@ -1,0 +1,128 @@
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.text import jaccard, plain, sentences, tokens
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("Hybrid Search", ["hybrid", "search"]),
+        ("RAG 시스템의 v2", ["rag", "시스", "스템", "템의", "v2"]),
+        ("검색 search", ["검색", "search"]),
+        ("검색search엔진", ["검색", "search", "엔진"]),
+        ("꿈", ["꿈"]),
+        ("東京都", ["東京", "京都"]),
+        ("𠀀𠀁𠀂", ["𠀀𠀁", "𠀁𠀂"]),  # ideographs beyond the basic plane
+        ("2024년 3.5%", ["2024", "년", "3", "5"]),
+        ("snake_case_name", ["snake", "case", "name"]),
+        ("don't-stop", ["don", "t", "stop"]),
+        ("Größe ÉTÉ", ["größe", "été"]),
+        ("to be or not to be", ["to", "be", "or", "not", "to", "be"]),
+        ("", []),
+        (" \n👋 — !?", []),
+    ],
+)
+def test_tokens(text, expected):
+    assert tokens(text) == expected
+
+
+def test_a_decomposed_text_has_the_tokens_of_the_composed_one():
+    decomposed = unicodedata.normalize("NFD", "검색 엔진 résumé")
+
+    assert len(decomposed) > len("검색 엔진 résumé")
+    assert tokens(decomposed) == ["검색", "엔진", "résumé"]
+
+
+@given(st.text(st.sampled_from("aZ9_ -.\n가나다東ひ👋"), max_size=40))
+def test_tokens_are_lower_case_and_hold_no_space_or_mark(text):
+    for token in tokens(text):
+        assert token == token.lower()
+        assert token.isalnum()
+
+
+def split(text: str) -> list[str]:
+    return [span.slice(text) for span in sentences(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two! Three?", ["One.", "Two!", "Three?"]),
+        ("검색했습니다. 결과가 좋다! 그런가요?", ["검색했습니다.", "결과가 좋다!", "그런가요?"]),
+        ("It is 3.5 in v1.2 now. Done", ["It is 3.5 in v1.2 now.", "Done"]),
+        ("평균은 3.5점이다. 끝", ["평균은 3.5점이다.", "끝"]),
+        (
+            "Use a tool, e.g. Qdrant. Ask Dr. Kim etc. today.",
+            ["Use a tool, e.g. Qdrant.", "Ask Dr. Kim etc. today."],
+        ),
+        ("A. Smith of the U.S. wrote. Fin.", ["A. Smith of the U.S. wrote.", "Fin."]),
+        ("1. first\n2. second. more\n", ["1. first", "2. second.", "more"]),
+        ("회의는 2026. 3. 5. 회의실에서 한다. 끝", ["회의는 2026. 3. 5. 회의실에서 한다.", "끝"]),
+        ("It began in 2024. Then more.", ["It began in 2024.", "Then more."]),
+        ('He said "stop." Then left.', ['He said "stop."', "Then left."]),
+        ("“그만.” 그가 말했다.", ["“그만.”", "그가 말했다."]),
+        ("(See below.) Next", ["(See below.)", "Next"]),
+        ("東京です。京都です！本当？", ["東京です。", "京都です！", "本当？"]),
+        ("「東京です。」と言った。", ["「東京です。」", "と言った。"]),
+        ("Wait... what?! Yes", ["Wait...", "what?!", "Yes"]),
+        ("음… 좋다", ["음…", "좋다"]),
+        ("no full stop\nsecond line", ["no full stop", "second line"]),
+        ("one.\r\ntwo.\r\n", ["one.", "two."]),
+        ("", []),
+        (" \n\t\n", []),
+    ],
+)
+def test_sentences(text, expected):
+    assert split(text) == expected
+
+
+@given(st.text(st.sampled_from("aB1 .!?。」”\"')(\n\r\t가다👋etc…"), max_size=60))
+def test_sentences_cover_everything_but_white_space_in_order(text):
+    found = sentences(text)
+    covered = set()
+    for before, after in pairwise(found):
+        assert before.end <= after.start
+    for span in found:
+        assert span.slice(text) == span.slice(text).strip() != ""
+        covered |= set(range(span.start, span.end))
+
+    assert all(text[i].isspace() for i in range(len(text)) if i not in covered)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("  Hybrid,\n  SEARCH! ", "hybrid search"),
+        ("“검색”은 (하이브리드) 이다.", "검색은 하이브리드 이다"),
+        ("well-known it's", "wellknown its"),
+        (unicodedata.normalize("NFD", "검색"), "검색"),
+        ("…—。、", ""),
+        ("a + b = 3%", "a + b = 3"),  # "+" and "=" are symbols, "%" is punctuation
+    ],
+)
+def test_plain_drops_punctuation_and_folds_space_and_case(text, expected):
+    assert plain(text) == expected
+
+
+@given(st.text(st.sampled_from("aÉ가 \n.,“”(-)1👋"), max_size=40))
+def test_plain_twice_is_plain_once(text):
+    assert plain(plain(text)) == plain(text)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "expected"),
+    [
+        ("a b c", "b c d", 2 / 4),
+        ("a a b", "a b b", 1.0),
+        ("a", "b", 0.0),
+        ("a", "", 0.0),
+        ("", "", 0.0),
+    ],
+)
+def test_jaccard_is_shared_words_over_all_words(left, right, expected):
+    assert jaccard(left, right) == expected
