@@ -125,10 +125,8 @@ def plain_search(
     client.upload_collection("bench", vectors=vectors, ids=range(len(texts)), batch_size=1000)
     bm25 = BM25Okapi([tokens(text) for text in texts])
 
-    def run(query: str, vector: np.ndarray) -> list[int]:
-        points = client.query_points(
-            "bench", query=vector, limit=len(texts), with_payload=False
-        ).points
+    def run(query: str, vector: np.ndarray, limit: int) -> list[int]:
+        points = client.query_points("bench", query=vector, limit=limit, with_payload=False).points
         semantic = np.zeros(len(texts))
         for point in points:
             semantic[point.id] = max(0.0, point.score)
