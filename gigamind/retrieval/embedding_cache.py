@@ -6,8 +6,8 @@ its changed chunks, and a renamed model starts afresh.  Each batch is committed 
 
 import hashlib
 import sqlite3
-from collections.abc import Callable, Sequence
-from contextlib import closing
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -37,11 +37,22 @@ def embed_all(
     """
     if cache is None:
         return _compute(embedder, texts, progress, len(texts), keep=lambda _texts, _vectors: None)
+    with _opened(cache) as connection:
+        return _embed_through(connection, embedder, texts, progress)
+
+
+@contextmanager
+def _opened(cache: Path) -> Generator[sqlite3.Connection]:
     try:
         cache.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IndexingError(
+            f"{cache.parent}: the cache cannot be written ({error}): name another --cache-dir"
+        ) from error
+    try:
         with closing(sqlite3.connect(cache, timeout=_WAIT_S)) as connection:
-            return _embed_through(connection, embedder, texts, progress)
-    except (sqlite3.Error, OSError) as error:
+            yield connection
+    except sqlite3.Error as error:
         raise IndexingError(
             f"{cache}: the embedding cache cannot be used ({error}): delete the file, or name another --cache-dir"
         ) from error
@@ -50,7 +61,7 @@ def embed_all(
 def _embed_through(
     connection: sqlite3.Connection, embedder: Embedder, texts: Sequence[str], progress: Progress
 ) -> Vectors:
-    connection.execute("PRAGMA journal_mode=WAL")
+    # No write-ahead log: turning it on fails at once while another run does the same, and it needs a local disk.
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute(
         "CREATE TABLE IF NOT EXISTS embeddings"
@@ -71,6 +82,8 @@ def _embed_through(
 
     if missing:
         _compute(embedder, list(missing.values()), progress, len(texts), keep)
+    if len({len(vector) for vector in known.values()}) > 1:
+        raise sqlite3.DataError("its vectors differ in length: the model behind this name changed")
     return np.stack([known[h] for h in hashes])
 
 
