@@ -1,16 +1,13 @@
 """`gigamind eval ...`."""
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
 from gigamind.cli.options import options_of
-from gigamind.cli.show import progress_bar, show_checked, show_summary
+from gigamind.cli.show import progress_bar, show_checked, show_run
 from gigamind.evals.options import SearchEvalOptions, read_options
-
-_INTERRUPTED = 130
 
 
 @click.group(name="eval")
@@ -30,9 +27,9 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
         show_checked(prepare(options))
         return
     summary, out = _run_flow(options) if flow else _run(options)
-    show_summary(summary, out)
+    show_run(summary, out)
     if summary.status == "interrupted":
-        sys.exit(_INTERRUPTED)
+        raise KeyboardInterrupt
 
 
 def _run(options: SearchEvalOptions) -> tuple[Any, Path]:

@@ -3,6 +3,7 @@
 import importlib
 import os
 import sys
+import traceback
 from typing import NoReturn
 
 import click
@@ -51,18 +52,28 @@ def main() -> NoReturn:
     # Before NumPy is loaded: one BLAS thread a worker, or a busy machine spends its time in their locks.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
+    if isinstance(
+        sys.stdout, io.TextIOWrapper
+    ):  # a terminal without UTF-8 must not cost the result
+        sys.stdout.reconfigure(errors="backslashreplace")
+    sys.exit(_run())
+
+
+def _run() -> int:
     try:
-        code = cli.main(standalone_mode=False)
+        return int(cli.main(standalone_mode=False) or 0)
     except click.ClickException as error:
         error.show()
-        code = InputError.exit_code  # not click's 2, which here means: notes not accessible
+        return InputError.exit_code  # not click's 2, which here means: notes not accessible
     except GigamindError as error:
         click.echo(f"Error: {error}", err=True)
-        code = error.exit_code
+        return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
-        code = _INTERRUPTED
-    sys.exit(code or 0)
+        return _INTERRUPTED
+    except Exception:  # noqa: BLE001  a bug: Python's own exit code for it, 1, says that the input is wrong
+        traceback.print_exc()
+        return GigamindError.exit_code
 
 
 if __name__ == "__main__":

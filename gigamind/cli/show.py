@@ -2,7 +2,8 @@
 
 import contextlib
 import os
-from collections.abc import Generator
+import textwrap
+from collections.abc import Generator, Sequence
 from pathlib import Path
 
 from rich.console import Console
@@ -22,16 +23,19 @@ from rich.text import Text
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.reports.markdown import figure_rows
-from gigamind.reports.schema import SummaryReport
+from gigamind.reports.schema import RunReport, SummaryReport
 
-_ROWS_SHOWN = 10
+_LINES_SHOWN = 10
+_SLOW = 10  # pieces a second, below which a decimal says something
 
 
 class _Rate(ProgressColumn):
     """Pieces a second."""
 
     def render(self, task: Task) -> Text:
-        return Text(f"{task.speed:.0f}/s" if task.speed else "", style="progress.data.speed")
+        speed = task.speed or 0.0
+        text = f"{speed:.0f}/s" if speed >= _SLOW else f"{speed:.1f}/s"
+        return Text(text if speed else "", style="progress.data.speed")
 
 
 class _RichProgress:
@@ -65,42 +69,56 @@ def progress_bar() -> Generator[Progress]:
 
 def show_checked(prepared: Prepared) -> None:
     """The outcome of `--dry-run`."""
-    console = Console(highlight=False, soft_wrap=True)
+    console = _plain_console()
     answerable = sum(query.item.answerable for query in prepared.queries)
     console.print(
         f"{len(prepared.queries)} queries ready ({answerable} answerable,"
         f" {len(prepared.queries) - answerable} unanswerable) over {len(prepared.vault.notes)} notes"
     )
-    for kind, lines in (
-        ("problems in the dataset", [error.message for error in prepared.errors]),
-        ("warnings", list(prepared.warnings)),
-    ):
-        if lines:
-            console.print(f"{len(lines)} {kind}:")
-        for line in lines[:_ROWS_SHOWN]:
-            console.print(f"  {line}", markup=False)
-        if len(lines) > _ROWS_SHOWN:
-            console.print(f"  ... and {len(lines) - _ROWS_SHOWN} more")
+    _show_lines(console, "problem", [error.message for error in prepared.errors])
+    _show_lines(console, "warning", prepared.warnings)
     console.print(f"dataset_hash {prepared.dataset_hash}\nnotes_hash   {prepared.notes_hash}")
 
 
-def show_summary(summary: SummaryReport, out: Path) -> None:
-    """The main figures and where the report is."""
-    console = Console(highlight=False)
-    table = Table("metric", "value", "95 % interval", "N", box=None, pad_edge=False)
-    for name, row in (
-        *figure_rows(summary.overall, "search"),
-        *figure_rows(summary.overall, "unanswerable"),
-    ):
-        table.add_row(name, str(row["value"]), str(row["interval"]), str(row["n"]))
-    console.print(table)
+def show_run(summary: SummaryReport, out: Path) -> None:
+    """The main figures and where the report is; problems and warnings on standard error."""
+    console = _plain_console()
+    console.print(_figures(summary))
     p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
     if p50 is not None and p95 is not None:
         console.print(f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+    report = next(f for f in ("summary.md", "summary.json") if (out / f).exists())
+    console.print(f"Report: {out / report}")
+    aside = _plain_console(stderr=True)
+    run = RunReport.model_validate_json((out / "run.json").read_bytes())
+    _show_lines(aside, "warning", run.warnings)
     counts = summary.counts
     if problems := counts.rows_rejected + counts.queries_failed:
-        console.print(f"[yellow]{problems} rows or queries failed: see {out / 'errors.jsonl'}[/]")
+        aside.print(f"{problems} rows or queries failed: see {out / 'errors.jsonl'}")
     if summary.status == "interrupted":
-        console.print(f"[yellow]interrupted: {counts.queries_not_run} queries were not run[/]")
-    report = next((f for f in ("summary.md", "summary.json") if (out / f).exists()), "")
-    console.print(f"Report: {out / report}", soft_wrap=True)
+        aside.print(f"{counts.queries_not_run} queries were not run")
+
+
+def _plain_console(*, stderr: bool = False) -> Console:
+    """Prints text as it is: no markup, no colours of numbers, no line breaks of its own."""
+    return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def _figures(summary: SummaryReport) -> Table:
+    table = Table("metric", "value", "95 % interval", "N", box=None, pad_edge=False)
+    for name, row in figure_rows(summary.overall, "search"):
+        table.add_row(name, str(row["value"]), str(row["interval"]), str(row["n"]))
+    if summary.counts.queries_unanswerable:
+        for name, row in figure_rows(summary.overall, "unanswerable"):
+            cells = (str(row["value"]), str(row["interval"]), str(row["n"]))
+            table.add_row(f"unanswerable {name}", *cells)
+    return table
+
+
+def _show_lines(console: Console, kind: str, lines: Sequence[str]) -> None:
+    if lines:
+        console.print(f"{len(lines)} {kind}{'' if len(lines) == 1 else 's'}:")
+    for line in lines[:_LINES_SHOWN]:
+        console.print(textwrap.indent(line, "  "))
+    if len(lines) > _LINES_SHOWN:
+        console.print(f"  ... and {len(lines) - _LINES_SHOWN} more")

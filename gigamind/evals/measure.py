@@ -1,5 +1,6 @@
 """From one ranking to one line of per_item.jsonl."""
 
+import re
 from collections.abc import Sequence
 
 from gigamind.datasets.check import CheckedQuery
@@ -98,10 +99,14 @@ def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
     if CROSS_LINGUAL_TAG in query.item.tags:
         return True
     notes = (prepared.vault.note(path) for path in query.qrels)
-    languages = {note.language for note in notes if note}
-    return bool(query.item.language and languages and "" not in languages) and (
-        query.item.language not in languages
-    )
+    languages = {_primary(note.language) for note in notes if note}
+    asked = _primary(query.item.language or "")
+    return bool(asked and languages and "" not in languages) and asked not in languages
+
+
+def _primary(language: str) -> str:
+    """A language without its region or script: "ko-KR" is "ko"."""
+    return re.split("[-_]", language.strip().lower())[0]
 
 
 def _passage(prepared: Prepared, passage: Passage) -> PassageReport:

@@ -1,7 +1,8 @@
 """Options of a search evaluation: one model for the command line, the flow and the tests (seed 2.1, 2.2)."""
 
+import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -10,6 +11,12 @@ from gigamind.errors import InputError
 from gigamind.retrieval.cache import default_cache_folder
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import DEFAULT_ALPHA, Mode, RetrievalSettings
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+_DAY_MS = 86_400_000
+_PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
 class SearchEvalOptions(BaseModel):
@@ -28,7 +35,9 @@ class SearchEvalOptions(BaseModel):
         None, description="evaluate only so many queries: 50, or a share: 0.2"
     )
     warmup: int = Field(10, ge=0, description="queries run before the clock starts")
-    timeout_ms: int = Field(15_000, ge=1, description="time limit of one query, in milliseconds")
+    timeout_ms: int = Field(
+        15_000, ge=1, le=_DAY_MS, description="time limit of one query, in milliseconds"
+    )
     max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
     strict: bool = Field(
         default=False, description="stop with exit code 1 at a bad row or an identifier collision"
@@ -68,8 +77,16 @@ class SearchEvalOptions(BaseModel):
             try:
                 sample_size(value)
             except InputError as error:
-                raise ValueError(str(error)) from error
+                raise ValueError(str(error).removeprefix(f"--sample {value}: ")) from error
         return value
+
+    def for_report(self) -> dict[str, object]:
+        """The options as run.json shows them: JSON values, without a password in an address."""
+        shown: dict[str, object] = self.model_dump(mode="json")
+        for name in ("embedding_api_base", "qdrant_url"):
+            if isinstance(address := shown[name], str):
+                shown[name] = _PASSWORD.sub("***@", address)
+        return shown
 
     @property
     def retrieval(self) -> RetrievalSettings:
@@ -91,13 +108,34 @@ def read_options(values: dict[str, object]) -> SearchEvalOptions:
     """The options in `values`, by field name.
 
     Raises:
-        InputError: names every option that cannot be, its value and what it should be.
+        InputError: names every option that cannot be, its value and what it must be.
     """
     try:
         return SearchEvalOptions.model_validate(values)
     except ValidationError as error:
-        problems = (
-            f"--{'-'.join(str(part) for part in e['loc'][:1]).replace('_', '-')} {e['input']!r}: {e['msg']}"
-            for e in error.errors()
-        )
-        raise InputError("; ".join(problems)) from error
+        raise InputError("\n".join(_problem(details) for details in error.errors())) from error
+
+
+def _problem(details: "ErrorDetails") -> str:
+    option = f"--{details['loc'][0]}".replace("_", "-")
+    if details["type"] == "missing":
+        return f"{option}: must be given"
+    return f"{option} {details['input']}: {_demand(details)}"
+
+
+def _demand(details: "ErrorDetails") -> str:
+    """What a value must be, in words for users of the command line; pydantic's are for programmers."""
+    context = details.get("ctx", {})
+    match details["type"]:
+        case "greater_than_equal":
+            return f"must be {context['ge']:,.12g} or more"
+        case "less_than_equal":
+            return f"must be {context['le']:,.12g} or less"
+        case "finite_number":
+            return "must be a number"
+        case "literal_error":
+            return f"must be {context['expected']}"
+        case "extra_forbidden":
+            return "there is no such option"
+        case _:
+            return details["msg"].removeprefix("Value error, ")

@@ -8,6 +8,7 @@ from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.reports.schema import ErrorReport
+from gigamind.retrieval.rerank import BOOST
 from gigamind.spans import Utf16
 from gigamind.vault.fingerprint import notes_hash
 from gigamind.vault.identity import Identities
@@ -94,17 +95,19 @@ def prepare(options: SearchEvalOptions) -> Prepared:
 def _blunt_threshold(options: SearchEvalOptions) -> tuple[str, ...]:
     """A word on a `--min-score` that can never tell an unanswerable query.
 
-    The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the Top-1 has
-    at least the keyword leg's share.
+    The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note
+    has at least the keyword leg's share; a note that the link graph puts before it has that share without the boost.
     """
-    floor = 0.0 if options.mode == "semantic" else 1 - options.retrieval.semantic_share
+    share = 1 - options.retrieval.semantic_share
+    floor = share / (1 + BOOST) if options.graph_rerank else share
     if not 0 < options.min_score <= floor:
         return ()
+    least = f"{floor:.3g} or more" if floor < 1 else "1"
+    higher = "" if options.mode == "keyword" else f"a --min-score above {floor:.3g}, or "
     return (
         (
             f"--min-score {options.min_score:g} finds no query unanswerable that shares a word with the vault: in"
-            f" {options.mode} mode the Top-1 then scores {floor:.2g} or more. Raise --min-score above it, or use"
-            " --mode semantic."
+            f" {options.mode} mode the Top-1 then scores {least}. Use {higher}--mode semantic."
         ),
     )
 
@@ -116,22 +119,26 @@ def _refuse(
     errors: tuple[ErrorReport, ...],
 ) -> None:
     """Stop where going on would be of no use, or where `--strict` asks for it."""
-    shown = "\n".join(error.message for error in errors[:_ERRORS_SHOWN])
-    more = f"\n... and {len(errors) - _ERRORS_SHOWN} more" if len(errors) > _ERRORS_SHOWN else ""
     if not checked.queries:
+        hint = " Is it the dataset of another vault?" if checked.dataset.items else ""
         raise DatasetError(
-            f"{options.dataset}: no row can be evaluated over {options.notes}."
-            f" Is it the dataset of another vault?\n{shown}{more}"
+            f"{options.dataset}: no row can be evaluated over {options.notes}.{hint}\n"
+            + _listed([error.message for error in errors])
         )
     if not options.strict:
         return
     if errors:
         raise DatasetError(
-            f"{options.dataset}: {len(errors)} problems, and --strict is set\n{shown}{more}"
+            f"{options.dataset}: {len(errors)} problems, and --strict is set\n"
+            + _listed([error.message for error in errors])
         )
     if collisions := identities.collisions():
-        listed = "\n".join(str(collision) for collision in collisions[:_ERRORS_SHOWN])
         raise DatasetError(
             f"{options.notes}: {len(collisions)} identifiers mean more than one note, and --strict is set;"
-            f" rename or retitle all but one of each\n{listed}"
+            " rename or retitle all but one of each\n" + _listed(list(map(str, collisions)))
         )
+
+
+def _listed(lines: list[str]) -> str:
+    more = len(lines) - _ERRORS_SHOWN
+    return "\n".join([*lines[:_ERRORS_SHOWN], *([f"... and {more} more"] if more > 0 else [])])

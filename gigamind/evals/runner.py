@@ -19,7 +19,7 @@ Outcome = Success[Result] | Failure
 
 
 @dataclass
-class Interrupted(Exception):  # noqa: N818  it is a stop that was asked for, not an error
+class Interrupted(KeyboardInterrupt):
     """The run was stopped by Ctrl-C; what had ended by then."""
 
     outcomes: Sequence[Outcome[Any]]
@@ -38,6 +38,8 @@ class _Lane:
 class _Board(Generic[Result]):
     """What the lanes and the coordinator share, guarded by `changed`."""
 
+    tasks: Mapping[str, Callable[[], Result]]
+    timeout_ms: int
     waiting: deque[str]
     changed: threading.Condition = field(default_factory=threading.Condition)
     outcomes: dict[str, Success[Result] | Failure] = field(
@@ -45,13 +47,16 @@ class _Board(Generic[Result]):
     )
     bug: BaseException | None = None
 
+    def in_order(self) -> list[Outcome[Result]]:
+        return [self.outcomes[item] for item in self.tasks if item in self.outcomes]
+
 
 def run(
     tasks: Mapping[str, Callable[[], Result]],
     *,
     max_concurrency: int,
     timeout_ms: int,
-    on_end: Callable[[], None] = lambda: None,
+    on_end: Callable[[], None],
 ) -> list[Outcome[Result]]:
     """Run every task, at most `max_concurrency` at a time; outcomes come in the order of `tasks`.
 
@@ -64,37 +69,40 @@ def run(
         Interrupted: Ctrl-C; carries the outcomes so far.
         Exception: whatever a task raised that is no GigamindError: a bug, which ends the run.
     """
-    board: _Board[Result] = _Board(deque(tasks))
-    lanes = [_start_lane(board, tasks) for _ in range(min(max_concurrency, len(tasks)))]
+    board: _Board[Result] = _Board(tasks, timeout_ms, deque(tasks))
+    lanes = [_start_lane(board) for _ in range(min(max_concurrency, len(tasks)))]
     try:
-        reported = 0
-        with board.changed:
-            while len(board.outcomes) < len(tasks) and board.bug is None:
-                board.changed.wait(_until_next_limit(lanes, timeout_ms))
-                lanes = [_limited(lane, board, tasks, timeout_ms) for lane in lanes]
-                for _ in range(len(board.outcomes) - reported):
-                    on_end()
-                reported = len(board.outcomes)
+        _coordinate(board, lanes, on_end)
     except KeyboardInterrupt:
         with board.changed:
+            raise Interrupted(board.in_order()) from None
+    finally:
+        with board.changed:
             board.waiting.clear()
-            raise Interrupted(_in_order(tasks, board)) from None
+    return board.in_order()
+
+
+def _coordinate(board: _Board[Result], lanes: list[_Lane], on_end: Callable[[], None]) -> None:
+    """Wait until every task has ended or one has a bug; replace the lanes that pass the limit."""
+    reported = 0
+    with board.changed:
+        while len(board.outcomes) < len(board.tasks) and board.bug is None:
+            board.changed.wait(_until_next_limit(lanes, board.timeout_ms))
+            lanes = [_limited(lane, board) for lane in lanes]
+            for _ in range(len(board.outcomes) - reported):
+                on_end()
+            reported = len(board.outcomes)
     if board.bug is not None:
         raise board.bug
-    return _in_order(tasks, board)
 
 
-def _in_order(tasks: Mapping[str, object], board: _Board[Result]) -> list[Outcome[Result]]:
-    return [board.outcomes[item] for item in tasks if item in board.outcomes]
-
-
-def _start_lane(board: _Board[Result], tasks: Mapping[str, Callable[[], Result]]) -> _Lane:
+def _start_lane(board: _Board[Result]) -> _Lane:
     lane = _Lane()
-    threading.Thread(target=_work, args=(lane, board, tasks), daemon=True).start()
+    threading.Thread(target=_work, args=(lane, board), daemon=True).start()
     return lane
 
 
-def _work(lane: _Lane, board: _Board[Result], tasks: Mapping[str, Callable[[], Result]]) -> None:
+def _work(lane: _Lane, board: _Board[Result]) -> None:
     while True:
         with board.changed:
             if lane.given_up or board.bug is not None or not board.waiting:
@@ -103,7 +111,7 @@ def _work(lane: _Lane, board: _Board[Result], tasks: Mapping[str, Callable[[], R
             item = board.waiting.popleft()
             lane.item_id, lane.started = item, time.perf_counter()
         try:
-            outcome = attempt(item, tasks[item])
+            outcome = attempt(item, board.tasks[item])
         except BaseException as bug:  # noqa: BLE001  handed to the coordinator, which raises it
             with board.changed:
                 board.bug = board.bug or bug
@@ -112,7 +120,7 @@ def _work(lane: _Lane, board: _Board[Result], tasks: Mapping[str, Callable[[], R
         with board.changed:
             if lane.given_up:
                 return
-            board.outcomes[item] = outcome
+            board.outcomes[item] = _in_time(outcome, board.timeout_ms)
             lane.item_id = None
             board.changed.notify()
 
@@ -124,17 +132,23 @@ def _until_next_limit(lanes: list[_Lane], timeout_ms: int) -> float:
     return max(0.001, min(ends, default=now + timeout_ms / 1000) - now)
 
 
-def _limited(
-    lane: _Lane,
-    board: _Board[Result],
-    tasks: Mapping[str, Callable[[], Result]],
-    timeout_ms: int,
-) -> _Lane:
+def _limited(lane: _Lane, board: _Board[Result]) -> _Lane:
     """The lane itself, or a new one in its place if its item passed the limit."""
     item = lane.item_id
-    if item is None or time.perf_counter() - lane.started < timeout_ms / 1000:
+    if item is None or time.perf_counter() - lane.started < board.timeout_ms / 1000:
         return lane
     lane.given_up = True
+    board.outcomes[item] = _timed_out(item, board.timeout_ms)
+    return _start_lane(board)
+
+
+def _in_time(outcome: Success[Result] | Failure, timeout_ms: int) -> Success[Result] | Failure:
+    """The outcome; a timeout where it came late, though before the coordinator looked."""
+    if isinstance(outcome, Success) and outcome.latency_ms > timeout_ms:
+        return _timed_out(outcome.item_id, timeout_ms)
+    return outcome
+
+
+def _timed_out(item_id: str, timeout_ms: int) -> Failure:
     message = f"no answer within {timeout_ms} ms; raise --timeout-ms if the query is right"
-    board.outcomes[item] = Failure(item, QueryTimeoutError.__name__, message)
-    return _start_lane(board, tasks)
+    return Failure(item_id, QueryTimeoutError.__name__, message)

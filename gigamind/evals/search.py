@@ -12,12 +12,13 @@ from dataclasses import dataclass
 from types import TracebackType
 
 from gigamind.datasets.check import CheckedQuery
+from gigamind.errors import EvaluationError, QueryTimeoutError
 from gigamind.evals.measure import ItemResult, item_failure, item_report
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.prepare import Prepared, prepare
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.runner import Interrupted, Outcome, run
-from gigamind.outcome import Success
+from gigamind.outcome import Failure, Success
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
@@ -28,7 +29,7 @@ class SearchEvaluation(AbstractContextManager["SearchEvaluation"]):
     """Checked input and a retriever that is ready; close it, or use `with`.
 
     Attributes:
-        indexing_ms: from the first read of the vault to here.
+        indexing_ms: from the first read of the dataset and the vault to here.
     """
 
     prepared: Prepared
@@ -74,10 +75,18 @@ def warm_up(evaluation: SearchEvaluation) -> None:
     """Run the first `--warmup` queries unmeasured, so that no query pays for cold memory.
 
     Raises:
-        EmbeddingError, IndexingError: what every query would fail with; better said once.
+        EvaluationError: all of them failed, as every query would; better said once.
     """
-    for query in evaluation.prepared.queries[: evaluation.prepared.options.warmup]:
-        evaluation.retriever.search(query.item.query)
+    outcomes = retrieve(
+        evaluation, evaluation.prepared.queries[: evaluation.prepared.options.warmup]
+    )
+    failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+    # One that came too late is no bad sign: the first queries are the slow ones.
+    fatal = [failure for failure in failures if failure.error != QueryTimeoutError.__name__]
+    if fatal and len(fatal) == len(outcomes):
+        raise EvaluationError(
+            f"every warm-up query failed, so none was measured: {fatal[0].message}"
+        )
 
 
 def retrieve(

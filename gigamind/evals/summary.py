@@ -1,5 +1,6 @@
 """From the lines of a run to its summary, its out folder and its exit."""
 
+import itertools
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
@@ -52,8 +53,10 @@ def evaluate(
 
 
 def default_out(started: datetime) -> Path:
-    """`eval/out/YYYYMMDD-HHMMSS`, local time, as the seed has it."""
-    return Path("eval") / "out" / started.astimezone().strftime(RUN_ID_FORMAT)
+    """`eval/out/YYYYMMDD-HHMMSS`, local time, as the seed has it; with "-2" and so on where that is taken."""
+    first = Path("eval") / "out" / started.astimezone().strftime(RUN_ID_FORMAT)
+    names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
+    return next(out for name in names if not (out := first.with_name(name)).exists())
 
 
 def refuse_empty(summary: SummaryReport, out: Path) -> None:
@@ -107,7 +110,7 @@ def record_run(evaluation: SearchEvaluation, outcome: Run, started: datetime) ->
         notes=str(options.notes),
         notes_hash=prepared.notes_hash,
         notes_hash_mode=options.notes_hash_mode,
-        options=options.model_dump(mode="json"),
+        options=options.for_report(),
         environment=describe_environment(evaluation.embedding_model, RAG_SCHEMA_VERSION),
         hardware=describe_hardware(),
         warnings=prepared.warnings,

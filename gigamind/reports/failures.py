@@ -1,17 +1,17 @@
-"""The items that went most wrong, said so that a reader knows what to look at."""
+"""The items that went wrong, said so that a reader knows what to look at."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gigamind.reports.escape import code
 from gigamind.reports.schema import ItemReport
 
-SHOWN = 10
 _HITS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
 class FailureLine:
-    """One failure in words.
+    """One failure as Markdown.
 
     Attributes:
         what: what went wrong.
@@ -25,15 +25,22 @@ class FailureLine:
     came: str
 
 
-def worst_failures(items: Sequence[ItemReport], limit: int = SHOWN) -> list[FailureLine]:
-    """The worst first; equals in the order of the dataset.
+def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
+    """Those without an expected note in front, or judged wrongly; the worst first, equals in the order of the dataset.
 
     Badness: 1 - reciprocal rank of an answerable query; the Top-1 base score of an unanswerable one that was taken for
     answerable; and 1 - that score for an answerable one that was found but judged unanswerable.
     """
     failed = [(badness, item) for item in items if (badness := _badness(item)) > 0]
     failed.sort(key=lambda pair: -pair[0])
-    return [_line(item) for _, item in failed[:limit]]
+    return [item for _, item in failed]
+
+
+def failure_line(item: ItemReport) -> FailureLine:
+    """One failed item in words."""
+    came = ", ".join(f"{code(hit.note)} {hit.base_score:.3f}" for hit in item.ranking[:_HITS_SHOWN])
+    expected = ", ".join(code(note) for note in item.expected_notes)
+    return FailureLine(item, _what(item), expected, came or "nothing")
 
 
 def _badness(item: ItemReport) -> float:
@@ -44,21 +51,15 @@ def _badness(item: ItemReport) -> float:
     return max(missed, 1 - top if item.judged_unanswerable else 0.0)
 
 
-def _line(item: ItemReport) -> FailureLine:
-    came = ", ".join(f"`{_code(h.note)}` {h.base_score:.3f}" for h in item.ranking[:_HITS_SHOWN])
-    expected = ", ".join(f"`{_code(note)}`" for note in item.expected_notes)
-    return FailureLine(item, _what(item), expected, came or "nothing")
-
-
 def _what(item: ItemReport) -> str:
     if not item.answerable:
         return "unanswerable, but judged answerable"
-    rank = item.metrics.get("mrr") or 0.0
-    where = (
-        f"found at rank {round(1 / rank)}" if rank else f"not among the first {len(item.ranking)}"
-    )
+    where = _where(item)
     return f"{where}, and judged unanswerable" if item.judged_unanswerable else where
 
 
-def _code(path: str) -> str:
-    return path.replace("`", "'")
+def _where(item: ItemReport) -> str:
+    rank = item.metrics.get("mrr")
+    if rank:
+        return f"found at rank {round(1 / rank)}"
+    return f"not among the {len(item.ranking)} notes found" if item.ranking else "no note found"

@@ -1,14 +1,20 @@
 """summary.md: what a release manager reads first."""
 
 import functools
-import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from gigamind.reports.failures import worst_failures
-from gigamind.reports.schema import RunRecord, RunReport, SliceReport, SummaryReport
+from gigamind.reports.escape import code, fenced, inline
+from gigamind.reports.failures import failed_items, failure_line
+from gigamind.reports.schema import (
+    RunRecord,
+    RunReport,
+    SliceCounts,
+    SliceReport,
+    SummaryReport,
+)
 
 _LABELS = {
     "mrr": "MRR",
@@ -21,12 +27,16 @@ _LABELS = {
     "far": "FAR",
 }
 _TAGS_SHOWN = 15
-_SLICE_METRICS = ("hit_at_1", "mrr", "ndcg_at_10", "recall_at_10", "f1", "far")
+_FAILURES_SHOWN = 10
+_MOST_COMPARED = 10  # the cut-off that slices are compared at, or topk where that is less
+_DIFFICULTIES = ("easy", "mid", "hard")
 
 
 def render_summary(record: RunRecord) -> str:
     """The summary as Markdown; text of notes and queries is escaped, so that it cannot break a table or a list."""
     run, summary = record.run, record.summary
+    columns = _slice_columns(record)
+    failed = failed_items(record.items)
     return (
         _templates()
         .get_template("summary.md.jinja")
@@ -35,13 +45,16 @@ def render_summary(record: RunRecord) -> str:
             summary=summary,
             errors=record.errors,
             headline=_headline(run, summary),
+            notices=_notices(record),
             search_rows=figure_rows(summary.overall, "search"),
             unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
+            judged_unanswerable=sum(item.judged_unanswerable for item in record.items),
             speed_rows=list(_speed_rows(summary)),
-            slice_metrics=[label(name) for name in _SLICE_METRICS],
-            slice_rows=list(_slice_rows(summary)),
+            slice_metrics=[label(name) for name in columns],
+            slice_rows=list(_slice_rows(summary, columns)),
             tags_left_out=max(0, len(summary.by_tag) - _TAGS_SHOWN),
-            failures=worst_failures(record.items),
+            failures=[failure_line(item) for item in failed[:_FAILURES_SHOWN]],
+            failures_total=len(failed),
             run_rows=list(_run_rows(run, summary)),
         )
     )
@@ -62,18 +75,35 @@ def figure(value: float | None) -> str:
 
 def _headline(run: RunReport, summary: SummaryReport) -> str:
     counts, search = summary.counts, summary.overall.search
-    found = (
-        f"**{counts.queries_total} queries** over **{counts.notes} notes** ({run.options['mode']} search):"
-        f" the right note came first for **{figure(search.get('hit_at_1'))}** of the answerable ones"
-        f" (MRR {figure(search.get('mrr'))})"
-    )
-    parts = [found]
+    queries, notes = _count(counts.queries_total, "query"), _count(counts.notes, "note")
+    parts: list[str] = []
+    if counts.queries_answerable:
+        parts.append(
+            f"an expected note came first for **{figure(search['hit_at_1'])}** of the answerable ones"
+            f" (MRR {figure(search['mrr'])})"
+        )
     if counts.queries_unanswerable:
-        far = summary.overall.unanswerable["far"]
-        parts.append(f"**{figure(far)}** of the unanswerable ones were taken for answerable")
-    problems = counts.queries_failed + counts.rows_rejected
-    ending = f" {problems} rows or queries failed: see Errors." if problems else ""
-    return "; ".join(parts) + "." + ending
+        far = figure(summary.overall.unanswerable["far"])
+        parts.append(f"**{far}** of the unanswerable ones were taken for answerable")
+    found = f": {'; '.join(parts)}." if parts else "."
+    return f"**{queries}** over **{notes}**, {run.options['mode']} search{found}"
+
+
+def _notices(record: RunRecord) -> str:
+    """What a reader must know before trusting a figure; "" where there is nothing."""
+    counts = record.summary.counts
+    parts = [
+        _count(counts.rows_rejected, "row rejected", "rows rejected"),
+        _count(counts.queries_failed, "query failed", "queries failed"),
+        _count(len(record.run.warnings), "warning"),
+    ]
+    told = ", ".join(part for part in parts if not part.startswith("0 "))
+    return f"{told}: see below." if told else ""
+
+
+def _count(number: int, one: str, many: str = "") -> str:
+    plural = many or (f"{one[:-1]}ies" if one.endswith("y") else f"{one}s")
+    return f"{number:,} {one if number == 1 else plural}"
 
 
 def figure_rows(part: SliceReport, block: str) -> list[tuple[str, dict[str, str | int]]]:
@@ -120,21 +150,37 @@ def _speed_rows(summary: SummaryReport) -> Iterator[tuple[str, str]]:
     yield "all queries", f"{performance.eval_runtime_ms:,.0f}"
 
 
-def _slice_rows(summary: SummaryReport) -> Iterator[tuple[str, int, list[str]]]:
-    groups: list[tuple[str, dict[str, SliceReport]]] = [
-        ("language", summary.by_language),
-        ("", {"cross-lingual": summary.cross_lingual} if summary.cross_lingual else {}),
-        ("difficulty", summary.by_difficulty),
-        ("tag", _largest(summary.by_tag)),
+def _slice_columns(record: RunRecord) -> list[str]:
+    """The metrics that slices are compared by; those of answerability only where there is something to judge."""
+    k = max((k for k in _cutoffs(record.summary) if k <= _MOST_COMPARED), default=_MOST_COMPARED)
+    columns = ["hit_at_1", "mrr", f"ndcg_at_{k}", f"recall_at_{k}"]
+    return [*columns, "f1", "far"] if record.summary.counts.queries_unanswerable else columns
+
+
+def _cutoffs(summary: SummaryReport) -> list[int]:
+    """The cut-offs that were measured, which `--topk` decides; none without an answerable query."""
+    names = (name.partition("ndcg_at_")[2] for name in summary.overall.search)
+    return [int(k) for k in names if k]
+
+
+def _slice_rows(
+    summary: SummaryReport, columns: Sequence[str]
+) -> Iterator[tuple[str, SliceCounts, list[str]]]:
+    hardness = {key: summary.by_difficulty.get(key) for key in _DIFFICULTIES}
+    groups: list[tuple[str, dict[str, SliceReport | None]]] = [
+        ("language: ", {**summary.by_language}),
+        ("", {"cross-lingual": summary.cross_lingual}),
+        ("difficulty: ", hardness),
+        ("tag: ", {**_largest(summary.by_tag)}),
     ]
     for group, slices in groups:
         for key, part in slices.items():
-            values = [{**part.search, **part.unanswerable}.get(name) for name in _SLICE_METRICS]
-            yield (
-                f"{group}: {key}" if group else key,
-                part.counts.queries,
-                [figure(v) for v in values],
-            )
+            if part is not None:
+                judged = (
+                    part.unanswerable if part.counts.unanswerable else {}
+                )  # an F1 of 0 for want of any is no news
+                values = {**part.search, **judged}
+                yield f"{group}{key}", part.counts, [figure(values.get(name)) for name in columns]
 
 
 def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
@@ -158,25 +204,14 @@ def _run_rows(run: RunReport, summary: SummaryReport) -> Iterator[tuple[str, str
     )
 
 
-def inline(text: object) -> str:
-    """Text of others on one line, without meaning to Markdown or HTML."""
-    line = " ".join(str(text).split())
-    return re.sub(r"([\\`*_\[\]<>|#~])", r"\\\1", line)
-
-
-def _fenced(text: object) -> str:
-    """Text of others inside a code fence, which it must not close."""
-    return str(text).replace("```", "'''")
-
-
 @functools.cache
 def _templates() -> Environment:
     templates = Environment(
         loader=PackageLoader("gigamind.reports"),
         undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  Markdown, not HTML; `inline` and `cell` escape what comes from outside
+        autoescape=False,  # noqa: S701  Markdown, not HTML; the filters escape what comes from outside
         keep_trailing_newline=True,
     )
-    filters: dict[str, Any] = {"inline": inline, "cell": inline, "fenced": _fenced}
+    filters: dict[str, Any] = {"inline": inline, "code": code, "fenced": fenced}
     templates.filters.update(filters)
     return templates

@@ -112,8 +112,8 @@ class Performance(_Report):
     """Times of a run in milliseconds.
 
     Attributes:
-        cold_start_ms: from the first read of the vault to a retriever that is ready, without any cache; null in a run
-            that could use one.
+        cold_start_ms: from the first read of dataset and vault to a retriever that is ready, without any cache; null in
+            a run that could use one.
         indexing_ms: the same, whatever the cache gave.
         eval_runtime_ms: wall time of all queries, warm-up apart.
         latency_method: what a latency is and how its percentiles are taken.

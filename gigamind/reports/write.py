@@ -1,7 +1,9 @@
 """Writes an out folder whole or not at all: into a folder beside it, renamed when everything stands."""
 
 import contextlib
-import os
+import json
+import re
+import secrets
 import shutil
 import tempfile
 from collections.abc import Generator, Sequence
@@ -10,39 +12,55 @@ from typing import Literal
 
 from pydantic import BaseModel
 
-from gigamind.errors import InputError
+from gigamind.errors import EvaluationError, InputError
 from gigamind.reports.markdown import render_summary
 from gigamind.reports.schema import RunRecord
 
 Format = Literal["json", "md", "both"]
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 def check_out_folder(out: Path) -> None:
     """See to it, before any work is done, that `out` can be written at the end.
 
     Raises:
-        InputError: it exists and is not empty, or may not be written.
+        InputError: it exists and is not an empty folder that can be replaced, or may not be written.
     """
-    if out.exists() and (not out.is_dir() or any(out.iterdir())):
-        raise InputError(f"--out {out}: exists already; name a new folder, or remove it")
-    parent = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.exists())
     try:
-        with tempfile.TemporaryDirectory(dir=parent if parent.is_dir() else parent.parent):
+        _refuse_existing(out)
+        parent = next(folder for folder in out.resolve().parents if folder.exists())
+        with tempfile.TemporaryDirectory(dir=parent):
             pass
     except OSError as error:
+        reason = error.strerror or str(error)
         raise InputError(
-            f"--out {out}: cannot be written ({error.strerror} at {parent}); name a folder you may write to"
+            f"--out {out}: cannot be written ({reason}). Name a folder you may write to."
         ) from error
+
+
+def _refuse_existing(out: Path) -> None:
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise InputError(f"--out {out}: is a file. Name a new folder.")
+    if any(out.iterdir()):
+        raise InputError(f"--out {out}: exists already. Name a new folder, or remove this one.")
+    if out.is_mount():
+        raise InputError(
+            f"--out {out}: is a mount point, which cannot be replaced. Name a folder in it."
+        )
 
 
 @contextlib.contextmanager
 def _whole_folder(out: Path) -> Generator[Path]:
     """A folder to write into, which becomes `out` when the block ends without an error."""
+    out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
-    aside = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
+    aside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    aside.mkdir()
     try:
         yield aside
-        aside.chmod(0o777 & ~_umask())  # mkdtemp gives 0o700; a report is for others too
         if out.exists():
             out.rmdir()  # empty, as checked at the start
         aside.rename(out)
@@ -51,31 +69,49 @@ def _whole_folder(out: Path) -> Generator[Path]:
 
 
 def write_run(out: Path, record: RunRecord, output: Format) -> None:
-    """Write every file of seed section 6, all or none; `output` chooses between summary.json and summary.md."""
-    with _whole_folder(out) as folder:
-        _write_json(folder / "run.json", record.run)
-        _write_lines(folder / "per_item.jsonl", record.items)
-        _write_lines(folder / "errors.jsonl", record.errors)
-        if output in {"json", "both"}:
-            _write_json(folder / "summary.json", record.summary)
-        if output in {"md", "both"}:
-            _write(folder / "summary.md", render_summary(record))
+    """Write every file of seed section 6, all or none; `output` chooses between summary.json and summary.md.
+
+    Raises:
+        EvaluationError: the disk is full, or the folder has gone or filled since it was checked.
+    """
+    try:
+        with _whole_folder(out) as folder:
+            _write_all(folder, record, output)
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EvaluationError(f"--out {out}: the results cannot be written ({reason})") from error
 
 
-def _write_json(path: Path, report: BaseModel) -> None:
-    _write(path, report.model_dump_json(indent=2) + "\n")
+def _write_all(folder: Path, record: RunRecord, output: Format) -> None:
+    _write(folder / "run.json", _json(record.run, indent=2) + "\n")
+    _write_lines(folder / "per_item.jsonl", record.items)
+    _write_lines(folder / "errors.jsonl", record.errors)
+    if output in {"json", "both"}:
+        _write(folder / "summary.json", _json(record.summary, indent=2) + "\n")
+    if output in {"md", "both"}:
+        _write(folder / "summary.md", render_summary(record))
 
 
 def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:
-    _write(path, "".join(report.model_dump_json() + "\n" for report in reports))
+    _write(path, "".join(_json(report) + "\n" for report in reports))
+
+
+def _json(report: BaseModel, indent: int | None = None) -> str:
+    """The report as JSON text.
+
+    A broken row and a file name that is not UTF-8 hold lone surrogates, which pydantic's own writer refuses and a JSON
+    reader too: they are spelled out as text.
+    """
+    separators = (",", ": " if indent else ":")
+    text = json.dumps(
+        report.model_dump(mode="json"),
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=indent,
+        separators=separators,
+    )
+    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
 
 
 def _write(path: Path, text: str) -> None:
-    # A lone surrogate of a broken row has no UTF-8 form; it must not cost the report.
     path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

@@ -1,0 +1,109 @@
+"""gates.toml: when a release is stopped."""
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from gigamind.assets import asset
+from gigamind.errors import InputError
+
+Phase = Literal["mvp", "beta", "ga"]
+Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+# Metrics that may be gated: means over items, and figures of the answerability verdicts.
+_SEARCH = ("hit_at_", "ndcg_at_", "recall_at_")
+_OTHER = frozenset({"search.mrr", "search.span_precision", "search.span_recall"})
+_UNANSWERABLE = frozenset({"precision", "recall", "f1", "far"})
+LOWER_IS_BETTER = frozenset({"unanswerable.far"})
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class PhaseRules(_Section):
+    """`drop`: by how much a metric may fall, absolute."""
+
+    drop: Limit
+
+
+class SmallSample(_Section):
+    """`drop` takes the phase's place when a metric stands on fewer than `below` items."""
+
+    below: Annotated[int, Field(ge=0)]
+    drop: Limit
+
+
+class Quality(_Section):
+    """`metrics`: names as in summary.json, with their block."""
+
+    metrics: tuple[str, ...]
+
+    @model_validator(mode="after")
+    def _check_names(self) -> "Quality":
+        for name in self.metrics:
+            block, _, metric = name.partition(".")
+            known = name in _OTHER or (block == "unanswerable" and metric in _UNANSWERABLE)
+            if not (known or (block == "search" and metric.startswith(_SEARCH))):
+                raise ValueError(
+                    f'unknown metric "{name}"; metrics are named as in summary.json, such as search.mrr'
+                )
+        return self
+
+
+class SpeedRule(_Section):
+    """Fails above `ratio` times the baseline once the rise is `ratio_from_ms`, or on a rise above `rise_ms`."""
+
+    ratio: Annotated[float, Field(ge=1, allow_inf_nan=False)]
+    rise_ms: Milliseconds
+    ratio_from_ms: Milliseconds = 0.0
+
+
+class Speed(_Section):
+    """Rules for the p95 of a query and for the cold start."""
+
+    search_p95: SpeedRule
+    cold_start: SpeedRule
+
+
+class Policy(_Section):
+    """All of gates.toml."""
+
+    schema_: Literal[1] = Field(alias="schema")
+    phases: dict[Phase, PhaseRules]
+    small_sample: SmallSample
+    quality: Quality
+    speed: Speed
+
+    def allowed_drop(self, phase: Phase, n: int) -> float:
+        """By how much a metric over `n` items may fall in this phase."""
+        return self.small_sample.drop if n < self.small_sample.below else self.phases[phase].drop
+
+
+def read_policy(path: Path | None, phase: Phase) -> Policy:
+    """The policy of that file, or the one that comes with gigamind.
+
+    Raises:
+        InputError: the file is missing, not TOML, has an unknown field or metric, or lacks the phase.
+    """
+    file = path or asset("deployments") / "gates.toml"
+    try:
+        content = tomllib.loads(file.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror})") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: not TOML: {error}") from error
+    try:
+        policy = Policy.model_validate(content)
+    except ValidationError as error:
+        problems = "; ".join(
+            f"{'.'.join(str(part) for part in e['loc'])}: {e['msg'].removeprefix('Value error, ')}"
+            for e in error.errors()
+        )
+        raise InputError(f"{file}: {problems}") from error
+    if phase not in policy.phases:
+        raise InputError(f"{file}: has no [phases.{phase}]; add it, or choose another --phase")
+    return policy
