@@ -52,10 +52,9 @@ def main() -> NoReturn:
     # Before NumPy is loaded: one BLAS thread a worker, or a busy machine spends its time in their locks.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
-    if isinstance(
-        sys.stdout, io.TextIOWrapper
-    ):  # a terminal without UTF-8 must not cost the result
-        sys.stdout.reconfigure(errors="backslashreplace")
+    reconfigure = getattr(sys.stdout, "reconfigure", None)
+    if reconfigure:  # a terminal without UTF-8 must not cost the result
+        reconfigure(errors="backslashreplace")
     sys.exit(_run())
 
 

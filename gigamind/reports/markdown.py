@@ -75,7 +75,10 @@ def figure(value: float | None) -> str:
 
 def _headline(run: RunReport, summary: SummaryReport) -> str:
     counts, search = summary.counts, summary.overall.search
-    queries, notes = _count(counts.queries_total, "query"), _count(counts.notes, "note")
+    queries, notes = (
+        _count(counts.queries_total, "query", "queries"),
+        _count(counts.notes, "note", "notes"),
+    )
     parts: list[str] = []
     if counts.queries_answerable:
         parts.append(
@@ -92,18 +95,17 @@ def _headline(run: RunReport, summary: SummaryReport) -> str:
 def _notices(record: RunRecord) -> str:
     """What a reader must know before trusting a figure; "" where there is nothing."""
     counts = record.summary.counts
-    parts = [
-        _count(counts.rows_rejected, "row rejected", "rows rejected"),
-        _count(counts.queries_failed, "query failed", "queries failed"),
-        _count(len(record.run.warnings), "warning"),
-    ]
-    told = ", ".join(part for part in parts if not part.startswith("0 "))
+    kinds = (
+        (counts.rows_rejected, "row rejected", "rows rejected"),
+        (counts.queries_failed, "query failed", "queries failed"),
+        (len(record.run.warnings), "warning", "warnings"),
+    )
+    told = ", ".join(_count(number, one, many) for number, one, many in kinds if number)
     return f"{told}: see below." if told else ""
 
 
-def _count(number: int, one: str, many: str = "") -> str:
-    plural = many or (f"{one[:-1]}ies" if one.endswith("y") else f"{one}s")
-    return f"{number:,} {one if number == 1 else plural}"
+def _count(number: int, one: str, many: str) -> str:
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def figure_rows(part: SliceReport, block: str) -> list[tuple[str, dict[str, str | int]]]:
