@@ -6,6 +6,7 @@ One column's interval depends on that column alone.
 """
 
 import hashlib
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -58,7 +59,7 @@ def mean_intervals(
         sums = _resampled_sums(measured - least, _generator(seed, label), resamples)
         means = np.clip(least + sums / rows.size, least, most)
         for position, column in enumerate(columns):
-            found[column] = _percentiles(means[:, position], confidence)
+            found[column] = percentile_interval(means[:, position], confidence)
     return found
 
 
@@ -96,8 +97,25 @@ def ratio_intervals(
         over, under = sums[:, column], sums[:, width + column]
         defined = under > 0
         ratios = over[defined] / under[defined]
-        found.append(_percentiles(ratios, confidence) if ratios.size else None)
+        found.append(percentile_interval(ratios, confidence) if ratios.size else None)
     return found
+
+
+def resampled_counts(
+    count: int, *, seed: int, label: str, resamples: int = RESAMPLES
+) -> Iterator[Matrix]:
+    """How often each of `count` items is drawn, for figures that are no mean and no ratio: blocks of resamples x count.
+
+    The blocks together have `resamples` rows; each row sums to `count`, which is at least 1.
+    """
+    return _counts(count, _generator(seed, label), resamples)
+
+
+def percentile_interval(figures: Matrix, confidence: float = CONFIDENCE) -> Interval:
+    """The middle `confidence` of resampled figures, of which there is at least one."""
+    tail = 50 * (1 - confidence)
+    low, high = np.percentile(figures, [tail, 100 - tail], method="linear")
+    return Interval(float(low), float(high), confidence)
 
 
 def _generator(seed: int, label: str) -> np.random.Generator:
@@ -124,18 +142,16 @@ def _resampled_sums(values: Matrix, generator: np.random.Generator, resamples: i
     _, exponent = np.frexp(count * np.abs(values).max(axis=0))
     scale: Matrix = np.ldexp(1.0, np.minimum(_EXACT_BITS - exponent, 1023))
     whole: Matrix = np.rint(values * scale)
-    sums: Matrix = np.empty((resamples, width))
+    blocks = [times @ whole for times in _counts(count, generator, resamples)]
+    sums: Matrix = np.concatenate(blocks) if blocks else np.empty((0, width))
+    return sums / scale
+
+
+def _counts(count: int, generator: np.random.Generator, resamples: int) -> Iterator[Matrix]:
     step = max(1, _CHUNK // count)
     for start in range(0, resamples, step):
         rows = min(step, resamples - start)
         drawn = generator.integers(0, count, size=(rows, count), dtype=np.int64)
         drawn += count * np.arange(rows)[:, np.newaxis]
         times = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
-        sums[start : start + rows] = times.astype(np.float64) @ whole
-    return sums / scale
-
-
-def _percentiles(figures: Matrix, confidence: float) -> Interval:
-    tail = 50 * (1 - confidence)
-    low, high = np.percentile(figures, [tail, 100 - tail], method="linear")
-    return Interval(float(low), float(high), confidence)
+        yield times.astype(np.float64)
