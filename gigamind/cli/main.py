@@ -4,6 +4,7 @@ import importlib
 import os
 import sys
 import traceback
+from collections.abc import Sequence
 from typing import NoReturn
 
 import click
@@ -47,20 +48,20 @@ def cli() -> None:
     """
 
 
-def main() -> NoReturn:
-    """Run the command line and leave with its exit code."""
+def main(arguments: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line, by default the process's own, and leave with its exit code."""
     # Before NumPy is loaded: one BLAS thread a worker, or a busy machine spends its time in their locks.
     for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
         os.environ.setdefault(variable, "1")
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure:  # a terminal without UTF-8 must not cost the result
         reconfigure(errors="backslashreplace")
-    sys.exit(_run())
+    sys.exit(_run(arguments))
 
 
-def _run() -> int:
+def _run(arguments: Sequence[str] | None) -> int:
     try:
-        return int(cli.main(standalone_mode=False) or 0)
+        return int(cli.main(arguments, standalone_mode=False) or 0)
     except click.ClickException as error:
         error.show()
         return InputError.exit_code  # not click's 2, which here means: notes not accessible

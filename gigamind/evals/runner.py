@@ -86,8 +86,9 @@ def _coordinate(board: _Board[Result], lanes: list[_Lane], on_end: Callable[[], 
     """Wait until every task has ended or one has a bug; replace the lanes that pass the limit."""
     reported = 0
     with board.changed:
-        while len(board.outcomes) < len(board.tasks) and board.bug is None:
-            board.changed.wait(_until_next_limit(lanes, board.timeout_ms))
+        while reported < len(board.tasks) and board.bug is None:
+            if len(board.outcomes) == reported:
+                board.changed.wait(_until_next_limit(lanes, board.timeout_ms))
             lanes = [_limited(lane, board) for lane in lanes]
             for _ in range(len(board.outcomes) - reported):
                 on_end()
