@@ -1,10 +1,13 @@
-"""A vector index that is no engine, vaults written to disk, and the real default encoder."""
+"""A vector index that is no engine, vaults written to disk, the real default encoder, and a tiny real ONNX model."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import onnx
 import pytest
+import tokenizers
 
 from gigamind.retrieval.chunk import Chunk
 from gigamind.retrieval.embed import UseMultilingual, Vectors
@@ -78,3 +81,90 @@ def identities_of() -> Callable[[Vault], Identities]:
 def encoder() -> UseMultilingual:
     """The real default encoder, read once."""
     return UseMultilingual()
+
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz.:배터리교체매일밤"
+TINY_DIMENSIONS = 16
+
+
+def tiny_matrix() -> np.ndarray:
+    """The vector of each letter, shape (letters + 2, 16); rows 0 and 1 are padding and unknown characters."""
+    return np.random.default_rng(5).normal(size=(len(LETTERS) + 2, TINY_DIMENSIONS)).astype("f4")
+
+
+def write_tiny_model(folder: Path) -> None:
+    """A model whose last hidden state is the vector of each character, in the layout of sentence-transformers."""
+    helper, kinds = onnx.helper, onnx.TensorProto
+    graph = helper.make_graph(
+        [
+            helper.make_node("Gather", ["matrix", "input_ids"], ["gathered"]),
+            helper.make_node("Unsqueeze", ["attention_mask", "last"], ["column"]),
+            helper.make_node("Cast", ["column"], ["mask"], to=kinds.FLOAT),
+            helper.make_node("Mul", ["gathered", "mask"], ["last_hidden_state"]),
+        ],
+        "tiny",
+        [
+            helper.make_tensor_value_info(name, kinds.INT64, ["batch", "length"])
+            for name in ("input_ids", "attention_mask")
+        ],
+        [
+            helper.make_tensor_value_info(
+                "last_hidden_state", kinds.FLOAT, ["batch", "length", TINY_DIMENSIONS]
+            )
+        ],
+        [
+            onnx.numpy_helper.from_array(tiny_matrix(), "matrix"),
+            onnx.numpy_helper.from_array(np.array([2], np.int64), "last"),
+        ],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.checker.check_model(model)
+    onnx.save(model, folder / "model.onnx")
+
+    vocabulary = {token: i for i, token in enumerate(["[PAD]", "[UNK]", *LETTERS])}
+    tokenizer = tokenizers.Tokenizer(tokenizers.models.WordLevel(vocabulary, unk_token="[UNK]"))
+    tokenizer.normalizer = tokenizers.normalizers.Lowercase()
+    tokenizer.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [
+            tokenizers.pre_tokenizers.WhitespaceSplit(),
+            tokenizers.pre_tokenizers.Split(tokenizers.Regex("."), "isolated"),
+        ]
+    )
+    tokenizer.save(str(folder / "tokenizer.json"))
+    settings = {
+        "tokenizer_config.json": {"model_max_length": 512, "pad_token": "[PAD]"},
+        "special_tokens_map.json": {"pad_token": "[PAD]", "unk_token": "[UNK]"},
+        "config.json": {"hidden_size": TINY_DIMENSIONS, "pad_token_id": 0},
+    }
+    for name, content in settings.items():
+        (folder / name).write_text(json.dumps(content))
+
+
+@pytest.fixture
+def tiny_model(tmp_path: Path) -> Callable[..., Path]:
+    """Writes the tiny model into a folder and gives it; further files (name -> JSON) may be added or replaced."""
+
+    def write(name: str = "tiny", **files: object) -> Path:
+        folder = tmp_path / name
+        if not folder.is_dir():
+            folder.mkdir()
+            write_tiny_model(folder)
+        for file, content in files.items():
+            path = folder / file.replace("__", "/")
+            path.parent.mkdir(exist_ok=True)
+            path.with_name(path.name + ".json").write_text(json.dumps(content))
+        return folder
+
+    return write
+
+
+@pytest.fixture
+def tiny_vector() -> Callable[[str], np.ndarray]:
+    """What the tiny model says of a text, by hand: the mean of its letters' vectors, at length 1."""
+
+    def vector(text: str) -> np.ndarray:
+        rows = [LETTERS.find(c) + 2 if c in LETTERS else 1 for c in text.lower() if c != " "]
+        mean = tiny_matrix()[rows].mean(axis=0)
+        return mean / np.linalg.norm(mean)
+
+    return vector

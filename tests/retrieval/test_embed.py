@@ -1,0 +1,65 @@
+import numpy as np
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.retrieval.embed import UseMultilingual, load_embedder, unit_rows
+
+TEXTS = ["The cat sat.", "고양이가 앉았다.", "배터리 교체 절차", "", "👋", "x" * 500]
+
+
+def test_vectors_have_length_one(encoder):
+    vectors = encoder.embed_passages(TEXTS)
+
+    assert vectors.shape == (6, 512)
+    assert vectors.dtype == np.float32
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(np.ones(6), abs=1e-6)
+
+
+def test_a_vector_never_depends_on_its_neighbours(encoder):
+    together = encoder.embed_passages(TEXTS)
+
+    for text, vector in zip(TEXTS, together, strict=True):
+        assert encoder.embed_query(text).tolist() == vector.tolist()
+    assert encoder.embed_passages(TEXTS[::-1]).tolist() == together[::-1].tolist()
+
+
+def test_a_korean_sentence_is_nearest_to_its_english_translation(encoder):
+    korean = encoder.embed_query("배터리는 매일 밤 교체한다")
+    english = encoder.embed_passages(
+        ["Batteries are replaced every night", "The museum opens at ten", "I like green tea"]
+    )
+
+    assert int(np.argmax(english @ korean)) == 0
+
+
+def test_only_the_first_eight_thousand_characters_count(encoder):
+    text = "배터리 교체. " * 1_000  # 8 000 characters
+
+    assert len(text) == 8_000
+    assert (encoder.embed_query(text + "cat") == encoder.embed_query(text)).all()
+    assert not (encoder.embed_query("cat" + text[3:]) == encoder.embed_query(text)).all()
+    assert not (encoder.embed_query(text[:-4] + "cat.") == encoder.embed_query(text)).all()
+
+
+def test_the_name_tells_the_version_of_the_model(encoder):
+    assert encoder.name.startswith("use-multilingual@0.2.")
+
+
+def test_the_default_is_loaded_by_name():
+    assert isinstance(load_embedder("use-multilingual"), UseMultilingual)
+
+
+@pytest.mark.parametrize(
+    "name", ["", "word2vec", "fastembed:", "litellm:", "fastembed", "use-multilingual:x", ":x"]
+)
+def test_an_unknown_provider_is_an_input_error_that_names_the_known_ones(name):
+    with pytest.raises(InputError, match="use-multilingual, fastembed:") as caught:
+        load_embedder(name)
+    assert caught.value.exit_code == 1
+    assert f'"{name}"' in str(caught.value)
+
+
+def test_a_zero_vector_stays_zero():
+    assert unit_rows(np.array([[3.0, 4.0], [0.0, 0.0]], dtype=np.float32)) == pytest.approx(
+        np.array([[0.6, 0.8], [0.0, 0.0]])
+    )

@@ -1,0 +1,208 @@
+"""Search end to end over the example vault with the real encoder and engine, held against a plain computation."""
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rank_bm25 import BM25Okapi
+
+from gigamind.judges.threshold import judge_by_threshold
+from gigamind.retrieval.chunk import chunk_notes
+from gigamind.retrieval.hit import best_first
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.text import tokens
+from gigamind.vault.graph import centrality, link_graph
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+QUERIES = [
+    "배터리는 언제 교체하나요?",
+    "How are bikes moved between stations at night?",
+    "rebalancing 트럭 경로",
+    "zebra quantum flavour",
+]
+
+
+@pytest.fixture(scope="session")
+def vault():
+    return read_vault(Path(__file__).parents[2] / "examples" / "vault")
+
+
+@pytest.fixture(scope="session")
+def cache(tmp_path_factory):
+    return tmp_path_factory.mktemp("cache")
+
+
+@pytest.fixture(scope="session")
+def open_with(vault, cache):
+    """Retrievers over the example vault by their settings; each is opened once, and closed at the end."""
+    opened = {}
+
+    def open_(topk=10, **settings):
+        key = tuple(sorted(settings.items()))
+        if key not in opened:
+            opened[key] = open_retriever(
+                vault,
+                Identities(vault.notes),
+                RetrievalSettings(cache=cache, **settings),
+                lambda _done, _total: None,
+            )
+        return replace(opened[key], fusion=replace(opened[key].fusion, topk=topk))
+
+    yield open_
+    for retriever in opened.values():
+        retriever.close()
+
+
+@pytest.fixture(scope="session")
+def hybrid(open_with):
+    return open_with(mode="hybrid", alpha=0.7)
+
+
+@pytest.fixture(scope="session")
+def plain_scores(vault, encoder):
+    """Per query: (best max(0, cosine), best relative BM25) of every note, computed chunk by chunk."""
+    chunks = chunk_notes(vault.notes)
+    vectors = encoder.embed_passages([chunk.indexed_text for chunk in chunks]).astype(np.float64)
+    bm25 = BM25Okapi([tokens(chunk.indexed_text) for chunk in chunks])
+    assert len(chunks) > 64
+
+    def scores(query: str) -> dict[str, tuple[float, float]]:
+        cosines = vectors @ encoder.embed_query(query).astype(np.float64)
+        words = bm25.get_scores(tokens(query))
+        words = np.maximum(words, 0) / words.max() if words.max() > 0 else 0 * words
+        best: dict[str, tuple[float, float]] = {}
+        for chunk, cosine, word in zip(chunks, cosines, words, strict=True):
+            semantic, keyword = best.get(chunk.passage.note, (0.0, 0.0))
+            best[chunk.passage.note] = max(semantic, cosine), max(keyword, word)
+        return best
+
+    return scores
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(
+    ("mode", "alpha"), [("hybrid", 0.7), ("hybrid", 0.2), ("semantic", 0.7), ("keyword", 0.7)]
+)
+def test_a_search_gives_the_scores_of_a_plain_computation(
+    query, mode, alpha, open_with, plain_scores
+):
+    hits = open_with(mode=mode, alpha=alpha).search(query)
+
+    share = {"hybrid": alpha, "semantic": 1.0, "keyword": 0.0}[mode]
+    every = {
+        note: share * semantic + (1 - share) * keyword
+        for note, (semantic, keyword) in plain_scores(query).items()
+    }
+    expected = sorted((score for score in every.values() if score > 0), reverse=True)[:10]
+    assert [hit.base_score for hit in hits] == pytest.approx(expected, abs=2e-6)
+    for hit in hits:
+        semantic, keyword = plain_scores(query)[hit.note]
+        assert hit.base_score == pytest.approx(every[hit.note], abs=2e-6)
+        assert hit.semantic_score == (
+            None if mode == "keyword" else pytest.approx(semantic, abs=2e-6)
+        )
+        assert hit.keyword_score == (None if mode == "semantic" else pytest.approx(keyword))
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize("mode", ["semantic", "hybrid", "keyword"])
+def test_base_scores_lie_between_0_and_1_and_equal_the_final_ones_without_the_rerank(
+    query, mode, open_with
+):
+    hits = open_with(mode=mode, alpha=0.7, topk=100).search(query)
+
+    assert all(0 < hit.base_score <= 1 for hit in hits)
+    assert all(hit.final_score == hit.base_score for hit in hits)
+    assert hits == best_first(hits)
+    assert len({hit.note for hit in hits}) == len(hits)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+def test_the_rerank_multiplies_by_the_centrality_and_leaves_base_scores_alone(
+    query, vault, open_with
+):
+    central = centrality(link_graph(vault, Identities(vault.notes)))
+    without = {hit.note: hit for hit in open_with(mode="hybrid", alpha=0.7, topk=100).search(query)}
+
+    hits = open_with(graph_rerank=True, topk=100).search(query)
+
+    assert {hit.note for hit in hits} == without.keys()
+    for hit in hits:
+        assert hit.base_score == without[hit.note].base_score
+        assert hit.final_score >= hit.base_score
+        assert hit.final_score == pytest.approx(hit.base_score * (1 + 0.2 * central[hit.note]))
+    assert hits == best_first(hits)
+
+
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(("alpha", "mode"), [(1.0, "semantic"), (0.0, "keyword")])
+def test_an_alpha_at_its_end_orders_as_the_single_mode(query, alpha, mode, open_with):
+    extreme = open_with(mode="hybrid", alpha=alpha).search(query)
+    single = open_with(mode=mode, alpha=0.7).search(query)
+
+    assert [(h.note, h.base_score) for h in extreme] == [(h.note, h.base_score) for h in single]
+
+
+def test_a_short_ranking_is_the_head_of_a_long_one(open_with):
+    for query in QUERIES:
+        long = open_with(mode="hybrid", alpha=0.7, topk=30).search(query)
+        assert open_with(mode="hybrid", alpha=0.7, topk=3).search(query) == long[:3]
+
+
+def test_a_hit_shows_its_best_chunk_as_it_stands_in_the_note(vault, hybrid):
+    for query in QUERIES:
+        hits = hybrid.search(query)
+        for hit, evidence in zip(hits, hybrid.evidence(query, hits), strict=True):
+            text = vault.note(hit.note).text
+            assert hit.passage.note == evidence.note == hit.note
+            assert hit.passage.span.slice(text) == hit.passage.text
+            assert evidence.span.slice(text) == evidence.text
+            assert evidence.text in hit.passage.text
+
+
+@pytest.mark.parametrize("query", ["", "   ", "?!", "👋", "a" * 20_000])
+def test_a_query_without_words_breaks_nothing(query, hybrid, open_with):
+    assert len(hybrid.search(query)) <= 10
+    assert open_with(mode="keyword", alpha=0.7).search(query) == []
+
+
+def test_threads_share_a_retriever(hybrid):
+    expected = [hybrid.search(query) for query in QUERIES]
+
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(hybrid.search, QUERIES * 5))
+
+    assert found == expected * 5
+
+
+# The leaf says "zebra" in fewer words than the hub, to which every other note links.
+FLIP = {
+    "hub.md": "zebra rules for all",
+    "leaf.md": "zebra rules here",
+    **{f"other{n}.md": f"[[hub]] something else {n}" for n in range(8)},
+}
+
+
+@pytest.mark.parametrize(("rerank", "first"), [(False, "leaf.md"), (True, "hub.md")])
+def test_the_first_is_taken_by_final_score_and_judged_by_its_base_score(
+    rerank, first, write_vault, identities_of
+):
+    vault = write_vault(FLIP)
+    settings = RetrievalSettings(mode="keyword", graph_rerank=rerank)
+    with open_retriever(vault, identities_of(vault), settings, lambda _d, _t: None) as retriever:
+        hits = retriever.search("zebra")
+
+    base = {hit.note: hit.base_score for hit in hits}
+    assert base["leaf.md"] == 1.0
+    assert 1 / 1.2 < base["hub.md"] < 0.99
+    assert hits[0].note == first
+    # The hub's final score passes any threshold; its base score, the one that counts, does not pass 0.99.
+    assert judge_by_threshold(hits, 0.99).unanswerable is rerank
+    assert judge_by_threshold(hits, 0.99).top_base_score == base[first]
+    if rerank:
+        assert hits[0].final_score == pytest.approx(1.2 * base["hub.md"])  # the most central note
+        assert hits[0].final_score > 1
