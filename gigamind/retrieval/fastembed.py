@@ -110,11 +110,18 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
             dim=_hidden_size(folder),
             model_file=file,
         )
-    prompts = cast(
-        "dict[str, str]", _json(folder, "config_sentence_transformers.json").get("prompts") or {}
-    )
-    passage = prompts.get("passage") or prompts.get("document") or ""
-    return FastembedEmbedder(name, prompts.get("query", ""), passage, _load(name, folder))
+    query, passage = _prompts(folder)
+    return FastembedEmbedder(name, query, passage, _load(name, folder))
+
+
+def _prompts(folder: Path) -> tuple[str, str]:
+    """What the model wants before a query and before a passage."""
+    file = "config_sentence_transformers.json"
+    prompts = _json(folder, file).get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise InputError(f'{folder / file}: "prompts" is no JSON object')
+    named = cast("dict[str, str]", prompts)
+    return named.get("query", ""), named.get("passage") or named.get("document") or ""
 
 
 def _digest(folder: Path, model_file: str) -> str:
@@ -165,6 +172,9 @@ def _json(folder: Path, file: str) -> dict[str, object]:
     if not path.is_file():
         return {}
     try:
-        return cast("dict[str, object]", json.loads(path.read_text("utf-8")))
+        content = json.loads(path.read_text("utf-8"))
     except ValueError as error:
         raise InputError(f"{path}: not JSON: {error}") from error
+    if not isinstance(content, dict):
+        raise InputError(f"{path}: no JSON object")
+    return cast("dict[str, object]", content)
