@@ -62,4 +62,6 @@ def _where(item: ItemReport) -> str:
     rank = item.metrics.get("mrr")
     if rank:
         return f"found at rank {round(1 / rank)}"
-    return f"not among the {len(item.ranking)} notes found" if item.ranking else "no note found"
+    return {0: "no note found", 1: "not the one note found"}.get(
+        len(item.ranking), f"not among the {len(item.ranking)} notes found"
+    )

@@ -1,0 +1,173 @@
+from collections.abc import Callable
+
+import pytest
+
+from gigamind.reports.schema import (
+    Environment,
+    ErrorReport,
+    Hardware,
+    HitReport,
+    IntervalReport,
+    ItemReport,
+    PassageReport,
+    Performance,
+    RunCounts,
+    RunRecord,
+    RunReport,
+    SliceCounts,
+    SliceReport,
+    SummaryReport,
+)
+
+SEARCH = {
+    "hit_at_1": 0.5,
+    "hit_at_10": 1.0,
+    "mrr": 0.75,
+    "ndcg_at_1": 0.5,
+    "ndcg_at_10": 0.8125,
+    "recall_at_10": 1.0,
+}
+UNANSWERABLE = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5}
+
+
+def make_item(number: int = 1, **changes: object) -> ItemReport:
+    values: dict[str, object] = {
+        "id": f"q{number}",
+        "query": "who approves",
+        "language": "en",
+        "difficulty": None,
+        "tags": (),
+        "cross_lingual": False,
+        "answerable": True,
+        "expected_notes": ("right.md",),
+        "expected_spans": (),
+        "ranking": (),
+        "judged_unanswerable": False,
+        "top_base_score": None,
+        "metrics": {"mrr": 1.0},
+        "latency_ms": 1.0,
+    }
+    return ItemReport.model_validate(values | changes)
+
+
+def make_hit(note: str, score: float = 0.5) -> HitReport:
+    passage = PassageReport(note=note, utf16_start=0, utf16_end=1, text="x")
+    return HitReport(
+        note=note,
+        base_score=score,
+        final_score=score,
+        semantic_score=score,
+        keyword_score=None,
+        chunk=passage,
+        evidence=passage,
+    )
+
+
+def make_slice(answerable: int = 2, unanswerable: int = 2, **changes: object) -> SliceReport:
+    search = SEARCH if answerable else {}
+    blank = {"precision": None, "recall": None, "f1": None, "far": None}
+    judged = UNANSWERABLE if unanswerable else blank
+    figures = {
+        **{f"search.{name}": value for name, value in search.items()},
+        **{f"unanswerable.{name}": value for name, value in judged.items()},
+    }
+    times = {f"latency_{p}_ms": 1234.56 for p in ("p50", "p95", "p99")}
+    values: dict[str, object] = {
+        "counts": SliceCounts(
+            queries=answerable + unanswerable, answerable=answerable, unanswerable=unanswerable
+        ),
+        "search": {**search, **times},
+        "unanswerable": judged,
+        "intervals": {
+            name: IntervalReport(low=value, high=value, n=0 if value is None else 2)
+            for name, value in figures.items()
+        },
+    }
+    return SliceReport.model_validate(values | changes)
+
+
+def make_record(
+    items: tuple[ItemReport, ...] = (),
+    errors: tuple[ErrorReport, ...] = (),
+    *,
+    run: dict[str, object] | None = None,
+    summary: dict[str, object] | None = None,
+    counts: dict[str, int] | None = None,
+) -> RunRecord:
+    told = {
+        "queries_total": 4,
+        "queries_answerable": 2,
+        "queries_unanswerable": 2,
+        "rows_rejected": 0,
+        "rows_not_sampled": 0,
+        "queries_failed": 0,
+        "queries_not_run": 0,
+        "notes": 5,
+    } | (counts or {})
+    answerable, unanswerable = told["queries_answerable"], told["queries_unanswerable"]
+    figures: dict[str, object] = {
+        "status": "complete",
+        "counts": RunCounts.model_validate(told),
+        "overall": make_slice(answerable, unanswerable),
+        "by_language": {},
+        "cross_lingual": None,
+        "by_tag": {},
+        "by_difficulty": {},
+        "performance": Performance(
+            cold_start_ms=None,
+            indexing_ms=2500.4,
+            eval_runtime_ms=10.0,
+            latency_method="Latency: wall time.",
+        ),
+    }
+    about: dict[str, object] = {
+        "run_id": "20260131-120000",
+        "created_at": "2026-01-31T12:00:00+00:00",
+        "status": "complete",
+        "dataset": "queries.jsonl",
+        "dataset_hash": "d" * 64,
+        "notes": "vault",
+        "notes_hash": "n" * 64,
+        "notes_hash_mode": "content",
+        "options": {"mode": "hybrid", "min_score": 0.3, "topk": 10},
+        "environment": Environment(
+            app_version="1.0",
+            git_commit=None,
+            python_version="3.11",
+            embedding_model="model",
+            rag_schema_version="1",
+            packages={},
+        ),
+        "hardware": Hardware(cpu="CPU", cores=2, memory_gib=4.0, system="Linux", hash="h"),
+        "warnings": (),
+    }
+    return RunRecord(
+        RunReport.model_validate(about | (run or {})),
+        SummaryReport.model_validate(figures | (summary or {})),
+        items,
+        errors,
+    )
+
+
+@pytest.fixture(name="make_item")
+def _make_item() -> Callable[..., ItemReport]:
+    """One line of per_item.jsonl; by default an answerable query whose note came first."""
+    return make_item
+
+
+@pytest.fixture(name="make_hit")
+def _make_hit() -> Callable[..., HitReport]:
+    """One note of a ranking."""
+    return make_hit
+
+
+@pytest.fixture(name="make_slice")
+def _make_slice() -> Callable[..., SliceReport]:
+    """The figures of some queries."""
+    return make_slice
+
+
+@pytest.fixture(name="make_record")
+def _make_record() -> Callable[..., RunRecord]:
+    """A whole run of four queries over five notes, without slices, errors and warnings unless told."""
+    return make_record

@@ -1,0 +1,54 @@
+import pytest
+
+from gigamind.reports.failures import failed_items, failure_line
+
+
+def test_only_what_went_wrong_is_a_failure(make_item):
+    items = [
+        make_item(1),
+        make_item(2, metrics={"mrr": 0.5}),
+        make_item(3, answerable=False, judged_unanswerable=True, metrics={}),
+        make_item(4, judged_unanswerable=True, top_base_score=0.2),
+        make_item(5, answerable=False, top_base_score=0.4, metrics={}),
+    ]
+    assert {item.id for item in failed_items(items)} == {"q2", "q4", "q5"}
+
+
+def test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset(make_item):
+    items = [
+        make_item(1, metrics={"mrr": 0.5}),  # 1 - 1/2
+        make_item(2, metrics={"mrr": 0.0}),  # 1
+        make_item(3, answerable=False, top_base_score=0.7, metrics={}),  # 0.7
+        make_item(4, judged_unanswerable=True, top_base_score=0.2),  # 1 - 0.2
+        make_item(5, metrics={"mrr": 0.0}),  # 1
+        make_item(6, judged_unanswerable=True, top_base_score=0.2, metrics={"mrr": 0.1}),  # 0.9
+    ]
+    assert [item.id for item in failed_items(items)] == ["q2", "q5", "q6", "q4", "q3", "q1"]
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"metrics": {"mrr": 1 / 3}}, "found at rank 3"),
+        ({"metrics": {"mrr": 1 / 7}}, "found at rank 7"),
+        ({"metrics": {"mrr": 0.0}, "hits": 2}, "not among the 2 notes found"),
+        ({"metrics": {"mrr": 0.0}, "hits": 1}, "not the one note found"),
+        ({"metrics": {"mrr": 0.0}}, "no note found"),
+        ({"judged_unanswerable": True}, "found at rank 1, and judged unanswerable"),
+        ({"answerable": False, "metrics": {}}, "unanswerable, but judged answerable"),
+    ],
+)
+def test_a_failure_is_said_in_words(make_item, make_hit, changes, what):
+    hits = tuple(make_hit(f"{n}.md") for n in range(changes.pop("hits", 0)))
+    assert failure_line(make_item(ranking=hits, **changes)).what == what
+
+
+def test_the_first_three_notes_are_shown_with_their_scores(make_item, make_hit):
+    hits = tuple(make_hit(f"{n}.md", 0.5 - n / 10) for n in range(4))
+    line = failure_line(make_item(ranking=hits, expected_notes=("a.md", "b.md")))
+    assert line.came == "`0.md` 0.500, `1.md` 0.400, `2.md` 0.300"
+    assert line.expected == "`a.md`, `b.md`"
+
+
+def test_an_empty_ranking_is_said_to_be_one(make_item):
+    assert failure_line(make_item(metrics={"mrr": 0.0})).came == "nothing"
