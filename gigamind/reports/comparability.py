@@ -14,8 +14,8 @@ class Mismatch(BaseModel):
     """One thing in which two runs differ beside what is measured.
 
     Attributes:
-        severity: "refuse": no verdict on anything; "no-speed": quality may be compared, speed may not; "warn": both may,
-            with this in mind.
+        severity: "refuse": no verdict on anything; "no-speed": quality may be compared, speed may not; "warn": both
+            may, with this in mind.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

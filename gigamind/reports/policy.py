@@ -38,13 +38,20 @@ class SmallSample(_Section):
 
 
 class Quality(_Section):
-    """`metrics`: names as in summary.json, with their block."""
+    """Which metrics are gated, by their names in summary.json with their block.
+
+    Attributes:
+        metrics: deterministic ones, held to the raw drop.
+        judged: those that vary between equal runs because a model gives them: they fail only on a drop that chance does
+            not explain, and may stay inconclusive.
+    """
 
     metrics: tuple[str, ...]
+    judged: tuple[str, ...] = ()
 
     @model_validator(mode="after")
     def _check_names(self) -> "Quality":
-        for name in self.metrics:
+        for name in (*self.metrics, *self.judged):
             block, _, metric = name.partition(".")
             known = name in _OTHER or (block == "unanswerable" and metric in _UNANSWERABLE)
             if not (known or (block == "search" and metric.startswith(_SEARCH))):

@@ -1,0 +1,50 @@
+"""JUnit XML, which every CI system shows as test results."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from xml.etree import ElementTree as ET
+
+
+@dataclass(frozen=True, slots=True)
+class JunitCase:
+    """One check.
+
+    Attributes:
+        name: what was checked.
+        outcome: an "error" is a check that could not be made at all.
+        message: why it failed, was skipped or could not be made; a passed check may say its figures.
+    """
+
+    name: str
+    outcome: Literal["passed", "failed", "skipped", "error"]
+    message: str
+
+
+def junit_xml(suite: str, cases: Sequence[JunitCase]) -> str:
+    """One test suite as XML text, characters that XML 1.0 forbids left out."""
+    root = ET.Element(
+        "testsuite",
+        name=suite,
+        tests=str(len(cases)),
+        failures=str(sum(case.outcome == "failed" for case in cases)),
+        errors=str(sum(case.outcome == "error" for case in cases)),
+        skipped=str(sum(case.outcome == "skipped" for case in cases)),
+    )
+    tags = {"failed": "failure", "error": "error", "skipped": "skipped"}
+    for case in cases:
+        element = ET.SubElement(root, "testcase", classname=suite, name=_allowed(case.name))
+        if case.outcome in tags:
+            ET.SubElement(element, tags[case.outcome], message=_allowed(case.message))
+        else:
+            ET.SubElement(element, "system-out").text = _allowed(case.message)
+    ET.indent(root)
+    return ET.tostring(root, encoding="unicode", xml_declaration=True) + "\n"
+
+
+def _allowed(text: str) -> str:
+    return "".join(
+        c
+        for c in text
+        if c in "\t\n\r" or " " <= c <= "\ud7ff" or "\ue000" <= c <= "\ufffd" or c > "\uffff"
+    )

@@ -1,0 +1,59 @@
+"""A folder of baselines: every snapshot ever promoted, and which one counts now."""
+
+import os
+import secrets
+from pathlib import Path
+
+from gigamind.errors import InputError
+from gigamind.reports.snapshot import EvalSnapshot, read_snapshot
+
+POINTER = "LATEST"  # holds the file name of the baseline that counts
+
+
+def promote(snapshot: EvalSnapshot, folder: Path) -> Path:
+    """Make a snapshot the baseline that counts; the file it stands in.
+
+    The snapshot is written first and the pointer replaced last, each by renaming: whoever reads at any moment, or after
+    a crash at any moment, finds the old baseline or the new one, whole.
+
+    Raises:
+        InputError: the folder cannot be written.
+    """
+    file = folder / f"{snapshot.task}-{snapshot.run_id}.json"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        _replace(file, snapshot.model_dump_json(indent=2) + "\n")
+        _replace(folder / POINTER, file.name + "\n")
+    except OSError as error:
+        raise InputError(f"{folder}: no baseline can be written here ({error.strerror})") from error
+    return file
+
+
+def read_baseline(path: Path) -> EvalSnapshot:
+    """The baseline at `path`: a folder of baselines (the last promoted), a snapshot file, or an out folder.
+
+    Raises:
+        InputError: there is none, or it cannot be used; see `read_snapshot`.
+    """
+    pointer = path / POINTER
+    if not pointer.is_file():
+        return read_snapshot(path)
+    try:
+        name = pointer.read_text("utf-8").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{pointer}: cannot be read ({error}); promote a run again") from error
+    if not name or Path(name).name != name:
+        raise InputError(f'{pointer}: names no file of this folder ("{name}"); promote a run again')
+    return read_snapshot(path / name)
+
+
+def _replace(file: Path, text: str) -> None:
+    aside = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
+    try:
+        with aside.open("w", encoding="utf-8", newline="\n") as target:
+            target.write(text)
+            target.flush()
+            os.fsync(target.fileno())
+        aside.replace(file)
+    finally:
+        aside.unlink(missing_ok=True)

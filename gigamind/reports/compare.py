@@ -1,0 +1,280 @@
+"""Two runs side by side, item by item: what changed, by how much, and whether chance alone could have done it."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.metrics.answerability import confusion
+from gigamind.reports.comparability import Mismatch, mismatches
+from gigamind.reports.policy import LOWER_IS_BETTER
+from gigamind.reports.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
+from gigamind.stats.intervals import Matrix
+from gigamind.stats.multiple import holm
+from gigamind.stats.paired import PairedComparison, compare_metrics
+
+COMPARE_VERSION = "1.0"
+Pair = tuple[SnapshotItem, SnapshotItem]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MetricChange(_Part):
+    """One metric over the items that both runs measured.
+
+    Attributes:
+        difference: current - baseline.
+        low, high: its 95 % interval (BCa bootstrap); null for a ratio that is no mean over items.
+        p_value: of the paired test; null where none fits.
+        p_adjusted: after Holm, over all metrics of this comparison.
+        detectable: the smallest difference that so many items show in 80 of 100 cases.
+        improved, worse: items on which the current run is better, worse; the others are equal.
+        differences: current - baseline of each item; not part of the JSON.
+    """
+
+    metric: str
+    n: int
+    baseline: float | None
+    current: float | None
+    difference: float | None
+    low: float | None = None
+    high: float | None = None
+    test: str | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
+    detectable: float | None = None
+    improved: int = 0
+    worse: int = 0
+    differences: tuple[float, ...] = Field(default=(), exclude=True, repr=False)
+
+    @property
+    def drop(self) -> float | None:
+        """By how much it got worse, negative when it got better; rounded, so that 0.9 - 0.88 is 0.02."""
+        if self.difference is None:
+            return None
+        return round(self.difference if self.metric in LOWER_IS_BETTER else -self.difference, 12)
+
+
+class ItemChange(_Part):
+    """One item that ended otherwise than in the baseline."""
+
+    id: str
+    query: str
+    change: Literal["improved", "worse"]
+    what: str
+    expected_notes: tuple[str, ...]
+    baseline_ranking: tuple[SnapshotHit, ...]
+    current_ranking: tuple[SnapshotHit, ...]
+
+
+class SpeedChange(_Part):
+    """A time in milliseconds; null where a run did not measure it."""
+
+    name: Literal["search_p95", "cold_start"]
+    baseline_ms: float | None
+    current_ms: float | None
+
+
+class RunName(_Part):
+    """Which run this is."""
+
+    run_id: str
+    created_at: str
+    app_version: str
+    git_commit: str | None
+
+
+class Comparison(_Part):
+    """compare.json, but for the gates' verdict.
+
+    Attributes:
+        shared: items that both runs evaluated; everything here is over these.
+        unchanged: shared items that ended alike.
+        changes: the worse first, the worst of them first.
+    """
+
+    version: Literal["1.0"] = COMPARE_VERSION
+    baseline: RunName
+    current: RunName
+    mismatches: tuple[Mismatch, ...]
+    shared: int
+    only_baseline: int
+    only_current: int
+    metrics: tuple[MetricChange, ...]
+    speed: tuple[SpeedChange, ...]
+    unchanged: int
+    changes: tuple[ItemChange, ...]
+
+    def metric(self, name: str) -> MetricChange | None:
+        """The metric of that name, such as `search.mrr`."""
+        return next((found for found in self.metrics if found.metric == name), None)
+
+
+def compare(baseline: EvalSnapshot, current: EvalSnapshot, *, seed: int = 42) -> Comparison:
+    """Compare two runs on the items that both evaluated.
+
+    Raises:
+        InputError: their embedding models differ.
+    """
+    found = mismatches(baseline, current)
+    before = {item.id: item for item in baseline.items}
+    pairs = [(before[item.id], item) for item in current.items if item.id in before]
+    changes = sorted(
+        (change for pair in pairs if (change := _change(*pair))), key=lambda change: change[0]
+    )
+    return Comparison(
+        baseline=_name(baseline),
+        current=_name(current),
+        mismatches=found,
+        shared=len(pairs),
+        only_baseline=len(baseline.items) - len(pairs),
+        only_current=len(current.items) - len(pairs),
+        metrics=_metrics(pairs, seed),
+        speed=_speed(baseline, current),
+        unchanged=len(pairs) - len(changes),
+        changes=tuple(change for _, change in changes),
+    )
+
+
+def _name(snapshot: EvalSnapshot) -> RunName:
+    return RunName(
+        run_id=snapshot.run_id,
+        created_at=snapshot.created_at,
+        app_version=snapshot.environment.app_version,
+        git_commit=snapshot.environment.git_commit,
+    )
+
+
+def _metrics(pairs: Sequence[Pair], seed: int) -> tuple[MetricChange, ...]:
+    """All metrics, ranking first; p-values adjusted over all of them."""
+    values = {name: both for name, both in _values(pairs).items() if both}
+    columns = {name: tuple(np.array(both, dtype=np.float64).T) for name, both in values.items()}
+    compared = compare_metrics(
+        {n: (c[0], c[1]) for n, c in columns.items()}, seed=seed, label="compare"
+    )
+    adjusted = holm([found.p_value for found in compared.values()])
+    changes = {
+        name: _change_of(name, found, p, columns[name][1] - columns[name][0])
+        for (name, found), p in zip(compared.items(), adjusted, strict=True)
+    }
+    return (*changes.values(), *_ratios(pairs))
+
+
+def _values(pairs: Sequence[Pair]) -> dict[str, list[tuple[float, float]]]:
+    """Baseline and current value of each item that both runs measured, by metric.
+
+    FAR and recall of the verdicts are means over unanswerable items; precision and F1 are not means: see `_ratios`.
+    """
+    found: dict[str, list[tuple[float, float]]] = {}
+    for name in sorted({name for pair in pairs for item in pair for name in item.metrics}):
+        both = ((a.metrics.get(name), b.metrics.get(name)) for a, b in pairs)
+        found[f"search.{name}"] = [(a, b) for a, b in both if a is not None and b is not None]
+    missed = [
+        (not a.judged_unanswerable, not b.judged_unanswerable) for a, b in pairs if not b.answerable
+    ]
+    found["unanswerable.recall"] = [(float(not a), float(not b)) for a, b in missed]
+    found["unanswerable.far"] = [(float(a), float(b)) for a, b in missed]
+    return found
+
+
+def _change_of(
+    metric: str, found: PairedComparison, p_adjusted: float | None, differences: Matrix
+) -> MetricChange:
+    lower = metric in LOWER_IS_BETTER
+    return MetricChange(
+        metric=metric,
+        n=found.n,
+        baseline=found.baseline_mean,
+        current=found.current_mean,
+        difference=found.difference,
+        low=found.low,
+        high=found.high,
+        test=found.test,
+        p_value=found.p_value,
+        p_adjusted=p_adjusted,
+        detectable=found.detectable_difference,
+        improved=found.worse if lower else found.improved,
+        worse=found.improved if lower else found.worse,
+        differences=tuple(differences.tolist()),
+    )
+
+
+def _ratios(pairs: Sequence[Pair]) -> list[MetricChange]:
+    """Precision and F1 of the verdicts: compared, but not tested item by item."""
+    before, after = (
+        confusion((not pair[run].answerable, pair[run].judged_unanswerable) for pair in pairs)
+        for run in (0, 1)
+    )
+    return [
+        _ratio("unanswerable.precision", len(pairs), before.precision, after.precision),
+        _ratio("unanswerable.f1", len(pairs), before.f1, after.f1),
+    ]
+
+
+def _ratio(metric: str, n: int, before: float | None, after: float | None) -> MetricChange:
+    difference = None if before is None or after is None else after - before
+    return MetricChange(metric=metric, n=n, baseline=before, current=after, difference=difference)
+
+
+def _speed(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[SpeedChange, ...]:
+    return (
+        SpeedChange(
+            name="search_p95",
+            baseline_ms=baseline.metrics.overall.search.get("latency_p95_ms"),
+            current_ms=current.metrics.overall.search.get("latency_p95_ms"),
+        ),
+        SpeedChange(
+            name="cold_start",
+            baseline_ms=baseline.metrics.performance.cold_start_ms,
+            current_ms=current.metrics.performance.cold_start_ms,
+        ),
+    )
+
+
+def _change(before: SnapshotItem, after: SnapshotItem) -> tuple[float, ItemChange] | None:
+    """How an item changed, and its place in the list (the worst first); None when it ended alike.
+
+    The rank of the first right note decides, then the verdict, then nDCG over the whole ranking.
+    """
+    ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
+    rights = _verdict_right(before), _verdict_right(after)
+    gains = ranks[1] - ranks[0], float(rights[1]) - float(rights[0]), _ndcg(after) - _ndcg(before)
+    first = next((gain for gain in gains if gain), 0.0)
+    if not first:
+        return None
+    change = ItemChange(
+        id=after.id,
+        query=after.query,
+        change="improved" if first > 0 else "worse",
+        what=_what(ranks, rights),
+        expected_notes=after.expected_notes,
+        baseline_ranking=before.ranking,
+        current_ranking=after.ranking,
+    )
+    return first, change
+
+
+def _verdict_right(item: SnapshotItem) -> bool:
+    return item.judged_unanswerable != item.answerable
+
+
+def _ndcg(item: SnapshotItem) -> float:
+    cutoffs = [name for name in item.metrics if name.startswith("ndcg_at_")]
+    deepest = max(cutoffs, key=lambda name: int(name.removeprefix("ndcg_at_")), default=None)
+    return (item.metrics.get(deepest) if deepest else None) or 0.0
+
+
+def _what(ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:
+    parts: list[str] = []
+    if ranks[0] != ranks[1]:
+        parts.append(f"{_rank(ranks[0])} -> {_rank(ranks[1])}")
+    if rights[0] != rights[1]:
+        parts.append("verdict now right" if rights[1] else "verdict now wrong")
+    return ", ".join(parts) or "the order of the notes behind the first changed"
+
+
+def _rank(reciprocal: float) -> str:
+    return f"rank {round(1 / reciprocal)}" if reciprocal else "not found"

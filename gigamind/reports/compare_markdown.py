@@ -1,0 +1,119 @@
+"""compare.md: is this release worse, how sure is that, and which queries broke."""
+
+from collections.abc import Sequence
+
+from gigamind.reports.compare import Comparison, MetricChange, RunName
+from gigamind.reports.escape import code
+from gigamind.reports.gates import GateResult, RuleResult
+from gigamind.reports.markdown import figure
+from gigamind.reports.snapshot import SnapshotHit
+from gigamind.reports.templating import render
+
+_ITEMS_SHOWN = 20
+_HITS_SHOWN = 3
+_TITLES = {
+    "passed": "Release gate: passed",
+    "failed": "Release gate: FAILED",
+    "inconclusive": "Release gate: inconclusive",
+    "not-comparable": "Release gate: not comparable",
+}
+_MARKS = {
+    "passed": "✅ ok",
+    "failed": "❌ worse",
+    "skipped": "– skipped",
+    "inconclusive": "❔ open",
+}
+_TIMES = frozenset({"search_p95", "cold_start"})
+
+
+def render_comparison(comparison: Comparison, gate: GateResult) -> str:
+    """The comparison and the gates' verdict as Markdown."""
+    return render(
+        "compare.md.jinja",
+        comparison=comparison,
+        gate=gate,
+        title=_TITLES[gate.verdict],
+        headline=headline(comparison, gate),
+        shared=_shared(comparison),
+        marks=_MARKS,
+        shown=_ITEMS_SHOWN,
+        version=_version,
+        value=_value,
+        limit=_limit,
+        figure=figure,
+        signed=signed,
+        interval=_interval,
+        p=_p,
+        notes=_notes,
+        ranking=_ranking,
+    )
+
+
+def headline(comparison: Comparison, gate: GateResult) -> str:
+    """The verdict in one or two sentences."""
+    worse = sum(change.change == "worse" for change in comparison.changes)
+    better = len(comparison.changes) - worse
+    items = f"{worse} of {comparison.shared} queries got worse, {better} better."
+    if gate.verdict == "passed":
+        return f"No metric is worse than the gates of phase {gate.phase} allow. {items}"
+    if gate.verdict == "not-comparable":
+        return " ".join(gate.reasons)
+    return f"{' '.join(gate.reasons)} {items}"
+
+
+def signed(value: float | None) -> str:
+    """A difference with its sign; a dash where it is unknown."""
+    return "–" if value is None else f"{value:+.3f}"
+
+
+def _shared(comparison: Comparison) -> str:
+    alone = [
+        f"{count} only in the {name}"
+        for count, name in (
+            (comparison.only_baseline, "baseline"),
+            (comparison.only_current, "current run"),
+        )
+        if count
+    ]
+    return f"{comparison.shared} queries in both runs" + (
+        f" ({', '.join(alone)})." if alone else "."
+    )
+
+
+def _version(run: RunName) -> str:
+    return f"{run.app_version} {(run.git_commit or '')[:12]}".strip()
+
+
+def _value(metric: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,.0f} ms" if metric in _TIMES else figure(value)
+
+
+def _limit(rule: RuleResult) -> str:
+    if rule.limit is None:
+        return "–"
+    return f"{rule.limit:,.0f} ms" if rule.metric in _TIMES else f"{rule.limit:g} worse"
+
+
+def _interval(change: MetricChange) -> str:
+    if change.low is None or change.high is None:
+        return "–"
+    return f"{signed(change.low)} – {signed(change.high)}"
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "<0.001" if value < 0.001 else f"{value:.3f}"  # noqa: PLR2004
+
+
+def _notes(paths: Sequence[str]) -> str:
+    return ", ".join(code(path) for path in paths)
+
+
+def _ranking(hits: Sequence[SnapshotHit]) -> str:
+    return (
+        ", ".join(f"{code(hit.note)} {hit.base_score:.3f}" for hit in hits[:_HITS_SHOWN])
+        or "nothing"
+    )

@@ -1,0 +1,154 @@
+"""The verdict on a release: the policy's rules applied to a comparison.
+
+One `GateResult` is the source of the exit code, compare.md, JUnit XML, the CI summary and the artifact.
+"""
+
+from typing import Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict
+
+from gigamind.reports.compare import Comparison, MetricChange, SpeedChange
+from gigamind.reports.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
+from gigamind.stats.intervals import Interval
+from gigamind.stats.noninferiority import non_inferiority
+
+Status = Literal["passed", "failed", "skipped", "inconclusive"]
+Verdict = Literal["passed", "failed", "inconclusive", "not-comparable"]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class RuleResult(_Part):
+    """One rule on one metric.
+
+    Attributes:
+        metric: as in summary.json, or `search_p95`, `cold_start`.
+        limit: what the current value is held against, in the metric's unit.
+        explanation: one sentence with the figures that decided.
+    """
+
+    metric: str
+    status: Status
+    baseline: float | None
+    current: float | None
+    limit: float | None
+    explanation: str
+
+
+class GateResult(_Part):
+    """The verdict and its reasons."""
+
+    phase: Phase
+    verdict: Verdict
+    rules: tuple[RuleResult, ...]
+    reasons: tuple[str, ...]
+
+    @property
+    def failed(self) -> tuple[RuleResult, ...]:
+        """The rules that stop the release."""
+        return tuple(rule for rule in self.rules if rule.status == "failed")
+
+
+def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateResult:
+    """Apply every rule of the policy; where the runs cannot be compared, no verdict is invented."""
+    refusals = tuple(m.meaning for m in comparison.mismatches if m.severity == "refuse")
+    if not comparison.shared:
+        refusals += ("The runs share no item. A new baseline is needed.",)
+    if refusals:
+        return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=refusals)
+    rules = (
+        *(
+            _quality(comparison, policy, phase, name)
+            for name in (*policy.quality.metrics, *policy.quality.judged)
+        ),
+        *_speed(comparison, policy),
+    )
+    verdict: Literal["failed", "inconclusive", "passed"] = "passed"
+    for worst in ("failed", "inconclusive"):
+        if any(rule.status == worst for rule in rules):
+            verdict = worst
+            break
+    told = [rule.explanation for rule in rules if verdict != "passed" and rule.status == verdict]
+    return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=tuple(told))
+
+
+def _quality(comparison: Comparison, policy: Policy, phase: Phase, name: str) -> RuleResult:
+    change = comparison.metric(name)
+    if change is None or change.drop is None:
+        return RuleResult(
+            metric=name,
+            status="skipped",
+            baseline=change.baseline if change else None,
+            current=change.current if change else None,
+            limit=None,
+            explanation=f"{name} was not measured in both runs.",
+        )
+    allowed = policy.allowed_drop(phase, change.n)
+    status, remark = (
+        _raw(change, allowed) if name in policy.quality.metrics else _judged(change, allowed)
+    )
+    small = f" (N = {change.n} is a small sample)" if change.n < policy.small_sample.below else ""
+    figures = f"{change.baseline:.4f} -> {change.current:.4f}, worse by {max(0.0, change.drop):.4f}"
+    return RuleResult(
+        metric=name,
+        status=status,
+        baseline=change.baseline,
+        current=change.current,
+        limit=allowed,
+        explanation=f"{name}: {figures}; {allowed:g} is allowed{small}{remark}.",
+    )
+
+
+def _raw(change: MetricChange, allowed: float) -> tuple[Status, str]:
+    """The same input gives the same figure, so chance has no part in a drop."""
+    return ("failed" if (change.drop or 0.0) > allowed else "passed"), ""
+
+
+def _judged(change: MetricChange, allowed: float) -> tuple[Status, str]:
+    """Verdicts flip between equal runs: a drop counts when it passes the margin and chance does not explain it."""
+    if change.low is None or change.high is None:
+        return "inconclusive", "; a ratio over items has no paired test"
+    lower = change.metric in LOWER_IS_BETTER
+    differences = np.array(change.differences) * (-1 if lower else 1)
+    interval = Interval(-change.high, -change.low) if lower else Interval(change.low, change.high)
+    decided = non_inferiority(differences, interval, margin=allowed)
+    if decided.decision == "inconclusive":
+        needed = (
+            f"about {decided.needed_n} items would tell"
+            if decided.needed_n
+            else "no number of items would tell"
+        )
+        return "inconclusive", f"; the interval is too wide to tell, {needed}"
+    return ("failed" if decided.decision == "fail" else "passed"), ""
+
+
+def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
+    rules = {"search_p95": policy.speed.search_p95, "cold_start": policy.speed.cold_start}
+    other_hardware = any(m.severity == "no-speed" for m in comparison.mismatches)
+    return [_speed_rule(change, rules[change.name], other_hardware) for change in comparison.speed]
+
+
+def _speed_rule(change: SpeedChange, rule: SpeedRule, other_hardware: bool) -> RuleResult:  # noqa: FBT001
+    before, after = change.baseline_ms, change.current_ms
+    if before is None or after is None or other_hardware:
+        why = "the hardware differs" if other_hardware else "not measured in both runs"
+        return RuleResult(
+            metric=change.name,
+            status="skipped",
+            baseline=before,
+            current=after,
+            limit=None,
+            explanation=f"{change.name}: {why}.",
+        )
+    limit = min(before + rule.rise_ms, max(before * rule.ratio, before + rule.ratio_from_ms))
+    return RuleResult(
+        metric=change.name,
+        status="failed" if after > limit else "passed",
+        baseline=before,
+        current=after,
+        limit=limit,
+        explanation=f"{change.name}: {before:.0f} ms -> {after:.0f} ms; up to {limit:.0f} ms is allowed.",
+    )

@@ -1,0 +1,110 @@
+"""Snapshots made by hand: what one item did in a run is said in one word."""
+
+from collections.abc import Callable, Mapping
+
+import pytest
+
+from gigamind.reports.schema import (
+    Environment,
+    Hardware,
+    Performance,
+    RunCounts,
+    SliceCounts,
+    SliceReport,
+    SummaryReport,
+)
+from gigamind.reports.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
+
+Make = Callable[..., EvalSnapshot]
+
+
+def item(name: str, rank: int | None, *, unanswerable: bool | None = None) -> SnapshotItem:
+    """An answerable item whose note came at `rank`, or an unanswerable one judged so (True) or not (False)."""
+    answerable = unanswerable is None
+    reciprocal = 1 / rank if rank else 0.0
+    hits = [f"other{i}.md" for i in range(1, rank or 3)] + (["right.md"] if rank else [])
+    return SnapshotItem(
+        id=name,
+        query=f"question {name}",
+        answerable=answerable,
+        judged_unanswerable=bool(unanswerable),
+        expected_notes=("right.md",) if answerable else (),
+        ranking=tuple(
+            SnapshotHit(note=note, base_score=0.9 - i / 10, final_score=0.9 - i / 10)
+            for i, note in enumerate(hits)
+        ),
+        metrics={"hit_at_1": float(rank == 1), "mrr": reciprocal} if answerable else {},
+    )
+
+
+def _summary(p95: float | None, cold: float | None, count: int) -> SummaryReport:
+    part = SliceReport(
+        counts=SliceCounts(queries=count, answerable=count, unanswerable=0),
+        search={"latency_p95_ms": p95},
+        unanswerable={},
+        intervals={},
+    )
+    return SummaryReport(
+        status="complete",
+        counts=RunCounts(
+            queries_total=count,
+            queries_answerable=count,
+            queries_unanswerable=0,
+            rows_rejected=0,
+            rows_not_sampled=0,
+            queries_failed=0,
+            queries_not_run=0,
+            notes=3,
+        ),
+        overall=part,
+        by_language={},
+        cross_lingual=None,
+        by_tag={},
+        by_difficulty={},
+        performance=Performance(
+            cold_start_ms=cold, indexing_ms=1.0, eval_runtime_ms=1.0, latency_method="by hand"
+        ),
+    )
+
+
+@pytest.fixture
+def snapshot() -> Make:
+    """Makes a snapshot of {item: rank | None | "right" | "wrong"}; the words are verdicts on unanswerable items."""
+
+    def make(
+        items: Mapping[str, int | str | None],
+        *,
+        p95: float | None = 100.0,
+        cold: float | None = None,
+        model: str | None = "use@1",
+        **changed: str,
+    ) -> EvalSnapshot:
+        made = [
+            item(name, None, unanswerable=value == "right")
+            if isinstance(value, str)
+            else item(name, value)
+            for name, value in items.items()
+        ]
+        hardware = changed.get("hardware", "same")
+        return EvalSnapshot(
+            created_at="2026-01-01T00:00:00+00:00",
+            run_id=changed.get("run_id", "20260101-000000"),
+            dataset_hash=changed.get("dataset", "d"),
+            notes_hash=changed.get("notes", "n"),
+            notes_hash_mode="content",
+            environment=Environment(
+                app_version="0.1.0",
+                git_commit=None,
+                python_version="3.11",
+                embedding_model=model,
+                rag_schema_version=changed.get("schema", "1.1"),
+                packages={},
+            ),
+            hardware=Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash=hardware),
+            judge_fingerprint=changed.get("judge", "j"),
+            config={"mode": changed.get("mode", "hybrid"), "min_score": 0.3},
+            metrics=_summary(p95, cold, len(made)),
+            items=tuple(made),
+        )
+
+    return make

@@ -1,0 +1,189 @@
+from pathlib import Path
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.reports.compare import compare
+from gigamind.reports.gates import judge_release
+from gigamind.reports.policy import read_policy
+
+POLICY = """
+schema = 1
+[phases.mvp]
+drop = 0.02
+[phases.beta]
+drop = 0.015
+[phases.ga]
+drop = 0.01
+[small_sample]
+below = 200
+drop = 0.03
+[quality]
+metrics = ["search.hit_at_1"]
+[speed.search_p95]
+ratio = 1.15
+rise_ms = 200
+ratio_from_ms = 100
+[speed.cold_start]
+ratio = 1.20
+rise_ms = 120000
+ratio_from_ms = 10000
+"""
+
+
+@pytest.fixture
+def policy(tmp_path):
+    def read(text=POLICY, phase="mvp"):
+        file = tmp_path / "gates.toml"
+        file.write_text(text)
+        return read_policy(file, phase)
+
+    return read
+
+
+def verdict(baseline, current, policy, phase="mvp"):
+    return judge_release(compare(baseline, current), policy, phase)
+
+
+def drop(snapshot, lost, total):
+    """A run in which `lost` of `total` items lost their first place."""
+    baseline = snapshot({f"q{i}": 1 for i in range(total)})
+    return baseline, snapshot({f"q{i}": 2 if i < lost else 1 for i in range(total)})
+
+
+@pytest.mark.parametrize(
+    ("phase", "lost", "expected"),
+    [
+        ("mvp", 4, "passed"),  # 4 of 200 are 0.02, exactly what is allowed
+        ("mvp", 5, "failed"),
+        ("beta", 3, "passed"),
+        ("beta", 4, "failed"),
+        ("ga", 2, "passed"),
+        ("ga", 3, "failed"),
+    ],
+)
+def test_each_phase_from_both_sides_of_its_drop(snapshot, policy, phase, lost, expected):
+    assert verdict(*drop(snapshot, lost, 200), policy(phase=phase), phase).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("lost", "total", "expected"),
+    [(5, 199, "passed"), (5, 200, "failed"), (3, 100, "passed"), (4, 100, "failed")],
+)
+@pytest.mark.parametrize("phase", ["mvp", "ga"])
+def test_below_200_items_a_drop_of_003_is_allowed_in_every_phase(
+    snapshot, policy, phase, lost, total, expected
+):
+    assert verdict(*drop(snapshot, lost, total), policy(phase=phase), phase).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (1000.0, 1150.0, "passed"),  # +15 %
+        (1000.0, 1150.1, "failed"),
+        (4000.0, 4200.0, "passed"),  # +0.2 s, though only 5 %
+        (4000.0, 4200.1, "failed"),
+        (10.0, 110.0, "passed"),  # eleven times, but a rise that a busy machine makes
+        (10.0, 110.1, "failed"),
+    ],
+)
+def test_p95_from_both_sides_of_its_limits(snapshot, policy, before, after, expected):
+    gate = verdict(snapshot({"a": 1}, p95=before), snapshot({"a": 1}, p95=after), policy())
+    assert gate.verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (100_000.0, 120_000.0, "passed"),  # +20 %
+        (100_000.0, 120_001.0, "failed"),
+        (900_000.0, 1_020_000.0, "passed"),  # +2 min, though only 13 %
+        (900_000.0, 1_020_001.0, "failed"),
+    ],
+)
+def test_cold_start_from_both_sides_of_its_limits(snapshot, policy, before, after, expected):
+    gate = verdict(snapshot({"a": 1}, cold=before), snapshot({"a": 1}, cold=after), policy())
+    assert gate.verdict == expected
+
+
+def test_speed_is_not_judged_on_other_hardware_and_quality_is(snapshot, policy):
+    slow = snapshot({"a": 1, "b": None}, p95=9000.0, hardware="other")
+    gate = verdict(snapshot({"a": 1, "b": 1}), slow, policy())
+    found = {rule.metric: rule.status for rule in gate.rules}
+    assert found == {"search.hit_at_1": "failed", "search_p95": "skipped", "cold_start": "skipped"}
+    p95 = next(rule for rule in gate.rules if rule.metric == "search_p95")
+    assert "hardware differs" in p95.explanation
+
+
+@pytest.mark.parametrize("changed", [{"dataset": "x"}, {"judge": "x"}])
+def test_no_verdict_is_invented_where_runs_cannot_be_compared(snapshot, policy, changed):
+    gate = verdict(snapshot({"a": 1}), snapshot({"a": None}, **changed), policy())
+    assert (gate.verdict, gate.rules) == ("not-comparable", ())
+    assert "new baseline is needed" in gate.reasons[0]
+
+
+def test_runs_without_a_shared_item_are_not_comparable(snapshot, policy):
+    assert verdict(snapshot({"a": 1}), snapshot({"b": 1}), policy()).verdict == "not-comparable"
+
+
+JUDGED = POLICY.replace(
+    'metrics = ["search.hit_at_1"]',
+    'metrics = []\njudged = ["search.hit_at_1", "unanswerable.far"]',
+)
+
+
+def test_a_judged_metric_fails_on_a_drop_that_chance_does_not_explain(snapshot, policy):
+    baseline, current = drop(snapshot, 30, 200)
+    status = {r.metric: r.status for r in verdict(baseline, current, policy(JUDGED)).rules}
+    assert status["search.hit_at_1"] == "failed"
+
+
+def test_a_judged_metric_is_inconclusive_where_noise_could_hide_a_drop(snapshot, policy):
+    """Ten verdicts flip each way: no drop at all, and an interval of about +-0.044 around it."""
+    baseline = snapshot({f"q{i}": 2 if i < 10 else 1 for i in range(200)})
+    current = snapshot({f"q{i}": 2 if 10 <= i < 20 else 1 for i in range(200)})
+    gate = verdict(baseline, current, policy(JUDGED))
+    assert gate.verdict == "inconclusive"
+    assert "items would tell" in gate.reasons[0]
+
+
+def test_a_judged_far_that_falls_is_no_failure(snapshot, policy):
+    baseline = snapshot({f"u{i}": "wrong" for i in range(50)})
+    current = snapshot({f"u{i}": "right" for i in range(50)})
+    status = {r.metric: r.status for r in verdict(baseline, current, policy(JUDGED)).rules}
+    assert status["unanswerable.far"] == "passed"
+    back = {r.metric: r.status for r in verdict(current, baseline, policy(JUDGED)).rules}
+    assert back["unanswerable.far"] == "failed"
+
+
+def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
+    policy = read_policy(None, "mvp")
+    drops = {phase: rules.drop for phase, rules in policy.phases.items()}
+    assert drops == {"mvp": 0.02, "beta": 0.015, "ga": 0.01}
+    assert (policy.small_sample.below, policy.small_sample.drop) == (200, 0.03)
+    assert (policy.speed.search_p95.ratio, policy.speed.search_p95.rise_ms) == (1.15, 200)
+    assert (policy.speed.cold_start.ratio, policy.speed.cold_start.rise_ms) == (1.2, 120_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (POLICY.replace("search.hit_at_1", "search.hits"), 'unknown metric "search.hits"'),
+        (POLICY.replace("drop = 0.02", "drop = nan"), "phases.mvp.drop"),
+        (POLICY.replace("drop = 0.02", "drop = 0.02\nmore = 1"), "phases.mvp.more"),
+        (POLICY.replace("[phases.mvp]\ndrop = 0.02", ""), r"no \[phases.mvp\]"),
+        (POLICY.replace("[phases.mvp]", "[phases.alpha]"), "phases.alpha"),
+        ("schema = ", "not TOML"),
+    ],
+)
+def test_a_bad_policy_is_an_error_that_names_file_and_field(policy, text, message):
+    with pytest.raises(InputError, match=message) as caught:
+        policy(text)
+    assert "gates.toml" in str(caught.value)
+    assert caught.value.exit_code == 1
+
+
+def test_a_missing_policy_is_named():
+    with pytest.raises(InputError, match=r"nowhere.toml: cannot be read"):
+        read_policy(Path("nowhere.toml"), "mvp")
