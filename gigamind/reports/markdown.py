@@ -143,7 +143,7 @@ def _metric_order(name: str) -> tuple[int, str, int]:
 def _speed_rows(summary: SummaryReport) -> Iterator[tuple[str, str]]:
     for percentile in ("p50", "p95", "p99"):
         value = summary.overall.search.get(f"latency_{percentile}_ms")
-        yield f"latency {percentile}", "–" if value is None else f"{value:.1f}"
+        yield f"latency {percentile}", "–" if value is None else f"{value:,.1f}"
     performance = summary.performance
     if performance.cold_start_ms is not None:
         yield "cold start", f"{performance.cold_start_ms:,.0f}"

@@ -44,12 +44,12 @@ def _refuse_existing(out: Path) -> None:
         return
     if not out.is_dir():
         raise InputError(f"--out {out}: is a file. Name a new folder.")
-    if any(out.iterdir()):
-        raise InputError(f"--out {out}: exists already. Name a new folder, or remove this one.")
-    if out.is_mount():
+    if out.resolve().is_mount():
         raise InputError(
             f"--out {out}: is a mount point, which cannot be replaced. Name a folder in it."
         )
+    if any(out.iterdir()):
+        raise InputError(f"--out {out}: exists already. Name a new folder, or remove this one.")
 
 
 @contextlib.contextmanager

@@ -63,7 +63,7 @@ def make_hit(note: str, score: float = 0.5) -> HitReport:
     )
 
 
-def make_slice(answerable: int = 2, unanswerable: int = 2, **changes: object) -> SliceReport:
+def make_slice(answerable: int = 2, unanswerable: int = 2, /, **changes: object) -> SliceReport:
     search = SEARCH if answerable else {}
     blank = {"precision": None, "recall": None, "f1": None, "far": None}
     judged = UNANSWERABLE if unanswerable else blank

@@ -1,0 +1,29 @@
+import platform
+import re
+from importlib.metadata import version
+
+from gigamind import __version__
+from gigamind.reports.environment import describe_environment, describe_hardware
+
+
+def test_the_versions_are_those_of_the_running_packages():
+    found = describe_environment("model", "1.2")
+    assert found.app_version == __version__
+    assert found.python_version == platform.python_version()
+    assert found.packages["numpy"] == version("numpy")
+    assert found.packages["rank-bm25"] == version("rank-bm25")
+    assert (found.embedding_model, found.rag_schema_version) == ("model", "1.2")
+
+
+def test_the_commit_is_one_or_unknown():
+    commit = describe_environment(None, "1").git_commit
+    assert commit is None or re.fullmatch("[0-9a-f]{40,64}", commit)
+
+
+def test_the_machine_is_described_alike_each_time_and_without_its_name():
+    one, two = describe_hardware(), describe_hardware()
+    assert one == two
+    assert one.cores > 0
+    assert one.memory_gib > 0
+    assert re.fullmatch("[0-9a-f]{16}", one.hash)
+    assert platform.node() not in one.model_dump_json()
