@@ -8,7 +8,8 @@ from dataclasses import asdict
 import click
 
 from gigamind.cli.alignments import markdown, print_table
-from gigamind.cli.quotes import STDIN, NamedSource, read_quotes, read_source
+from gigamind.cli.files import STDIN
+from gigamind.cli.quotes import NamedSource, read_quotes, read_source
 from gigamind.errors import InputError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.config import DEFAULT, AlignConfig
@@ -16,8 +17,6 @@ from gigamind.evidence.quality import quality
 from gigamind.evidence.record import records
 from gigamind.evidence.result import AlignResult
 from gigamind.evidence.source import text_hash
-
-_MAX_QUOTES_BYTES = 100_000_000
 
 
 @click.command(
@@ -70,7 +69,7 @@ def align(
     config = _config(threshold, no_fuzzy=no_fuzzy)
     _check_streams((*source_names, quotes_name))
     sources = [read_source(name, config.max_source_chars) for name in source_names]
-    quotes = read_quotes(quotes_name, sources, _MAX_QUOTES_BYTES)
+    quotes = read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)
     if form == "json":
         click.echo(json.dumps(_document(result, sources), indent=2, ensure_ascii=False))

@@ -1,22 +1,18 @@
-"""Reads what `gigamind align` is given: the sources, and a JSONL file of quotes.
-
-A row is `{"quote": ...}` with, as needed, `source_index` or `source`, `prefix`, `suffix`, `hint` (a code point offset)
-and `entry_id`.  "-" is standard input.
-"""
+"""Reads the sources and the JSONL file of quotes that `gigamind align` is given."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import click
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import ValidationError
 
+from gigamind.cli.files import numbered_lines, read_text
 from gigamind.errors import InputError
 from gigamind.evidence.result import Quote
+from gigamind.evidence.schema import QuoteRow
 
-STDIN = "-"
+_MAX_QUOTES_BYTES = 100_000_000
 _UTF8_BYTES = 4  # the most that UTF-8 takes for one character
 
 
@@ -28,36 +24,13 @@ class NamedSource:
     text: str
 
 
-def _encodable(text: str) -> str:
-    """Refuse lone surrogates, which JSON can spell but no UTF-8 source holds and no output can carry."""
-    text.encode()
-    return text
-
-
-Encodable = Annotated[str, AfterValidator(_encodable)]
-
-
-class QuoteRow(BaseModel):
-    """One row of the quotes file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    quote: Encodable
-    source_index: int | None = None
-    source: Encodable | None = None
-    prefix: Encodable = ""
-    suffix: Encodable = ""
-    hint: int | None = Field(default=None, ge=0)
-    entry_id: Encodable = ""
-
-
 def read_source(name: str, max_chars: int) -> NamedSource:
-    """One source as UTF-8 text, a byte order mark at its start left off.
+    """One source.
 
     Raises:
         InputError: it cannot be read, is not UTF-8, or has more than `max_chars` characters.
     """
-    text = _decoded(_bytes(name, _UTF8_BYTES * max_chars), name)
+    text = read_text(name, _UTF8_BYTES * max_chars)
     if len(text) > max_chars:
         raise InputError(
             f"{name}: {len(text):,} characters are beyond the limit of {max_chars:,}; split the source into notes"
@@ -65,7 +38,7 @@ def read_source(name: str, max_chars: int) -> NamedSource:
     return NamedSource(name, text)
 
 
-def read_quotes(name: str, sources: Sequence[NamedSource], max_bytes: int) -> list[Quote]:
+def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
     """The quotes of a JSONL file; blank lines are skipped.
 
     Raises:
@@ -73,25 +46,16 @@ def read_quotes(name: str, sources: Sequence[NamedSource], max_bytes: int) -> li
     """
     quotes = [
         _quote(line, f"{name}:{number}", sources)
-        for number, line in _lines(_decoded(_bytes(name, max_bytes), name))
+        for number, line in numbered_lines(read_text(name, _MAX_QUOTES_BYTES))
     ]
     if not quotes:
-        raise InputError(
-            f'{name}: no quotes; write one JSON object a line, such as {{"quote": "..."}}'
-        )
+        raise InputError(f'{name}: no quotes; write one object a line, such as {{"quote": "..."}}')
     return quotes
-
-
-def _lines(text: str) -> Iterator[tuple[int, str]]:
-    """Lines that are not blank, numbered from 1.  U+2028 ends no line: a JSON string may hold it."""
-    for number, line in enumerate(text.split("\n"), start=1):
-        if line.strip():
-            yield number, line
 
 
 def _quote(line: str, where: str, sources: Sequence[NamedSource]) -> Quote:
     row = _row(line, where)
-    index = _source_index(row, where, sources)
+    index = _source_index(row, where, [source.name for source in sources])
     return Quote(row.quote, index, row.entry_id, row.prefix, row.suffix, row.hint)
 
 
@@ -113,18 +77,18 @@ def _row(line: str, where: str) -> QuoteRow:
         ) from error
 
 
-def _source_index(row: QuoteRow, where: str, sources: Sequence[NamedSource]) -> int:
+def _source_index(row: QuoteRow, where: str, names: Sequence[str]) -> int:
     if row.source_index is not None and row.source is not None:
         raise InputError(f"{where}: give source_index or source, not both")
     if row.source_index is not None:
         return row.source_index
-    if row.source is None:
-        if len(sources) == 1:
-            return 0
+    if row.source is not None:
+        return _named(row.source, where, names)
+    if len(names) > 1:
         raise InputError(
-            f"{where}: which source? Add source_index, 0 to {len(sources) - 1}, or source"
+            f"{where}: which source? Add source_index, 0 to {len(names) - 1}, or source"
         )
-    return _named(row.source, where, [source.name for source in sources])
+    return 0
 
 
 def _named(wanted: str, where: str, names: Sequence[str]) -> int:
@@ -137,23 +101,3 @@ def _named(wanted: str, where: str, names: Sequence[str]) -> int:
             f"{where}: {problem} called {wanted!r}; the sources are {', '.join(names)}"
         )
     return found[0]
-
-
-def _bytes(name: str, limit: int) -> bytes:
-    try:
-        with click.open_file(name, "rb") as file:
-            data: bytes = file.read(limit + 1)
-    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
-        raise InputError(f"{name}: cannot be read ({error})") from error
-    if len(data) > limit:
-        raise InputError(f"{name}: larger than the limit of {limit:,} bytes; split it")
-    return data
-
-
-def _decoded(data: bytes, name: str) -> str:
-    try:
-        return data.decode("utf-8").removeprefix("\ufeff")
-    except UnicodeDecodeError as error:
-        raise InputError(
-            f"{name}: not UTF-8 text at byte {error.start}; convert it to UTF-8"
-        ) from error
