@@ -63,7 +63,7 @@ def _cells(
     """The columns before the passage."""
     index = outcome.quote.source_index
     known = 0 <= index < len(sources)
-    source = _printable(sources[index].name) if known else f"{index}?"
+    source = printable(sources[index].name) if known else f"{index}?"
     if isinstance(outcome, Failed):
         return [str(number), source, "no", "", "", ""]
     start, end = units[index].span_from_code_points(outcome.span)
@@ -98,9 +98,9 @@ def _in_context(span: Span, source: str, style: str) -> list[tuple[str, str]]:
     before = source[max(0, span.start - _CONTEXT_CHARS) : span.start]
     after = source[span.end : span.end + _CONTEXT_CHARS]
     return [
-        (_printable(before), "dim"),
+        (printable(before), "dim"),
         (_shortened(span.slice(source)), style),
-        (_printable(after), "dim"),
+        (printable(after), "dim"),
     ]
 
 
@@ -122,7 +122,8 @@ def _summary(result: AlignResult) -> str:
     )
 
 
-def _printable(text: str) -> str:
+def printable(text: str) -> str:
+    """`text` without what a terminal would obey: control characters, direction overrides, line ends."""
     return _UNPRINTABLE.sub(" ", text)
 
 
@@ -130,7 +131,7 @@ def _shortened(text: str) -> str:
     if len(text) > _PASSAGE_CHARS:
         half = _PASSAGE_CHARS // 2
         text = f"{text[:half]} … {text[-half:]}"
-    return _printable(text)
+    return printable(text)
 
 
 def _escaped(cell: str) -> str:
