@@ -1,0 +1,107 @@
+"""`gigamind memory`: turns the entries of a session into memory that is verified, and shows what happened."""
+
+import json
+import time
+from collections.abc import Iterable
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from gigamind.cli.alignments import printable
+from gigamind.cli.files import STDIN, numbered_lines, read_text
+from gigamind.errors import InputError
+from gigamind.memory.entries import Entry
+from gigamind.memory.events import EventLog, read_events
+from gigamind.memory.extract import Prepared
+from gigamind.memory.pipeline import graduate as graduate_session
+from gigamind.memory.schema import parse_extraction, parse_session
+
+_MAX_BYTES = 100_000_000
+_DEFAULT_LOG = Path(".gigamind/memory.db")
+_POLL_SECONDS = 0.25
+
+_log_option = click.option(
+    "--log",
+    "log_path",
+    type=click.Path(path_type=Path, dir_okay=False),
+    default=_DEFAULT_LOG,
+    show_default=True,
+    help="The event log.",
+)
+
+
+@click.group("memory")
+def memory() -> None:
+    """Verify what was extracted from sessions, and follow how."""
+
+
+@memory.command("graduate")
+@click.option(
+    "--session",
+    "session_name",
+    metavar="FILE",
+    required=True,
+    help='JSONL, a message a line: {"role": "user", "content": "..."}; "-" is standard input.',
+)
+@click.option(
+    "--extracted",
+    "extracted_name",
+    metavar="FILE",
+    required=True,
+    help='JSON: {"entries": [{"entryId", "text", "evidence": [{"messageIndex", "quote"}]}]}; "-" is standard input.',
+)
+@click.option("--session-id", help="What to call the session.  [default: name of its file]")
+@click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
+@_log_option
+def graduate(
+    session_name: str,
+    extracted_name: str,
+    session_id: str | None,
+    form: str | None,
+    log_path: Path,
+) -> None:
+    """Align the evidence of extracted entries, and verify the entries that it proves.
+
+    Repeating it for the same session adds nothing to the log.
+    """
+    if session_name == extracted_name == STDIN:
+        raise InputError('"-" (standard input) can be read once: give one of the two as a file')
+    lines = list(numbered_lines(read_text(session_name, _MAX_BYTES)))
+    called = session_id or (session_name if session_name == STDIN else Path(session_name).stem)
+    session = parse_session(called, lines, session_name)
+    extraction = parse_extraction(read_text(extracted_name, _MAX_BYTES), extracted_name)
+    with EventLog(log_path) as log:
+        entries = graduate_session(session, Prepared(extraction), log)
+    if form == "json":
+        click.echo(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
+    else:
+        _print(entries)
+
+
+@memory.command("events")
+@_log_option
+@click.option(
+    "--after", type=click.IntRange(min=0), default=0, help="Leave events up to this seq out."
+)
+@click.option("--follow", is_flag=True, help="Wait for new events until interrupted.")
+def events(log_path: Path, after: int, *, follow: bool) -> None:
+    """Print the events of the log, a JSON object a line."""
+    last = after
+    while True:
+        for event in read_events(log_path, after=last):
+            click.echo(json.dumps(asdict(event), ensure_ascii=False))
+            last = event.seq
+        if not follow:
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+def _print(entries: Iterable[Entry]) -> None:
+    for entry in entries:
+        line = f"{entry.stage:<9}  {printable(entry.entry_id)}"
+        if entry.promotion_block_reason:
+            line = f"{line}  {entry.promotion_block_reason}"
+        click.echo(line)
+        for quote in entry.failed_quotes:
+            click.echo(f"           not proven: {printable(quote)}")

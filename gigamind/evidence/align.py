@@ -1,0 +1,205 @@
+"""Locates quotes in their sources: verbatim, else up to normalising, else up to a few edits, else not at all.
+
+The model gives a quote; the span is computed here, and checked before it is handed out.
+"""
+
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+
+from rapidfuzz.distance import Levenshtein
+
+from gigamind.errors import EvaluationError
+from gigamind.evidence import critical, fuzzy
+from gigamind.evidence.config import DEFAULT, AlignConfig
+from gigamind.evidence.forms import Forms
+from gigamind.evidence.result import (
+    Aligned,
+    Alignment,
+    AlignResult,
+    Failed,
+    Level,
+    Method,
+    NearMiss,
+    Quote,
+    Reason,
+    TextQuoteSelector,
+)
+from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
+from gigamind.evidence.source import NormalLevel, Source
+from gigamind.spans import Span
+
+_NORMAL_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2", "N3")
+_FUZZY_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2")
+_NORMALIZED_CONFIDENCE = 0.99
+
+
+@dataclass(frozen=True, slots=True)
+class _Match:
+    """Equally good places of a quote, best first, and the form of the quote that fits there."""
+
+    method: Method
+    level: Level
+    sites: list[Span]
+    form: str
+    distance: int = 0
+    similarity: float = 1.0
+
+
+def align(
+    quote: str,
+    source: str | Source,
+    *,
+    prefix: str = "",
+    suffix: str = "",
+    hint: int | None = None,
+    used: Collection[Span] = (),
+    config: AlignConfig = DEFAULT,
+) -> Alignment:
+    """Locate one quote in one source; `used` are places that are better left to other quotes.
+
+    Raises:
+        InputError: the source is longer than `config.max_source_chars`.
+    """
+    if isinstance(source, str):
+        source = Source(source, max_chars=config.max_source_chars)
+    asked = Quote(quote, prefix=prefix, suffix=suffix, hint=hint)
+    return _locate(asked, source, used, config)
+
+
+def align_all(
+    quotes: Iterable[Quote], sources: Sequence[str], *, config: AlignConfig = DEFAULT
+) -> AlignResult:
+    """Locate every quote in its source.  A source is normalised at most once.
+
+    Quotes of one entry take different places of a source as long as there are any.
+
+    Raises:
+        InputError: a source is longer than `config.max_source_chars`.
+    """
+    distinct = {text: Source(text, max_chars=config.max_source_chars) for text in sources}
+    used: dict[tuple[str, int], set[Span]] = {}
+    outcomes: list[Alignment] = []
+    for quote in quotes:
+        if not 0 <= quote.source_index < len(sources):
+            outcomes.append(Failed(quote, None, "source_index_out_of_range"))
+            continue
+        taken = used.setdefault((quote.entry_id, quote.source_index), set())
+        outcome = _locate(quote, distinct[sources[quote.source_index]], taken, config)
+        if quote.entry_id and isinstance(outcome, Aligned):
+            taken.add(outcome.span)
+        outcomes.append(outcome)
+    return AlignResult(tuple(outcomes))
+
+
+def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignConfig) -> Alignment:
+    """Try the methods in the order of how much they prove."""
+    forms = Forms.of(quote.text[: config.max_quote_chars])
+    if refusal := _refusal(quote, forms, config):
+        return Failed(quote, source.sha256, refusal)
+    match = _exact(quote.text, source) or _normalized(forms, source, config)
+    if match is None:
+        if refusal := _fuzzy_refusal(forms, config):
+            return Failed(quote, source.sha256, refusal)
+        match = _fuzzy(forms, source, config)
+    if match is None or not fuzzy.reaches(match.similarity, config.fuzzy_threshold):
+        near_miss = match and NearMiss(match.sites[0], match.similarity)
+        return Failed(quote, source.sha256, "below_threshold", near_miss)
+    context = Context(quote.prefix, quote.suffix, quote.hint, used)
+    return _aligned(quote, source, match, context, config)
+
+
+def _refusal(quote: Quote, forms: Forms, config: AlignConfig) -> Reason | None:
+    if not forms.n1:
+        return "empty_quote"
+    return "quote_too_long" if len(quote.text) > config.max_quote_chars else None
+
+
+def _fuzzy_refusal(forms: Forms, config: AlignConfig) -> Reason | None:
+    if not config.fuzzy:
+        return "fuzzy_disabled"
+    return "quote_too_short_for_fuzzy" if len(forms.n1) < config.min_fuzzy_chars else None
+
+
+def _exact(quote: str, source: Source) -> _Match | None:
+    sites = exact_sites(quote, source.text)
+    return _Match("exact", "raw", sites, quote) if sites else None
+
+
+def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
+    """The first level that hits, for the quote as it stands, then without its outer marks."""
+    for variant in dict.fromkeys((forms, forms.bare())):
+        for level in _NORMAL_LEVELS:
+            form = variant.at(level)
+            if not form or (level == "N3" and len(form) < config.min_spaceless_chars):
+                continue
+            if sites := folded_sites(form, source.level(level)):
+                return _Match("normalized", level, sites, form)
+    return None
+
+
+def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
+    """The most similar match over both levels; without the quote's outer marks only if it is refused with them."""
+    best: _Match | None = None
+    for variant in dict.fromkeys((forms, forms.bare())):
+        if best is not None and fuzzy.reaches(best.similarity, config.fuzzy_threshold):
+            break
+        levels = ("N1",) if variant.n1 == variant.n2 and not source.has_markers else _FUZZY_LEVELS
+        for level in levels:
+            match = _most_similar(variant.at(level), source, level, config)
+            if match and (best is None or match.similarity > best.similarity):
+                best = match
+    return best
+
+
+def _most_similar(
+    form: str, source: Source, level: NormalLevel, config: AlignConfig
+) -> _Match | None:
+    if len(form) < config.min_fuzzy_chars:
+        return None
+    folding = source.level(level)
+    windows = fuzzy.search(form, folding, config.search_threshold, config.fuzzy_threshold)
+    if not windows:
+        return None
+    best = windows[0]
+    equal = [w for w in windows if (w.distance, w.similarity) == (best.distance, best.similarity)]
+    sites = [folding.span(window.start, window.end) for window in equal]
+    return _Match("fuzzy", level, sites, form, best.distance, best.similarity)
+
+
+def _aligned(
+    quote: Quote, source: Source, match: _Match, context: Context, config: AlignConfig
+) -> Aligned:
+    span, ambiguous = choose(match.sites, source.text, context)
+    found = _checked(span, match, source)
+    changes = critical.differences(match.form, found) if match.method == "fuzzy" else ()
+    long_enough = len(match.form) >= config.min_promotable_chars
+    return Aligned(
+        quote=quote,
+        source_sha256=source.sha256,
+        span=span,
+        method=match.method,
+        level=match.level,
+        confidence=_NORMALIZED_CONFIDENCE if match.method == "normalized" else match.similarity,
+        occurrences=len(match.sites),
+        ambiguous=ambiguous,
+        critical=changes,
+        promotable=match.method != "fuzzy" or (long_enough and not changes),
+        selector=TextQuoteSelector.of(span, source.text),
+    )
+
+
+def _checked(span: Span, match: _Match, source: Source) -> str:
+    """The source under `span` at the level of the match, after proving that it is what the match says.
+
+    Raises:
+        EvaluationError: it is not; nothing unproven is handed out.
+    """
+    found = (
+        span.slice(source.text) if match.level == "raw" else source.level(match.level).under(span)
+    )
+    inside = 0 <= span.start < span.end <= len(source.text)
+    if not inside or Levenshtein.distance(match.form, found) != match.distance:
+        raise EvaluationError(
+            f"the span [{span.start}, {span.end}) does not hold the quote it was computed for: {match.form!r}"
+        )
+    return found

@@ -1,0 +1,37 @@
+"""Differences that turn a statement round although hardly a letter changes.
+
+A flipped number or negation still scores 0.91 to 0.97, so a fuzzy match is checked for what edit distance cannot see.
+Both texts are normalised: case folded, quotation marks plain.
+"""
+
+import re
+from collections import Counter
+from typing import Literal
+
+Critical = Literal["number", "negation", "polarity"]
+
+_NUMBER = re.compile(r"[\d²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]+(?:[.,:/-]\d+)*")
+_NEGATION = re.compile(
+    r"않|못|없|아[니닌닐님닙]|불가|금지|(?<!\w)안(?= )|지 ?마(?=[라세십시]|$)|지 ?말(?=[라아고것 ]|$)"
+    r"|\b(?:not|no|never|without|none|neither|nor|cannot)\b|n't\b"
+)
+# Pairs of opposites.  A word that contains another stands before it, or "비활성화" would count as "활성화".
+_POLE = re.compile(
+    r"비활성화|활성화|불가능|가능|증가|감소|상승|하락|허용|차단|미포함|포함|제외|추가|삭제|성공|실패|시작|중지|필수|선택"
+    r"|이상|이하|초과|미만|이전|이후|최대|최소|찬성|반대|동의|거부|승인|반려|유료|무료|비공개|공개"
+    r"|\b(?:enabl|disabl|increas|decreas|disallow|allow|deny|denied|includ|exclud|remov|succe|fail|accept|reject)"
+    r"|\b(?:add(?:s|ed|ing)?|start|stop|true|false|required|optional|before|after|more|less|above|below|public|private"
+    r"|max(?:imum)?|min(?:imum)?|high(?:er|est)?|low(?:er|est)?)\b"
+)
+
+
+def differences(quote: str, found: str) -> tuple[Critical, ...]:
+    """What must be equal in the two texts and is not: numbers in order, count of negations, count of each pole."""
+    differing: list[Critical] = []
+    if _NUMBER.findall(quote) != _NUMBER.findall(found):
+        differing.append("number")
+    if len(_NEGATION.findall(quote)) != len(_NEGATION.findall(found)):
+        differing.append("negation")
+    if Counter(_POLE.findall(quote)) != Counter(_POLE.findall(found)):
+        differing.append("polarity")
+    return tuple(differing)

@@ -1,0 +1,137 @@
+"""The place in a normalised text that differs least from a quote, found exactly, not by heuristic.
+
+A window that takes d edits shares at least m - d characters in order with a quote of m characters.  So `rapidfuzz`
+measures the longest common subsequence of the quote with every block of the text, in a few milliseconds, and only
+blocks that can still hold the best window are searched edit by edit.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from rapidfuzz import process
+from rapidfuzz.distance import LCSseq, Levenshtein
+
+from gigamind.evidence.bitvector import Pattern, best_ends, starts
+from gigamind.evidence.folding import Folding
+
+_EPSILON = 1e-9  # so that 4 edits of 20 are 0.80, and not 0.7999...
+# Ends whose windows are measured; natural text has a handful, a text like "abababab..." one every other character.
+_MAX_ENDS = 256
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A stretch `[start, end)` of the normalised text.
+
+    Attributes:
+        distance: edits between the quote and the stretch.
+        similarity: 1 - distance / the longer of the two lengths, in [0, 1].
+        word_edges: how many of its ends, 0 to 2, neither cut a word nor are white space.
+    """
+
+    start: int
+    end: int
+    distance: int
+    similarity: float
+    word_edges: int
+
+
+def reaches(similarity: float, threshold: float) -> bool:
+    """Whether a similarity meets a threshold, forgiving the last bits of the division."""
+    return similarity >= threshold - _EPSILON
+
+
+def search(quote: str, source: Folding, threshold: float, accepted: float) -> list[Window]:
+    """The best window of each place with the fewest edits, best place first; none when none reaches `threshold`.
+
+    Best means `accepted` reached, then the fewest edits, then whole words, then the greatest similarity, then the
+    length nearest to the quote's, then leftmost.  Of the orders measured that was the most exact: at 10 % edits it
+    gives both bounds in 0.91 of cases, similarity before whole words in 0.89.
+    """
+    limit = int((1 - threshold) * len(quote) / threshold + _EPSILON)
+    distance, ends = _nearest_ends(quote, source.text, limit)
+    backwards = Pattern.of(quote[::-1])
+
+    def rank(window: Window) -> tuple[bool, int, int, float, int, int]:
+        refused = not reaches(window.similarity, accepted)
+        off = abs(window.end - window.start - len(quote))
+        cost = window.distance - window.word_edges
+        return refused, cost, -window.word_edges, -window.similarity, off, window.start
+
+    best: list[Window] = []
+    for place in _places(ends[:_MAX_ENDS], len(quote)):
+        windows = (
+            _window(quote, source, start, end)
+            for stop in place
+            for first in starts(backwards, source.text, stop, distance)
+            for start in _with_rest_of_word(source.text, first, -1)
+            for end in _with_rest_of_word(source.text, stop, 1)
+        )
+        best.append(min(windows, key=rank))
+    return sorted((one for one in best if reaches(one.similarity, threshold)), key=rank)
+
+
+def _nearest_ends(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
+    """The fewest edits, at most `limit`, from the quote to a window of `text`, and the rising ends of such windows."""
+    pattern = Pattern.of(quote)
+    step = len(quote)
+    width = len(quote) + limit + step  # a window that starts in one step ends within the block
+    blocks = [text[start : start + width] for start in range(0, max(1, len(text)), step)]
+    shared = process.extract(
+        quote, blocks, scorer=LCSseq.similarity, score_cutoff=len(quote) - limit, limit=None
+    )
+    if len(shared) * width > len(text) + width:
+        return best_ends(pattern, text, limit)
+    best, ends = limit, set[int]()
+    for block, common, number in shared:  # most in common first
+        if len(quote) - common > best:
+            break
+        distance, found = best_ends(pattern, block, best)
+        if found and distance < best:
+            ends.clear()
+        best = distance
+        ends.update(number * step + end for end in found)
+    return best, sorted(ends)
+
+
+def _places(ends: list[int], length: int) -> Iterator[list[int]]:
+    """Ends that belong to one place: those of a place lie less than a quote's length apart."""
+    place: list[int] = []
+    for end in ends:
+        if place and end - place[0] >= length:
+            yield place
+            place = []
+        place.append(end)
+    if place:
+        yield place
+
+
+def _window(quote: str, source: Folding, start: int, end: int) -> Window:
+    """A window widened to whole characters of the original, and measured anew."""
+    while not source.is_edge(start):
+        start -= 1
+    while not source.is_edge(end):
+        end += 1
+    text = source.text
+    distance = Levenshtein.distance(quote, text[start:end])
+    similarity = 1 - distance / max(len(quote), end - start)
+    edges = _is_word_edge(text, start, start) + _is_word_edge(text, end, end - 1)
+    return Window(start, end, distance, similarity, edges)
+
+
+def _is_word_edge(text: str, offset: int, outermost: int) -> bool:
+    """Whether a window whose outermost character this is ends well at `offset`: not in a word, not with a space."""
+    if text[outermost] == " ":
+        return False
+    return not _cuts_word(text, offset)
+
+
+def _with_rest_of_word(text: str, offset: int, step: int) -> tuple[int, ...]:
+    """`offset`, and the offset one character further out where it cuts a word that ends there."""
+    if _cuts_word(text, offset) and not _cuts_word(text, offset + step):
+        return offset, offset + step
+    return (offset,)
+
+
+def _cuts_word(text: str, offset: int) -> bool:
+    return 0 < offset < len(text) and text[offset - 1].isalnum() and text[offset].isalnum()

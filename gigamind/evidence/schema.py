@@ -1,0 +1,33 @@
+"""The rows of a quotes file, as they come in from JSON."""
+
+from typing import Annotated
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+
+def _encodable(text: str) -> str:
+    """Refuse lone surrogates, which JSON can spell but no UTF-8 source holds and no output can carry."""
+    text.encode()
+    return text
+
+
+Encodable = Annotated[str, AfterValidator(_encodable)]
+
+
+class QuoteRow(BaseModel):
+    """One quote and where to look for it.
+
+    Attributes:
+        source: name of the source, instead of its index.
+        hint: code point offset near which the quote starts.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    quote: Encodable
+    source_index: int | None = None
+    source: Encodable | None = None
+    prefix: Encodable = ""
+    suffix: Encodable = ""
+    hint: int | None = Field(default=None, ge=0)
+    entry_id: Encodable = ""

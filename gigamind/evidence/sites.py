@@ -1,0 +1,101 @@
+"""Where a quote stands, and which of several places is meant.  Spans are code points of the source."""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice, takewhile
+
+from gigamind.evidence.characters import is_boundary
+from gigamind.evidence.folding import Folding
+from gigamind.evidence.normalize import visible
+from gigamind.spans import Span
+
+_MAX_SITES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What helps to tell equal places apart.
+
+    Attributes:
+        prefix: text that stands before the quote, or "".
+        suffix: text that stands after it, or "".
+        hint: code point offset near which it starts.
+        used: places that the same entry has already quoted.
+    """
+
+    prefix: str = ""
+    suffix: str = ""
+    hint: int | None = None
+    used: Collection[Span] = ()
+
+
+def exact_sites(quote: str, text: str) -> list[Span]:
+    """Every place, overlapping ones too, where `quote` stands verbatim and no half of a composed character is cut.
+
+    At most the first 10 000 of them: a quote that stands in more is no evidence of anything.
+    """
+    found = (
+        Span(start, start + len(quote))
+        for start in _occurrences(quote, text)
+        if is_boundary(text, start) and is_boundary(text, start + len(quote))
+    )
+    return list(islice(found, _MAX_SITES))
+
+
+def folded_sites(quote: str, source: Folding) -> list[Span]:
+    """Every place whose folded text is `quote` and that begins and ends with whole characters of the original.
+
+    At most the first 10 000 of them.
+    """
+    found = (
+        source.span(start, start + len(quote))
+        for start in _occurrences(quote, source.text)
+        if source.is_edge(start) and source.is_edge(start + len(quote))
+    )
+    return list(islice(found, _MAX_SITES))
+
+
+def choose(sites: Sequence[Span], text: str, context: Context) -> tuple[Span, bool]:
+    """The place that is meant, and whether that is ambiguous: several places, and no context that singles one out.
+
+    Unused places go first, then those whose surroundings agree best with the context, then the one nearest to the
+    hint, then the first.  `sites` is not empty.
+    """
+    unused = [site for site in sites if site not in context.used] or list(sites)
+    agreements = [_agreement(site, text, context) for site in unused]
+    best = max(agreements)
+    agreeing = [site for site, score in zip(unused, agreements, strict=True) if score == best]
+    ambiguous = len(sites) > 1 and not (best > 0 and len(agreeing) == 1)
+    hint = context.hint
+    if hint is None:
+        return agreeing[0], ambiguous
+    return min(agreeing, key=lambda site: abs(site.start - hint)), ambiguous
+
+
+def _occurrences(needle: str, text: str) -> Iterator[int]:
+    start = text.find(needle)
+    while start >= 0:
+        yield start
+        start = text.find(needle, start + 1)
+
+
+def _agreement(site: Span, text: str, context: Context) -> int:
+    """Normalised characters around `site` that agree with the context; a side that agrees by less than half is 0."""
+    score = 0
+    if context.prefix:
+        before = text[max(0, site.start - 2 * len(context.prefix)) : site.start]
+        score += _common_head(_visible(context.prefix)[::-1], _visible(before)[::-1])
+    if context.suffix:
+        after = text[site.end : site.end + 2 * len(context.suffix)]
+        score += _common_head(_visible(context.suffix), _visible(after))
+    return score
+
+
+def _visible(text: str) -> str:
+    return visible(text).text.strip()
+
+
+def _common_head(wanted: str, found: str) -> int:
+    pairs = zip(wanted, found, strict=False)
+    common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+    return common if 2 * common >= len(wanted) else 0

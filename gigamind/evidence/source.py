@@ -1,0 +1,67 @@
+"""A text that quotes are looked up in, normalised at most once however many quotes there are."""
+
+from functools import cached_property
+from hashlib import sha256
+from typing import Literal
+
+from gigamind.errors import InputError
+from gigamind.evidence.config import DEFAULT
+from gigamind.evidence.folding import Folding
+from gigamind.evidence.normalize import spaceless, unmarked, visible
+from gigamind.spans import Utf16
+
+NormalLevel = Literal["N1", "N2", "N3"]
+
+
+def text_hash(text: str) -> str:
+    """SHA-256 of the UTF-8 text, in hexadecimal.  A lone surrogate, which UTF-8 lacks, counts as its three bytes."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+class Source:
+    """One message or one note.  A match never crosses from one source into another.
+
+    Raises:
+        InputError: the text is longer than the limit.
+    """
+
+    def __init__(self, text: str, *, max_chars: int = DEFAULT.max_source_chars) -> None:
+        if len(text) > max_chars:
+            raise InputError(
+                f"a source of {len(text):,} characters is beyond the limit of {max_chars:,} (max_source_chars); "
+                "split it into notes"
+            )
+        self.text = text
+
+    @cached_property
+    def sha256(self) -> str:
+        """Hash of the text, as `text_hash`: what the offsets of a result are valid for."""
+        return text_hash(self.text)
+
+    @cached_property
+    def utf16(self) -> Utf16:
+        """Converts offsets of the text for JSON."""
+        return Utf16(self.text)
+
+    @property
+    def has_markers(self) -> bool:
+        """Whether the text has Markdown markers, so that N2 differs from N1."""
+        return self._n2 is not self._n1
+
+    def level(self, name: NormalLevel) -> Folding:
+        """The text at one level of normalising."""
+        if name == "N1":
+            return self._n1
+        return self._n2 if name == "N2" else self._n3
+
+    @cached_property
+    def _n1(self) -> Folding:
+        return visible(self.text)
+
+    @cached_property
+    def _n2(self) -> Folding:
+        return unmarked(self.text, self._n1, is_quote=False)
+
+    @cached_property
+    def _n3(self) -> Folding:
+        return spaceless(self._n2)

@@ -1,0 +1,97 @@
+"""The state of every entry, as its events make it: nothing else decides, so a replay rebuilds it exactly."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
+
+from gigamind.memory.events import Event
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One extracted statement.
+
+    Attributes:
+        extraction_id: the `memory_extracted` event it came with; an entry id is unique within it.
+        stage: candidate until promoted.
+        evidence_aligned: at least one quote, none failed; `None` before its evidence was looked up.
+        evidence: records of the aligned quotes, as in `gigamind.evidence.record`.
+        failed_quotes: quotes that were not found, or that prove too little to promote.
+        promotion_block_reason: why it is not verified; `None` unless `promotion_blocked`.
+    """
+
+    session_id: str
+    extraction_id: str
+    entry_id: str
+    text: str
+    stage: Literal["candidate", "verified"] = "candidate"
+    evidence_aligned: bool | None = None
+    evidence: tuple[Mapping[str, object], ...] = ()
+    failed_quotes: tuple[str, ...] = ()
+    promotion_blocked: bool = False
+    promotion_block_reason: str | None = None
+
+
+class Entries:
+    """All entries, in the order they were extracted.
+
+    Attributes:
+        by_extraction: extraction id -> entry id -> entry.
+    """
+
+    def __init__(self, events: Iterable[Event] = ()) -> None:
+        """The entries after `events`, which are in the order of the log."""
+        self.by_extraction: dict[str, dict[str, Entry]] = {}
+        for event in events:
+            self.apply(event)
+
+    def __iter__(self) -> Iterator[Entry]:
+        for entries in self.by_extraction.values():
+            yield from entries.values()
+
+    def apply(self, event: Event) -> None:
+        """Change the state as one event says."""
+        content = cast("Mapping[str, Any]", event.content)
+        if event.event_type == "memory_extracted":
+            self.by_extraction[event.event_id] = {
+                entry["entry_id"]: Entry(
+                    content["session_id"], event.event_id, entry["entry_id"], entry["text"]
+                )
+                for entry in content["entries"]
+            }
+        elif event.event_type == "evidence_aligned":
+            self._align(content)
+        elif event.event_type == "entry_promoted":
+            self._change(content, stage="verified")
+        elif event.event_type == "promotion_blocked":
+            self._change(
+                content,
+                failed_quotes=tuple(content["failed_quotes"]),
+                promotion_blocked=True,
+                promotion_block_reason=content["reason"],
+            )
+
+    def _align(self, content: Mapping[str, Any]) -> None:
+        """Give every entry of an extraction its evidence; what was decided on other evidence no longer holds."""
+        found: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
+        failed: defaultdict[str, list[str]] = defaultdict(list)
+        for record in content["evidence"]:
+            found[record["entry_id"]].append(record)
+        for record in content["failed_quotes"]:
+            failed[record["entry_id"]].append(record["quote"])
+        entries = self.by_extraction[content["extraction_id"]]
+        for entry_id, entry in entries.items():
+            entries[entry_id] = Entry(
+                entry.session_id,
+                entry.extraction_id,
+                entry_id,
+                entry.text,
+                evidence_aligned=bool(found[entry_id]) and not failed[entry_id],
+                evidence=tuple(found[entry_id]),
+                failed_quotes=tuple(failed[entry_id]),
+            )
+
+    def _change(self, content: Mapping[str, Any], **changes: Any) -> None:  # noqa: ANN401 - fields of Entry
+        entries = self.by_extraction[content["extraction_id"]]
+        entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)

@@ -1,0 +1,176 @@
+"""The event log: append-only, ordered, durable, one writer, in one SQLite file.
+
+An event is identified by the hash of its type and content, so appending it again adds nothing.  An event that `append`
+returned survives a killed process and a power cut (WAL, synchronous=FULL).
+"""
+
+import json
+import sqlite3
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Literal, Self
+
+from gigamind.errors import EvaluationError, InputError
+
+EventType = Literal[
+    "session_ingested",
+    "memory_extracted",
+    "evidence_aligned",
+    "entry_promoted",
+    "promotion_blocked",
+]
+SCHEMA_VERSION = 1
+_APPLICATION_ID = 0x6769676D  # "gigm": tells our file from any other SQLite database
+
+_CREATE = """
+CREATE TABLE events (
+    seq INTEGER PRIMARY KEY AUTOINCREMENT,
+    event_id TEXT NOT NULL UNIQUE,
+    event_type TEXT NOT NULL,
+    created_at TEXT NOT NULL,
+    schema_version INTEGER NOT NULL,
+    content TEXT NOT NULL
+);
+CREATE TRIGGER events_are_never_changed BEFORE UPDATE ON events
+BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+CREATE TRIGGER events_are_never_deleted BEFORE DELETE ON events
+BEGIN SELECT RAISE(ABORT, 'the event log is append-only'); END;
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One thing that happened.
+
+    Attributes:
+        seq: its place in the log, from 1, rising.
+        event_id: SHA-256 of type, schema version and content.
+        created_at: UTC, ISO 8601.
+        content: JSON values.
+    """
+
+    seq: int
+    event_id: str
+    event_type: EventType
+    created_at: str
+    schema_version: int
+    content: Mapping[str, object]
+
+
+class EventLog:
+    """The one writer of a log.  Use it as a context manager.
+
+    A second writer, in this or another process, waits until the first is closed or dead.
+    """
+
+    def __init__(self, path: Path, *, wait_seconds: float = 30) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._lock = _locked(path.with_name(f"{path.name}-writer"), wait_seconds)
+        try:
+            self._database = _opened(path, create=True)
+        except BaseException:
+            self._lock.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the next writer in."""
+        self._database.close()
+        self._lock.close()
+
+    def append(self, event_type: EventType, content: Mapping[str, object]) -> Event:
+        """Add an event, or find it if the log has it already; durable on return."""
+        text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+        event_id = sha256(f"{event_type}\n{SCHEMA_VERSION}\n{text}".encode()).hexdigest()
+        now = datetime.now(UTC).isoformat(timespec="milliseconds")
+        with self._database:
+            self._database.execute(
+                "INSERT INTO events (event_id, event_type, created_at, schema_version, content) "
+                "SELECT ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM events WHERE event_id = ?)",
+                (event_id, event_type, now, SCHEMA_VERSION, text, event_id),
+            )
+        query = f"{_SELECT} WHERE event_id = ?"
+        return _event(self._database.execute(query, (event_id,)).fetchone())
+
+
+def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
+    """The events of a log in order, those up to seq `after` left out.  Never blocks a writer, nor waits for one.
+
+    Raises:
+        InputError: there is no event log at `path`.
+    """
+    if not path.is_file():
+        raise InputError(f"{path}: no event log; `gigamind memory graduate` writes one")
+    with closing(_opened(path, create=False)) as database:
+        database.execute("PRAGMA query_only = ON")
+        yield from map(_event, database.execute(f"{_SELECT} WHERE seq > ? ORDER BY seq", (after,)))
+
+
+_SELECT = "SELECT seq, event_id, event_type, created_at, schema_version, content FROM events"
+
+
+def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
+    seq, event_id, event_type, created_at, schema_version, content = row
+    return Event(seq, event_id, event_type, created_at, schema_version, json.loads(content))
+
+
+def _opened(path: Path, *, create: bool) -> sqlite3.Connection:
+    """The database; `create` makes an event log of a new or empty file.
+
+    Raises:
+        InputError: the file is something else, or of a version that this release cannot read.
+    """
+    database = sqlite3.connect(path, timeout=30, isolation_level="IMMEDIATE")
+    try:
+        _prepare(database, path, create=create)
+    except sqlite3.DatabaseError as error:
+        database.close()
+        raise InputError(f"{path}: not a gigamind event log ({error})") from error
+    except InputError:
+        database.close()
+        raise
+    return database
+
+
+def _prepare(database: sqlite3.Connection, path: Path, *, create: bool) -> None:
+    (application,) = database.execute("PRAGMA application_id").fetchone()
+    (version,) = database.execute("PRAGMA user_version").fetchone()
+    (tables,) = database.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    if create and (application, version, tables) == (0, 0, 0):
+        database.executescript(
+            f"PRAGMA journal_mode = WAL; BEGIN IMMEDIATE; {_CREATE}"
+            f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
+        )
+    elif application != _APPLICATION_ID:
+        raise InputError(f"{path}: a database, but not a gigamind event log")
+    elif version != SCHEMA_VERSION:
+        raise InputError(f"{path}: schema version {version}; this release reads {SCHEMA_VERSION}")
+    database.execute("PRAGMA synchronous = FULL")
+
+
+def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
+    """A lock that the operating system frees when the process dies, on every platform: SQLite's own."""
+    lock = sqlite3.connect(path, timeout=wait_seconds, isolation_level=None)
+    try:
+        lock.execute("BEGIN EXCLUSIVE")
+    except sqlite3.OperationalError as error:
+        lock.close()
+        raise EvaluationError(
+            f"{path}: another process has been writing for {wait_seconds:g} s ({error}); try again later"
+        ) from error
+    return lock

@@ -1,0 +1,91 @@
+"""From a session to entries that are verified or say why not.  Every step is an event, written before the next."""
+
+from collections.abc import Mapping, Sequence
+
+from gigamind.evidence.align import align_all
+from gigamind.evidence.record import records
+from gigamind.evidence.result import AlignResult, Quote
+from gigamind.evidence.source import text_hash
+from gigamind.memory.entries import Entries, Entry
+from gigamind.memory.events import Event, EventLog
+from gigamind.memory.extract import Extractor
+from gigamind.memory.promotion import Promoted, decide
+from gigamind.memory.schema import ExtractedEntry, Session
+
+
+def graduate(session: Session, extractor: Extractor, log: EventLog) -> list[Entry]:
+    """Extract the entries of a session, align their evidence, and promote those that it proves.
+
+    Repeating it for the same messages and the same reply adds nothing; after a crash it goes on where it stopped.
+
+    Raises:
+        GigamindError: the extractor failed.
+        InputError: a message is too long to search.
+    """
+    ingested = log.append("session_ingested", _ingested(session))
+    entries = extractor.extract(session).entries
+    extracted = log.append("memory_extracted", _extracted(session, ingested, entries))
+    sources = [message.content for message in session.messages]
+    result = align_all(_quotes(entries), sources)
+    aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
+    decisions = [_decision(extracted, aligned, entry, result, log) for entry in entries]
+    return list(Entries([extracted, aligned, *decisions]))
+
+
+def _quotes(entries: Sequence[ExtractedEntry]) -> list[Quote]:
+    return [
+        Quote(evidence.quote, evidence.message_index, entry.entry_id)
+        for entry in entries
+        for evidence in entry.evidence
+    ]
+
+
+def _ingested(session: Session) -> Mapping[str, object]:
+    """The messages by their hashes: enough to know them again, and no second copy of a private conversation."""
+    return {
+        "session_id": session.session_id,
+        "messages": [
+            {"role": message.role, "sha256": text_hash(message.content)}
+            for message in session.messages
+        ],
+    }
+
+
+def _extracted(
+    session: Session, ingested: Event, entries: Sequence[ExtractedEntry]
+) -> Mapping[str, object]:
+    return {
+        "source_event_id": ingested.event_id,
+        "session_id": session.session_id,
+        "entries": [entry.model_dump() for entry in entries],
+    }
+
+
+def _aligned(
+    ingested: Event, extracted: Event, result: AlignResult, sources: Sequence[str]
+) -> Mapping[str, object]:
+    written = records(result, sources)
+    return {
+        "source_event_id": ingested.event_id,
+        "extraction_id": extracted.event_id,
+        "aligned_count": len(result.aligned),
+        "failed_count": len(result.failed),
+        "evidence": [one for one in written if one["status"] == "aligned"],
+        "failed_quotes": [one for one in written if one["status"] == "failed"],
+    }
+
+
+def _decision(
+    extracted: Event, aligned: Event, entry: ExtractedEntry, result: AlignResult, log: EventLog
+) -> Event:
+    """One event an entry, so that it is promoted or blocked as a whole or not yet at all."""
+    decision = decide(result.of_entry(entry.entry_id))
+    content: dict[str, object] = {
+        "source_event_id": aligned.event_id,
+        "extraction_id": extracted.event_id,
+        "entry_id": entry.entry_id,
+    }
+    if isinstance(decision, Promoted):
+        return log.append("entry_promoted", content)
+    content |= {"reason": decision.reason, "failed_quotes": decision.failed_quotes}
+    return log.append("promotion_blocked", content)

@@ -1,0 +1,118 @@
+"""What comes in from outside: the messages of a session, and the entries that were extracted from it.
+
+An extractor names a message and quotes it; it is never asked where the quote stands, because spans are computed.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from gigamind.errors import InputError
+from gigamind.evidence.schema import Encodable
+
+Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
+_Model = TypeVar("_Model", bound=BaseModel)
+
+
+class Message(BaseModel):
+    """One message of a session; its place in the file is its index."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    role: Identifier
+    content: Encodable
+
+
+class QuotedEvidence(BaseModel):
+    """What an extractor gives as evidence."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, validate_by_name=True, validate_by_alias=True
+    )
+
+    message_index: int = Field(
+        alias="messageIndex", ge=0, description="Index of the message, from 0."
+    )
+    quote: Encodable = Field(
+        description="30 to 200 characters of that message, copied character for character."
+    )
+
+
+class ExtractedEntry(BaseModel):
+    """One statement worth remembering."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, validate_by_name=True, validate_by_alias=True
+    )
+
+    entry_id: Identifier = Field(alias="entryId", description="Unique within the reply.")
+    text: Encodable = Field(min_length=1, description="The statement, in one sentence.")
+    evidence: list[QuotedEvidence] = Field(description="Quotes that prove the statement.")
+
+
+class Extraction(BaseModel):
+    """The reply of an extractor to one session."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    entries: list[ExtractedEntry]
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The messages of one conversation, in order.
+
+    Attributes:
+        session_id: what the caller calls it, such as the name of its file.
+    """
+
+    session_id: str
+    messages: tuple[Message, ...]
+
+
+def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) -> Session:
+    """A session from the numbered lines of a JSONL file.
+
+    Raises:
+        InputError: there is no message, or a line is not one; with file and line.
+    """
+    messages = tuple(_parsed(Message, line, f"{name}:{number}") for number, line in lines)
+    if not messages:
+        raise InputError(
+            f'{name}: no messages; write one object a line, such as {{"role": "user", "content": "..."}}'
+        )
+    return Session(session_id, messages)
+
+
+def parse_extraction(text: str, name: str) -> Extraction:
+    """The entries of a JSON file.
+
+    Raises:
+        InputError: the text is no extraction, or two entries share an id.
+    """
+    extraction = _parsed(Extraction, text, name)
+    counts = Counter(entry.entry_id for entry in extraction.entries)
+    repeated = [entry_id for entry_id, count in counts.items() if count > 1]
+    if repeated:
+        raise InputError(
+            f"{name}: entryId {repeated[0]!r} is given to {counts[repeated[0]]} entries"
+        )
+    return extraction
+
+
+def _parsed(model: type[_Model], text: str, where: str) -> _Model:
+    try:
+        values: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{where}: not JSON ({error})") from error
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        field = ".".join(map(str, first["loc"])) or "value"
+        fields = ", ".join(field.alias or key for key, field in model.model_fields.items())
+        raise InputError(f"{where}: {field}: {first['msg']}; the fields are {fields}") from error

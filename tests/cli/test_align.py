@@ -1,0 +1,216 @@
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from gigamind.cli.align import align
+from gigamind.errors import InputError
+
+SOURCE = "👋 DuckDB의 JSONB를 JSON으로 변경했다.\n삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지운다."
+GOOD = {"quote": "JSONB를 JSON으로"}
+MISSING = {"quote": "어디에도 없는 말"}
+FLIPPED = {"quote": "삭제한 노트는 휴지통에 90일 동안 보관한 다음 완전히 지운다."}
+
+
+@pytest.fixture
+def run(tmp_path):
+    def invoke(*rows, options=(), sources=(SOURCE,), stdin=None, raw=None, **settings):
+        arguments = [*options]
+        for index, text in enumerate(sources):
+            path = tmp_path / f"note{index}.md"
+            path.write_bytes(text if isinstance(text, bytes) else text.encode())
+            arguments += ["--source", str(path)]
+        quotes = tmp_path / "quotes.jsonl"
+        lines = "\n".join(json.dumps(row, ensure_ascii=False) for row in rows)
+        quotes.write_text(lines if raw is None else raw, encoding="utf-8")
+        if "--quotes" not in arguments:
+            arguments += ["--quotes", str(quotes)]
+        return CliRunner().invoke(align, arguments, input=stdin, **settings)
+
+    return invoke
+
+
+def refused(result):
+    assert isinstance(result.exception, InputError), result.output
+    return str(result.exception)
+
+
+def test_json_has_one_result_a_quote_with_both_kinds_of_offsets(run):
+    result = run(GOOD, MISSING, FLIPPED, options=["--format", "json"])
+    assert result.exit_code == 0
+    document = json.loads(result.stdout)
+    good, missing, flipped = document["results"]
+    assert good["status"] == "aligned"
+    assert good["offset_unit"] == "code_point"
+    assert (good["start"], good["end"]) == (10, 23)
+    assert (good["utf16_start"], good["utf16_end"]) == (11, 24)
+    assert SOURCE[good["start"] : good["end"]] == GOOD["quote"]
+    assert (missing["status"], missing["reason"]) == ("failed", "quote_too_short_for_fuzzy")
+    assert (flipped["method"], flipped["critical"], flipped["promotable"]) == (
+        "fuzzy",
+        ["number"],
+        False,
+    )
+    assert document["quality"]["quotes"] == 3
+    assert document["quality"]["exact"] == pytest.approx(1 / 3)
+    assert document["quality"]["failed"] == pytest.approx(1 / 3)
+    assert document["quality"]["critical"] == pytest.approx(1 / 3)
+    (source,) = document["sources"]
+    assert source["sha256"] == good["source_sha256"]
+    assert source["chars"] == len(SOURCE)
+
+
+def test_a_near_miss_is_written_with_its_offsets(run):
+    row = {"quote": "abcdefghijklmnopWXYZ"}
+    result = run(row, options=["--format", "json"], sources=["👋 abcdefghijklmnopqrst yy"])
+    (failed,) = json.loads(result.stdout)["results"]
+    assert failed["near_miss"] == {
+        "offset_unit": "code_point",
+        "start": 2,
+        "end": 22,
+        "utf16_start": 3,
+        "utf16_end": 23,
+        "similarity": 0.8,
+    }
+
+
+def test_the_table_shows_the_passage_and_why_a_quote_failed(run):
+    output = run(GOOD, MISSING).stdout
+    assert "10..23" in output
+    assert "11..24" in output
+    assert "too short to compare by similarity" in output
+    assert "1 of 2 aligned" in output
+    assert "\x1b[" not in output
+
+
+def test_the_aligned_text_is_highlighted_on_a_terminal(run):
+    terminal = {"FORCE_COLOR": "1", "TERM": "xterm-256color", "COLUMNS": "200", "NO_COLOR": None}
+    output = run(GOOD, env=terminal).stdout
+    before, highlighted = output.split(GOOD["quote"])[0].rsplit("\x1b[", 1)
+    assert before
+    assert highlighted == "1;7;32m"  # bold, reverse, green
+
+
+def test_escapes_in_a_source_never_reach_the_screen(run):
+    output = run({"quote": "찾을 말"}, sources=["\x1b]0;owned\x07 찾을 말 \x1b[31m\u202e"]).stdout
+    assert "찾을 말" in output
+    assert "\x1b" not in output
+    assert "\u202e" not in output
+
+
+def test_markdown_is_a_table_whose_cells_hold_pipes_and_tags(run):
+    row = {"quote": "a|b <img src=x>"}
+    output = run(row, options=["--format", "md"], sources=["a|b <img src=x>"]).stdout
+    lines = output.splitlines()
+    assert lines[0].startswith("| # | source | found |")
+    assert "| 0..15 | 0..15 | a\\|b \\<img src=x\\> |" in lines[2]
+    assert lines[-1].startswith("1 of 1 aligned")
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "code"),
+    [
+        ([GOOD], ["--require-all"], 0),
+        ([GOOD, MISSING], ["--require-all"], 1),
+        ([GOOD, MISSING], [], 0),
+    ],
+)
+def test_a_failed_quote_ends_in_1_only_when_all_are_required(run, rows, options, code):
+    assert run(*rows, options=options).exit_code == code
+
+
+def test_the_quotes_come_from_standard_input(run):
+    result = run(stdin=json.dumps(GOOD) + "\n\n", options=["--quotes", "-", "--format", "json"])
+    assert json.loads(result.stdout)["results"][0]["start"] == 10
+
+
+def test_the_source_comes_from_standard_input(run):
+    row = {"quote": "JSONB"}
+    result = run(
+        row, sources=[], options=["--source", "-", "--format", "json"], stdin="\ufeff가 JSONB"
+    )
+    assert json.loads(result.stdout)["results"][0]["start"] == 2
+
+
+def test_standard_input_is_read_only_once(run):
+    assert "once" in refused(run(options=["--source", "-", "--quotes", "-"], stdin="x"))
+
+
+def test_a_row_names_its_source_by_index_path_or_file_name(run, tmp_path):
+    rows = [
+        {"quote": "하나", "source_index": 0},
+        {"quote": "둘", "source": "note1.md"},
+        {"quote": "둘", "source": str(tmp_path / "note1.md")},
+        {"quote": "둘", "source_index": 7},
+    ]
+    result = run(*rows, sources=["하나", "둘"], options=["--format", "json"])
+    outcomes = json.loads(result.stdout)["results"]
+    assert [one["status"] for one in outcomes] == ["aligned"] * 3 + ["failed"]
+    assert outcomes[3]["reason"] == "source_index_out_of_range"
+
+
+def test_context_and_entry_single_a_place_out(run):
+    rows = [
+        {"quote": "네.", "prefix": "아니오. "},
+        {"quote": "네.", "hint": 8},
+        {"quote": "네.", "entry_id": "a"},
+        {"quote": "네.", "entry_id": "a"},
+    ]
+    result = run(*rows, sources=["네. 아니오. 네."], options=["--format", "json"])
+    outcomes = json.loads(result.stdout)["results"]
+    assert [one["start"] for one in outcomes] == [8, 8, 0, 8]
+    assert [one["ambiguous"] for one in outcomes] == [False, True, True, True]
+
+
+def test_the_threshold_is_an_option(run):
+    row, source = {"quote": "DuckDB JSONB 타입 제거"}, "DuckDB에서 JSONB 타입을 제거"
+    assert run(row, sources=[source], options=["--require-all"]).exit_code == 0
+    strict = ["--require-all", "--threshold", "0.86"]
+    assert run(row, sources=[source], options=strict).exit_code == 1
+    assert run(row, sources=[source], options=["--require-all", "--no-fuzzy"]).exit_code == 1
+    assert "0.80" in refused(run(row, options=["--threshold", "0.5"]))
+
+
+@pytest.mark.parametrize(
+    ("raw", "told"),
+    [
+        ('{"quote": "a"}\n\n{"quote": }', "quotes.jsonl:3: not JSON"),
+        ('{"quote": 1}', "quotes.jsonl:1: quote: "),
+        ('{"quotes": "a"}', "quotes.jsonl:1: quote: Field required"),
+        ('{"quote": "a", "span": [0, 1]}', "quotes.jsonl:1: span: "),
+        ('{"quote": "a", "hint": -1}', "quotes.jsonl:1: hint: "),
+        ('{"quote": "\\ud800"}', "quotes.jsonl:1: quote: "),
+        ('["a"]', "quotes.jsonl:1: row: "),
+        ("[" * 100_000, "quotes.jsonl:1: not JSON"),
+        ("9" * 5_000, "quotes.jsonl:1: not JSON"),
+        ('{"quote": "a", "source": "note0.md", "source_index": 0}', "not both"),
+        ('{"quote": "a", "source": "other.md"}', "no source is called 'other.md'"),
+        (" \n", "quotes.jsonl: no quotes"),
+    ],
+)
+def test_a_bad_row_is_refused_with_file_and_line(run, raw, told):
+    assert told in refused(run(raw=raw))
+
+
+def test_with_several_sources_a_row_must_say_which(run):
+    assert "quotes.jsonl:1: which source?" in refused(run(GOOD, sources=["a", "b"]))
+
+
+def test_a_source_that_is_not_text_is_refused(run):
+    message = refused(run(GOOD, sources=[b"abc\xff\xfe"]))
+    assert "note0.md: not UTF-8 text at byte 3" in message
+
+
+@pytest.mark.parametrize("name", ["missing.md", ".", "a\0b"])
+def test_a_source_that_cannot_be_read_is_refused(run, name):
+    assert "cannot be read" in refused(run(GOOD, sources=[], options=["--source", name]))
+
+
+def test_a_source_of_100_megabytes_is_refused_with_the_limit(run, tmp_path):
+    big = tmp_path / "big.md"
+    with big.open("wb") as file:
+        file.truncate(100_000_000)
+    options = ["--source", str(big)]
+    assert "limit of 40,000,000 bytes" in refused(run(GOOD, sources=[], options=options))
+    big.write_text("a" * 10_000_001)
+    assert "limit of 10,000,000" in refused(run(GOOD, sources=[], options=options))

@@ -1,0 +1,110 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from gigamind.cli.memory import memory
+from gigamind.errors import InputError
+
+SESSION = '{"role": "user", "content": "DuckDB의 JSONB를 JSON으로 변경하자."}\n'
+EXTRACTED = {
+    "entries": [
+        {
+            "entryId": "good",
+            "text": "JSONB를 버린다.",
+            "evidence": [{"messageIndex": 0, "quote": "JSONB를 JSON으로"}],
+        },
+        {
+            "entryId": "bad",
+            "text": "벡터를 쓴다.",
+            "evidence": [{"messageIndex": 0, "quote": "벡터 검색"}],
+        },
+    ]
+}
+
+
+@pytest.fixture
+def graduate(tmp_path):
+    (tmp_path / "standup.jsonl").write_text(SESSION, encoding="utf-8")
+    (tmp_path / "e.json").write_text(json.dumps(EXTRACTED), encoding="utf-8")
+
+    def invoke(*options, session=tmp_path / "standup.jsonl", stdin=None):
+        arguments = ["graduate", "--session", str(session), "--extracted", str(tmp_path / "e.json")]
+        arguments += ["--log", str(tmp_path / "m.db"), *options]
+        return CliRunner().invoke(memory, arguments, input=stdin)
+
+    return invoke
+
+
+def events(tmp_path, *options):
+    result = CliRunner().invoke(memory, ["events", "--log", str(tmp_path / "m.db"), *options])
+    assert result.exit_code == 0, result.exception
+    return [json.loads(line) for line in result.stdout.splitlines()]
+
+
+def test_graduate_says_what_is_verified_and_why_the_rest_is_not(graduate):
+    result = graduate()
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "verified   good",
+        "candidate  bad  Evidence alignment failed: 1 of 1 quotes not found (quote_too_short_for_fuzzy).",
+        "           not proven: 벡터 검색",
+    ]
+
+
+def test_json_carries_the_state_of_each_entry(graduate):
+    good, bad = json.loads(graduate("--format", "json").stdout)
+    assert (good["session_id"], good["stage"], good["evidence_aligned"]) == (
+        "standup",
+        "verified",
+        True,
+    )
+    assert good["evidence"][0]["utf16_start"] == 8
+    assert (bad["promotion_blocked"], bad["failed_quotes"]) == (True, ["벡터 검색"])
+
+
+def test_the_session_may_come_from_standard_input_and_be_named(graduate):
+    entries = json.loads(
+        graduate("--format", "json", "--session-id", "x", session="-", stdin=SESSION).stdout
+    )
+    assert entries[0]["session_id"] == "x"
+
+
+def test_events_are_printed_a_line_each_and_only_once_for_the_same_session(graduate, tmp_path):
+    graduate()
+    graduate()
+    printed = events(tmp_path)
+    assert [event["seq"] for event in printed] == [1, 2, 3, 4, 5]
+    assert printed[0]["event_type"] == "session_ingested"
+    assert events(tmp_path, "--after", "4") == printed[4:]
+
+
+def test_follow_prints_events_as_they_come(graduate, tmp_path):
+    graduate()
+    code = "from gigamind.cli.memory import memory; memory()"
+    arguments = [sys.executable, "-c", code, "events", "--log", str(tmp_path / "m.db"), "--follow"]
+    with subprocess.Popen(arguments, stdout=subprocess.PIPE, text=True) as follower:
+        seen = [json.loads(follower.stdout.readline())["seq"] for _ in range(5)]
+        graduate("--session-id", "another")
+        seen += [json.loads(follower.stdout.readline())["seq"] for _ in range(5)]
+        follower.kill()
+    assert seen == list(range(1, 11))
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [("{}", "standup.jsonl:1: role: Field required"), ("\n", "standup.jsonl: no messages")],
+)
+def test_a_bad_session_is_refused_and_nothing_is_logged(graduate, tmp_path, content, told):
+    (tmp_path / "standup.jsonl").write_text(content)
+    result = graduate()
+    assert isinstance(result.exception, InputError)
+    assert told in str(result.exception)
+    assert not (tmp_path / "m.db").exists()
+
+
+def test_events_of_a_missing_log_are_refused(tmp_path):
+    result = CliRunner().invoke(memory, ["events", "--log", str(tmp_path / "none.db")])
+    assert isinstance(result.exception, InputError)

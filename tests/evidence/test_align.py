@@ -1,0 +1,279 @@
+import time
+import unicodedata
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from gigamind.errors import InputError
+from gigamind.evidence.align import align, align_all
+from gigamind.evidence.characters import is_boundary
+from gigamind.evidence.config import AlignConfig
+from gigamind.evidence.result import Aligned, Failed, NearMiss, Quote, TextQuoteSelector
+from gigamind.evidence.source import Source
+from gigamind.spans import Span
+
+WORDS = st.text("가나각 abcAB12.,", min_size=1, max_size=30)
+SENTENCE = "사용자는 노트를 저장할 때마다 임베딩을 다시 계산해야 한다"
+
+
+@given(st.text(max_size=20), st.text(min_size=1, max_size=20), st.text(max_size=20))
+def test_any_substring_aligns_to_itself(before, quote, after):
+    source = before + quote + after
+    assume(is_boundary(source, len(before)) and is_boundary(source, len(before + quote)))
+    found = align(quote, source)
+    if isinstance(found, Failed):
+        assert found.reason == "empty_quote"
+    else:
+        assert found.method == "exact"
+        assert found.span.slice(source) == quote
+        assert found.selector.exact == quote
+
+
+def zero_width(text):
+    return "\u200b".join(text)
+
+
+def full_width(text):
+    return "".join(chr(ord(char) + 0xFEE0) if "!" <= char <= "~" else char for char in text)
+
+
+def hard_spaces(text):
+    return text.replace(" ", "\u00a0")
+
+
+def decomposed(text):
+    return unicodedata.normalize("NFD", text)
+
+
+@pytest.mark.parametrize("transform", [decomposed, zero_width, hard_spaces, full_width])
+@given(before=WORDS, quote=WORDS.filter(str.strip), after=WORDS)
+def test_a_span_survives_what_a_source_does_to_its_text(transform, before, quote, after):
+    source = f"{transform(before)}|{transform(quote)}|{transform(after)}"
+    found = align(f"|{quote}|", source)
+    assert isinstance(found, Aligned)
+    passage = found.span.slice(source)
+    undone = unicodedata.normalize("NFKC", passage.replace("\u200b", ""))
+    assert undone.split() == f"|{quote}|".split()
+
+
+@given(WORDS, WORDS, WORDS, st.sampled_from([0.8, 0.85, 1.0]))
+def test_nothing_is_aligned_that_its_source_does_not_hold(left, quote, right, threshold):
+    source = left + right
+    found = align(quote, source, config=AlignConfig(fuzzy_threshold=threshold, min_fuzzy_chars=4))
+    if isinstance(found, Aligned):
+        assert 0 <= found.span.start < found.span.end <= len(source)
+        lowest = {"exact": 1.0, "normalized": 0.99, "fuzzy": threshold - 1e-9}
+        assert found.confidence >= lowest[found.method]
+
+
+@pytest.mark.parametrize("quote", ["", " \n\t", "\u200b\ufeff", "\u3164"])
+def test_a_quote_without_a_visible_character_is_empty(quote):
+    assert align(quote, f"a{quote}b").reason == "empty_quote"
+
+
+@pytest.mark.parametrize("quote", ["**", '""', "...", "- "])
+def test_a_quote_of_nothing_but_markers_matches_only_verbatim(quote):
+    assert align(quote, "본문").reason == "quote_too_short_for_fuzzy"
+    assert align(quote, f"본문 {quote} 본문").method == "exact"
+
+
+def test_a_quote_of_500_characters_is_taken_and_of_501_refused():
+    source = "가" * 600
+    assert align("가" * 500, source).method == "exact"
+    assert align("가" * 501, source).reason == "quote_too_long"
+
+
+def test_a_fuzzy_quote_needs_16_characters():
+    # 15 and 16 characters, one of them wrong
+    assert align("가나다라마바사아자차카타파하거", "가나다라마바사아자차카타파하고").reason == (
+        "quote_too_short_for_fuzzy"
+    )
+    assert (
+        align("가나다라마바사아자차카타파하거너", "가나다라마바사아자차카타파하고너").method
+        == "fuzzy"
+    )
+
+
+def test_fuzzy_matching_can_be_switched_off():
+    off = AlignConfig(fuzzy=False)
+    assert align(SENTENCE[1:], SENTENCE, config=off).method == "exact"
+    assert align(SENTENCE.replace("는", ""), SENTENCE, config=off).reason == "fuzzy_disabled"
+
+
+@pytest.mark.parametrize(
+    ("wrong", "outcome"),
+    [(3, "aligned"), (4, "near miss"), (5, "near miss"), (6, "nothing")],  # .85, .80, .75, .70
+)
+def test_the_two_thresholds_of_a_quote_of_20_characters(wrong, outcome):
+    quote = "가나다라마바사아자차카타파하거너더러머버"
+    source = "앞 " + quote[: 20 - wrong] + "xyzuvw"[:wrong] + " 뒤"
+    found = align(quote, source)
+    if outcome == "aligned":
+        assert isinstance(found, Aligned)
+        assert (found.span, found.confidence) == (Span(2, 22), pytest.approx(0.85))
+    else:
+        assert isinstance(found, Failed)
+        assert found.reason == "below_threshold"
+        assert (found.near_miss is not None) == (outcome == "near miss")
+
+
+def test_a_near_miss_says_where_and_how_similar():
+    found = align("abcdefghijklmnopWXYZ", "xx abcdefghijklmnopqrst yy")
+    assert isinstance(found, Failed)
+    assert found.near_miss == NearMiss(Span(3, 23), pytest.approx(0.8))
+
+
+def test_a_stricter_threshold_refuses_what_the_default_takes():
+    source, quote = "DuckDB에서 JSONB 타입을 제거", "DuckDB JSONB 타입 제거"  # 3 edits of 21
+    assert align(quote, source).confidence == pytest.approx(1 - 3 / 21)
+    strict = AlignConfig(fuzzy_threshold=0.86)
+    assert align(quote, source, config=strict).near_miss.similarity == pytest.approx(1 - 3 / 21)
+
+
+def test_a_fuzzy_match_proves_something_from_30_characters():
+    assert len(SENTENCE) == 32
+    thirty = SENTENCE.replace("는", "").replace("을", "")
+    assert (len(thirty), align(thirty, SENTENCE).promotable) == (30, True)
+    shorter = thirty.replace("다시 ", "다시")
+    found = align(shorter + "x", SENTENCE + "x")
+    assert (len(shorter), found.method, found.promotable) == (29, "fuzzy", True)
+    found = align(shorter, SENTENCE)
+    assert (found.method, found.promotable) == ("fuzzy", False)
+
+
+def test_a_flipped_number_aligns_but_proves_nothing():
+    source = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지운다."
+    found = align(source.replace("30일", "90일"), source)
+    assert (found.method, found.critical, found.promotable) == ("fuzzy", ("number",), False)
+
+
+def test_the_first_level_that_hits_is_recorded():
+    source = "# 제목\n**벡터** 검색을 함께 쓴다"
+    assert align("**벡터**  검색을", source).level == "N1"
+    assert align("벡터 검색을", source).level == "N2"
+    assert align("벡터검색을 함께쓴다", source).level == "N3"
+
+
+def test_spaces_are_forgiven_from_eight_characters():
+    assert align("가나다라 마바사아", "가나다 라마바사아").level == "N3"
+    assert align("가나다라 마바사", "가나다 라마바사").reason == "quote_too_short_for_fuzzy"
+
+
+def test_numbers_do_not_grow_together_when_spaces_are_forgiven():
+    assert isinstance(align("모두 12개를 지웠다고 했다", "모두 1 2개를지웠다고 했다"), Failed)
+
+
+def test_the_number_of_a_list_item_is_not_forgiven():
+    source = "1. **백업**을 먼저 만든다\n2. 그다음 노트를 지운다"
+    assert align("백업을 먼저 만든다 그다음 노트를 지운다", source).level == "N2"
+    found = align("3. 백업을 먼저 만든다", source)
+    assert isinstance(found, Failed)
+
+
+def test_outer_marks_that_stand_in_the_source_belong_to_the_span():
+    assert align("“3단계로  정렬한다”", "우리는 “3단계로 정렬한다”고 했다").span == Span(4, 15)
+
+
+def test_a_misquote_in_quotation_marks_is_found_without_them():
+    found = align(f"“{SENTENCE.replace('는', '')}”", SENTENCE)
+    assert (found.method, found.span) == ("fuzzy", Span(0, 32))
+
+
+def test_a_match_never_crosses_sources():
+    result = align_all([Quote("끝 처음", 0), Quote("끝 처음", 1)], ["말의 끝", "처음 말"])
+    assert [one.reason for one in result.failed] == ["quote_too_short_for_fuzzy"] * 2
+
+
+@pytest.mark.parametrize("index", [-1, 2])
+def test_an_index_outside_the_sources_is_refused(index):
+    (failed,) = align_all([Quote("가", index)], ["가", "나"]).outcomes
+    assert (failed.reason, failed.source_sha256) == ("source_index_out_of_range", None)
+
+
+def test_without_sources_every_quote_fails_and_nothing_is_aligned():
+    result = align_all([Quote("가")], [])
+    assert [one.reason for one in result.failed] == ["source_index_out_of_range"]
+    assert not result.evidence_aligned
+
+
+def test_no_quotes_are_no_evidence():
+    assert not align_all([], ["가"]).evidence_aligned
+
+
+def test_quotes_of_one_entry_take_different_places():
+    source = "네. 아니오. 네."
+    quotes = [Quote("네.", entry_id="a"), Quote("네.", entry_id="a"), Quote("네.", entry_id="b")]
+    result = align_all(quotes, [source])
+    assert [one.span.start for one in result.aligned] == [0, 8, 0]
+    assert result.of_entry("a").evidence_aligned
+    assert len(result.of_entry("a").outcomes) == 2
+
+
+def test_quotes_without_an_entry_do_not_compete():
+    result = align_all([Quote("네."), Quote("네.")], ["네. 네."])
+    assert [one.span.start for one in result.aligned] == [0, 0]
+
+
+def test_one_failed_quote_leaves_an_entry_unaligned():
+    result = align_all([Quote("가나"), Quote("없는 말")], ["가나다"])
+    assert len(result.aligned) == len(result.failed) == 1
+    assert not result.evidence_aligned
+
+
+def test_a_selector_carries_32_characters_of_each_side():
+    source = "가" * 40 + "찾을 말" + "나" * 40
+    found = align("찾을 말", source)
+    assert found.selector == TextQuoteSelector("찾을 말", "가" * 32, "나" * 32)
+
+
+def test_the_source_hash_is_the_sha256_of_its_utf8():
+    # printf 'abc' | sha256sum
+    expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
+    assert align("abc", "abc").source_sha256 == expected
+    assert align("missing", "abc").source_sha256 == expected
+
+
+def test_lone_surrogates_and_binary_junk_are_text_like_any_other():
+    source = "앞 \ud800\udfff\x00\x07 끝"
+    assert align("\ud800\udfff\x00", source).span == Span(2, 5)
+    assert isinstance(align("\udc00" * 20, source), Failed)
+
+
+def test_a_source_beyond_the_limit_is_refused_and_the_limit_named():
+    assert align("가", Source("가" * 10, max_chars=10)).method == "exact"
+    with pytest.raises(InputError, match=r"11 characters.*limit of 10 .*max_source_chars"):
+        align("가", "가" * 11, config=AlignConfig(max_source_chars=10))
+    with pytest.raises(InputError, match="limit of 10,000,000"):
+        align_all([], ["a" * 100_000_000])
+
+
+@pytest.mark.parametrize(
+    ("quote", "source"),
+    [
+        ("a" * 500, "a" * 100_000),
+        ("a" * 250 + "b" + "a" * 249, "a" * 100_000),
+        ("ab" * 249 + "cc", "ab" * 50_000),
+        ("x\u0301\u0323" * 160, "\u0301\u0323" * 50_000),
+        ("a b " * 100, " \n" * 50_000),
+        ("[[a](" * 100, "[[a](" * 20_000),
+        ("**_a " * 100, "*_~~==`" * 14_000),
+        ("abcdefghij" * 50, "a\u200b" * 50_000),
+    ],
+    ids=["same", "one off", "periodic", "marks", "spaces", "links", "emphasis", "zero width"],
+)
+def test_no_text_of_100_000_characters_takes_long(quote, source):
+    start = time.process_time()
+    align(quote, source)
+    assert time.process_time() - start < 1.5  # 0.5 s where measured; the rest is for slow machines
+
+
+def test_ten_thousand_quotes_normalise_their_source_once():
+    source = "\n".join(f"{number}번 기록은  **확인**했다." for number in range(5_000))
+    quotes = [Quote(f"{number % 5_000}번 기록은 확인했다.") for number in range(10_000)]
+    start = time.process_time()
+    result = align_all(quotes, [source])
+    assert (
+        time.process_time() - start < 15
+    )  # about 2 s where measured; normalising each time takes minutes
+    assert len(result.aligned) == 10_000

@@ -1,0 +1,35 @@
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.evidence.config import AlignConfig
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"fuzzy_threshold": 0.80},
+        {"fuzzy_threshold": 1.0},
+        {"search_threshold": 0.85},
+        {"search_threshold": 0.5},
+        {"max_quote_chars": 1},
+    ],
+)
+def test_settings_at_their_limits_are_accepted(settings):
+    AlignConfig(**settings)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"fuzzy_threshold": 0.79},
+        {"fuzzy_threshold": 1.01},
+        {"search_threshold": 0.86},
+        {"search_threshold": 0.49},
+        {"fuzzy_threshold": float("nan")},
+        {"max_quote_chars": 0},
+        {"min_fuzzy_chars": -1},
+    ],
+)
+def test_settings_beyond_their_limits_are_refused(settings):
+    with pytest.raises(InputError):
+        AlignConfig(**settings)

@@ -1,0 +1,55 @@
+import pytest
+
+from gigamind.evidence.normalize import visible
+from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
+from gigamind.spans import Span
+
+TEXT = "처음에 오류가 났다. 그다음 오류가 났다. 끝에 오류가 났다."
+SITES = [Span(4, 11), Span(16, 23), Span(27, 34)]
+
+
+def test_exact_sites_overlap():
+    assert exact_sites("aa", "aaa") == [Span(0, 2), Span(1, 3)]
+
+
+def test_exact_sites_never_cut_a_decomposed_syllable():
+    assert exact_sites("\u1100\u1161", "\u1100\u1161\u11a8 \u1100\u1161") == [Span(4, 6)]
+
+
+def test_exact_sites_are_counted_up_to_ten_thousand():
+    assert len(exact_sites("a", "a" * 10_001)) == 10_000
+
+
+def test_folded_sites_never_cut_a_character_that_folds_to_several():
+    assert folded_sites("주", visible("㈜ 주")) == [Span(2, 3)]
+    assert folded_sites("s", visible("ß s")) == [Span(2, 3)]
+
+
+def test_the_sites_of_this_text_are_where_the_other_tests_say():
+    assert exact_sites("오류가 났다", TEXT) == [Span(4, 10), Span(16, 22), Span(27, 33)]
+    assert exact_sites("오류가 났다.", TEXT) == SITES
+
+
+@pytest.mark.parametrize(
+    ("context", "site", "ambiguous"),
+    [
+        (Context(), SITES[0], True),
+        (Context(hint=20), SITES[1], True),
+        (Context(hint=10_000), SITES[2], True),
+        (Context(prefix="그다음 "), SITES[1], False),
+        (Context(prefix="그다음"), SITES[1], False),  # white space at the joint does not matter
+        (Context(suffix=" 끝에"), SITES[1], False),
+        (Context(prefix="그다음 ", hint=0), SITES[1], False),  # context before hint
+        (Context(prefix="전혀 다른 글자들"), SITES[0], True),
+        (Context(used=[SITES[0]]), SITES[1], True),
+        (Context(used=[SITES[0], SITES[1]]), SITES[2], True),
+        (Context(used=SITES), SITES[0], True),
+        (Context(prefix="그다음 ", used=[SITES[1]]), SITES[0], True),  # unused before context
+    ],
+)
+def test_one_of_several_sites_is_chosen(context, site, ambiguous):
+    assert choose(SITES, TEXT, context) == (site, ambiguous)
+
+
+def test_a_single_site_is_never_ambiguous():
+    assert choose(SITES[:1], TEXT, Context(used=SITES)) == (SITES[0], False)

@@ -1,0 +1,38 @@
+import pytest
+
+from gigamind.memory.schema import Extraction, Message, Session
+
+MESSAGES = (
+    ("user", "DuckDB의 JSONB를 JSON으로 변경하자."),
+    ("assistant", "좋습니다. 삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지웁니다."),
+)
+FLIPPED = "삭제한 노트는 휴지통에 90일 동안 보관한 다음 완전히 지웁니다."
+
+
+@pytest.fixture
+def session():
+    messages = tuple(Message(role=role, content=content) for role, content in MESSAGES)
+    return Session("s1", messages)
+
+
+@pytest.fixture
+def extraction():
+    """One good entry, one misquoted, one with a flipped number, one without evidence."""
+    entries = {
+        "good": ("JSONB를 버린다.", [(0, "JSONB를 JSON으로 변경"), (1, "휴지통에 30일 동안")]),
+        "misquoted": ("벡터를 쓴다.", [(0, "JSONB를 JSON으로"), (0, "벡터 검색을 도입하자")]),
+        "flipped": ("90일 보관한다.", [(1, FLIPPED)]),
+        "empty": ("근거가 없다.", []),
+    }
+    return Extraction.model_validate(
+        {
+            "entries": [
+                {
+                    "entryId": entry_id,
+                    "text": text,
+                    "evidence": [{"messageIndex": i, "quote": quote} for i, quote in quotes],
+                }
+                for entry_id, (text, quotes) in entries.items()
+            ]
+        }
+    )

@@ -1,0 +1,125 @@
+import pytest
+
+from gigamind.memory.entries import Entries
+from gigamind.memory.events import EventLog, read_events
+from gigamind.memory.extract import Prepared
+from gigamind.memory.pipeline import graduate
+from gigamind.memory.schema import Extraction, Message, Session
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "memory.db"
+
+
+def run(path, session, extraction):
+    with EventLog(path) as log:
+        return graduate(session, Prepared(extraction), log)
+
+
+def test_exactly_the_proven_entry_is_verified_and_each_refusal_explained(path, session, extraction):
+    entries = {entry.entry_id: entry for entry in run(path, session, extraction)}
+    assert {entry_id: entry.stage for entry_id, entry in entries.items()} == {
+        "good": "verified",
+        "misquoted": "candidate",
+        "flipped": "candidate",
+        "empty": "candidate",
+    }
+    assert {entry_id: entry.promotion_block_reason for entry_id, entry in entries.items()} == {
+        "good": None,
+        "misquoted": "Evidence alignment failed: 1 of 2 quotes not found (quote_too_short_for_fuzzy).",
+        "flipped": "Evidence alignment failed: a quote differs from its source in number.",
+        "empty": "Evidence alignment failed: the entry has no evidence.",
+    }
+    assert {entry_id: entry.evidence_aligned for entry_id, entry in entries.items()} == {
+        "good": True,
+        "misquoted": False,
+        "flipped": True,
+        "empty": False,
+    }
+    assert entries["misquoted"].failed_quotes == ("벡터 검색을 도입하자",)
+    assert entries["flipped"].failed_quotes == (
+        "삭제한 노트는 휴지통에 90일 동안 보관한 다음 완전히 지웁니다.",
+    )
+    spans = [(one["source_index"], one["start"], one["end"]) for one in entries["good"].evidence]
+    assert spans == [(0, 8, 24), (1, 14, 25)]
+
+
+def test_every_step_is_an_event_in_its_order(path, session, extraction):
+    run(path, session, extraction)
+    events = list(read_events(path))
+    assert [event.event_type for event in events] == [
+        "session_ingested",
+        "memory_extracted",
+        "evidence_aligned",
+        "entry_promoted",
+        "promotion_blocked",
+        "promotion_blocked",
+        "promotion_blocked",
+    ]
+    ingested, extracted, aligned = events[:3]
+    assert extracted.content["source_event_id"] == ingested.event_id
+    assert aligned.content["source_event_id"] == ingested.event_id
+    assert (aligned.content["aligned_count"], aligned.content["failed_count"]) == (4, 1)
+    assert len(aligned.content["evidence"]) == 4
+    assert aligned.content["failed_quotes"][0]["quote"] == "벡터 검색을 도입하자"
+    assert events[4].content["failed_quotes"] == ["벡터 검색을 도입하자"]
+
+
+def test_the_conversation_itself_is_not_in_the_log(path, session, extraction):
+    run(path, session, extraction)
+    ingested = next(iter(read_events(path)))
+    assert "좋습니다" not in str(ingested.content)
+
+
+def test_graduating_a_session_twice_adds_nothing(path, session, extraction):
+    first = run(path, session, extraction)
+    log = list(read_events(path))
+    assert run(path, session, extraction) == first
+    assert list(read_events(path)) == log
+
+
+def test_a_replay_of_the_log_rebuilds_every_entry(path, session, extraction):
+    first = run(path, session, extraction)
+    other = Session("s2", (*session.messages, Message(role="user", content="끝")))
+    second = run(path, other, extraction)
+    assert list(Entries(read_events(path))) == first + second
+
+
+def test_a_replay_that_stops_anywhere_shows_no_entry_half_promoted(path, session, extraction):
+    run(path, session, extraction)
+    events = list(read_events(path))
+    for stop in range(len(events) + 1):
+        decided = {
+            event.content["entry_id"]: event.event_type
+            for event in events[:stop]
+            if "entry_id" in event.content
+        }
+        for entry in Entries(events[:stop]):
+            decision = decided.get(entry.entry_id)
+            assert (entry.stage == "verified") == (decision == "entry_promoted")
+            assert entry.promotion_blocked == (decision == "promotion_blocked")
+
+
+def test_evidence_that_is_looked_up_anew_takes_a_promotion_back(path, session, extraction):
+    run(path, session, extraction)
+    events = list(read_events(path))
+    state = Entries(events)
+    state.apply(events[2])
+    assert [entry.stage for entry in state] == ["candidate"] * 4
+
+
+def test_a_message_index_beyond_the_session_blocks_the_entry(path, session):
+    evidence = [{"messageIndex": 2, "quote": "DuckDB"}]
+    reply = {"entries": [{"entryId": "e", "text": "t", "evidence": evidence}]}
+    (entry,) = run(path, session, Extraction.model_validate(reply))
+    assert "source_index_out_of_range" in entry.promotion_block_reason
+
+
+def test_a_session_without_entries_leaves_no_entry(path, session):
+    assert run(path, session, Extraction(entries=[])) == []
+    assert [event.event_type for event in read_events(path)] == [
+        "session_ingested",
+        "memory_extracted",
+        "evidence_aligned",
+    ]

@@ -1,0 +1,67 @@
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.memory.schema import parse_extraction, parse_session
+
+
+def entry(**changes):
+    return {"entryId": "e", "text": "t", "evidence": []} | changes
+
+
+def test_a_session_is_its_messages_in_order():
+    lines = [
+        (1, '{"role": "user", "content": "가"}'),
+        (3, '{"role": "assistant", "content": ""}'),
+    ]
+    session = parse_session("s", lines, "s.jsonl")
+    assert [message.content for message in session.messages] == ["가", ""]
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        ([], "s.jsonl: no messages"),
+        ([(2, "{")], "s.jsonl:2: not JSON"),
+        ([(2, '{"role": "user"}')], "s.jsonl:2: content: Field required"),
+        ([(2, '{"role": "", "content": "a"}')], "s.jsonl:2: role: "),
+        ([(2, '{"role": "user", "content": "\\ud800"}')], "s.jsonl:2: content: "),
+        ([(2, '{"role": "user", "content": "a", "name": "b"}')], "s.jsonl:2: name: "),
+    ],
+)
+def test_a_bad_message_is_refused_with_file_and_line(lines, told):
+    with pytest.raises(InputError) as refusal:
+        parse_session("s", lines, "s.jsonl")
+    assert told in str(refusal.value)
+
+
+def test_an_extraction_may_be_empty():
+    assert parse_extraction('{"entries": []}', "e.json").entries == []
+
+
+@pytest.mark.parametrize(
+    ("entries", "told"),
+    [
+        ('[{"entryId": "e", "text": "t"}]', "entries.0.evidence: Field required"),
+        (
+            '[{"entryId": "e", "text": "t", "evidence": [{"messageIndex": 0}]}]',
+            "entries.0.evidence.0.quote: Field required",
+        ),
+        (
+            '[{"entryId": "e", "text": "t", "evidence": [{"messageIndex": -1, "quote": "q"}]}]',
+            "entries.0.evidence.0.messageIndex: ",
+        ),
+        (
+            '[{"entryId": "e", "text": "t", "evidence": [{"messageIndex": 0, "quote": "q", "spanStart": 1}]}]',
+            "entries.0.evidence.0.spanStart: ",
+        ),
+        (
+            '[{"entryId": "e", "text": "t", "evidence": []}, {"entryId": "e", "text": "u", "evidence": []}]',
+            "entryId 'e' is given to 2 entries",
+        ),
+        ("nope", "e.json: not JSON"),
+    ],
+)
+def test_a_bad_extraction_is_refused_with_its_place(entries, told):
+    with pytest.raises(InputError) as refusal:
+        parse_extraction(f'{{"entries": {entries}}}', "e.json")
+    assert told in str(refusal.value)
