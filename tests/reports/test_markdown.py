@@ -147,7 +147,7 @@ def test_a_run_without_a_failure_says_so(make_record, make_item):
 def test_ten_failures_are_shown_of_all(make_record, make_item, failed, shown):
     items = tuple(make_item(n, metrics={"mrr": 0.0}) for n in range(failed))
     text = section(render_summary(make_record(items)), "Worst failures")
-    assert f"{shown} of {failed}, worst first" in text
+    assert f"{shown} of {failed} failures, worst first" in text
     assert len(re.findall(r"(?m)^\d+\. ", text)) == shown
 
 

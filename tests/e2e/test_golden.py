@@ -1,0 +1,77 @@
+"""One run over a tiny vault, compared with the out folder that it once wrote and that was read by a person.
+
+To write that folder anew after a wanted change, run `GIGAMIND_WRITE_GOLDEN=1 python -m pytest tests/e2e/test_golden.py`
+and read `git diff tests/data/golden/out`.
+"""
+
+import json
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.summary import evaluate
+
+GOLDEN = Path(__file__).parents[1] / "data" / "golden"
+FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]
+MASKED = {"run_id", "created_at", "environment", "hardware", "out", "cache_dir"}
+
+
+def mask(value, name=""):
+    """The value without times, versions, machine and places; floats to nine digits, for C libraries differ."""
+    if name in MASKED or (name.endswith("_ms") and name != "timeout_ms"):
+        return "*"
+    if isinstance(value, dict):
+        return {key: mask(part, key) for key, part in value.items()}
+    if isinstance(value, list):
+        return [mask(part) for part in value]
+    return round(value, 9) if isinstance(value, float) else value
+
+
+def masked_text(file):
+    text = file.read_text(encoding="utf-8")
+    if file.suffix == ".json":
+        return json.dumps(mask(json.loads(text)), ensure_ascii=False, indent=2) + "\n"
+    if file.suffix == ".jsonl":
+        rows = (mask(json.loads(line)) for line in text.splitlines())
+        return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    times = "latency p50|latency p95|latency p99|indexing|all queries"
+    return re.sub(rf"(?m)^\| ({times}|run|gigamind|hardware) \| .* \|$", r"| \1 | * |", text)
+
+
+@pytest.fixture(scope="module")
+def out(tmp_path_factory):
+    """The masked out folder of a run."""
+    place = tmp_path_factory.mktemp("golden")
+    before = Path.cwd()
+    os.chdir(GOLDEN)  # so that the paths in the reports are the same everywhere
+    try:
+        _, written = evaluate(
+            SearchEvalOptions(
+                dataset=Path("queries.jsonl"),
+                notes=Path("vault"),
+                out=place / "out",
+                mode="keyword",
+                graph_rerank=True,
+                cache_dir=place / "cache",
+            )
+        )
+    finally:
+        os.chdir(before)
+    found = {file.name: masked_text(file) for file in written.iterdir()}
+    if os.environ.get("GIGAMIND_WRITE_GOLDEN"):
+        (GOLDEN / "out").mkdir(exist_ok=True)
+        for name, text in found.items():
+            (GOLDEN / "out" / name).write_text(text, encoding="utf-8", newline="\n")
+    return found
+
+
+def test_the_out_folder_holds_the_files_of_the_golden_one(out):
+    assert sorted(out) == FILES == sorted(file.name for file in (GOLDEN / "out").iterdir())
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_is_the_golden_one_but_for_times_and_machine(out, name):
+    assert out[name] == (GOLDEN / "out" / name).read_text(encoding="utf-8")
