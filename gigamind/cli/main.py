@@ -16,6 +16,8 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 _COMMANDS = {
     "eval": ("gigamind.cli.evaluate", "evaluate", "Evaluate search over a vault."),
+    "align": ("gigamind.cli.align", "align", "Find quotes in their sources, exactly or not at all."),
+    "memory": ("gigamind.cli.memory", "memory", "Keep what a session says, with evidence."),
 }
 
 
