@@ -18,6 +18,8 @@ Vectors = npt.NDArray[np.float32]
 _BATCH = 64
 _ATTEMPTS = 4
 _TIMEOUT_S = 60.0
+_TOO_LARGE = 1e30  # no embedding; a NaN is not below it either
+_TOO_SMALL = 1e-12  # a zero vector stays zero
 
 
 class LitellmEmbedder:
@@ -53,18 +55,23 @@ class LitellmEmbedder:
             reply = self._retrying()(self._request, inputs)
         except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
             raise EmbeddingError(self._explain(error)) from None  # the chain may hold the key
-        rows = sorted(reply.data, key=lambda row: row["index"])
+        return self._read(reply.data, len(texts))
+
+    def _read(self, data: Any, count: int) -> Vectors:  # noqa: ANN401
+        """Unit vectors from the rows of a reply, which may come in any order."""
         try:
-            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
-        except (TypeError, ValueError):
+            rows = sorted(data, key=lambda row: row["index"])
+            whose = [row["index"] for row in rows]
+            vectors = np.array([row["embedding"] for row in rows], dtype=np.float64)
+        except (KeyError, TypeError, ValueError):
             raise EmbeddingError(f"{self.name} answered something that is no embedding") from None
-        if vectors.ndim != 2 or len(vectors) != len(texts) or not np.isfinite(vectors).all():  # noqa: PLR2004
+        whole = whose == list(range(count)) and vectors.ndim == 2 and vectors.shape[1] > 0  # noqa: PLR2004
+        if not whole or not (np.abs(vectors) < _TOO_LARGE).all():
             raise EmbeddingError(
-                f"{self.name} answered {len(rows)} embeddings, or none that is finite, for {len(texts)} texts"
+                f"{self.name} did not answer one finite embedding for each of {count} texts"
             )
-        return (vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-12)).astype(
-            np.float32
-        )
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return (vectors / np.maximum(lengths, _TOO_SMALL)).astype(np.float32)
 
     def _request(self, texts: list[str]) -> Any:  # noqa: ANN401  litellm's reply is untyped
         return self._litellm.embedding(
@@ -94,14 +101,22 @@ class LitellmEmbedder:
 
     def _explain(self, error: Exception) -> str:
         status = getattr(error, "status_code", None)
-        where = f" at {self._api_base}" if self._api_base else ""
         reason = {
             401: "the key was refused: set the provider's key in the environment (OPENAI_API_KEY for openai/...)",
             403: "the key may not use this model",
             404: "no such model: check its name",
             429: "still rate limited, or out of quota, after several attempts",
         }.get(status or 0, f"{type(error).__name__} (status {status})")
-        return f"{self.name}{where}: {reason}"
+        # Without its key, the OpenAI client fails as if the server had: status 500.
+        missing = self._litellm.validate_environment(self._model)["missing_keys"]
+        hint = f"; not set in the environment: {', '.join(missing)}" if missing else ""
+        return f"{self.name}{self._where()}: {reason}{hint}"
+
+    def _where(self) -> str:
+        """The address, without what may be secret in it."""
+        if not self._api_base:
+            return ""
+        return f" at {self._api_base.partition('?')[0].rpartition('@')[2]}"
 
 
 def _is_transient(error: BaseException) -> bool:
@@ -117,4 +132,7 @@ def _import_litellm() -> ModuleType:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
+    litellm.DEFAULT_MAX_RETRIES = (
+        0  # what the OpenAI client gets for `max_retries=0`, else 2 behind our back
+    )
     return litellm

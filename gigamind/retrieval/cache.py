@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import time
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from platformdirs import user_cache_path
 
 FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
 _KEPT = 8  # indexes of the vaults and models used last; an older one is built again from the kept vectors
+_DAY_S = 86_400.0
 
 
 def default_cache_folder() -> Path:
@@ -40,13 +42,18 @@ class Cache:
         return self.folder / "keywords"
 
     def prune(self) -> None:
-        """Remove all but the indexes used last.  One that a reader has open stays whole for that reader."""
+        """Remove all but the indexes used last, and what a killed run left half-built.
+
+        An index that a reader has open stays whole for that reader.
+        """
         for folder in (self.indexes, self.keywords):
-            for old in sorted(_entries(folder), key=_last_use, reverse=True)[_KEPT:]:
-                if old.is_dir():
-                    shutil.rmtree(old, ignore_errors=True)
-                else:
-                    old.unlink(missing_ok=True)
+            entries = sorted(folder.iterdir(), key=_last_use) if folder.is_dir() else []
+            whole = [entry for entry in entries if not entry.name.startswith(".")]
+            abandoned = [
+                e for e in entries if e not in whole and _last_use(e) < time.time() - _DAY_S
+            ]
+            for old in [*abandoned, *whole[:-_KEPT]]:
+                _remove(old)
 
 
 def touch(entry: Path) -> None:
@@ -55,8 +62,12 @@ def touch(entry: Path) -> None:
         os.utime(entry)
 
 
-def _entries(folder: Path) -> list[Path]:
-    return [e for e in folder.iterdir() if not e.name.startswith(".")] if folder.is_dir() else []
+def _remove(entry: Path) -> None:
+    if entry.is_dir():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        with contextlib.suppress(OSError):
+            entry.unlink()
 
 
 def _last_use(entry: Path) -> float:

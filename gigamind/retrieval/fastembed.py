@@ -117,10 +117,10 @@ def _load_folder(folder: Path) -> FastembedEmbedder:
 def _prompts(folder: Path) -> tuple[str, str]:
     """What the model wants before a query and before a passage."""
     file = "config_sentence_transformers.json"
-    prompts = _json(folder, file).get("prompts") or {}
-    if not isinstance(prompts, dict):
+    prompts = _json(folder, file).get("prompts")
+    if prompts is not None and not isinstance(prompts, dict):
         raise InputError(f'{folder / file}: "prompts" is no JSON object')
-    named = cast("dict[str, str]", prompts)
+    named = cast("dict[str, str]", prompts or {})
     return named.get("query", ""), named.get("passage") or named.get("document") or ""
 
 

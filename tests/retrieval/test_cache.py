@@ -1,4 +1,5 @@
 import os
+import time
 from pathlib import Path
 
 import pytest
@@ -45,15 +46,21 @@ def test_an_index_that_is_used_again_is_kept(tmp_path):
     assert names(cache.indexes) == list("01234568")
 
 
-def test_what_another_run_is_building_is_left_alone(tmp_path):
+@pytest.mark.parametrize(("age_hours", "kept"), [(0, True), (23, True), (25, False)])
+def test_what_another_run_is_building_is_left_alone_for_a_day(age_hours, kept, tmp_path):
     cache = Cache(tmp_path)
     fill(cache, 9)
+    begun = time.time() - 3600 * age_hours
     (cache.indexes / ".building-x").mkdir()
-    os.utime(cache.indexes / ".building-x", (0, 0))
+    (cache.keywords / ".x.bm25.7").touch()
+    os.utime(cache.indexes / ".building-x", (begun, begun))
+    os.utime(cache.keywords / ".x.bm25.7", (begun, begun))
 
     cache.prune()
 
-    assert ".building-x" in names(cache.indexes)
+    assert (".building-x" in names(cache.indexes)) is kept
+    assert (".x.bm25.7" in names(cache.keywords)) is kept
+    assert names(cache.indexes)[-8:] == list("01234567")
 
 
 def test_an_index_that_another_run_has_just_pruned_can_be_touched(tmp_path):

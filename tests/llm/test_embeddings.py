@@ -1,0 +1,238 @@
+"""The litellm provider over real HTTP.  In one file, for litellm takes seconds to import."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gigamind.errors import EmbeddingError
+from gigamind.llm.embeddings import LitellmEmbedder
+from gigamind.retrieval.embed import load_embedder
+
+KEY = "sk-secret-key-1234567890"
+
+
+@pytest.fixture
+def embedder(embeddings_server, monkeypatch) -> LitellmEmbedder:
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    return LitellmEmbedder("openai/test-embed", api_base=embeddings_server.url)
+
+
+@pytest.fixture
+def unit(server_vector):
+    def of(text: str) -> np.ndarray:
+        raw = np.array(server_vector(text))
+        return raw / np.linalg.norm(raw)
+
+    return of
+
+
+def test_vectors_come_at_length_one_in_the_order_of_the_texts(embedder, unit):
+    texts = ["one", "둘", "three 👋"]
+
+    vectors = embedder.embed_passages(texts)  # the server answers in reverse order
+
+    assert vectors.dtype == np.float32
+    assert vectors == pytest.approx(np.stack([unit(text) for text in texts]), abs=1e-6)
+    assert embedder.embed_query("둘") == pytest.approx(unit("둘"), abs=1e-6)
+
+
+def test_the_request_is_that_of_the_protocol(embedder, embeddings_server):
+    embedder.embed_passages(["one", "둘"])
+
+    (request,) = embeddings_server.requests
+    assert request.path == "/v1/embeddings"
+    assert request.authorization == f"Bearer {KEY}"
+    assert request.body["model"] == "test-embed"
+    assert request.body["input"] == ["one", "둘"]
+    assert request.body["encoding_format"] == "float"
+
+
+@pytest.mark.parametrize(("count", "sizes"), [(64, [64]), (65, [64, 1]), (150, [64, 64, 22])])
+def test_texts_go_in_batches_of_64(count, sizes, embedder, embeddings_server, unit):
+    texts = [f"{n} " + "x" * n for n in range(count)]
+
+    vectors = embedder.embed_passages(texts)
+
+    assert [len(batch) for batch in embeddings_server.inputs()] == sizes
+    assert [text for batch in embeddings_server.inputs() for text in batch] == texts
+    assert vectors == pytest.approx(np.stack([unit(text) for text in texts]), abs=1e-6)
+
+
+@pytest.mark.parametrize("blank", ["", " ", "\n\t"])
+def test_a_blank_text_is_sent_as_a_space_because_an_empty_input_is_refused(
+    blank, embedder, embeddings_server
+):
+    assert embedder.embed_passages([blank, "one"]).shape == (2, 3)
+    assert embeddings_server.inputs() == [[" ", "one"]]
+
+
+@pytest.mark.parametrize("status", [429, 500, 503, 408])
+def test_a_fault_that_passes_is_waited_out(status, embedder, embeddings_server, reply, unit):
+    embeddings_server.replies = [reply(status, b"{}"), reply()]
+
+    assert embedder.embed_query("one") == pytest.approx(unit("one"), abs=1e-6)
+    assert embeddings_server.inputs() == [["one"], ["one"]]
+
+
+def test_a_fault_that_stays_ends_after_four_attempts(embedder, embeddings_server, reply):
+    embeddings_server.replies = [reply(500, b'{"error": {"message": "down"}}')]
+
+    with pytest.raises(EmbeddingError, match="status 500") as caught:
+        embedder.embed_query("one")
+
+    assert len(embeddings_server.requests) == 4
+    assert caught.value.exit_code == 3
+    assert embeddings_server.url in str(caught.value)
+
+
+def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_server, reply):
+    embeddings_server.replies = [reply(429, b'{"error": {"message": "quota"}}')]
+
+    with pytest.raises(EmbeddingError, match="still rate limited, or out of quota"):
+        embedder.embed_query("one")
+
+    assert len(embeddings_server.requests) == 4
+
+
+@pytest.mark.parametrize(
+    ("status", "mend"),
+    [
+        (401, "set the provider's key in the environment"),
+        (403, "the key may not use this model"),
+        (404, "check its name"),
+        (400, "status 400"),
+    ],
+)
+def test_what_no_waiting_mends_is_asked_once_and_never_shows_the_key(
+    status, mend, embedder, embeddings_server, reply
+):
+    told = f'{{"error": {{"message": "Incorrect API key provided: {KEY}", "code": "x"}}}}'
+    embeddings_server.replies = [reply(status, told.encode())]
+
+    with pytest.raises(EmbeddingError) as caught:
+        embedder.embed_query("one")
+
+    assert mend in str(caught.value)
+    assert len(embeddings_server.requests) == 1
+    assert KEY not in str(caught.value)
+    assert caught.value.__cause__ is None
+    assert caught.value.__suppress_context__
+
+
+@pytest.mark.parametrize(
+    "body",
+    [b"<html>a proxy's page</html>", b"[]", b"{}", b'{"data": null}'],
+)
+def test_something_that_is_no_reply_is_an_embedding_error(body, embedder, embeddings_server, reply):
+    embeddings_server.replies = [reply(200, body)]
+
+    with pytest.raises(EmbeddingError, match=r"^litellm:openai/test-embed"):
+        embedder.embed_query("one")
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [],
+        [{"index": 0, "embedding": [1.0, 2.0]}],
+        [{"index": i, "embedding": [1.0, 2.0]} for i in range(3)],
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 0, "embedding": [3.0, 4.0]}],
+        [{"index": 1, "embedding": [1.0, 2.0]}, {"index": 2, "embedding": [3.0, 4.0]}],
+        [{"index": 0, "embedding": [1.0, 2.0]}, {"index": 1, "embedding": [3.0]}],
+        [{"index": 0, "embedding": []}, {"index": 1, "embedding": []}],
+        [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [float("nan")]}],
+        [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [float("inf")]}],
+        [{"index": 0, "embedding": [1.0]}, {"index": 1, "embedding": [1e300]}],
+        [{"index": 0, "embedding": ["x"]}, {"index": 1, "embedding": ["y"]}],
+        [{"index": 0, "embedding": "AAAA"}, {"index": 1, "embedding": "AAAA"}],
+        [{"index": 0, "embedding": None}, {"index": 1, "embedding": [1.0]}],
+        [{"embedding": [1.0, 2.0]}, {"embedding": [3.0, 4.0]}],
+        [{"index": 0}, {"index": 1}],
+        [1, 2],
+    ],
+)
+def test_rows_that_are_not_one_finite_vector_a_text_are_an_embedding_error(
+    rows, embedder, embeddings_server, reply, body_of_rows
+):
+    embeddings_server.replies = [reply(200, body_of_rows(rows))]
+
+    with pytest.raises(EmbeddingError, match=r"^litellm:openai/test-embed"):
+        embedder.embed_passages(["one", "two"])
+
+
+def test_a_zero_vector_stays_zero(embedder, embeddings_server, reply, body_of_rows):
+    rows = [{"index": 0, "embedding": [0.0, 0.0]}]
+    embeddings_server.replies = [reply(200, body_of_rows(rows))]
+
+    assert embedder.embed_query("one").tolist() == [0.0, 0.0]
+
+
+def test_a_missing_key_says_which_to_set_and_asks_nothing(embeddings_server, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    embedder = LitellmEmbedder("openai/test-embed", api_base=embeddings_server.url)
+
+    with pytest.raises(EmbeddingError, match="OPENAI_API_KEY"):
+        embedder.embed_query("one")
+    assert embeddings_server.requests == []
+
+
+def test_a_server_that_is_not_there_is_an_embedding_error(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    embedder = LitellmEmbedder("openai/test-embed", api_base="http://127.0.0.1:9/v1")
+
+    with pytest.raises(EmbeddingError, match=r"at http://127\.0\.0\.1:9/v1") as caught:
+        embedder.embed_query("one")
+    assert KEY not in str(caught.value)
+
+
+def test_a_provider_that_is_none_is_an_embedding_error():
+    with pytest.raises(EmbeddingError, match="litellm:no-such-provider/model"):
+        LitellmEmbedder("no-such-provider/model").embed_query("one")
+
+
+def test_the_password_of_an_address_is_never_shown(embeddings_server, monkeypatch, reply):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    embeddings_server.replies = [reply(401, b"{}")]
+    address = embeddings_server.url.replace("http://", "http://user:hunter2@")
+
+    with pytest.raises(EmbeddingError) as caught:
+        LitellmEmbedder("openai/test-embed", api_base=address).embed_query("one")
+    assert "hunter2" not in str(caught.value)
+    assert "127.0.0.1" in str(caught.value)
+
+
+def test_the_provider_is_chosen_by_name(embeddings_server, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    embedder = load_embedder("litellm:openai/test-embed", api_base=embeddings_server.url)
+
+    assert isinstance(embedder, LitellmEmbedder)
+    assert embedder.name == "litellm:openai/test-embed"
+    embedder.embed_query("one")
+    assert len(embeddings_server.requests) == 1
+
+
+def test_loading_the_provider_asks_nobody_and_reads_no_env_file(tmp_path):
+    (tmp_path / ".env").write_text("STRAY=1\n")
+    code = f"""
+import os, sys
+def refuse(event, arguments):
+    if event in {{"socket.connect", "socket.getaddrinfo", "socket.sendto"}}:
+        raise RuntimeError(f"network: {{event}} {{arguments}}")
+sys.addaudithook(refuse)
+sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+from gigamind.retrieval.embed import load_embedder
+print(load_embedder("litellm:openai/test-embed").name, os.environ.get("STRAY"))
+"""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("LITELLM")}
+
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=tmp_path, env=environment, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+
+    assert done.stdout.split() == ["litellm:openai/test-embed", "None"]
+    assert done.stderr == ""
