@@ -1,0 +1,166 @@
+"""The engine in this process: what stands in its folder, and who may read it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gigamind.errors import EmbeddingError, IndexingError
+from gigamind.retrieval.edge import open_edge
+
+
+def unit_vectors(count: int, dimensions: int = 16) -> np.ndarray:
+    vectors = np.random.default_rng(7).normal(size=(count, dimensions))
+    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+
+VECTORS = unit_vectors(1_200)  # more than one batch of either engine
+QUERY = unit_vectors(1_201)[-1]
+EXACT = VECTORS.astype(np.float64) @ QUERY.astype(np.float64)
+
+
+def run(code: str, **environment: str) -> subprocess.Popen[str]:
+    """A process of its own with the test's index at hand."""
+    prelude = f"""
+        import sys, os, signal, numpy as np
+        sys.path.insert(0, {str(Path(__file__).parents[2])!r})
+        from pathlib import Path
+        from gigamind.retrieval.chunk import Chunk
+        from gigamind.retrieval.edge import open_edge
+        from gigamind.retrieval.index import IndexContent
+        from gigamind.spans import Passage, Span
+        vectors = np.eye(8, dtype=np.float32)
+        chunks = [Chunk(Passage("a.md", "text", Span(0, 4)), "") for _ in vectors]
+        content = IndexContent("shard", chunks, lambda: vectors)
+    """
+    return subprocess.Popen(
+        [sys.executable, "-c", textwrap.dedent(prelude) + textwrap.dedent(code)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | environment,
+    )
+
+
+def test_a_temporary_index_is_gone_when_its_process_ends_even_unclosed(tmp_path):
+    code = """
+        index = open_edge(content, None)
+        print(len(os.listdir(os.environ["TMPDIR"])))
+        if sys.stdin.read() == "close":
+            index.close()
+            index.close()
+            print(len(os.listdir(os.environ["TMPDIR"])))
+    """
+    assert run(code, TMPDIR=str(tmp_path)).communicate("close")[0].split() == ["1", "0"]
+    assert run(code, TMPDIR=str(tmp_path)).communicate("")[0].split() == ["1"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_temporary_index_that_cannot_be_built_leaves_nothing_behind(tmp_path):
+    code = """
+        def fail():
+            raise KeyboardInterrupt
+        try:
+            open_edge(IndexContent("shard", chunks, fail), None)
+        except KeyboardInterrupt:
+            print("interrupted")
+    """
+    assert run(code, TMPDIR=str(tmp_path)).communicate()[0].split() == ["interrupted"]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_cached_index_is_opened_without_asking_for_vectors_again(content_of, tmp_path):
+    open_edge(content_of(VECTORS), tmp_path).close()
+
+    index = open_edge(replace(content_of(VECTORS), vectors=fail), tmp_path)
+
+    assert index.nearest(QUERY, 5)[0].tolist() == np.argsort(-EXACT)[:5].tolist()
+    index.close()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model-content"]
+
+
+def test_two_processes_read_one_cached_index_at_the_same_time(tmp_path):
+    code = """
+        index = open_edge(content, Path(os.environ["FOLDER"]))
+        print("open", flush=True)
+        sys.stdin.readline()
+        ids, cosines = index.nearest(vectors[3], 1)
+        print(ids.tolist(), cosines.tolist())
+    """
+    readers = [run(code, FOLDER=str(tmp_path)) for _ in range(2)]
+    assert [reader.stdout.readline() for reader in readers] == ["open\n", "open\n"]
+
+    found = [reader.communicate("go\n")[0] for reader in readers]
+
+    assert found == ["[3] [1.0]\n"] * 2
+    assert [entry.name for entry in tmp_path.iterdir()] == ["shard"]
+
+
+def fail() -> np.ndarray:
+    raise EmbeddingError("the model failed")
+
+
+def test_a_failed_build_leaves_nothing_in_the_folder(content_of, tmp_path):
+    with pytest.raises(EmbeddingError):
+        open_edge(replace(content_of(VECTORS), vectors=fail), tmp_path)
+
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_process_killed_while_building_leaves_no_index(tmp_path):
+    code = """
+        kill = lambda: os.kill(os.getpid(), signal.SIGKILL)
+        open_edge(IndexContent("shard", chunks, kill), Path(os.environ["FOLDER"]))
+    """
+    killed = run(code, FOLDER=str(tmp_path))
+    killed.communicate()
+
+    assert killed.returncode == -9
+    assert [entry.name for entry in tmp_path.iterdir() if not entry.name.startswith(".")] == []
+    rebuilt = run("print(open_edge(content, Path(os.environ['FOLDER'])).nearest(vectors[0], 1)[0])",
+                  FOLDER=str(tmp_path))  # fmt: skip
+    assert rebuilt.communicate()[0] == "[0]\n"
+
+
+def test_who_builds_second_takes_the_index_of_who_was_first(content_of, tmp_path):
+    def meanwhile() -> np.ndarray:
+        open_edge(content_of(VECTORS), tmp_path).close()
+        return VECTORS
+
+    index = open_edge(replace(content_of(VECTORS), vectors=meanwhile), tmp_path)
+
+    assert index.nearest(QUERY, 1)[0].tolist() == [int(np.argmax(EXACT))]
+    index.close()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["model-content"]
+
+
+def test_an_index_that_is_open_stays_whole_when_its_folder_is_pruned(content_of, tmp_path):
+    index = open_edge(content_of(VECTORS), tmp_path)
+    shutil.rmtree(tmp_path / "model-content")
+
+    assert index.cosines(QUERY, range(1_200)) == pytest.approx(EXACT, abs=1e-6)
+    index.close()
+
+
+def test_a_broken_cached_index_says_which_folder_to_delete(content_of, tmp_path):
+    (tmp_path / "model-content").mkdir()
+
+    with pytest.raises(IndexingError, match=r"model-content.*delete this folder") as caught:
+        open_edge(content_of(VECTORS), tmp_path)
+    assert caught.value.exit_code == 2
+
+
+@pytest.mark.parametrize("place", ["file", "file/indexes", "indexes"])
+def test_a_folder_that_cannot_hold_an_index_is_an_indexing_error(place, content_of, tmp_path):
+    (tmp_path / "file").touch()
+    (tmp_path / "indexes").mkdir()
+    (tmp_path / "indexes" / "model-content").touch()  # a file where the index should stand
+
+    with pytest.raises(IndexingError, match="no index can be written here"):
+        open_edge(content_of(VECTORS), tmp_path / place)
