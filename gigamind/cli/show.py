@@ -93,8 +93,12 @@ def show_run(summary: SummaryReport, out: Path) -> None:
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
     _show_lines(aside, "warning", run.warnings)
     counts = summary.counts
-    if problems := counts.rows_rejected + counts.queries_failed:
-        aside.print(f"{problems} rows or queries failed: see {out / 'errors.jsonl'}")
+    lost = (
+        (counts.rows_rejected, "row rejected", "rows rejected"),
+        (counts.queries_failed, "query failed", "queries failed"),
+    )
+    if told := ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in lost if n):
+        aside.print(f"{told}: see {out / 'errors.jsonl'}")
     if summary.status == "interrupted":
         aside.print(f"{counts.queries_not_run} queries were not run")
 

@@ -129,14 +129,18 @@ def _refuse(
         return
     if errors:
         raise DatasetError(
-            f"{options.dataset}: {len(errors)} problems, and --strict is set\n"
+            f"{options.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n"
             + _listed([error.message for error in errors])
         )
     if collisions := identities.collisions():
         raise DatasetError(
-            f"{options.notes}: {len(collisions)} identifiers mean more than one note, and --strict is set;"
-            " rename or retitle all but one of each\n" + _listed(list(map(str, collisions)))
+            f"{options.notes}: {_count(len(collisions), 'name')} for more than one note, and --strict is set."
+            " Rename or retitle all but one note of each.\n" + _listed(list(map(str, collisions)))
         )
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
 
 
 def _listed(lines: list[str]) -> str:

@@ -79,7 +79,7 @@ def test_strict_refuses_a_vault_in_which_a_name_means_two_notes(make_options, no
     with pytest.raises(DatasetError) as refusal:
         prepare(make_options([GOOD], strict=True))
     assert str(refusal.value).endswith(
-        "1 identifiers mean more than one note, and --strict is set; rename or retitle all but one of each\n"
+        "1 name for more than one note, and --strict is set. Rename or retitle all but one note of each.\n"
         '[WARN] Note identifier collision: "garden" matches multiple files:\n'
         "  - garden.md (selected)\n"
         "  - Garden_.md (ignored)"

@@ -1,0 +1,60 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from gigamind.cli.main import main
+
+NOTES = {
+    "deploy.md": "The deploy runs every Friday.\n",
+    "휴가.md": "휴가는 팀장에게 신청한다.\n",
+    "garden.md": "The garden has roses.\n",
+}
+ROWS: list[dict[str, object]] = [
+    {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]},
+    {"id": "b", "query": "휴가 신청", "answerable": True, "expected_notes": ["휴가.md"]},
+    {"id": "c", "query": "zebra", "answerable": False, "expected_notes": []},
+]
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture
+def gigamind(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
+    """Runs a command in this process."""
+
+    def call(*arguments: object) -> Ended:
+        with pytest.raises(SystemExit) as end:
+            main([str(argument) for argument in arguments])
+        return Ended(int(end.value.code or 0), *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A working directory with `vault/` and `queries.jsonl`, and a cache of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    (tmp_path / "vault").mkdir()
+    for name, text in NOTES.items():
+        (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
+    lines = (json.dumps(row, ensure_ascii=False) for row in ROWS)
+    (tmp_path / "queries.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def search(case: Path, gigamind: Callable[..., Ended]) -> Callable[..., Ended]:
+    """Runs `gigamind eval search` in the working directory of `case`, in keyword mode; later options win."""
+    assert Path.cwd() == case
+    given = ("--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword", "--out", "out")
+    return lambda *options: gigamind("eval", "search", *given, *options)
