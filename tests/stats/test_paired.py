@@ -1,0 +1,151 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+from gigamind.stats.intervals import Interval
+from gigamind.stats.paired import PairedComparison, compare_metrics, compare_paired
+
+
+def _compare(baseline, current, seed=42, label="t"):
+    pair = (np.array(values, dtype=np.float64) for values in (baseline, current))
+    return compare_paired(*pair, seed=seed, label=label)
+
+
+def test_a_binary_comparison_worked_out_by_hand():
+    # 8 of 10 change: 1 up, 7 down; McNemar 2 * 9 / 256.
+    found = _compare([0] + [1] * 7 + [1, 0], [1] + [0] * 7 + [1, 0])
+    assert (found.n, found.improved, found.worse, found.unchanged) == (10, 1, 7, 2)
+    assert (found.baseline_mean, found.current_mean, found.difference) == (0.8, 0.2, -0.6)
+    assert (found.test, found.p_value) == ("mcnemar", pytest.approx(18 / 256))
+    assert -1 <= found.low < -0.6 < found.high <= 0
+    assert found.interval == Interval(found.low, found.high)
+
+
+def test_a_graded_comparison_worked_out_by_hand():
+    # Differences 1/2, 1/2, 1/4, 0, 0, 0: of 8 patterns, +++ and --- are as far from 0.
+    found = _compare([0, 0.5, 0.5, 1, 0, 0.25], [0.5, 1, 0.75, 1, 0, 0.25])
+    assert (found.n, found.improved, found.worse, found.unchanged) == (6, 3, 0, 3)
+    assert (found.difference, found.test, found.p_value) == (1.25 / 6, "sign-flip", 0.25)
+    # Sum of squares 9/16 - (5/4)**2 / 6 over 5: deviation 0.24580; t with 5 degrees: 2.57058 and 0.91954.
+    assert found.detectable_difference == pytest.approx(3.49012 * 0.24580 / 6**0.5, abs=1e-4)
+
+
+def test_one_graded_value_makes_the_whole_metric_graded():
+    binary = [0, 1] * 4
+    assert _compare(binary, binary[::-1]).test == "mcnemar"
+    assert _compare(binary, [0.5, *binary[1:]]).test == "sign-flip"
+    assert _compare([0.5, *binary[1:]], binary).test == "sign-flip"
+    assert _compare([-1, *binary[1:]], binary).test == "sign-flip"
+
+
+def test_five_pairs_have_no_test_and_six_have_one():
+    few = _compare([1] * 5, [0] * 5)
+    assert (few.test, few.p_value, few.detectable_difference) == (None, None, None)
+    assert (few.difference, few.low, few.high) == (-1.0, -1.0, -1.0)
+    enough = _compare([1] * 6, [0] * 6)
+    assert (enough.test, enough.p_value) == ("mcnemar", 2 / 64)
+
+
+def test_a_run_compared_with_itself_shows_nothing():
+    values = np.random.default_rng(1).random(50)
+    assert _compare(values, values) == PairedComparison(
+        n=50,
+        baseline_mean=pytest.approx(values.mean()),
+        current_mean=pytest.approx(values.mean()),
+        difference=0.0,
+        low=0.0,
+        high=0.0,
+        test="sign-flip",
+        p_value=1.0,
+        detectable_difference=None,
+        improved=0,
+        worse=0,
+        unchanged=50,
+    )
+
+
+def test_one_pair_has_an_interval_of_no_width():
+    found = _compare([0.25], [0.75])
+    assert (found.n, found.difference, found.low, found.high) == (1, 0.5, 0.5, 0.5)
+
+
+def test_equal_gains_that_differ_by_rounding_only_detect_nothing():
+    baseline = np.full(10, 0.3)
+    found = _compare(baseline, baseline + 0.1)
+    assert (found.low, found.high) == (0.4 - 0.3, 0.4 - 0.3)
+    assert found.detectable_difference is None
+
+
+def test_the_interval_is_scipys_bca_interval():
+    generator = np.random.default_rng(2)
+    baseline, current = generator.random(120), generator.random(120) ** 2
+    oracle = stats.bootstrap(
+        (current - baseline,), np.mean, n_resamples=40_000, rng=np.random.default_rng(3)
+    )
+    found = _compare(baseline, current)
+    ends = oracle.confidence_interval
+    assert found.low == pytest.approx(ends.low, abs=0.15 * oracle.standard_error)
+    assert found.high == pytest.approx(ends.high, abs=0.15 * oracle.standard_error)
+
+
+def test_a_metric_is_compared_the_same_alone_and_among_others():
+    generator = np.random.default_rng(4)
+    pairs = {
+        f"graded {n} {i}": (generator.random(n), generator.random(n))
+        for n in (20, 30)
+        for i in range(2)
+    }
+    pairs["binary"] = (np.array([0.0, 1.0] * 15), np.array([1.0, 1.0] * 15))
+    together = compare_metrics(pairs, seed=42, label="t")
+    assert list(together) == list(pairs)
+    for metric, values in pairs.items():
+        assert together[metric] == compare_paired(*values, seed=42, label="t")
+
+
+def test_no_metric_gives_no_comparison():
+    assert compare_metrics({}, seed=42, label="t") == {}
+
+
+def test_seed_and_label_both_choose_the_draws():
+    generator = np.random.default_rng(5)
+    baseline, current = generator.random(40), generator.random(40)
+    found = _compare(baseline, current)
+    assert _compare(baseline, current) == found
+    assert _compare(baseline, current, seed=43).low != found.low
+    assert _compare(baseline, current, label="u").low != found.low
+
+
+@pytest.mark.parametrize(
+    ("baseline", "current", "message"),
+    [
+        ([], [], "equally long"),
+        ([1, 0], [1], "equally long"),
+        ([[1, 0]], [[1, 0]], "equally long"),
+        ([1, np.nan], [1, 0], "finite"),
+        ([1, 0], [1, np.inf], "finite"),
+    ],
+)
+def test_what_is_no_pair_of_measured_values_is_refused(baseline, current, message):
+    with pytest.raises(ValueError, match=message):
+        _compare(baseline, current)
+
+
+@given(
+    st.lists(st.tuples(*[st.sampled_from([0.0, 0.25, 0.5, 1.0])] * 2), min_size=1, max_size=40),
+    st.integers(),
+)
+@settings(max_examples=40, deadline=None)
+def test_swapping_the_runs_turns_everything_round(pairs, seed):
+    baseline, current = zip(*pairs, strict=True)
+    there, back = _compare(baseline, current, seed), _compare(current, baseline, seed)
+    assert back.difference == pytest.approx(-there.difference, abs=1e-12)
+    assert (back.low, back.high) == pytest.approx((-there.high, -there.low), abs=1e-9)
+    assert (back.p_value, back.test) == (there.p_value, there.test)
+    assert (back.improved, back.worse, back.unchanged) == (
+        there.worse,
+        there.improved,
+        there.unchanged,
+    )
+    assert there.improved + there.worse + there.unchanged == there.n == len(pairs)
