@@ -1,0 +1,186 @@
+"""How often the gate on a judged metric fires on noise alone, and how often it sees a real drop.
+
+    python benchmarks/gate_stability.py                 # 1 000 simulated pairs of runs a line, about a minute
+
+A judge is wrong about an item with chance e, each time anew; 2e(1 - e) = 5 % of the verdicts then flip between two
+equal runs, as many up as down, whatever the share of good items.  Items whose input did not change keep their stored
+verdict.  A planted drop breaks 2 x margin of all items, good ones, exactly.
+
+What to expect: with N items of which a share c is judged anew, k = 2 x margin x N broken ones and z = 1.96, the gate
+fails when the net drop exceeds z standard errors, so in Phi((k(1 - 2e) - z s) / r) of the runs, where
+s**2 = 0.05(cN - k) + 0.95k - (k(1 - 2e))**2 / N is what the interval is made of and r**2 = 0.05cN what the noise moves.
+"""
+
+import argparse
+import os
+import time
+from dataclasses import dataclass, replace
+from statistics import NormalDist
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+
+from gigamind.stats.bca import bca_intervals
+from gigamind.stats.intervals import Matrix
+from gigamind.stats.noninferiority import non_inferiority
+from gigamind.stats.paired import compare_metrics
+
+FLIPS = 0.05
+WRONG = (1 - (1 - 2 * FLIPS) ** 0.5) / 2
+GOOD = 0.8  # share of items that the judge should pass; noise of this kind does not depend on it
+SEED = 42
+_BATCH = 50  # simulated pairs that share bootstrap draws
+NORMAL = NormalDist()
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One line of a table.
+
+    Attributes:
+        judged_anew: share of items whose input changed, the broken ones among them.
+        confirmed: an item whose verdict changed is judged twice more in both runs, and the majority counts.
+    """
+
+    n: int
+    margin: float
+    judged_anew: float = 1.0
+    confirmed: bool = False
+
+    @property
+    def broken(self) -> int:
+        """Items that a planted drop of twice the margin breaks."""
+        return round(2 * self.margin * self.n)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Shares of the simulated pairs.  `raw`: the raw drop alone passes the margin."""
+
+    failed: float
+    inconclusive: float
+    raw: float
+    needed_n: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--pairs", type=int, default=1000)
+    pairs = parser.parse_args().pairs
+    print(f"{pairs} pairs of runs a line; {FLIPS:.0%} of verdicts flip; drops are 2 x margin\n")
+    margins = (0.01, 0.015, 0.02, 0.03)
+    table("every item judged anew, N = 200", [Setting(200, m) for m in (*margins, 0.05)], pairs)
+    shares = (0.05, 0.08, 0.1, 0.15, 0.2, 0.3, 0.5)
+    lines = [Setting(200, 0.02, share) for share in shares]
+    table("stored verdicts reused, N = 200, margin 0.02", lines, pairs)
+    lines = [Setting(200, 0.01, share) for share in (0.2, 0.3, 0.4, 0.5, 0.75)]
+    table(
+        "where noise alone comes nearest to 5 %: three to five flips against a small margin",
+        lines,
+        pairs,
+    )
+    lines = [Setting(200, m, max(0.1, 2 * m)) for m in margins]
+    table("stored verdicts reused, N = 200, a tenth judged anew", lines, pairs)
+    lines = [replace(line, confirmed=True) for line in [Setting(200, m) for m in margins]]
+    table("every item judged anew, changed verdicts confirmed, N = 200", lines, pairs)
+    lines = [Setting(n, 0.02) for n in (400, 600, 700, 800, 1200)]
+    table("every item judged anew, margin 0.02", lines, pairs)
+    attainable()
+    speed()
+
+
+def table(title: str, settings: list[Setting], pairs: int) -> None:
+    print(
+        f"{title}\n     N  margin  anew |  noise: fails  incon.  raw drop  needs N |  drop: fails  expected  incon."
+    )
+    for line in settings:
+        noise, drop = measure(line, pairs, planted=False), measure(line, pairs, planted=True)
+        expected = "       -" if line.confirmed else f"{predicted(line):8.1%}"
+        print(
+            f"  {line.n:4d}  {line.margin:6.3f} {line.judged_anew:5.0%} |"
+            f"        {noise.failed:6.1%}  {noise.inconclusive:6.1%}    {noise.raw:6.1%}  {noise.needed_n:7.0f} |"
+            f"       {drop.failed:6.1%}  {expected}  {drop.inconclusive:6.1%}"
+        )
+    print()
+
+
+def measure(setting: Setting, pairs: int, *, planted: bool) -> Rates:
+    rng = np.random.default_rng([SEED, setting.n, int(setting.margin * 1000), int(planted)])
+    columns = [simulate(setting, rng, planted=planted) for _ in range(pairs)]
+    decisions = []
+    for start in range(0, pairs, _BATCH):
+        batch: Matrix = np.stack(columns[start : start + _BATCH], axis=1)
+        intervals = bca_intervals(batch, seed=SEED, label=f"{start} {planted}")
+        for differences, interval in zip(batch.T, intervals, strict=True):
+            decisions.append(
+                non_inferiority(
+                    float(differences.mean()), interval, n=setting.n, margin=setting.margin
+                )
+            )
+    needed = [d.needed_n for d in decisions if d.needed_n is not None]
+    return Rates(
+        failed=sum(d.decision == "fail" for d in decisions) / pairs,
+        inconclusive=sum(d.decision == "inconclusive" for d in decisions) / pairs,
+        raw=sum(d.drop > setting.margin + 1e-9 for d in decisions) / pairs,
+        needed_n=float(np.median(needed)) if needed else float("nan"),
+    )
+
+
+def simulate(setting: Setting, rng: np.random.Generator, *, planted: bool) -> Matrix:
+    """Differences of the verdicts (current - baseline) of one pair of runs."""
+    n, broken = setting.n, setting.broken if planted else 0
+    good = np.arange(n) < round(GOOD * n)  # the broken ones come first
+    good_now = good & (np.arange(n) >= broken)
+    anew = np.arange(n) < broken
+    others = max(0, round(setting.judged_anew * n) - broken)
+    anew[rng.choice(np.arange(broken, n), others, replace=False)] = True
+    baseline = good ^ (rng.random(n) < WRONG)
+    current = np.where(anew, good_now ^ (rng.random(n) < WRONG), baseline)
+    if setting.confirmed:
+        doubtful = baseline != current
+        baseline = np.where(doubtful, majority(baseline, good, rng), baseline)
+        current = np.where(doubtful, majority(current, good_now, rng), current)
+    return current.astype(np.float64) - baseline
+
+
+def majority(first: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """The verdict that two of three give, the first as it fell."""
+    more = truth ^ (rng.random((2, truth.size)) < WRONG)
+    return first.astype(int) + more.sum(axis=0) >= 2
+
+
+def predicted(setting: Setting) -> float:
+    """Share of the planted drops that fail, by the normal approximation of the module docstring."""
+    n, anew = setting.n, max(setting.judged_anew * setting.n, setting.broken)
+    net = setting.broken * (1 - 2 * WRONG)
+    spread = FLIPS * (anew - setting.broken) + (1 - FLIPS) * setting.broken - net**2 / n
+    return NORMAL.cdf((net - 1.96 * spread**0.5) / (FLIPS * anew) ** 0.5)
+
+
+def attainable() -> None:
+    """Where 95 % of planted drops fail, by the same approximation."""
+    print("expected to fail 95 % of planted drops:")
+    margins = (m / 1000 for m in range(10, 200))
+    least = next(m for m in margins if predicted(Setting(200, m)) >= 0.95)
+    print(f"  N = 200, every item judged anew: a margin of at least {least:.3f}")
+    for margin in (0.01, 0.015, 0.02, 0.03):
+        sizes = range(200, 9000, 10)
+        size = next(n for n in sizes if predicted(Setting(n, margin)) >= 0.95)
+        print(f"  margin {margin}, every item judged anew: N of at least {size}")
+    print()
+
+
+def speed() -> None:
+    rng = np.random.default_rng(SEED)
+    graded = {str(i): (rng.random(5000), rng.random(5000)) for i in range(15)}
+    binary = {m: (a.round(), b.round()) for m, (a, b) in graded.items()}
+    for name, metrics in (("graded", graded), ("binary", binary)):
+        start = time.perf_counter()
+        compare_metrics(metrics, seed=SEED, label="speed")
+        print(f"15 {name} metrics over 5 000 items compared in {time.perf_counter() - start:.2f} s")
+
+
+if __name__ == "__main__":
+    main()
