@@ -13,6 +13,7 @@ from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.hit import best_first
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.spans import Passage
 from gigamind.text import tokens
 from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
@@ -63,21 +64,32 @@ def hybrid(open_with):
 
 
 @pytest.fixture(scope="session")
-def plain_scores(vault, encoder):
-    """Per query: (best max(0, cosine), best relative BM25) of every note, computed chunk by chunk."""
+def chunk_scores(vault, encoder):
+    """Per query: every chunk's passage, cosine and relative BM25."""
     chunks = chunk_notes(vault.notes)
     vectors = encoder.embed_passages([chunk.indexed_text for chunk in chunks]).astype(np.float64)
     bm25 = BM25Okapi([tokens(chunk.indexed_text) for chunk in chunks])
     assert len(chunks) > 64
 
-    def scores(query: str) -> dict[str, tuple[float, float]]:
+    def scores(query: str) -> list[tuple[Passage, float, float]]:
         cosines = vectors @ encoder.embed_query(query).astype(np.float64)
         words = bm25.get_scores(tokens(query))
         words = np.maximum(words, 0) / words.max() if words.max() > 0 else 0 * words
+        passages = [chunk.passage for chunk in chunks]
+        return list(zip(passages, cosines.tolist(), words.tolist(), strict=True))
+
+    return scores
+
+
+@pytest.fixture(scope="session")
+def plain_scores(chunk_scores):
+    """Per query: (best max(0, cosine), best relative BM25) of every note, computed chunk by chunk."""
+
+    def scores(query: str) -> dict[str, tuple[float, float]]:
         best: dict[str, tuple[float, float]] = {}
-        for chunk, cosine, word in zip(chunks, cosines, words, strict=True):
-            semantic, keyword = best.get(chunk.passage.note, (0.0, 0.0))
-            best[chunk.passage.note] = max(semantic, cosine), max(keyword, word)
+        for passage, cosine, word in chunk_scores(query):
+            semantic, keyword = best.get(passage.note, (0.0, 0.0))
+            best[passage.note] = max(semantic, cosine), max(keyword, word)
         return best
 
     return scores
@@ -153,7 +165,26 @@ def test_a_short_ranking_is_the_head_of_a_long_one(open_with):
         assert open_with(mode="hybrid", alpha=0.7, topk=3).search(query) == long[:3]
 
 
-def test_a_hit_shows_its_best_chunk_as_it_stands_in_the_note(vault, hybrid):
+@pytest.mark.parametrize("query", QUERIES)
+@pytest.mark.parametrize(
+    ("mode", "alpha", "share"),
+    [("hybrid", 0.7, 0.7), ("hybrid", 0.2, 0.2), ("semantic", 0.7, 1.0), ("keyword", 0.7, 0.0)],
+)
+def test_a_hit_shows_the_chunk_that_is_best_by_both_legs_together(
+    query, mode, alpha, share, open_with, chunk_scores
+):
+    hits = open_with(mode=mode, alpha=alpha).search(query)
+
+    for hit in hits:
+        own = {
+            passage: share * cosine + (1 - share) * word
+            for passage, cosine, word in chunk_scores(query)
+            if passage.note == hit.note
+        }
+        assert own[hit.passage] == pytest.approx(max(own.values()), abs=2e-6)
+
+
+def test_a_hit_and_its_evidence_stand_in_the_note_as_they_are_shown(vault, hybrid):
     for query in QUERIES:
         hits = hybrid.search(query)
         for hit, evidence in zip(hits, hybrid.evidence(query, hits), strict=True):
