@@ -132,7 +132,6 @@ def _import_litellm() -> ModuleType:
 
     litellm.telemetry = False
     litellm.suppress_debug_info = True
-    litellm.DEFAULT_MAX_RETRIES = (
-        0  # what the OpenAI client gets for `max_retries=0`, else 2 behind our back
-    )
+    # What the OpenAI client gets for `max_retries=0`: else it tries each request three times behind our back.
+    litellm.DEFAULT_MAX_RETRIES = 0  # pyright: ignore[reportPrivateImportUsage]
     return litellm
