@@ -78,9 +78,8 @@ def _bias(values: Matrix, sums: Matrix) -> float:
     """How many standard deviations the observed sum is from the median of the resampled; ties count half."""
     total = values.sum()
     below = ((sums < total).mean() + (sums <= total).mean()) / 2
-    edge = (
-        0.5 / sums.size
-    )  # with few resamples, all may lie on one side; the normal deviate would be infinite
+    # With few resamples all may lie on one side, and the normal deviate would be infinite.
+    edge = 0.5 / sums.size
     return _NORMAL.inv_cdf(min(max(float(below), edge), 1 - edge))
 
 
