@@ -14,9 +14,12 @@ from gigamind.spans import Span
 
 # Characters that fold one to one whatever precedes them, unless a mark composes with the last of them.
 _PLAIN = "!-~\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
-_RUN = re.compile(rf"[{_PLAIN}]++(?:[ \n\t][{_PLAIN}]++)*+")
-_SPACE = re.compile(rf"\s(?:[\s{IGNORABLE}]*\s)?")
 _IGNORED = re.compile(rf"[{IGNORABLE}]++")
+_PIECE = re.compile(
+    rf"(?P<run>[{_PLAIN}]++(?:[ \n\t][{_PLAIN}]++)*+)"
+    rf"|(?P<space>\s(?:[\s{IGNORABLE}]*\s)?)"
+    rf"|(?P<ignored>{_IGNORED.pattern})"
+)
 _LOOSE_SPACE = re.compile(r"(?<!\d) | (?!\d)")
 _WHITE = str.maketrans("\n\t", "  ")
 # Stream-Safe text has at most 30 marks a character (UAX #15); CPython's normalize is quadratic in a run of marks.
@@ -62,15 +65,15 @@ def _fold(text: str, dropped: Iterable[Span]) -> Folding:
 
 def _fold_between(builder: FoldingBuilder, text: str, start: int, end: int) -> None:
     while start < end:
-        if run := _RUN.match(text, start, end):
-            start = _fold_run(builder, text, start, run.end(), end)
-        elif space := _SPACE.match(text, start, end):
-            builder.space(start, space.end())
-            start = space.end()
-        elif ignored := _IGNORED.match(text, start, end):
-            start = ignored.end()
-        else:
+        piece = _PIECE.match(text, start, end)
+        if piece is None:
             start = _fold_one(builder, text, start, end)
+        elif piece.lastgroup == "run":
+            start = _fold_run(builder, text, start, piece.end(), end)
+        else:
+            if piece.lastgroup == "space":
+                builder.space(start, piece.end())
+            start = piece.end()
 
 
 def _fold_run(builder: FoldingBuilder, text: str, start: int, stop: int, end: int) -> int:

@@ -31,6 +31,16 @@ def test_the_best_window_takes_the_fewest_edits_there_are(quote, text):
         assert window.similarity >= 0.75
 
 
+@given(QUOTE, QUOTE, st.integers(3, 12))
+def test_in_a_text_that_repeats_itself_every_place_is_found(quote, period, times):
+    text = (quote + "ccccc" + period + "ccccc") * times
+    found = search(quote, visible(text), 0.75, 0.85)
+    starts = {window.start for window in found}
+    assert found[0].distance == 0
+    assert {i for i in range(len(text)) if text.startswith(quote, i)} >= starts
+    assert {len(text) // times * i for i in range(times)} <= starts
+
+
 @given(QUOTE, SOURCE, SOURCE)
 def test_a_window_beyond_many_blocks_is_found(quote, before, after):
     found = search(quote, visible(before * 5 + quote + after * 5), 0.75, 0.85)
