@@ -1,11 +1,13 @@
 """Search evaluation as a Prefect flow: the steps of `gigamind eval search`, a batch of queries a task."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
+from prefect.states import Completed
 
 from gigamind.errors import GigamindError
 from gigamind.evals import batches
@@ -14,6 +16,7 @@ from gigamind.evals.summary import default_out
 from gigamind.publish import failed, publish_search
 
 # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
+check = task(name="check", cache_policy=NO_CACHE)(batches.check_input)
 prepare = task(name="prepare", cache_policy=NO_CACHE)(batches.prepare_batches)
 retrieve = task(name="retrieve", retries=1, cache_policy=NO_CACHE)(batches.run_batch)
 report = task(name="report", cache_policy=NO_CACHE)(batches.finish_run)
@@ -28,9 +31,27 @@ def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
     started = datetime.now(UTC)
     out = options.out or default_out(started)
     try:
-        found = [retrieve(options, first, end) for first, end in prepare(options)]
-        finished = report(options, found, out, started)
+        if options.dry_run:
+            return Completed(name="Checked", message=check(options))
+        finished = _evaluate(options, out, started)
     except GigamindError as error:
         return failed(error)
+    finally:
+        batches.close_run(options)
     publish_search(finished, out)
-    return {"out": str(out), "summary": finished["summary"]}
+    result = {"out": str(out), "summary": finished["summary"]}
+    if finished["summary"]["status"] == "interrupted":
+        return Completed(name="Interrupted", data=result)
+    return result
+
+
+def _evaluate(options: SearchEvalOptions, out: Path, started: datetime) -> dict[str, Any]:
+    pieces = prepare(options)
+    found: list[dict[str, Any]] = []
+    interrupted = False
+    try:
+        for first, end in pieces:
+            found.append(retrieve(options, first, end))
+    except KeyboardInterrupt:  # Ctrl-C leaves what had ended by then
+        interrupted = True
+    return report(options, found, out, started, interrupted=interrupted)

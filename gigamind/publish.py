@@ -69,19 +69,38 @@ def failed(error: GigamindError) -> Any:  # noqa: ANN401  Prefect's State, whose
 
 
 def publish_search(finished: Mapping[str, Any], out: Path) -> None:
-    """Publish what `finish_run` returned: the summary as a markdown artifact, the figures as a table artifact."""
+    """Publish what `finish_run` returned, from within its flow run: the summary as Markdown, the figures as a table.
+
+    What cannot be published is a warning in the log of the run: the evaluation stands, in its out folder.
+    """
     from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-    run = f"Search evaluation {finished['run_id']}, written to {out}"
+    about = f"Search evaluation {finished['run_id']}, written to {out.absolute()}"
     table = metric_table(SummaryReport.model_validate(finished["summary"]))
-    create_markdown_artifact(finished["markdown"], key=SUMMARY_KEY, description=run)
-    create_table_artifact(table, key=METRICS_KEY, description=run)
+    _publish(create_markdown_artifact, SUMMARY_KEY, about, markdown=finished["markdown"])
+    _publish(create_table_artifact, METRICS_KEY, about, table=table)
+
+
+def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -> None:  # noqa: ANN401  text or rows
+    from prefect.logging import get_run_logger
+    from prefect.settings import get_current_settings
+
+    logger = get_run_logger()
+    try:
+        create(key=key, description=about, **content)
+    except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the evaluation
+        logger.warning("Artifact %s was not published (%s: %s)", key, type(error).__name__, error)
+        return
+    # No menu of the UI leads to an artifact.  Without a server there is no UI: the short-lived one ends with the run.
+    if ui := get_current_settings().ui_url:
+        logger.info("Artifact %s: %s/v2/artifacts/key/%s", key, ui, key)
 
 
 def metric_table(summary: SummaryReport) -> list[dict[str, str | int]]:
-    """One row a metric; cells are scalars, for the UI shows nothing else."""
+    """One row a metric; cells are scalars, for the UI shows nothing else, and a figure that is no number is a dash."""
+    known = SummaryReport.model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
     return [
         {"block": block, "metric": name, **row}
         for block in ("search", "unanswerable")
-        for name, row in figure_rows(summary.overall, block)
+        for name, row in figure_rows(known.overall, block)
     ]

@@ -1,9 +1,8 @@
 """The steps of a search evaluation as a flow needs them: by options and numbers, from any thread or process.
 
-A task gives and takes plain JSON values only, so each process opens the evaluation once and keeps it.
+A task gives and takes plain JSON values only, so each process opens the evaluation once and keeps it until `close_run`.
 """
 
-import functools
 import math
 import threading
 import time
@@ -16,6 +15,8 @@ from pydantic import TypeAdapter
 
 from gigamind.evals.measure import ItemResult
 from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.prepare import prepare
+from gigamind.evals.runner import Interrupted
 from gigamind.evals.search import (
     Run,
     SearchEvaluation,
@@ -33,17 +34,37 @@ _MIN_BATCH_MS = 650
 _MOST_BATCHES = 64
 
 _results = TypeAdapter(list[ItemResult])
+_open: dict[str, SearchEvaluation] = {}
 _opening = threading.Lock()
 
 
-@functools.lru_cache(maxsize=1)
-def _opened(options: str) -> SearchEvaluation:
-    return open_search(SearchEvalOptions.model_validate_json(options))
-
-
 def _evaluation(options: SearchEvalOptions) -> SearchEvaluation:
-    with _opening:  # lru_cache would let two threads index at once
-        return _opened(options.model_dump_json())
+    key = options.model_dump_json()
+    with _opening:  # two threads would index twice
+        if key not in _open:
+            _open[key] = open_search(options)
+        return _open[key]
+
+
+def close_run(options: SearchEvalOptions) -> None:
+    """Close the evaluation that this process holds for a run, so that the next one reads the vault anew."""
+    with _opening:
+        evaluation = _open.pop(options.model_dump_json(), None)
+    if evaluation:
+        evaluation.retriever.close()
+
+
+def check_input(options: SearchEvalOptions) -> str:
+    """What `--dry-run` finds, in a line.
+
+    Raises:
+        GigamindError: see `prepare`.
+    """
+    found = prepare(options)
+    return (
+        f"{len(found.queries)} queries ready over {len(found.vault.notes)} notes;"
+        f" problems in the dataset: {len(found.errors)}; warnings: {len(found.warnings)}"
+    )
 
 
 def prepare_batches(options: SearchEvalOptions) -> list[tuple[int, int]]:
@@ -69,19 +90,31 @@ def batch_size(count: int, ms_per_query: float) -> int:
 
 
 def run_batch(options: SearchEvalOptions, first: int, end: int) -> dict[str, Any]:
-    """Retrieve, judge and measure the queries `first` to `end` (exclusive): `results` and `runtime_ms`."""
+    """Retrieve, judge and measure the queries `first` to `end` (exclusive): `results` and `runtime_ms`.
+
+    Raises:
+        KeyboardInterrupt: Ctrl-C.
+    """
     evaluation = _evaluation(options)
     start = time.perf_counter()
-    outcomes = retrieve(evaluation, evaluation.prepared.queries[first:end])
+    try:
+        outcomes = retrieve(evaluation, evaluation.prepared.queries[first:end])
+    except Interrupted as stop:  # an Exception: a task that fails with one is tried again
+        raise KeyboardInterrupt from stop
     runtime_ms = 1000 * (time.perf_counter() - start)
     results = judge_and_measure(evaluation, outcomes)
     return {"results": _results.dump_python(results, mode="json"), "runtime_ms": runtime_ms}
 
 
 def finish_run(
-    options: SearchEvalOptions, batches: Sequence[Mapping[str, Any]], out: Path, started: datetime
+    options: SearchEvalOptions,
+    batches: Sequence[Mapping[str, Any]],
+    out: Path,
+    started: datetime,
+    *,
+    interrupted: bool = False,
 ) -> dict[str, Any]:
-    """Put the batches together, write the out folder, and close the evaluation.
+    """Put the batches together and write the out folder.
 
     Returns `summary`, `run_id`, and `markdown`: the text of summary.md.
 
@@ -89,12 +122,15 @@ def finish_run(
         EvaluationError: every query failed; the out folder stands and says why.
     """
     evaluation = _evaluation(options)
-    results = [found for batch in batches for found in _results.validate_python(batch["results"])]
-    run = Run(results, sum(float(batch["runtime_ms"]) for batch in batches))
+    run = Run(
+        results=[
+            found for batch in batches for found in _results.validate_python(batch["results"])
+        ],
+        runtime_ms=sum(float(batch["runtime_ms"]) for batch in batches),
+        interrupted=interrupted,
+    )
     record = record_run(evaluation, run, started)
     write_run(out, record, options.format)
-    evaluation.retriever.close()
-    _opened.cache_clear()
     refuse_empty(record.summary, out)
     return {
         "summary": record.summary.model_dump(mode="json"),

@@ -1,0 +1,50 @@
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from gigamind.evals.options import SearchEvalOptions
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+
+
+@pytest.fixture(scope="session")
+def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """API address of a real server of this session's own, on loopback, to which every flow run here speaks."""
+    home = tmp_path_factory.mktemp("prefect")
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("DO_NOT_TRACK", "1")
+        environment.setenv("GIGAMIND_CACHE_DIR", str(home / "cache"))
+        from prefect import settings
+        from prefect.testing.utilities import prefect_test_harness
+
+        its_own = {
+            settings.PREFECT_HOME: home,
+            settings.PREFECT_SERVER_ANALYTICS_ENABLED: False,
+            settings.PREFECT_SERVER_UI_ENABLED: False,
+            settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,  # its thread costs a flow run a second
+        }
+        with (
+            settings.temporary_settings(its_own),
+            prefect_test_harness(server_startup_timeout=120),
+        ):
+            yield settings.PREFECT_API_URL.value()
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Callable[..., SearchEvalOptions]:
+    """Options of a run over a copy of the examples, by keyword search, changed by what a test names."""
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+
+    def make(**changes: object) -> SearchEvalOptions:
+        chosen = {
+            "dataset": tmp_path / "examples" / "queries.jsonl",
+            "notes": tmp_path / "examples" / "vault",
+            "out": tmp_path / "out",
+            "mode": "keyword",
+            **changes,
+        }
+        return SearchEvalOptions.model_validate(chosen)
+
+    return make

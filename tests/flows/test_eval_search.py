@@ -1,0 +1,211 @@
+"""The flow `eval-search` against a real server: the same figures, artifacts and errors as without Prefect."""
+
+import json
+import os
+import signal
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gigamind.errors import DatasetError, EvaluationError, GigamindError, InputError, NotesError
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.summary import evaluate
+from gigamind.publish import METRICS_KEY, SUMMARY_KEY, publish_search, run_search_flow
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+
+Options = Callable[..., SearchEvalOptions]
+FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
+
+
+@pytest.fixture
+def flow() -> Any:
+    from prefect.flows import load_flow_from_entrypoint
+
+    return load_flow_from_entrypoint(f"{FLOW}:eval_search", use_placeholder_flow=False)
+
+
+def artifacts_of(state: Any) -> dict[str, Any]:
+    """Artifacts of the flow run that ended in `state`, by key."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
+
+    its_own = ArtifactFilter(
+        flow_run_id=ArtifactFilterFlowRunId(any_=[state.state_details.flow_run_id])
+    )
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(artifact_filter=its_own)
+    return {artifact.key: artifact for artifact in found}
+
+
+def stored_state(state: Any) -> Any:
+    """The state that the server keeps of that flow run."""
+    from prefect.client.orchestration import get_client
+
+    with get_client(sync_client=True) as client:
+        return client.read_flow_run(state.state_details.flow_run_id).state
+
+
+def without_times(value: Any) -> Any:
+    """The report without what a clock has put there."""
+    if isinstance(value, Mapping):
+        return {
+            key: without_times(inner) for key, inner in value.items() if not key.endswith("_ms")
+        }
+    return [without_times(inner) for inner in value] if isinstance(value, list) else value
+
+
+def reports(out: Path) -> tuple[Any, list[Any]]:
+    lines = (out / "per_item.jsonl").read_text(encoding="utf-8").splitlines()
+    summary = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    return without_times(summary), [without_times(json.loads(line)) for line in lines]
+
+
+def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
+    options: Options, tmp_path: Path
+):
+    # A broken row, failures and slices come along: all of both files is compared.
+    chosen = options(mode="hybrid", graph_rerank=True)
+    with chosen.dataset.open("a", encoding="utf-8") as file:
+        file.write("{broken\n")
+    evaluate(chosen.model_copy(update={"out": tmp_path / "direct"}))
+    summary, out = run_search_flow(chosen)
+    assert out == tmp_path / "out"
+    assert reports(out) == reports(tmp_path / "direct")
+    assert len(reports(out)[1]) == summary.counts.queries_total == 202
+    assert summary.counts.rows_rejected == 1
+    assert summary.model_dump(mode="json") == json.loads((out / "summary.json").read_text())
+
+
+def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
+    options: Options, flow: Any, tmp_path: Path
+):
+    state = flow(options(), return_state=True)
+    artifacts = artifacts_of(state)
+    assert set(artifacts) == {"search-summary", "search-metrics"}
+    summary = artifacts["search-summary"]
+    assert summary.type == "markdown"
+    assert summary.data == (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
+    assert str(tmp_path / "out") in summary.description
+    figures = json.loads((tmp_path / "out" / "summary.json").read_text())["overall"]
+    rows = {
+        (row["block"], row["metric"]): row for row in json.loads(artifacts["search-metrics"].data)
+    }
+    assert rows["search", "MRR"]["value"] == f"{figures['search']['mrr']:.3f}"
+    assert rows["search", "MRR"]["n"] == figures["counts"]["answerable"] == 158
+    assert rows["unanswerable", "FAR"]["value"] == f"{figures['unanswerable']['far']:.3f}"
+    assert rows["unanswerable", "FAR"]["n"] == figures["counts"]["unanswerable"] == 44
+
+
+def test_the_log_says_where_the_artifacts_are(
+    options: Options, flow: Any, prefect_server: str, caplog: pytest.LogCaptureFixture
+):
+    flow(options())
+    address = prefect_server.removesuffix("/api")
+    for key in (SUMMARY_KEY, METRICS_KEY):
+        assert f"Artifact {key}: {address}/v2/artifacts/key/{key}" in caplog.text
+
+
+def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
+    options: Options, caplog: pytest.LogCaptureFixture
+):
+    import prefect
+
+    summary, _ = evaluate(options(sample="20"))
+    finished = {"summary": summary.model_dump(mode="json"), "run_id": "1", "markdown": "# Summary"}
+
+    @prefect.flow
+    def publishes() -> str:
+        # A folder name that is no UTF-8 has no JSON form, so no request with it can be sent.
+        publish_search(finished, Path(os.fsdecode(b"/out-\xff")))
+        return "went on"
+
+    assert publishes() == "went on"
+    warnings = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert [record.getMessage().split(" (")[0] for record in warnings] == [
+        "Artifact search-summary was not published",
+        "Artifact search-metrics was not published",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "name", "exit_code"),
+    [
+        ({"dataset": "missing.jsonl"}, InputError, "InvalidInput", 1),
+        ({"strict": True}, DatasetError, "InvalidInput", 1),
+        ({"notes": "missing"}, NotesError, "NotesInaccessible", 2),
+        (
+            {"mode": "hybrid", "embedder": "litellm:openai/none"},
+            EvaluationError,
+            "EvaluationFailed",
+            3,
+        ),
+    ],
+)
+def test_a_flow_run_fails_by_the_name_of_its_exit_code_with_the_error_itself(
+    options: Options,
+    flow: Any,
+    changes: Mapping[str, Any],
+    error: type[GigamindError],
+    name: str,
+    exit_code: int,
+):
+    # Nothing listens on port 9 of loopback: the embedding provider cannot be reached.
+    state = flow(options(**changes, embedding_api_base="http://127.0.0.1:9"), return_state=True)
+    stored = stored_state(state)
+    assert (stored.type.value, stored.name) == ("FAILED", name)
+    assert stored.message.endswith(f"(exit code {exit_code})")
+    assert artifacts_of(state) == {}
+    with pytest.raises(error) as raised:
+        state.result()
+    assert raised.value.exit_code == exit_code
+
+
+def test_a_caller_of_the_flow_meets_the_error_of_the_evaluation(options: Options):
+    with pytest.raises(InputError, match=r"missing\.jsonl"):
+        run_search_flow(options(dataset="missing.jsonl"))
+
+
+def test_a_dry_run_checks_the_input_and_writes_nothing(options: Options, flow: Any, tmp_path: Path):
+    state = flow(options(dry_run=True), return_state=True)
+    assert stored_state(state).name == "Checked"
+    assert state.message.startswith("202 queries ready over 70 notes; problems in the dataset: 0; ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_second_run_in_one_process_sees_what_has_changed_in_the_vault(
+    options: Options, flow: Any, tmp_path: Path
+):
+    chosen = options(sample="20")
+    first = flow(chosen)["summary"]
+    (tmp_path / "out").rename(tmp_path / "first")
+    (chosen.notes / "new.md").write_text("# New\n\nA note that was not there before.\n")
+    second = flow(chosen)["summary"]
+    assert second["counts"]["notes"] == first["counts"]["notes"] + 1
+
+
+def test_ctrl_c_leaves_a_report_of_the_batches_that_had_ended(
+    options: Options, flow: Any, tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    chosen = options(mode="hybrid")
+    rows = [json.loads(line) for line in chosen.dataset.read_text(encoding="utf-8").splitlines()]
+    many = [{**row, "id": f"{row['id']}-{copy}"} for copy in range(16) for row in rows]
+    chosen.dataset.write_text("".join(json.dumps(row) + "\n" for row in many), encoding="utf-8")
+
+    def press_when_the_first_batch_has_ended() -> None:
+        while caplog.messages.count("Finished in state Completed()") < 2:  # prepare, retrieve
+            time.sleep(0.01)
+        time.sleep(0.1)  # into the second batch
+        os.kill(os.getpid(), signal.SIGINT)
+
+    threading.Thread(target=press_when_the_first_batch_has_ended, daemon=True).start()
+    state = flow(chosen, return_state=True)
+    assert stored_state(state).name == "Interrupted"
+    counts = state.result()["summary"]["counts"]
+    _, lines = reports(tmp_path / "out")
+    assert 0 < counts["queries_total"] == len(lines) < len(many)
+    assert counts["queries_total"] + counts["queries_not_run"] == len(many)

@@ -1,0 +1,87 @@
+"""Every file in flows/ is a thin script that Prefect can load by its path, and that hides no library."""
+
+import ast
+import sys
+from importlib.metadata import packages_distributions
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gigamind.evals.options import SearchEvalOptions
+
+FLOWS = Path(__file__).parents[2] / "flows"
+FILES = sorted(FLOWS.glob("*.py"))
+
+
+def load(file: Path, name: str) -> Any:
+    from prefect.flows import load_flow_from_entrypoint
+
+    return load_flow_from_entrypoint(f"{file}:{name}", use_placeholder_flow=False)
+
+
+def flow_names(file: Path) -> list[str]:
+    """Functions of the file that are decorated as flows."""
+    return [
+        node.name
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.FunctionDef)
+        and any("flow" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+def test_the_flows_folder_holds_flow_scripts_and_is_no_package():
+    assert [file.name for file in FILES] == ["eval_search.py"]
+    assert not (FLOWS / "__init__.py").exists()
+    assert [path for path in FLOWS.iterdir() if path.is_dir() and path.name != "__pycache__"] == []
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_flow_file_loads_without_a_placeholder(file: Path):
+    names = flow_names(file)
+    assert names == [file.stem]
+    assert load(file, file.stem).name == file.stem.replace("_", "-")
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_flow_file_imports_no_other_flow_file(file: Path):
+    imported = {
+        name.split(".")[0]
+        for node in ast.walk(ast.parse(file.read_text()))
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else [node.module or "."]
+            if isinstance(node, ast.ImportFrom)
+            else []
+        )
+    }
+    assert not imported & {"flows", "", *(other.stem for other in FILES)}
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_a_flow_file_has_the_name_of_no_module_that_could_be_imported(file: Path):
+    # Prefect puts flows/ first on sys.path: a flow file of such a name would be imported in its stead.
+    assert file.stem not in sys.stdlib_module_names
+    assert file.stem not in packages_distributions()
+
+
+def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
+    from prefect.utilities.callables import parameter_schema
+
+    schema = parameter_schema(load(FLOWS / "eval_search.py", "eval_search")).model_dump()
+    assert schema["required"] == ["options"]
+    form = schema["definitions"]["SearchEvalOptions"]
+    assert list(form["properties"]) == list(SearchEvalOptions.model_fields)
+    assert form["required"] == ["dataset", "notes"]
+    assert form["additionalProperties"] is False
+    assert form["properties"]["mode"]["enum"] == ["semantic", "hybrid", "keyword"]
+    assert form["properties"]["topk"] | {"title": ""} == {
+        "type": "integer",
+        "default": 10,
+        "minimum": 1,
+        "maximum": 1000,
+        "description": "length of a ranking",
+        "title": "",
+    }
+    assert all(field["description"] for field in form["properties"].values())

@@ -1,0 +1,21 @@
+from pathlib import Path
+
+import pytest
+
+from gigamind.assets import asset
+
+
+def test_flows_and_examples_of_a_clone_are_those_at_its_root():
+    root = Path(__file__).parents[1]
+    assert asset("flows") == root / "flows"
+    assert (asset("examples") / "queries.jsonl").is_file()
+
+
+def test_a_folder_that_does_not_travel_with_the_package_is_a_broken_installation():
+    with pytest.raises(FileNotFoundError, match=r"^verdicts: .*install gigamind-eval again"):
+        asset("verdicts")
+
+
+def test_a_file_is_no_folder_of_assets():
+    with pytest.raises(FileNotFoundError, match=r"^pyproject\.toml: "):
+        asset("pyproject.toml")

@@ -1,0 +1,106 @@
+"""What becomes of figures and errors on their way to Prefect; the way itself is tested in tests/flows."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from gigamind.errors import (
+    DatasetError,
+    EmbeddingError,
+    EvaluationError,
+    GigamindError,
+    IndexingError,
+    InputError,
+    NotesError,
+)
+from gigamind.publish import failed, metric_table
+from gigamind.reports.schema import (
+    IntervalReport,
+    Performance,
+    RunCounts,
+    SliceCounts,
+    SliceReport,
+    SummaryReport,
+)
+
+
+def interval(low: float | None, high: float | None, n: int) -> IntervalReport:
+    return IntervalReport(low=low, high=high, n=n)
+
+
+def summary(
+    search: dict[str, float | None],
+    unanswerable: dict[str, float | None],
+    intervals: dict[str, IntervalReport],
+) -> SummaryReport:
+    overall = SliceReport(
+        counts=SliceCounts(queries=3, answerable=2, unanswerable=1),
+        search=search,
+        unanswerable=unanswerable,
+        intervals=intervals,
+    )
+    return SummaryReport(
+        status="complete",
+        counts=RunCounts(
+            queries_total=3,
+            queries_answerable=2,
+            queries_unanswerable=1,
+            rows_rejected=0,
+            rows_not_sampled=0,
+            queries_failed=0,
+            queries_not_run=0,
+            notes=5,
+        ),
+        overall=overall,
+        by_language={},
+        cross_lingual=None,
+        by_tag={},
+        by_difficulty={},
+        performance=Performance(
+            cold_start_ms=None, indexing_ms=1, eval_runtime_ms=1, latency_method="none"
+        ),
+    )
+
+
+def test_a_table_has_a_row_a_metric_with_its_interval_and_its_number_of_items():
+    table = metric_table(
+        summary(
+            {"mrr": 0.75, "latency_p50_ms": 3.0},
+            {"far": 1.0},
+            {"search.mrr": interval(0.5, 1.0, 2), "unanswerable.far": interval(1.0, 1.0, 1)},
+        )
+    )
+    assert table == [
+        {"block": "search", "metric": "MRR", "value": "0.750", "interval": "0.500 – 1.000", "n": 2},
+        {"block": "unanswerable", "metric": "FAR", "value": "1.000", "interval": "1.000 – 1.000", "n": 1},
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("figure", [None, math.nan, math.inf, -math.inf])
+def test_a_figure_that_is_no_number_is_a_dash_in_a_table(figure: float | None):
+    table = metric_table(summary({"mrr": figure}, {}, {"search.mrr": interval(figure, figure, 2)}))
+    assert table == [{"block": "search", "metric": "MRR", "value": "–", "interval": "–", "n": 2}]
+    json.dumps(table, allow_nan=False)
+
+
+@pytest.mark.parametrize(
+    ("error", "name"),
+    [
+        (InputError("x"), "InvalidInput"),
+        (DatasetError("x"), "InvalidInput"),
+        (NotesError("x"), "NotesInaccessible"),
+        (IndexingError("x"), "NotesInaccessible"),
+        (EvaluationError("x"), "EvaluationFailed"),
+        (EmbeddingError("x"), "EvaluationFailed"),
+        (GigamindError("x"), "EvaluationFailed"),
+    ],
+)
+def test_a_failed_state_has_the_name_of_its_exit_code_and_keeps_the_error(
+    error: GigamindError, name: str
+):
+    state: Any = failed(error)
+    assert (state.type.value, state.name) == ("FAILED", name)
+    assert state.message == f"x (exit code {error.exit_code})"
+    assert state.data is error
