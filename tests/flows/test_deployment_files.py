@@ -1,0 +1,96 @@
+"""deployments/prefect.yaml and server.env say what they should, before any server reads them."""
+
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+DEPLOYMENTS = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]
+
+
+def name_of(deployment: dict[str, Any]) -> str:
+    return deployment["name"]
+
+
+def read_env(**environment: str) -> dict[str, str]:
+    """The variables that a shell has after reading server.env."""
+    command = "set -a; . deployments/server.env; env -0"
+    shell = subprocess.run(
+        ["sh", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=True
+    )
+    return dict(line.split("=", 1) for line in shell.stdout.split("\0") if line)
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=name_of)
+def test_a_deployment_runs_a_flow_that_loads_with_parameters_that_it_takes(
+    deployment: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+):
+    from prefect.flows import load_flow_from_entrypoint
+
+    monkeypatch.chdir(ROOT)
+    flow: Any = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
+    taken = flow.validate_parameters(deployment["parameters"])["options"]
+    assert taken.dataset.is_file()
+    assert taken.notes.is_dir()
+    assert not taken.dataset.is_absolute()
+    assert deployment["enforce_parameter_schema"] is True
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=name_of)
+def test_runs_of_a_deployment_never_overlap_nor_queue_up(deployment: dict[str, Any]):
+    assert deployment["concurrency_limit"] == {"limit": 1, "collision_strategy": "CANCEL_NEW"}
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=name_of)
+def test_schedules_of_a_deployment_have_names_and_times_of_a_place(deployment: dict[str, Any]):
+    for schedule in deployment["schedules"]:
+        assert set(schedule) == {"slug", "cron", "timezone", "active"}
+        assert "/" in schedule["timezone"]
+    slugs = [schedule["slug"] for schedule in deployment["schedules"]]
+    assert len(set(slugs)) == len(slugs) > 0
+
+
+def test_deployment_files_name_no_place_of_one_machine():
+    for file in ("prefect.yaml", "server.env"):
+        assert not re.findall(r"(?<![\w./:}])/\w+|~/", (ROOT / "deployments" / file).read_text())
+
+
+def test_the_profile_sets_only_what_prefect_knows():
+    from prefect import settings  # has an attribute for each variable it reads
+
+    ours = [name for name in read_env() if name.startswith("PREFECT_")]
+    assert len(ours) == 10
+    assert [name for name in ours if not hasattr(settings, name)] == []
+    assert not hasattr(settings, "PREFECT_SERVER_API_PROT")
+
+
+def test_the_profile_keeps_the_server_on_loopback_and_tells_nobody():
+    profile = read_env()
+    assert profile["PREFECT_SERVER_API_HOST"] == "127.0.0.1"
+    assert profile["PREFECT_API_URL"] == "http://127.0.0.1:4200/api"
+    assert profile["DO_NOT_TRACK"] == "1"
+    assert profile["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
+
+
+def test_another_port_reaches_clients_and_pages_too():
+    profile = read_env(PREFECT_SERVER_API_PORT="4300")
+    assert profile["PREFECT_SERVER_API_PORT"] == "4300"
+    assert profile["PREFECT_API_URL"] == "http://127.0.0.1:4300/api"
+    assert profile["PREFECT_SERVER_UI_API_URL"] == "http://127.0.0.1:4300/api"
+
+
+def test_workers_elsewhere_can_be_told_where_the_server_is():
+    profile = read_env(PREFECT_API_URL="https://prefect.example/api")
+    assert profile["PREFECT_API_URL"] == "https://prefect.example/api"
+    assert profile["PREFECT_SERVER_UI_API_URL"] == "https://prefect.example/api"
+
+
+def test_every_line_of_the_profile_has_its_reason_above_it():
+    reason = ""
+    for line in (ROOT / "deployments" / "server.env").read_text().splitlines():
+        reason = "" if not line else line if line.startswith("#") else reason
+        assert reason or not line, line
