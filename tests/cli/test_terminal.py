@@ -1,0 +1,121 @@
+import json
+import os
+import pty
+import re
+import select
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from gigamind.reports.schema import ErrorReport, ItemReport, RunReport, SummaryReport
+
+COMMAND = "eval search --dataset queries.jsonl --notes vault --mode keyword --out out --warmup 1"
+QUERIES = 300
+SLOW = "deploy friday " * 4000  # some 10 ms of work: the run takes seconds
+
+
+@pytest.fixture
+def slow_case(case):
+    """A case whose run takes some seconds."""
+    row = {"query": SLOW, "answerable": True, "expected_notes": ["deploy.md"]}
+    lines = (json.dumps({"id": f"q{n}", **row}) for n in range(QUERIES))
+    (case / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    return case
+
+
+class Terminal:
+    """A command with a pseudo-terminal as its standard error."""
+
+    def __init__(self, folder, **environment):
+        self._side, other = pty.openpty()
+        settings = {k: v for k, v in os.environ.items() if k not in {"CI", "NO_COLOR"}}
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "gigamind", *COMMAND.split()],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=other,
+            env={**settings, "TERM": "xterm", "COLUMNS": "100", **environment},
+        )
+        os.close(other)
+        self.shown = ""
+
+    def read_until(self, pattern, seconds=60.0):
+        """Read what is shown until it matches, or the command has ended."""
+        end = time.monotonic() + seconds
+        while time.monotonic() < end and not re.search(pattern, self.shown):
+            if select.select([self._side], [], [], 0.2)[0]:
+                try:
+                    piece = os.read(self._side, 65536)
+                except OSError:  # the other side has been closed
+                    return
+                self.shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", piece.decode(errors="replace"))
+
+    def end(self):
+        """Wait for the end; the exit code and standard output."""
+        self.read_until(r"(?!)")  # first, or the command waits for a reader of its bar
+        output = self.process.stdout.read().decode()
+        code = self.process.wait(60)
+        self.process.stdout.close()
+        os.close(self._side)
+        return code, output
+
+
+def test_a_terminal_shows_a_bar_with_rate_and_time_left(slow_case):
+    terminal = Terminal(slow_case)
+    terminal.read_until(r"\d/s 0:00:\d\d")
+    bar = re.search(r"Queries +\S+ +(\d+)/300 +([\d.]+)/s (\d:\d\d:\d\d)", terminal.shown)
+    assert bar, terminal.shown[-500:]
+    assert 0 < int(bar[1]) <= QUERIES
+    terminal.process.send_signal(signal.SIGINT)
+    _, output = terminal.end()
+    assert output.splitlines()[0].startswith("metric")
+
+
+def test_in_ci_no_bar_is_shown_even_on_a_terminal(case):
+    terminal = Terminal(case, CI="true")
+    code, output = terminal.end()
+    assert code == 0
+    assert "Queries" not in terminal.shown
+    assert "Report: out/summary.md" in output
+
+
+def test_without_a_terminal_nothing_but_results_is_printed(case):
+    ended = subprocess.run(
+        [sys.executable, "-m", "gigamind", *COMMAND.split(), "--min-score", "0"],
+        cwd=case,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "\x1b" not in ended.stdout
+    assert "Queries" not in ended.stdout
+
+
+def test_ctrl_c_leaves_what_was_measured_in_a_readable_folder(slow_case):
+    terminal = Terminal(slow_case)
+    terminal.read_until(r"Queries.* [1-9]\d*/300")
+    terminal.process.send_signal(signal.SIGINT)
+    code, output = terminal.end()
+    assert code == 130, terminal.shown[-500:]
+    assert "Report: out/summary.md" in output
+    assert "Interrupted." in terminal.shown
+    out = slow_case / "out"
+    summary = SummaryReport.model_validate_json((out / "summary.json").read_bytes())
+    assert summary.status == "interrupted"
+    assert RunReport.model_validate_json((out / "run.json").read_bytes()).status == "interrupted"
+    done, left = summary.counts.queries_total, summary.counts.queries_not_run
+    assert done > 0
+    assert left > 0
+    assert done + left == QUERIES
+    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
+    assert len([ItemReport.model_validate_json(line) for line in lines]) == done
+    errors = (out / "errors.jsonl").read_text("utf-8").splitlines()
+    assert [ErrorReport.model_validate_json(line) for line in errors] == []
+    page = (out / "summary.md").read_text("utf-8")
+    assert page.startswith("# Search evaluation (interrupted)")
+    assert f"{left} queries were not run" in page
+    assert [file.name for file in slow_case.iterdir() if file.name.startswith(".")] == []
