@@ -37,6 +37,22 @@ lint: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/search.py
 
+# The profile that server, worker and deploy share.
+PROFILE := set -a; . deployments/server.env; set +a;
+
+server: $(READY)
+	@$(PROFILE) exec $(BIN)/prefect server start
+
+worker: $(READY)
+	@$(PROFILE) exec $(BIN)/prefect worker start --pool local --type process
+
+deploy: $(READY)
+	@$(PROFILE) $(BIN)/prefect server status --wait --timeout 30 >/dev/null 2>&1 \
+	  || { echo "No Prefect server answers at $$PREFECT_API_URL: start one with make server"; exit 1; }
+	@$(PROFILE) $(BIN)/prefect work-pool inspect local >/dev/null 2>&1 \
+	  || $(BIN)/prefect work-pool create local --type process
+	@$(PROFILE) $(BIN)/prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml
+
 lock:
 	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --quiet --output-file constraints.txt

@@ -39,7 +39,7 @@ def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
     finally:
         batches.close_run(options)
     publish_search(finished, out)
-    result = {"out": str(out), "summary": finished["summary"]}
+    result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", data=result)
     return result

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, cast
 
 from gigamind.assets import asset
 from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
+from gigamind.evals.finish import Evaluated
 from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.release import ReleaseVerdict
 from gigamind.reports.markdown import figure_rows
 from gigamind.reports.schema import SummaryReport
 
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
 
 SUMMARY_KEY = "search-summary"
 METRICS_KEY = "search-metrics"
+GATE_KEY = "release-gate"
+_REASONS_TOLD = 20
 
 # No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
 _SETTINGS = {
@@ -32,7 +36,7 @@ _SETTINGS = {
 }
 
 
-def run_search_flow(options: SearchEvalOptions) -> tuple[SummaryReport, Path]:
+def run_search_flow(options: SearchEvalOptions) -> Evaluated:
     """Run `flows/eval_search.py` here, against the configured Prefect server, or a short-lived one where none is.
 
     Raises:
@@ -52,7 +56,12 @@ def run_search_flow(options: SearchEvalOptions) -> tuple[SummaryReport, Path]:
     # The heartbeat's thread would hold up the end of the run for a second; only workers need it.
     with temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
         result = cast("dict[str, Any]", flow(options, return_state=True).result())
-    return SummaryReport.model_validate(result["summary"]), Path(result["out"])
+    release = result["release"]
+    return Evaluated(
+        SummaryReport.model_validate(result["summary"]),
+        Path(result["out"]),
+        ReleaseVerdict.load(release) if release else None,
+    )
 
 
 def failed(error: GigamindError) -> Any:  # noqa: ANN401  Prefect's State, whose import costs a second
@@ -79,6 +88,47 @@ def publish_search(finished: Mapping[str, Any], out: Path) -> None:
     table = metric_table(SummaryReport.model_validate(finished["summary"]))
     _publish(create_markdown_artifact, SUMMARY_KEY, about, markdown=finished["markdown"])
     _publish(create_table_artifact, METRICS_KEY, about, table=table)
+
+
+def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None
+    """Publish the gates' verdict of what `finish_run` returned, tell it as an event, and name the end it means.
+
+    Returns the Failed state of a regression or of runs that cannot be compared; None where the release may go out.
+    """
+    from prefect.artifacts import create_markdown_artifact
+    from prefect.states import Failed
+
+    verdict = ReleaseVerdict.load(finished["release"])
+    gate = verdict.gate
+    about = f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}"
+    _publish(create_markdown_artifact, GATE_KEY, about, markdown=finished["release_markdown"])
+    _tell(verdict)
+    if gate.verdict in {"passed", "inconclusive"}:
+        return None
+    name = "Regressed" if gate.verdict == "failed" else "NotComparable"
+    return Failed(name=name, message=f"{about}. {' '.join(gate.reasons)}", data=dict(finished))
+
+
+def _tell(verdict: ReleaseVerdict) -> None:
+    """Emit `gigamind.gate.passed` or `.failed` (or what else the verdict is), with little beside the verdict."""
+    from prefect.events import emit_event
+    from prefect.logging import get_run_logger
+
+    gate, comparison = verdict.gate, verdict.comparison
+    try:
+        emit_event(
+            event=f"gigamind.gate.{gate.verdict}",
+            resource={"prefect.resource.id": f"gigamind.run.{comparison.current.run_id}"},
+            payload={
+                "phase": gate.phase,
+                "baseline": comparison.baseline.run_id,
+                "reasons": list(gate.reasons[:_REASONS_TOLD]),
+                "worse": sum(change.change == "worse" for change in comparison.changes),
+                "lost": len(comparison.lost),
+            },
+        )
+    except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the verdict
+        get_run_logger().warning("The gate's event was not emitted (%s)", error)
 
 
 def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -> None:  # noqa: ANN401  text or rows

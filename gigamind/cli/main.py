@@ -16,7 +16,17 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 _COMMANDS = {
     "eval": ("gigamind.cli.evaluate", "evaluate", "Evaluate search over a vault."),
-    "align": ("gigamind.cli.align", "align", "Find quotes in their sources, exactly or not at all."),
+    "compare": ("gigamind.cli.compare", "compare", "Compare two runs and apply the release gates."),
+    "baseline": (
+        "gigamind.cli.baseline",
+        "baseline",
+        "Choose the run that later ones are compared with.",
+    ),
+    "align": (
+        "gigamind.cli.align",
+        "align",
+        "Find quotes in their sources, exactly or not at all.",
+    ),
     "memory": ("gigamind.cli.memory", "memory", "Keep what a session says, with evidence."),
 }
 
@@ -46,7 +56,8 @@ class _LazyGroup(click.Group):
 def cli() -> None:
     """Tell whether search over a Markdown vault got better or worse, and prove it.
 
-    Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed, 130 interrupted.
+    Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed,
+    4 regression, 130 interrupted.
     """
 
 

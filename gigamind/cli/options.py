@@ -13,10 +13,12 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def options_of(model: type[BaseModel]) -> Callable[[Command], Command]:
-    """A decorator that adds one option for each field of `model`, in the fields' order."""
+    """A decorator that adds one option for each field of `model`: its own in their order, then the inherited ones."""
+    own = model.__annotations__
+    ordered = sorted(model.model_fields.items(), key=lambda entry: entry[0] not in own)
 
     def decorate(command: Command) -> Command:
-        for name, field in reversed(model.model_fields.items()):
+        for name, field in reversed(ordered):
             command = _option(name, field)(command)
         return command
 

@@ -22,6 +22,8 @@ from rich.text import Text
 
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress, Quiet
+from gigamind.evals.release import ReleaseVerdict
+from gigamind.reports.compare_markdown import headline
 from gigamind.reports.markdown import figure_rows
 from gigamind.reports.schema import RunReport, SummaryReport
 
@@ -106,6 +108,28 @@ def show_run(summary: SummaryReport, out: Path) -> None:
 def _plain_console(*, stderr: bool = False) -> Console:
     """Prints text as it is: no markup, no colours of numbers, no line breaks of its own."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
+
+
+def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
+    """The gates' verdict, the rules that were broken, and the queries that got worse."""
+    console = _plain_console()
+    console.print(f"\nRelease gate ({verdict.gate.phase}): {verdict.gate.verdict.upper()}")
+    console.print(headline(verdict.comparison, verdict.gate))
+    for mismatch in verdict.comparison.mismatches:
+        console.print(f"  {mismatch.what}: {mismatch.meaning}")
+    lost = [f"lost: {item.query} ({item.id})" for item in verdict.comparison.lost]
+    worse = [
+        f"worse: {item.query} ({item.id}): {item.what}"
+        for item in verdict.comparison.changes
+        if item.change == "worse"
+    ]
+    for lines in (lost, worse):
+        for line in lines[:_LINES_SHOWN]:
+            console.print(textwrap.indent(line, "  "))
+        if len(lines) > _LINES_SHOWN:
+            console.print(f"  ... and {len(lines) - _LINES_SHOWN} more")
+    if out:
+        console.print(f"Comparison: {out / 'compare.md'}")
 
 
 def _figures(summary: SummaryReport) -> Table:

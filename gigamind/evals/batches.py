@@ -13,9 +13,11 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
+from gigamind.evals.finish import check_outputs, finish
 from gigamind.evals.measure import ItemResult
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.prepare import prepare
+from gigamind.evals.release import read_reference
 from gigamind.evals.runner import Interrupted
 from gigamind.evals.search import (
     Run,
@@ -25,9 +27,8 @@ from gigamind.evals.search import (
     retrieve,
     warm_up,
 )
-from gigamind.evals.summary import record_run, refuse_empty
+from gigamind.evals.summary import record_run
 from gigamind.reports.markdown import render_summary
-from gigamind.reports.write import check_out_folder, write_run
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
 _MIN_BATCH_MS = 650
@@ -74,7 +75,7 @@ def prepare_batches(options: SearchEvalOptions) -> list[tuple[int, int]]:
         GigamindError: see `open_search`.
     """
     if options.out:
-        check_out_folder(options.out)
+        check_outputs(options, options.out)
     evaluation = _evaluation(options)
     start = time.perf_counter()
     warm_up(evaluation)
@@ -116,10 +117,11 @@ def finish_run(
 ) -> dict[str, Any]:
     """Put the batches together and write the out folder.
 
-    Returns `summary`, `run_id`, and `markdown`: the text of summary.md.
+    Returns `summary`, `run_id`, and `markdown`: the text of summary.md; where the run was compared, `release` (see
+    `ReleaseVerdict.dump`) and `release_markdown`, else None for both.
 
     Raises:
-        EvaluationError: every query failed; the out folder stands and says why.
+        GigamindError: see `finish`.
     """
     evaluation = _evaluation(options)
     run = Run(
@@ -130,10 +132,12 @@ def finish_run(
         interrupted=interrupted,
     )
     record = record_run(evaluation, run, started)
-    write_run(out, record, options.format)
-    refuse_empty(record.summary, out)
+    reference = read_reference(options.compare, options) if options.compare else None
+    verdict = finish(record, options, out, reference).verdict
     return {
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
         "markdown": render_summary(record),
+        "release": verdict.dump() if verdict else None,
+        "release_markdown": verdict.markdown() if verdict else None,
     }

@@ -2,24 +2,23 @@
 
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import ConfigDict, Field, field_validator
 
 from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError
+from gigamind.evals.option_errors import validated
+from gigamind.evals.release_options import ReleaseOptions
 from gigamind.retrieval.cache import default_cache_folder
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import DEFAULT_ALPHA, Mode, RetrievalSettings
-
-if TYPE_CHECKING:
-    from pydantic_core import ErrorDetails
 
 _DAY_MS = 86_400_000
 _PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
-class SearchEvalOptions(BaseModel):
+class SearchEvalOptions(ReleaseOptions):
     """Everything a search evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -69,6 +68,13 @@ class SearchEvalOptions(BaseModel):
     cache_dir: Path | None = Field(
         None, description="folder of vectors and indexes; the user's cache folder without it"
     )
+    save_snapshot: bool = Field(
+        default=False, description="write snapshot.json, to compare later runs with"
+    )
+    compare: Path | None = Field(
+        None,
+        description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
+    )
 
     @field_validator("sample")
     @classmethod
@@ -110,32 +116,4 @@ def read_options(values: dict[str, object]) -> SearchEvalOptions:
     Raises:
         InputError: names every option that cannot be, its value and what it must be.
     """
-    try:
-        return SearchEvalOptions.model_validate(values)
-    except ValidationError as error:
-        raise InputError("\n".join(_problem(details) for details in error.errors())) from error
-
-
-def _problem(details: "ErrorDetails") -> str:
-    option = f"--{details['loc'][0]}".replace("_", "-")
-    if details["type"] == "missing":
-        return f"{option}: must be given"
-    return f"{option} {details['input']}: {_demand(details)}"
-
-
-def _demand(details: "ErrorDetails") -> str:
-    """What a value must be, in words for users of the command line; pydantic's are for programmers."""
-    context = details.get("ctx", {})
-    match details["type"]:
-        case "greater_than_equal":
-            return f"must be {context['ge']:,.12g} or more"
-        case "less_than_equal":
-            return f"must be {context['le']:,.12g} or less"
-        case "finite_number":
-            return "must be a number"
-        case "literal_error":
-            return f"must be {context['expected']}"
-        case "extra_forbidden":
-            return "there is no such option"
-        case _:
-            return details["msg"].removeprefix("Value error, ")
+    return validated(SearchEvalOptions, values)

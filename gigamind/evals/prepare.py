@@ -119,18 +119,21 @@ def _refuse(
     errors: tuple[ErrorReport, ...],
 ) -> None:
     """Stop where going on would be of no use, or where `--strict` asks for it."""
-    if not checked.queries:
-        hint = " Is it the dataset of another vault?" if checked.dataset.items else ""
+    listed = _listed([error.message for error in errors])
+    # Unanswerable rows name no note, so they fit every vault and prove nothing.
+    asked = any(item.answerable for item in checked.dataset.items)
+    if asked and not any(query.item.answerable for query in checked.queries):
         raise DatasetError(
-            f"{options.dataset}: no row can be evaluated over {options.notes}.{hint}\n"
-            + _listed([error.message for error in errors])
+            f"{options.dataset}: no answerable row can be evaluated over {options.notes}."
+            f" Is it the dataset of another vault?\n{listed}"
         )
+    if not checked.queries:
+        raise DatasetError(f"{options.dataset}: no row can be evaluated\n{listed}")
     if not options.strict:
         return
     if errors:
         raise DatasetError(
-            f"{options.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n"
-            + _listed([error.message for error in errors])
+            f"{options.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n{listed}"
         )
     if collisions := identities.collisions():
         raise DatasetError(

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from gigamind.errors import EvaluationError
+from gigamind.evals.finish import Evaluated, check_outputs, finish
 from gigamind.evals.measure import measured
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.progress import Progress
@@ -26,30 +26,24 @@ from gigamind.reports.schema import (
     SliceReport,
     SummaryReport,
 )
-from gigamind.reports.write import check_out_folder, write_run
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 
 RUN_ID_FORMAT = "%Y%m%d-%H%M%S"
 
 
-def evaluate(
-    options: SearchEvalOptions, progress: Progress | None = None
-) -> tuple[SummaryReport, Path]:
-    """Run a whole search evaluation; the summary, and the out folder it was written to.
+def evaluate(options: SearchEvalOptions, progress: Progress | None = None) -> Evaluated:
+    """Run a whole search evaluation.
 
     Raises:
-        GigamindError: see `open_search`; its class tells the exit code.
-        EvaluationError: every query failed; the out folder stands and says why.
+        GigamindError: see `open_search` and `finish`; its class tells the exit code.
     """
     started = datetime.now(UTC)
     out = options.out or default_out(started)
-    check_out_folder(out)
+    reference = check_outputs(options, out)
     with open_search(options, progress) as evaluation:
         outcome = run_queries(evaluation, progress)
         record = record_run(evaluation, outcome, started)
-    write_run(out, record, options.format)
-    refuse_empty(record.summary, out)
-    return record.summary, out
+    return finish(record, options, out, reference)
 
 
 def default_out(started: datetime) -> Path:
@@ -57,12 +51,6 @@ def default_out(started: datetime) -> Path:
     first = Path("eval") / "out" / started.astimezone().strftime(RUN_ID_FORMAT)
     names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
     return next(out for name in names if not (out := first.with_name(name)).exists())
-
-
-def refuse_empty(summary: SummaryReport, out: Path) -> None:
-    """Raise where a finished run measured nothing."""
-    if summary.status == "complete" and not summary.counts.queries_total:
-        raise EvaluationError(f"every query failed: see {out / 'errors.jsonl'}")
 
 
 def summarise(evaluation: SearchEvaluation, outcome: Run) -> SummaryReport:

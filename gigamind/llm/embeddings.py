@@ -26,9 +26,10 @@ class LitellmEmbedder:
     """An embedding model named as litellm names it, such as `openai/text-embedding-3-small`."""
 
     def __init__(self, model: str, *, api_base: str | None = None) -> None:
-        self.name = f"litellm:{model}"
         self._model = model
         self._api_base = api_base
+        # Two servers may offer different models under one name: their vectors must not share a cache.
+        self.name = f"litellm:{model}{self._where()}"
         self._litellm = _import_litellm()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
@@ -110,7 +111,7 @@ class LitellmEmbedder:
         # Without its key, the OpenAI client fails as if the server had: status 500.
         missing = self._litellm.validate_environment(self._model)["missing_keys"]
         hint = f"; not set in the environment: {', '.join(missing)}" if missing else ""
-        return f"{self.name}{self._where()}: {reason}{hint}"
+        return f"{self.name}: {reason}{hint}"
 
     def _where(self) -> str:
         """The address, without what may be secret in it."""

@@ -4,13 +4,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict
 
 from gigamind.metrics.answerability import confusion
 from gigamind.reports.comparability import Mismatch, mismatches
 from gigamind.reports.policy import LOWER_IS_BETTER
 from gigamind.reports.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
-from gigamind.stats.intervals import Matrix
 from gigamind.stats.multiple import holm
 from gigamind.stats.paired import PairedComparison, compare_metrics
 
@@ -32,7 +31,6 @@ class MetricChange(_Part):
         p_adjusted: after Holm, over all metrics of this comparison.
         detectable: the smallest difference that so many items show in 80 of 100 cases.
         improved, worse: items on which the current run is better, worse; the others are equal.
-        differences: current - baseline of each item; not part of the JSON.
     """
 
     metric: str
@@ -48,7 +46,6 @@ class MetricChange(_Part):
     detectable: float | None = None
     improved: int = 0
     worse: int = 0
-    differences: tuple[float, ...] = Field(default=(), exclude=True, repr=False)
 
     @property
     def drop(self) -> float | None:
@@ -68,6 +65,14 @@ class ItemChange(_Part):
     expected_notes: tuple[str, ...]
     baseline_ranking: tuple[SnapshotHit, ...]
     current_ranking: tuple[SnapshotHit, ...]
+
+
+class LostItem(_Part):
+    """An item that could not be evaluated any more; the current run's errors.jsonl says why."""
+
+    id: str
+    query: str
+    expected_notes: tuple[str, ...]
 
 
 class SpeedChange(_Part):
@@ -91,7 +96,8 @@ class Comparison(_Part):
     """compare.json, but for the gates' verdict.
 
     Attributes:
-        shared: items that both runs evaluated; everything here is over these.
+        shared: items that both runs evaluated; every figure is over these.
+        lost: items that the baseline evaluated and the current run did not, though it drew the same sample.
         unchanged: shared items that ended alike.
         changes: the worse first, the worst of them first.
     """
@@ -103,6 +109,7 @@ class Comparison(_Part):
     shared: int
     only_baseline: int
     only_current: int
+    lost: tuple[LostItem, ...]
     metrics: tuple[MetricChange, ...]
     speed: tuple[SpeedChange, ...]
     unchanged: int
@@ -132,10 +139,23 @@ def compare(baseline: EvalSnapshot, current: EvalSnapshot, *, seed: int = 42) ->
         shared=len(pairs),
         only_baseline=len(baseline.items) - len(pairs),
         only_current=len(current.items) - len(pairs),
+        lost=_lost(baseline, current),
         metrics=_metrics(pairs, seed),
         speed=_speed(baseline, current),
         unchanged=len(pairs) - len(changes),
         changes=tuple(change for _, change in changes),
+    )
+
+
+def _lost(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[LostItem, ...]:
+    """Empty where another sample was drawn: then an absence says nothing."""
+    if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
+        return ()
+    evaluated = {item.id for item in current.items}
+    return tuple(
+        LostItem(id=item.id, query=item.query, expected_notes=item.expected_notes)
+        for item in baseline.items
+        if item.id not in evaluated
     )
 
 
@@ -157,7 +177,7 @@ def _metrics(pairs: Sequence[Pair], seed: int) -> tuple[MetricChange, ...]:
     )
     adjusted = holm([found.p_value for found in compared.values()])
     changes = {
-        name: _change_of(name, found, p, columns[name][1] - columns[name][0])
+        name: _change_of(name, found, p)
         for (name, found), p in zip(compared.items(), adjusted, strict=True)
     }
     return (*changes.values(), *_ratios(pairs))
@@ -180,9 +200,7 @@ def _values(pairs: Sequence[Pair]) -> dict[str, list[tuple[float, float]]]:
     return found
 
 
-def _change_of(
-    metric: str, found: PairedComparison, p_adjusted: float | None, differences: Matrix
-) -> MetricChange:
+def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -> MetricChange:
     lower = metric in LOWER_IS_BETTER
     return MetricChange(
         metric=metric,
@@ -198,7 +216,6 @@ def _change_of(
         detectable=found.detectable_difference,
         improved=found.worse if lower else found.improved,
         worse=found.improved if lower else found.worse,
-        differences=tuple(differences.tolist()),
     )
 
 

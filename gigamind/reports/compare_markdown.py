@@ -53,7 +53,7 @@ def headline(comparison: Comparison, gate: GateResult) -> str:
     """The verdict in one or two sentences."""
     worse = sum(change.change == "worse" for change in comparison.changes)
     better = len(comparison.changes) - worse
-    items = f"{worse} of {comparison.shared} queries got worse, {better} better."
+    items = f"{worse} of {comparison.shared} shared queries got worse, {better} better."
     if gate.verdict == "passed":
         return f"No metric is worse than the gates of phase {gate.phase} allow. {items}"
     if gate.verdict == "not-comparable":
@@ -93,7 +93,9 @@ def _value(metric: str, value: float | None) -> str:
 def _limit(rule: RuleResult) -> str:
     if rule.limit is None:
         return "–"
-    return f"{rule.limit:,.0f} ms" if rule.metric in _TIMES else f"{rule.limit:g} worse"
+    if rule.metric in _TIMES:
+        return f"{rule.limit:,.0f} ms"
+    return f"{rule.limit:g} lost" if rule.metric == "coverage" else f"{rule.limit:g} worse"
 
 
 def _interval(change: MetricChange) -> str:

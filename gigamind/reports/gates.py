@@ -5,7 +5,6 @@ One `GateResult` is the source of the exit code, compare.md, JUnit XML, the CI s
 
 from typing import Literal
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.reports.compare import Comparison, MetricChange, SpeedChange
@@ -64,6 +63,7 @@ def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateR
             _quality(comparison, policy, phase, name)
             for name in (*policy.quality.metrics, *policy.quality.judged)
         ),
+        _coverage(comparison, policy),
         *_speed(comparison, policy),
     )
     verdict: Literal["failed", "inconclusive", "passed"] = "passed"
@@ -73,6 +73,22 @@ def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateR
             break
     told = [rule.explanation for rule in rules if verdict != "passed" and rule.status == verdict]
     return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=tuple(told))
+
+
+def _coverage(comparison: Comparison, policy: Policy) -> RuleResult:
+    """Items that can no longer be evaluated are the worst of all, and no mean shows them."""
+    lost, total = len(comparison.lost), len(comparison.lost) + comparison.shared
+    allowed = policy.coverage.lost_share
+    example = f", such as {comparison.lost[0].id}" if lost else ""
+    return RuleResult(
+        metric="coverage",
+        status="failed" if lost / total > allowed else "passed",
+        baseline=1.0,
+        current=comparison.shared / total,
+        limit=allowed,
+        explanation=f"coverage: {lost} of {total} queries of the baseline could not be evaluated{example};"
+        f" a share of {allowed:g} is allowed.",
+    )
 
 
 def _quality(comparison: Comparison, policy: Policy, phase: Phase, name: str) -> RuleResult:
@@ -112,9 +128,8 @@ def _judged(change: MetricChange, allowed: float) -> tuple[Status, str]:
     if change.low is None or change.high is None:
         return "inconclusive", "; a ratio over items has no paired test"
     lower = change.metric in LOWER_IS_BETTER
-    differences = np.array(change.differences) * (-1 if lower else 1)
     interval = Interval(-change.high, -change.low) if lower else Interval(change.low, change.high)
-    decided = non_inferiority(differences, interval, margin=allowed)
+    decided = non_inferiority(-(change.drop or 0.0), interval, n=change.n, margin=allowed)
     if decided.decision == "inconclusive":
         needed = (
             f"about {decided.needed_n} items would tell"

@@ -61,6 +61,12 @@ class Quality(_Section):
         return self
 
 
+class Coverage(_Section):
+    """`lost_share`: share of the baseline's items that the current run may have been unable to evaluate."""
+
+    lost_share: Limit
+
+
 class SpeedRule(_Section):
     """Fails above `ratio` times the baseline once the rise is `ratio_from_ms`, or on a rise above `rise_ms`."""
 
@@ -83,6 +89,7 @@ class Policy(_Section):
     phases: dict[Phase, PhaseRules]
     small_sample: SmallSample
     quality: Quality
+    coverage: Coverage
     speed: Speed
 
     def allowed_drop(self, phase: Phase, n: int) -> float:

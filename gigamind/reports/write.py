@@ -6,7 +6,7 @@ import re
 import secrets
 import shutil
 import tempfile
-from collections.abc import Generator, Sequence
+from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
 from typing import Literal
 
@@ -68,15 +68,38 @@ def _whole_folder(out: Path) -> Generator[Path]:
         shutil.rmtree(aside, ignore_errors=True)
 
 
-def write_run(out: Path, record: RunRecord, output: Format) -> None:
+def write_run(
+    out: Path, record: RunRecord, output: Format, more: Mapping[str, str] | None = None
+) -> None:
     """Write every file of seed section 6, all or none; `output` chooses between summary.json and summary.md.
+
+    Args:
+        more: other files of the run, name -> text.
 
     Raises:
         EvaluationError: the disk is full, or the folder has gone or filled since it was checked.
     """
+    with _saying_why(out), _whole_folder(out) as folder:
+        _write_all(folder, record, output)
+        for name, text in (more or {}).items():
+            _write(folder / name, text)
+
+
+def write_texts(out: Path, files: Mapping[str, str]) -> None:
+    """Write a folder of these files, name -> text, all or none.
+
+    Raises:
+        EvaluationError: as for `write_run`.
+    """
+    with _saying_why(out), _whole_folder(out) as folder:
+        for name, text in files.items():
+            _write(folder / name, text)
+
+
+@contextlib.contextmanager
+def _saying_why(out: Path) -> Generator[None]:
     try:
-        with _whole_folder(out) as folder:
-            _write_all(folder, record, output)
+        yield
     except OSError as error:
         reason = error.strerror or str(error)
         raise EvaluationError(f"--out {out}: the results cannot be written ({reason})") from error

@@ -63,11 +63,19 @@ def test_every_option_reaches_the_run(case, search):
         "embedder": "use-multilingual",
         "embedding_api_base": "http://localhost:1",
         "cache_dir": "elsewhere",
+        "phase": "ga",
+        "junit": "gate.xml",
     }
     given = (
         part for name, value in changes.items() for part in (f"--{name.replace('_', '-')}", value)
     )
-    flags = ("--strict", "--graph-rerank", "--cold-start")
+    flags = (
+        "--strict",
+        "--graph-rerank",
+        "--cold-start",
+        "--save-snapshot",
+        "--fail-on-regression",
+    )
     ended = search(*given, *flags, "--notes-hash-exclude", "*.a", "--notes-hash-exclude", "*.b")
     assert ended.code == 0, ended.stderr
     run = json.loads((case / "out" / "run.json").read_text("utf-8"))
@@ -81,6 +89,10 @@ def test_every_option_reaches_the_run(case, search):
         "cold_start": True,
         "notes_hash_exclude": ["*.a", "*.b"],
         "qdrant_url": None,
+        "save_snapshot": True,
+        "fail_on_regression": True,
+        "compare": None,
+        "gates": None,
     }
     assert run["options"] == expected
     assert run["notes_hash_mode"] == "mtime"

@@ -19,7 +19,7 @@ def read_lines(path):
 @pytest.fixture
 def keyword_run(make_options):
     """Summary and lines by id of the keyword run of all queries."""
-    summary, out = evaluate(make_options())
+    summary, out, _ = evaluate(make_options())
     return summary, {line["id"]: line for line in read_lines(out / "per_item.jsonl")}
 
 
@@ -120,7 +120,7 @@ def test_a_query_in_a_language_that_its_notes_are_not_in_is_cross_lingual(keywor
 def test_what_counts_as_cross_lingual(make_options, notes, changes, cross):
     (notes / "plain.md").write_text("No language is told.\n", encoding="utf-8")
     row = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
-    summary, _ = evaluate(make_options([row | changes]))
+    summary, _, _ = evaluate(make_options([row | changes]))
     assert (summary.cross_lingual is not None) == cross
 
 
@@ -137,7 +137,7 @@ def test_spans_are_counted_in_utf16_units_and_only_where_expected(keyword_run):
 
 
 def test_every_file_of_the_out_folder_reads_back_as_its_model(make_options, tmp_path):
-    summary, out = evaluate(make_options([*_rows(), "{broken"]))
+    summary, out, _ = evaluate(make_options([*_rows(), "{broken"]))
     assert out == tmp_path / "out"
     assert sorted(file.name for file in out.iterdir()) == FILES
     assert SummaryReport.model_validate_json((out / "summary.json").read_bytes()) == summary
@@ -160,7 +160,7 @@ def _rows():
     ("output", "absent"), [("json", "summary.md"), ("md", "summary.json"), ("both", None)]
 )
 def test_the_format_chooses_the_summary(make_options, output, absent):
-    _, out = evaluate(make_options(format=output))
+    _, out, _ = evaluate(make_options(format=output))
     assert {file.name for file in out.iterdir()} == set(FILES) - {absent}
 
 
@@ -184,7 +184,7 @@ def _without_times(text):
 
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_the_other_modes_run_end_to_end(make_options, mode):
-    summary, out = evaluate(make_options(mode=mode))
+    summary, out, _ = evaluate(make_options(mode=mode))
     lines = {line["id"]: line for line in read_lines(out / "per_item.jsonl")}
     best = lines["first"]["ranking"][0]
     assert best["note"] == "deploy.md"
@@ -200,7 +200,7 @@ def test_the_other_modes_run_end_to_end(make_options, mode):
 
 def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_options):
     bad = {"id": "b", "query": "", "answerable": "yes", "expected_notes": "deploy.md"}
-    summary, out = evaluate(make_options([*_rows(), bad]))
+    summary, out, _ = evaluate(make_options([*_rows(), bad]))
     errors = read_lines(out / "errors.jsonl")
     assert len(errors) == 3
     assert {(error["line"], error["kind"]) for error in errors} == {(7, "row")}
@@ -210,7 +210,7 @@ def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_opt
 def test_a_sample_is_drawn_by_the_seed(make_options, tmp_path):
     def ids(name, seed):
         out = tmp_path / name
-        summary, _ = evaluate(make_options(sample="3", seed=seed, out=out))
+        summary, _, _ = evaluate(make_options(sample="3", seed=seed, out=out))
         assert (summary.counts.queries_total, summary.counts.rows_not_sampled) == (3, 3)
         return [line["id"] for line in read_lines(out / "per_item.jsonl")]
 
@@ -229,8 +229,8 @@ def test_a_full_out_folder_is_refused_before_any_work(make_options, tmp_path):
 
 def test_without_a_name_the_out_folder_is_named_by_the_time(make_options, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    _, first = evaluate(make_options(out=None))
-    _, second = evaluate(make_options(out=None))
+    _, first, _ = evaluate(make_options(out=None))
+    _, second, _ = evaluate(make_options(out=None))
     assert first != second
     for out in (first, second):
         assert re.fullmatch(r"eval/out/\d{8}-\d{6}(-2)?", out.as_posix())
@@ -269,15 +269,15 @@ def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options):
 
 
 def test_a_cold_start_is_told_only_where_it_was_one(make_options, tmp_path):
-    warm, _ = evaluate(make_options())
-    cold, _ = evaluate(make_options(out=tmp_path / "cold", cold_start=True))
+    warm, _, _ = evaluate(make_options())
+    cold, _, _ = evaluate(make_options(out=tmp_path / "cold", cold_start=True))
     assert warm.performance.cold_start_ms is None
     assert cold.performance.cold_start_ms == cold.performance.indexing_ms
     assert cold.overall.search["mrr"] == warm.overall.search["mrr"]
 
 
 def test_topk_decides_the_length_of_rankings_and_the_cut_offs(make_options):
-    summary, out = evaluate(make_options(topk=2, mode="keyword"))
+    summary, out, _ = evaluate(make_options(topk=2, mode="keyword"))
     assert max(len(line["ranking"]) for line in read_lines(out / "per_item.jsonl")) == 2
     assert {name for name in summary.overall.search if name.startswith("ndcg")} == {
         "ndcg_at_1",

@@ -31,6 +31,12 @@ def test_defaults_are_those_of_the_specification():
         "embedding_api_base": None,
         "qdrant_url": None,
         "cache_dir": None,
+        "save_snapshot": False,
+        "compare": None,
+        "phase": "mvp",
+        "gates": None,
+        "fail_on_regression": False,
+        "junit": None,
     }
 
 

@@ -5,6 +5,7 @@ from gigamind.evals.prepare import prepare
 
 GOOD = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
 LOST = {"id": "b", "query": "deploy", "answerable": True, "expected_notes": ["gone.md"]}
+NOTHING = {"id": "n", "query": "zebra", "answerable": False, "expected_notes": []}
 
 
 def collide(notes):
@@ -62,9 +63,20 @@ def test_the_dataset_of_another_vault_is_named_as_what_it_may_be(make_options, n
         prepare(make_options([LOST]))
     first, second = str(refusal.value).splitlines()
     assert first.endswith(
-        f"no row can be evaluated over {notes}. Is it the dataset of another vault?"
+        f"no answerable row can be evaluated over {notes}. Is it the dataset of another vault?"
     )
     assert 'no note "gone.md"' in second
+
+
+def test_unanswerable_rows_fit_every_vault_and_make_no_dataset_its_own(make_options):
+    lost = [{**LOST, "id": f"b{n}"} for n in range(2)]
+    with pytest.raises(DatasetError, match="Is it the dataset of another vault"):
+        prepare(make_options([*lost, NOTHING]))
+    assert len(prepare(make_options([*lost, NOTHING, GOOD])).queries) == 2
+
+
+def test_a_dataset_of_unanswerable_rows_alone_can_be_run(make_options):
+    assert len(prepare(make_options([NOTHING])).queries) == 1
 
 
 def test_a_file_without_one_readable_row_is_not_taken_for_one_of_another_vault(make_options):

@@ -115,7 +115,7 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
 ):
     import prefect
 
-    summary, _ = evaluate(options(sample="20"))
+    summary, _, _ = evaluate(options(sample="20"))
     finished = {"summary": summary.model_dump(mode="json"), "run_id": "1", "markdown": "# Summary"}
 
     @prefect.flow

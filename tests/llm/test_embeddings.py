@@ -210,7 +210,7 @@ def test_the_provider_is_chosen_by_name(embeddings_server, monkeypatch):
     embedder = load_embedder("litellm:openai/test-embed", api_base=embeddings_server.url)
 
     assert isinstance(embedder, LitellmEmbedder)
-    assert embedder.name == "litellm:openai/test-embed"
+    assert embedder.name == f"litellm:openai/test-embed at {embeddings_server.url}"
     embedder.embed_query("one")
     assert len(embeddings_server.requests) == 1
 

@@ -39,6 +39,13 @@ def test_only_shared_items_count(snapshot):
     comparison = compare(snapshot({"a": 1, "gone": None}), snapshot({"a": 1, "new": None}))
     assert (comparison.shared, comparison.only_baseline, comparison.only_current) == (1, 1, 1)
     assert comparison.metric("search.mrr").baseline == 1.0
+    assert [(lost.id, lost.query) for lost in comparison.lost] == [("gone", "question gone")]
+
+
+def test_an_item_outside_another_sample_is_not_lost(snapshot):
+    drawn = snapshot({"a": 1})
+    other = drawn.model_copy(update={"config": {**drawn.config, "sample": "1"}})
+    assert compare(snapshot({"a": 1, "b": 1}), other).lost == ()
 
 
 def test_items_that_changed_stand_worst_first_with_both_rankings(snapshot):

@@ -20,6 +20,8 @@ below = 200
 drop = 0.03
 [quality]
 metrics = ["search.hit_at_1"]
+[coverage]
+lost_share = 0.0
 [speed.search_p95]
 ratio = 1.15
 rise_ms = 200
@@ -111,7 +113,12 @@ def test_speed_is_not_judged_on_other_hardware_and_quality_is(snapshot, policy):
     slow = snapshot({"a": 1, "b": None}, p95=9000.0, hardware="other")
     gate = verdict(snapshot({"a": 1, "b": 1}), slow, policy())
     found = {rule.metric: rule.status for rule in gate.rules}
-    assert found == {"search.hit_at_1": "failed", "search_p95": "skipped", "cold_start": "skipped"}
+    assert found == {
+        "search.hit_at_1": "failed",
+        "coverage": "passed",
+        "search_p95": "skipped",
+        "cold_start": "skipped",
+    }
     p95 = next(rule for rule in gate.rules if rule.metric == "search_p95")
     assert "hardware differs" in p95.explanation
 
@@ -125,6 +132,19 @@ def test_no_verdict_is_invented_where_runs_cannot_be_compared(snapshot, policy, 
 
 def test_runs_without_a_shared_item_are_not_comparable(snapshot, policy):
     assert verdict(snapshot({"a": 1}), snapshot({"b": 1}), policy()).verdict == "not-comparable"
+
+
+def test_a_query_that_can_no_longer_be_evaluated_fails_the_release(snapshot, policy):
+    gate = verdict(snapshot({"a": 1, "b": 1}), snapshot({"a": 1}), policy())
+    assert gate.verdict == "failed"
+    assert "1 of 2 queries of the baseline could not be evaluated, such as b" in gate.reasons[0]
+
+
+def test_the_share_of_lost_queries_from_both_sides(snapshot, policy):
+    half = policy(POLICY.replace("lost_share = 0.0", "lost_share = 0.5"))
+    full = snapshot({"a": 1, "b": 1, "c": 1})
+    assert verdict(full, snapshot({"a": 1, "b": 1}), half).verdict == "passed"  # 0.33
+    assert verdict(full, snapshot({"a": 1}), half).verdict == "failed"  # 0.67
 
 
 JUDGED = POLICY.replace(

@@ -1,0 +1,69 @@
+"""The last step of an evaluation: hold the run against its baseline, and write the out folder."""
+
+from pathlib import Path
+from typing import NamedTuple
+
+from gigamind.errors import EvaluationError
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
+from gigamind.reports.schema import RunRecord, SummaryReport
+from gigamind.reports.snapshot import FILE as SNAPSHOT_FILE
+from gigamind.reports.snapshot import take_snapshot
+from gigamind.reports.write import check_out_folder, write_run
+
+
+class Evaluated(NamedTuple):
+    """A finished evaluation.
+
+    Attributes:
+        out: the folder it was written to.
+        verdict: of the release gates; None where the run was compared with nothing.
+    """
+
+    summary: SummaryReport
+    out: Path
+    verdict: ReleaseVerdict | None
+
+
+def check_outputs(options: SearchEvalOptions, out: Path) -> Reference | None:
+    """See to it, before any work is done, that the run can be written, and compared where that is asked for.
+
+    Raises:
+        InputError: it cannot.
+    """
+    check_out_folder(out)
+    return read_reference(options.compare, options) if options.compare else None
+
+
+def finish(
+    record: RunRecord, options: SearchEvalOptions, out: Path, reference: Reference | None
+) -> Evaluated:
+    """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
+
+    Raises:
+        EvaluationError: the folder cannot be written, or every query failed (the folder stands and says why).
+        InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
+    """
+    if not record.items:
+        write_run(out, record, options.format)
+        _refuse_empty(record.summary, out)
+        return Evaluated(record.summary, out, None)
+    snapshot = take_snapshot(record)
+    files: dict[str, str] = {}
+    if options.save_snapshot:
+        files[SNAPSHOT_FILE] = snapshot.model_dump_json(indent=2) + "\n"
+    verdict = None
+    try:
+        if reference and record.summary.status == "complete":
+            verdict = reference.judge(snapshot)
+            files |= verdict.files()
+    finally:  # what was measured is kept, even where it cannot be compared
+        write_run(out, record, options.format, files)
+    if verdict:
+        announce(verdict, options.junit)
+    return Evaluated(record.summary, out, verdict)
+
+
+def _refuse_empty(summary: SummaryReport, out: Path) -> None:
+    if summary.status == "complete":
+        raise EvaluationError(f"every query failed: see {out / 'errors.jsonl'}")

@@ -1,0 +1,156 @@
+"""`gigamind eval search --compare`, `gigamind compare` and `gigamind baseline`, over real runs in keyword mode."""
+
+import json
+import shutil
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from subprocess import run
+from xml.etree import ElementTree as ET
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+DAMAGED = (
+    "policies/on-call.md",
+    "policies/휴가.md",
+    "glossary.md",
+    "people/team-directory.md",
+    "projects/porto-hills.md",
+)
+
+
+@dataclass(frozen=True)
+class Ended:
+    code: int
+    stdout: str
+    stderr: str
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    """A folder with `base`, a run over the examples with its snapshot, and `damaged`, a vault with five empty notes."""
+    folder = tmp_path_factory.mktemp("compare")
+    shutil.copytree(EXAMPLES / "vault", folder / "damaged")
+    for note in DAMAGED:
+        (folder / "damaged" / note).write_text("# gone\n", "utf-8")
+    ended = gigamind(folder, *search(EXAMPLES / "vault", "base"), "--save-snapshot")
+    assert ended.code == 0, ended.stderr
+    return folder
+
+
+def search(vault, out):
+    dataset = str(EXAMPLES / "queries.jsonl")
+    fixed = ["--mode", "keyword", "--dataset", dataset, "--notes", str(vault), "--out", out]
+    return ["eval", "search", *fixed]
+
+
+def gigamind(folder, *arguments, **environment):
+    ended = run(
+        [sys.executable, "-m", "gigamind", *arguments],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={
+            "PATH": "/usr/bin:/bin",
+            "HOME": str(folder),
+            "PYTHONPATH": str(ROOT),
+            "GIGAMIND_CACHE_DIR": str(folder / "cache"),
+            "PYTHONUTF8": "1",
+            **environment,
+        },
+    )
+    return Ended(ended.returncode, ended.stdout, ended.stderr)
+
+
+def lines(file):
+    return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line]
+
+
+def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
+    ended = gigamind(
+        place,
+        *search(place / "damaged", "worse"),
+        *("--compare", "base/snapshot.json", "--fail-on-regression", "--junit", "gate.xml"),
+        GITHUB_STEP_SUMMARY=str(place / "step.md"),
+    )
+    assert ended.code == 4, ended.stderr
+    report = json.loads((place / "worse" / "compare.json").read_text("utf-8"))
+    broken = {item["id"] for item in report["comparison"]["lost"]}
+    broken |= {c["id"] for c in report["comparison"]["changes"] if c["change"] == "worse"}
+    rows = lines(EXAMPLES / "queries.jsonl")
+    damaged = {row["id"] for row in rows if set(row["expected_notes"]) & set(DAMAGED)}
+    baseline = lines(place / "base" / "per_item.jsonl")
+    found = {item["id"] for item in baseline if item["metrics"].get("mrr")}
+    assert damaged & found <= broken
+    page = (place / "worse" / "compare.md").read_text("utf-8")
+    assert page.startswith("# Release gate: FAILED\n")
+    assert all(
+        name in page for name in sorted(report["comparison"]["lost"][i]["id"] for i in range(3))
+    )
+    suite = ET.parse(place / "gate.xml").getroot()
+    assert int(suite.get("failures")) >= 1
+    assert "Release gate: FAILED" in (place / "step.md").read_text("utf-8")
+
+
+def test_the_same_vault_compared_with_itself_passes(place):
+    flags = ("--compare", "base", "--fail-on-regression")
+    ended = gigamind(place, *search(EXAMPLES / "vault", "again"), *flags)
+    assert ended.code == 0, ended.stdout
+    assert "Release gate (mvp): PASSED" in ended.stdout
+    assert "0 of 202 shared queries got worse, 0 better" in ended.stdout
+
+
+def test_two_finished_runs_are_compared_without_running_anything(place):
+    gigamind(place, *search(place / "damaged", "other"))
+    asked = ("compare", "base", "other", "--out", "compared", "--phase", "ga")
+    ended = gigamind(place, *asked, "--fail-on-regression")
+    assert ended.code == 4
+    assert sorted(path.name for path in (place / "compared").iterdir()) == [
+        "compare.json",
+        "compare.md",
+    ]
+    assert gigamind(place, "compare", "base", "other").code == 0  # without the flag it only tells
+
+
+def test_a_promoted_run_is_the_baseline_that_counts(place):
+    promoted = gigamind(place, "baseline", "promote", "base", "--folder", "kept")
+    assert promoted.code == 0, promoted.stderr
+    ended = gigamind(place, "compare", "kept", "base", "--fail-on-regression")
+    assert ended.code == 0
+    assert "PASSED" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compare", "nowhere", "base"], "nowhere: no such file or folder"),
+        (["compare", "base", "base", "--phase", "alpha"], "'alpha' is not one of"),
+        (["compare", "base", "base", "--gates", "none.toml"], "none.toml: cannot be read"),
+        (["compare", "base/per_item.jsonl", "base"], "per_item.jsonl:2: not JSON, or cut short"),
+        (["baseline", "promote", "cache"], "run.json: missing"),
+    ],
+)
+def test_bad_input_is_one_clear_error_and_exit_code_1(place, arguments, message):
+    ended = gigamind(place, *arguments)
+    assert ended.code == 1
+    assert message in ended.stderr
+
+
+def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place):
+    (place / "cut.json").write_text('{"version": "1.0", "metr', "utf-8")
+    ended = gigamind(place, *search(EXAMPLES / "vault", "never"), "--compare", "cut.json")
+    assert (ended.code, (place / "never").exists()) == (1, False)
+    assert "cut.json:1: not JSON, or cut short" in ended.stderr
+
+
+def test_another_dataset_gives_no_verdict_and_exit_code_1_where_one_was_asked_for(place):
+    snapshot = json.loads((place / "base" / "snapshot.json").read_text("utf-8"))
+    (place / "foreign.json").write_text(json.dumps(snapshot | {"dataset_hash": "x"}), "utf-8")
+    ended = gigamind(place, "compare", "foreign.json", "base", "--fail-on-regression")
+    assert ended.code == 1
+    assert "NOT-COMPARABLE" in ended.stdout
+    assert "A new baseline is needed" in ended.stdout
+    assert gigamind(place, "compare", "foreign.json", "base").code == 0

@@ -1,0 +1,152 @@
+"""The flow `graduate-memory` against a real server: its end states, its table, its events."""
+
+import json
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.memory.events import EventLog, read_events
+from gigamind.memory.sessions import FolderOptions
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+
+FLOW = Path(__file__).parents[2] / "flows" / "graduate_memory.py"
+GOOD = {"messageIndex": 0, "quote": "ship the release on Friday"}
+BAD = {"messageIndex": 0, "quote": "벡터 검색을 도입하자"}
+
+
+@pytest.fixture
+def flow() -> Any:
+    from prefect.flows import load_flow_from_entrypoint
+
+    return load_flow_from_entrypoint(f"{FLOW}:graduate_memory", use_placeholder_flow=False)
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> FolderOptions:
+    """A Korean and an English session: one entry verified, one blocked."""
+    folder = tmp_path / "sessions"
+    folder.mkdir()
+    message = {"role": "user", "content": "Let's ship the release on Friday, not on Monday."}
+    for name, evidence in (("회의", BAD), ("standup", GOOD)):
+        entry = {"entryId": "e", "text": "A plan.", "evidence": [evidence]}
+        (folder / f"{name}.jsonl").write_text(json.dumps(message))
+        (folder / f"{name}.extracted.json").write_text(json.dumps({"entries": [entry]}))
+    return FolderOptions(folder=folder, log=tmp_path / "memory.db")
+
+
+def table_of(state: Any) -> list[dict[str, Any]]:
+    """Rows of the one artifact of the flow run that ended in `state`."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
+
+    its_own = ArtifactFilter(
+        flow_run_id=ArtifactFilterFlowRunId(any_=[state.state_details.flow_run_id])
+    )
+    with get_client(sync_client=True) as client:
+        (artifact,) = client.read_artifacts(artifact_filter=its_own)
+    assert (artifact.key, artifact.type) == ("memory-sessions", "table")
+    return json.loads(artifact.data)
+
+
+def events_of(state: Any, count: int) -> list[dict[str, Any]]:
+    """Our events of that flow run, once `count` have come: the server writes them a little later."""
+    from prefect.client.orchestration import get_client
+
+    run = f"prefect.flow-run.{state.state_details.flow_run_id}"
+    wanted = {
+        "filter": {"event": {"name": ["gigamind.evidence.aligned"]}, "related": {"id": [run]}}
+    }
+    deadline = time.monotonic() + 30
+    while True:
+        with get_client(sync_client=True) as client:
+            found = client._client.post("/events/filter", json=wanted).json()["events"]
+        if len(found) >= count or time.monotonic() > deadline:
+            return found
+        time.sleep(0.2)
+
+
+def test_every_session_is_graduated_and_stands_in_the_table(flow: Any, options: FolderOptions):
+    state = flow(options, return_state=True)
+    assert state.is_completed()
+    rows = table_of(state)
+    assert state.result() == rows
+    assert [(row["session"], row["verified"], row["blocked"]) for row in rows] == [
+        ("회의", 0, 1),
+        ("standup", 1, 0),
+    ]
+    assert rows[0]["reasons"].startswith("e: Evidence alignment failed")
+    assert len(list(read_events(options.log))) == 8
+
+
+def test_each_session_sends_an_event_of_what_aligned(flow: Any, options: FolderOptions):
+    state = flow(options, return_state=True)
+    found = {event["resource"]["prefect.resource.name"]: event for event in events_of(state, 2)}
+    assert set(found) == {"회의", "standup"}
+    assert found["회의"]["resource"]["prefect.resource.id"] == "gigamind.session.회의"
+    assert found["회의"]["payload"] == {
+        "aligned_count": 0,
+        "failed_count": 1,
+        "verified_count": 0,
+        "blocked_count": 1,
+        "failed_quotes": ["벡터 검색을 도입하자"],
+    }
+
+
+def test_a_session_that_cannot_be_read_fails_the_run_and_not_the_other_sessions(
+    flow: Any, options: FolderOptions
+):
+    (options.folder / "회의.jsonl").write_bytes(b"\xff")
+    state = flow(options, return_state=True)
+    assert (state.type.value, state.name) == ("FAILED", "InvalidInput")
+    assert "1 of 2 sessions could not be graduated" in state.message
+    with pytest.raises(InputError, match=r"회의\.jsonl: not UTF-8"):
+        state.result()
+    rows = table_of(state)
+    assert [(row["session"], row["status"], row["verified"]) for row in rows] == [
+        ("회의", "failed", 0),
+        ("standup", "graduated", 1),
+    ]
+    (event,) = events_of(state, 1)
+    assert event["resource"]["prefect.resource.name"] == "standup"
+
+
+def test_a_folder_without_sessions_fails_the_run(flow: Any, options: FolderOptions, tmp_path: Path):
+    missing = options.model_copy(update={"folder": tmp_path / "missing"})
+    state = flow(missing, return_state=True)
+    assert (state.type.value, state.name) == ("FAILED", "InvalidInput")
+
+
+def test_a_log_that_is_none_fails_the_run_and_stays_as_it_is(
+    flow: Any, options: FolderOptions, tmp_path: Path
+):
+    (tmp_path / "memory.db").write_text("a file of somebody else" * 100)
+    state = flow(options, return_state=True)
+    assert (state.type.value, state.name) == ("FAILED", "InvalidInput")
+    assert (tmp_path / "memory.db").read_text() == "a file of somebody else" * 100
+
+
+def test_events_that_cannot_be_sent_cost_a_warning_and_no_run(
+    flow: Any, options: FolderOptions, caplog: pytest.LogCaptureFixture
+):
+    from prefect.settings import PREFECT_SERVER_EVENTS_MAXIMUM_SIZE_BYTES, temporary_settings
+
+    with temporary_settings({PREFECT_SERVER_EVENTS_MAXIMUM_SIZE_BYTES: 100}):
+        state = flow(options, return_state=True)
+    assert state.is_completed()
+    warnings = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert [record.getMessage().split(":")[0] for record in warnings] == [
+        "Not published (EventTooLarge"
+    ] * 2
+
+
+def test_a_second_run_adds_nothing_to_the_log(flow: Any, options: FolderOptions):
+    flow(options)
+    before = list(read_events(options.log))
+    flow(options)
+    assert list(read_events(options.log)) == before
+    with EventLog(options.log):
+        pass  # no run keeps the log locked
