@@ -76,7 +76,7 @@ def point_at(points: Sequence[SweepPoint], min_score: float) -> SweepPoint:
 
 
 def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
-    """The setting with the highest F1; None unless there are unanswerable and answerable items to tell apart."""
+    """The setting with the highest F1; None without both kinds of items, or when no setting catches one."""
     points = sweep(items)
     counts = points[0].counts
     if not (counts.tp + counts.fn and counts.fp + counts.tn):
@@ -85,6 +85,8 @@ def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
     below = np.searchsorted(scores, settings, side="left")
     middles = np.array([point.middle for point in points])
     best = points[int(_best(np.ones((1, len(items))), below, positive)[0])]
+    if not best.counts.tp:
+        return None
     found = [
         middles[_best(times[times @ positive > 0], below, positive)]
         for times in resampled_counts(len(items), seed=seed, label="best_f1")

@@ -95,6 +95,10 @@ def test_one_class_alone_has_no_best_setting(items):
     assert best_f1(items, seed=1) is None
 
 
+def test_scores_that_no_setting_reaches_have_no_best_setting():
+    assert best_f1([(UNANSWERABLE, 1.0), (ANSWERABLE, 1.0)], seed=1) is None
+
+
 def test_no_setting_beats_the_best():
     generator = np.random.default_rng(3)
     items = [(bool(u < 0.4), float(score)) for u, score in generator.random((60, 2))]

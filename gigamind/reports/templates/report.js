@@ -1,0 +1,156 @@
+
+// The list of queries: searched, filtered and sorted whole, shown a page at a time.
+const PAGE = 50;
+const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
+const state = { words: [], show: "all", language: "", tag: "", sort: "number", descending: false, page: 0 };
+const FILTERS = {
+  all: () => true,
+  failures: (item) => is(item, "failure"),
+  unanswerable: (item) => !is(item, "answerable"),
+  cross_lingual: (item) => is(item, "crossLingual"),
+  worse: (item) => is(item, "worse"),
+  better: (item) => is(item, "better"),
+};
+const LAST = Number.MAX_VALUE;
+const COLUMNS = {
+  number: ["n number", (item) => item.number],
+  query: ["query", (item) => item.query],
+  expected: ["expected", (item) => data.notes[item.expected[0]] ?? ""],
+  rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST)],
+  score: ["score number", (item) => item.score ?? -1],
+  verdict: ["verdict", (item) => (is(item, "failure") ? 0 : 1)],
+  latency: ["ms number", (item) => item.ms],
+};
+const plain = (text) => text.normalize("NFKC").toLowerCase();
+
+// What a search looks in, made when first searched: 5 000 long strings are not needed to show the page.
+function searched(item) {
+  item.searched ??= plain([item.id, item.query, ...item.expected.map((note) => data.notes[note]),
+    ...item.hits.map((hit) => data.notes[hit[0]]), ...item.tags.map((tag) => data.tags[tag])].join("\n"));
+  return item.searched;
+}
+
+function chosen() {
+  const tag = data.tags.indexOf(state.tag);
+  const found = items.filter((item) => FILTERS[state.show](item)
+    && (!state.language || item.language === state.language)
+    && (!state.tag || item.tags.includes(tag))
+    && state.words.every((word) => searched(item).includes(word)));
+  const key = COLUMNS[state.sort][1];
+  const way = state.descending ? -1 : 1;
+  const order = (a, b) => (typeof a === "string" ? a.localeCompare(b) : a - b);
+  return found.sort((a, b) => way * order(key(a), key(b)) || a.number - b.number);
+}
+
+function row(item) {
+  const id = `detail-${item.number}`;
+  const meta = [item.id, item.language, ...item.tags.map((tag) => data.tags[tag])].filter(Boolean).join(" · ");
+  const toggle = make("button", { type: "button", className: "toggle", text: item.query,
+    attributes: { "aria-expanded": "false", "aria-controls": id } });
+  const cells = {
+    number: item.number,
+    expected: item.expected.map((note) => data.notes[note]).join(", ") || "–",
+    rank: item.rank ?? "–",
+    score: figure(item.score),
+    latency: item.ms.toFixed(1),
+  };
+  const line = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => {
+    if (name === "query") return make("td", { className }, toggle, make("div", { className: "meta", text: meta }));
+    if (name === "verdict") return make("td", { className }, verdict(item));
+    return make("td", { className, text: cells[name] });
+  }));
+  toggle.addEventListener("click", () => {
+    const open = toggle.getAttribute("aria-expanded") === "true";
+    toggle.setAttribute("aria-expanded", String(!open));
+    line.classList.toggle("open", !open);
+    if (open) return line.nextElementSibling.remove();
+    return line.after(make("tr", { className: "detail", id },
+      make("td", { colSpan: visibleColumns() }, ...detail(item))));
+  });
+  return line;
+}
+
+// A narrow screen hides some columns, and a cell that spans more than there are would make new ones.
+function visibleColumns() {
+  return [...head.children].filter((cell) => cell.offsetParent !== null).length;
+}
+
+function heading(name, className) {
+  const button = make("button", { type: "button", text: say(name), title: say("sort", { column: say(name) }), on: {
+    click: () => {
+      state.descending = state.sort === name && !state.descending;
+      state.sort = name;
+      state.page = 0;
+      update();
+    },
+  } });
+  return make("th", { className, attributes: { scope: "col", "data-sort": name } }, button);
+}
+
+const body = make("tbody");
+const head = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => heading(name, className)));
+const shown = make("span", { attributes: { role: "status", "aria-live": "polite" } });
+const pageButton = (name, step) => make("button", { type: "button", text: say(name),
+  on: { click: () => { state.page += step; update(); document.getElementById("queries").scrollIntoView(); } } });
+const previous = pageButton("previous", -1);
+const next = pageButton("next", 1);
+
+function update() {
+  const found = chosen();
+  const first = state.page * PAGE;
+  const page = found.slice(first, first + PAGE);
+  body.replaceChildren(...page.map(row));
+  shown.textContent = found.length
+    ? say("shown", { from: first + 1, to: first + page.length, count: found.length }) : say("none");
+  previous.disabled = state.page === 0;
+  next.disabled = first + PAGE >= found.length;
+  for (const cell of head.children) {
+    if (cell.dataset.sort !== state.sort) cell.removeAttribute("aria-sort");
+    else cell.setAttribute("aria-sort", state.descending ? "descending" : "ascending");
+  }
+}
+
+function change(values) {
+  Object.assign(state, values, { page: 0 });
+  update();
+}
+
+function choice(name, options) {
+  const select = make("select", { on: { change: (event) => change({ [name]: event.target.value }) } },
+    new Option(say("any"), ""), ...options.map((option) => new Option(option, option)));
+  return options.length > 1 ? make("label", {}, say(name), select) : null;
+}
+
+function filters() {
+  const names = Object.keys(FILTERS).filter((name) => data.compared || !["worse", "better"].includes(name));
+  return make("fieldset", {}, make("legend", { className: "hidden", text: say("show") }), ...names.map((name) => {
+    const radio = make("input", { type: "radio", name: "show", value: name, checked: name === state.show,
+      on: { change: () => change({ show: name }) } });
+    const count = make("span", { className: "faint", text: ` ${items.filter(FILTERS[name]).length}` });
+    return make("label", {}, radio, say(name), count);
+  }));
+}
+
+function start() {
+  let waiting;
+  const search = make("input", { type: "search", placeholder: say("search_hint"), on: { input: () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => change({ words: plain(search.value).split(/\s+/).filter(Boolean) }), 120);
+  } } });
+  const languages = [...new Set(items.map((item) => item.language).filter(Boolean))].sort();
+  const tools = make("div", { className: "tools" }, make("label", { className: "search" }, say("search"), search),
+    choice("language", languages), choice("tag", [...data.tags].sort((a, b) => a.localeCompare(b))));
+  const caption = document.getElementById("queries-title").textContent;
+  document.getElementById("items").append(tools, filters(),
+    make("table", { className: "items" }, make("caption", { className: "hidden", text: caption }), make("thead", {}, head), body),
+    make("div", { className: "pager" }, previous, next, shown));
+  document.addEventListener("keydown", (event) => {
+    if (event.key !== "/" || /INPUT|SELECT|TEXTAREA/.test(event.target.tagName)) return;
+    event.preventDefault();
+    search.focus();
+  });
+  matchMedia("(max-width: 44rem)").addEventListener("change", update);
+  update();
+}
+
+start();

@@ -1,0 +1,120 @@
+"use strict";
+
+// The data of the page, and how one query is shown.  Every text goes in through textContent: a note cannot become markup.
+const data = JSON.parse(document.getElementById("data").textContent);
+const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32 };
+const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before"];
+const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "matches"];
+const CONTEXT = 90; // characters of the passage shown on either side of the evidence
+
+const named = (fields, values) => Object.fromEntries(fields.map((field, at) => [field, values[at]]));
+const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
+const say = (key, values = {}) => data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const figure = (value) => (value === null ? "–" : value.toFixed(3));
+
+function make(tag, options = {}, ...children) {
+  const { text, attributes = {}, on = {}, ...properties } = options;
+  const element = Object.assign(document.createElement(tag), properties);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, listener] of Object.entries(on)) element.addEventListener(name, listener);
+  if (text !== undefined) element.textContent = text;
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
+
+// What became of a query in a run: whether that is right, and in words.
+function outcome(answerable, refused, rank) {
+  if (!answerable) return refused ? [true, say("declined")] : [false, say("missed")];
+  const place = rank === null ? say("not_found") : rank === 1 ? say("found_first") : say("found_at", { rank });
+  return refused ? [false, `${place}, ${say("refused")}`] : [rank === 1, place];
+}
+
+function verdict(item) {
+  const [right, what] = outcome(is(item, "answerable"), is(item, "refused"), item.rank);
+  const shown = make("span", { className: right ? "right" : "wrongly", text: what });
+  if (!item.before || !(is(item, "worse") || is(item, "better"))) return shown;
+  const was = outcome(is(item, "answerable"), Boolean(item.before[1]), item.before[0])[1];
+  shown.append(make("span", { className: "was", text: say("was", { what: was }) }));
+  return shown;
+}
+
+function detail(item) {
+  const parts = [make("h4", { text: say("expected_notes") }), expectedNotes(item), make("h4", { text: say("ranking") })];
+  parts.push(item.hits.length ? ranking(item) : make("p", { text: say("no_hits") }));
+  return parts;
+}
+
+function expectedNotes(item) {
+  if (!item.expected.length) return make("p", { text: say("nothing_expected") });
+  const hits = item.hits.map((hit) => hit[0]);
+  return make("ul", {}, ...item.expected.map((note) => {
+    const rank = hits.indexOf(note) + 1;
+    const where = rank ? say("at_rank", { rank }) : say("not_in_ranking");
+    const spans = item.spans.filter(([of]) => of === note);
+    return make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` (${where})` }),
+      ...spans.map(([, , text]) => make("blockquote", {}, make("mark", { text: data.texts[text] }))));
+  }));
+}
+
+function ranking(item) {
+  const hits = item.hits.map((hit) => named(HIT_FIELDS, hit));
+  const legs = ["semantic", "keyword"].filter((leg) => hits.some((hit) => hit[leg] !== null));
+  const head = [["place", say("number")], ["note", say("note")], ["number", say("base")], ["number", say("final")],
+    ...legs.map((leg) => ["number leg", say(leg)])];
+  return make("table", { className: "ranking" },
+    make("thead", {}, make("tr", {}, ...head.map(([className, text]) =>
+      make("th", { className, text, attributes: { scope: "col" } })))),
+    make("tbody", {}, ...hits.flatMap((hit, at) => hitRows(item, hit, at + 1, legs))));
+}
+
+function hitRows(item, hit, rank, legs) {
+  const note = make("td", { className: "note" }, make("span", { text: data.notes[hit.note] }));
+  if (item.expected.includes(hit.note)) note.append(" ", make("span", { className: "tick", text: say("expected") }));
+  const scores = [hit.base, hit.final].map((score) => make("td", { className: "number", text: figure(score) }));
+  const others = legs.map((leg) => make("td", { className: "number leg", text: figure(hit[leg]) }));
+  const shown = make("td", { colSpan: 3 + legs.length }, ...evidence(item, hit));
+  return [make("tr", { className: "hit" }, make("td", { className: "place", text: rank }), note, ...scores, ...others),
+    make("tr", {}, make("td"), shown)];
+}
+
+function evidence(item, hit) {
+  const text = data.texts[hit.text];
+  const from = Math.max(0, hit.start - hit.from - CONTEXT);
+  const to = Math.min(text.length, hit.end - hit.from + CONTEXT);
+  const short = quoted(item, hit, text, from, to);
+  short.className = "short";
+  const parts = [short];
+  if (hit.matches) parts.push(make("span", { className: "tick", text: say("matches") }));
+  if (from > 0 || to < text.length) {
+    const whole = make("details", {}, make("summary", { text: say("passage") }));
+    whole.addEventListener("toggle", () => {
+      if (whole.open && whole.childElementCount === 1) whole.append(quoted(item, hit, text, 0, text.length));
+    });
+    parts.push(whole);
+  }
+  return parts;
+}
+
+// The passage from one offset to another: the evidence dark, what an expected passage covers marked.
+function quoted(item, hit, text, from, to) {
+  const expected = item.spans
+    .filter(([note]) => note === hit.note)
+    .map(([, start, of]) => [start - hit.from, start - hit.from + data.texts[of].length]);
+  const shown = [hit.start - hit.from, hit.end - hit.from];
+  const clip = (at) => whole(text, Math.min(Math.max(at, from), to));
+  const cuts = [...new Set([from, to, ...shown, ...expected.flat()].map(clip))].sort((a, b) => a - b);
+  const pieces = cuts.slice(1).map((end, at) => {
+    const start = cuts[at];
+    const inside = ([a, b]) => start >= clip(a) && end <= clip(b);
+    const className = inside(shown) ? "shown" : "";
+    return make(expected.some(inside) ? "mark" : "span", { className, text: text.slice(start, end) });
+  });
+  const dots = (wanted) => (wanted ? make("span", { text: "…" }) : null);
+  return make("blockquote", {}, dots(from > 0), ...pieces, dots(to < text.length));
+}
+
+// An offset that does not cut a character of two code units in half.
+function whole(text, at) {
+  const second = text.charCodeAt(at);
+  return second >= 0xdc00 && second <= 0xdfff ? at - 1 : at;
+}

@@ -1,0 +1,129 @@
+import pytest
+
+from gigamind.reports.compare import compare
+from gigamind.reports.headline import cards, headline, moment, notices, sure
+from gigamind.reports.snapshot import take_snapshot
+from gigamind.reports.wording import words
+
+EN = words("en")
+
+
+@pytest.fixture
+def compared(make_record, make_item):
+    """A run of twelve answerable queries with these reciprocal ranks, and its comparison with another."""
+
+    def build(now, before, **run):
+        runs = [
+            make_record(
+                tuple(
+                    make_item(i, metrics={"mrr": value, "hit_at_1": float(value == 1)})
+                    for i, value in enumerate(values)
+                ),
+                run=changes,
+            )
+            for values, changes in ((now, {}), (before, run))
+        ]
+        return runs[0], compare(take_snapshot(runs[1]), take_snapshot(runs[0]))
+
+    return build
+
+
+def test_without_a_baseline_the_result_is_told_in_counts(make_record):
+    # hit@1 is 0.5 of 2 answerable queries, FAR 0.5 of 2 unanswerable ones.
+    assert headline(make_record(), None, EN) == (
+        "An expected note came first for 1 of 2 answerable queries (50.0\u00a0%);"
+        " 1 of 2 unanswerable ones were taken for answerable (50.0\u00a0%)."
+    )
+
+
+@pytest.mark.parametrize(
+    ("answerable", "unanswerable", "told"),
+    [
+        (2, 0, "An expected note came first for 1 of 2 answerable queries (50.0\u00a0%)."),
+        (0, 2, "1 of 2 unanswerable queries were taken for answerable (50.0\u00a0%)."),
+        (0, 0, "No query was evaluated."),
+    ],
+)
+def test_a_class_without_queries_is_not_told_of(make_record, answerable, unanswerable, told):
+    counts = {"queries_answerable": answerable, "queries_unanswerable": unanswerable}
+    assert headline(make_record(counts=counts), None, EN) == told
+
+
+@pytest.mark.parametrize(
+    ("now", "before", "begins"),
+    [
+        ([0.5] * 12, [1.0] * 12, "Worse than the baseline: hit@1 −1.000"),
+        ([1.0] * 12, [0.5] * 12, "Better than the baseline: hit@1 +1.000"),
+        ([1.0, 0.5] * 6, [0.5, 1.0] * 6, "No clear difference"),
+        ([1.0] * 12, [1.0] * 12, "No clear difference"),
+    ],
+)
+def test_a_baseline_makes_the_sure_change_the_headline(compared, now, before, begins):
+    assert headline(*compared(now, before), EN).startswith(begins)
+
+
+def test_a_difference_between_runs_that_cannot_be_compared_is_no_headline(compared):
+    record, comparison = compared([0.5] * 12, [1.0] * 12, dataset_hash="e" * 64)
+    assert headline(record, comparison, EN).startswith("An expected note came first")
+    assert "A new baseline is needed" in " ".join(notices(record, comparison, EN))
+
+
+def test_runs_without_a_shared_query_are_not_compared(make_record, make_item):
+    record = make_record((make_item(1),))
+    comparison = compare(take_snapshot(make_record((make_item(2),))), take_snapshot(record))
+    assert headline(record, comparison, EN) == EN("headline.not_paired")
+
+
+def test_a_rising_far_is_worse(make_record, make_item):
+    runs = [
+        make_record(
+            tuple(
+                make_item(i, answerable=False, metrics={}, expected_notes=(), judged_unanswerable=j)
+                for i in range(12)
+            )
+        )
+        for j in (True, False)
+    ]
+    change = compare(*map(take_snapshot, runs)).metric("unanswerable.far")
+    assert change is not None
+    assert change.difference == 1.0
+    assert sure(change) is False
+
+
+def test_speed_of_other_hardware_is_not_set_beside(compared):
+    record, same = compared([1.0], [1.0])
+    other = record.run.hardware.model_copy(update={"hash": "other"})
+    _, differs = compared([1.0], [1.0], hardware=other)
+    assert cards(record, same, EN)[-1].difference == "baseline 1234.6"
+    assert not cards(record, differs, EN)[-1].difference
+
+
+def test_every_mismatch_has_words_in_both_languages(compared):
+    record, comparison = compared(
+        [1.0],
+        [1.0],
+        dataset_hash="e" * 64,
+        notes_hash="m" * 64,
+        options={"mode": "keyword", "min_score": 0.4, "topk": 10},
+    )
+    assert {mismatch.what for mismatch in comparison.mismatches} == {
+        "dataset",
+        "judge",
+        "notes",
+        "retrieval settings",
+    }
+    english = list(notices(record, comparison, EN))
+    korean = list(notices(record, comparison, words("ko")))
+    assert len(english) == len(korean) == 5
+    assert not set(english) & set(korean)
+
+
+@pytest.mark.parametrize(
+    ("created_at", "told"),
+    [
+        ("2026-01-31T12:00:59+00:00", "2026-01-31 12:00 UTC"),
+        ("2026-01-31T12:00:59+09:00", "2026-01-31 12:00 +09:00"),
+    ],
+)
+def test_a_time_is_told_to_the_minute_with_its_zone(created_at, told):
+    assert moment(created_at) == told

@@ -1,0 +1,91 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.reports.item_data import items_json
+from gigamind.reports.schema import PassageReport
+
+ANSWERABLE, REFUSED, CROSS_LINGUAL, FAILURE = 1, 2, 4, 8
+NOTE = "a🌴b cd"  # the palm tree takes two code units: "cd" is [5, 7)
+
+
+def _passage(start, end, text, note="n.md"):
+    return PassageReport(note=note, utf16_start=start, utf16_end=end, text=text)
+
+
+def _data(*items):
+    return json.loads(items_json(items, {}))
+
+
+@pytest.fixture
+def hit_with(make_hit):
+    def build(chunk, evidence):
+        return make_hit("n.md").model_copy(update={"chunk": chunk, "evidence": evidence})
+
+    return build
+
+
+def test_a_text_stands_once_however_many_queries_found_it(make_item, hit_with):
+    hit = hit_with(_passage(100, 107, NOTE), _passage(105, 107, "cd"))
+    data = _data(make_item(1, ranking=(hit,)), make_item(2, ranking=(hit,)))
+    assert data["texts"] == [NOTE]
+    # Note, both scores, both legs, text, start of the text, evidence, and no match.
+    assert data["items"][0][7] == [[1, 0.5, 0.5, 0.5, None, 0, 100, 105, 107, 0]]
+
+
+@pytest.mark.parametrize(
+    ("chunk", "evidence"),
+    [
+        (_passage(100, 106, NOTE), _passage(104, 106, "cd")),  # the range is not the text's length
+        (_passage(100, 107, NOTE), _passage(106, 109, " de")),  # the evidence runs out of the chunk
+        (_passage(100, 107, NOTE), _passage(98, 101, "xya")),  # or begins before it
+    ],
+)
+def test_evidence_that_cannot_be_cut_from_its_chunk_stands_by_itself(
+    make_item, hit_with, chunk, evidence
+):
+    data = _data(make_item(1, ranking=(hit_with(chunk, evidence),)))
+    assert data["texts"] == [evidence.text]
+    assert data["items"][0][7][0][5:9] == [
+        0, evidence.utf16_start, evidence.utf16_start, evidence.utf16_end,
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(("end", "matches"), [(103, 1), (102, 0)])
+def test_evidence_matches_an_expected_passage_above_half_of_their_union(
+    make_item, hit_with, end, matches
+):
+    # Expected [100, 104): [100, 103) is 3/4 of the union, [100, 102) exactly half.
+    text = "abcd"
+    hit = hit_with(_passage(100, 104, text), _passage(100, end, text[: end - 100]))
+    item = make_item(1, ranking=(hit,), expected_spans=(_passage(100, 104, text),))
+    assert _data(item)["items"][0][7][0][9] == matches
+
+
+@pytest.mark.parametrize(
+    ("changes", "flags"),
+    [
+        ({}, ANSWERABLE),
+        ({"cross_lingual": True}, ANSWERABLE | CROSS_LINGUAL),
+        ({"metrics": {"mrr": 0.5}}, ANSWERABLE | FAILURE),
+        ({"judged_unanswerable": True}, ANSWERABLE | REFUSED | FAILURE),
+        ({"answerable": False, "metrics": {}, "judged_unanswerable": True}, REFUSED),
+        ({"answerable": False, "metrics": {}, "top_base_score": 0.5}, FAILURE),
+    ],
+)
+def test_flags_say_what_a_query_is(make_item, changes, flags):
+    assert _data(make_item(1, **changes))["items"][0][4] == flags
+
+
+@pytest.mark.parametrize(("reciprocal", "rank"), [(1.0, 1), (1 / 3, 3), (0.0, None), (None, None)])
+def test_the_rank_is_that_of_the_first_expected_note(make_item, reciprocal, rank):
+    assert _data(make_item(1, metrics={"mrr": reciprocal}))["items"][0][8] == rank
+
+
+@given(st.text())
+def test_no_text_ends_the_script_element_and_every_text_comes_back(text):
+    written = items_json([], {"word": text})
+    assert not set("<>&") & set(written)
+    assert json.loads(written)["words"]["word"] == text
