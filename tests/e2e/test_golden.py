@@ -48,7 +48,7 @@ def out(tmp_path_factory):
     before = Path.cwd()
     os.chdir(GOLDEN)  # so that the paths in the reports are the same everywhere
     try:
-        _, written = evaluate(
+        evaluate(
             SearchEvalOptions(
                 dataset=Path("queries.jsonl"),
                 notes=Path("vault"),
@@ -60,7 +60,7 @@ def out(tmp_path_factory):
         )
     finally:
         os.chdir(before)
-    found = {file.name: masked_text(file) for file in written.iterdir()}
+    found = {file.name: masked_text(file) for file in (place / "out").iterdir()}
     if os.environ.get("GIGAMIND_WRITE_GOLDEN"):
         (GOLDEN / "out").mkdir(exist_ok=True)
         for name, text in found.items():
