@@ -9,23 +9,24 @@ from pathlib import Path
 import click
 
 from gigamind.cli.alignments import printable
-from gigamind.cli.files import STDIN, numbered_lines, read_text
+from gigamind.cli.files import STDIN, read_text
 from gigamind.errors import InputError
+from gigamind.evidence.files import numbered_lines
+from gigamind.memory import sessions
 from gigamind.memory.entries import Entry
 from gigamind.memory.events import EventLog, read_events
 from gigamind.memory.extract import Prepared
 from gigamind.memory.pipeline import graduate as graduate_session
 from gigamind.memory.schema import parse_extraction, parse_session
+from gigamind.memory.sessions import DEFAULT_LOG, MAX_BYTES, SessionReport
 
-_MAX_BYTES = 100_000_000
-_DEFAULT_LOG = Path(".gigamind/memory.db")
 _POLL_SECONDS = 0.25
 
 _log_option = click.option(
     "--log",
     "log_path",
     type=click.Path(path_type=Path, dir_okay=False),
-    default=_DEFAULT_LOG,
+    default=DEFAULT_LOG,
     show_default=True,
     help="The event log.",
 )
@@ -61,22 +62,52 @@ def graduate(
     form: str | None,
     log_path: Path,
 ) -> None:
-    """Align the evidence of extracted entries, and verify the entries that it proves.
+    """Verify the entries of one session that their evidence proves.
 
     Repeating it for the same session adds nothing to the log.
     """
     if session_name == extracted_name == STDIN:
         raise InputError('"-" (standard input) can be read once: give one of the two as a file')
-    lines = list(numbered_lines(read_text(session_name, _MAX_BYTES)))
-    called = session_id or (session_name if session_name == STDIN else Path(session_name).stem)
+    lines = list(numbered_lines(read_text(session_name, MAX_BYTES)))
+    called = session_id or (
+        session_name if session_name == STDIN else sessions.session_id(Path(session_name).stem)
+    )
     session = parse_session(called, lines, session_name)
-    extraction = parse_extraction(read_text(extracted_name, _MAX_BYTES), extracted_name)
+    extraction = parse_extraction(read_text(extracted_name, MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:
         entries = graduate_session(session, Prepared(extraction), log)
     if form == "json":
         click.echo(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
     else:
         _print(entries)
+
+
+@memory.command("graduate-all")
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    required=True,
+    help="Sessions: NAME.jsonl with NAME.extracted.json beside it; no subfolders.",
+)
+@click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
+@_log_option
+def graduate_all(folder: Path, form: str | None, log_path: Path) -> None:
+    """Graduate every session of a folder.
+
+    The Prefect flow `graduate-memory` does the same.  A session that cannot be graduated is reported; the others are
+    graduated, and the exit code is 1.
+    """
+    names = sessions.session_names(folder)
+    reports: list[SessionReport] = []
+    with EventLog(log_path) as log:
+        for report in sessions.graduate_each(folder, names, log):
+            reports.append(report)
+            if form is None:
+                _print_report(report)
+    if form == "json":
+        click.echo(json.dumps(reports, indent=2, ensure_ascii=False))
+    if problem := sessions.problem(reports):
+        raise InputError(problem)
 
 
 @memory.command("events")
@@ -105,3 +136,16 @@ def _print(entries: Iterable[Entry]) -> None:
         click.echo(line)
         for quote in entry.failed_quotes:
             click.echo(f"           not proven: {printable(quote)}")
+
+
+def _print_report(report: SessionReport) -> None:
+    name = printable(report["session"])
+    if report["status"] == "failed":
+        click.echo(f"{name}: not graduated: {printable(report['reasons'][0])}")
+        return
+    click.echo(
+        f"{name}: {report['verified']} of {report['entries']} entries verified; "
+        f"quotes: {report['quotes_aligned']} aligned, {report['quotes_failed']} failed"
+    )
+    for reason in report["reasons"]:
+        click.echo(f"  {printable(reason)}")

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from gigamind.cli.files import numbered_lines, read_text
+from gigamind.cli.files import read_text
 from gigamind.errors import InputError
+from gigamind.evidence.files import numbered_lines
 from gigamind.evidence.result import Quote
-from gigamind.evidence.schema import QuoteRow
+from gigamind.evidence.schema import QuoteRow, phrase
 
 _MAX_QUOTES_BYTES = 100_000_000
 _UTF8_BYTES = 4  # the most that UTF-8 takes for one character
@@ -73,7 +74,7 @@ def _row(line: str, where: str) -> QuoteRow:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "row"
         raise InputError(
-            f"{where}: {field}: {first['msg']}; the fields of a row are {', '.join(QuoteRow.model_fields)}"
+            f"{where}: {field}: {phrase(first['msg'])}; the fields of a row are {', '.join(QuoteRow.model_fields)}"
         ) from error
 
 

@@ -45,9 +45,9 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
     """The best window of each place with the fewest edits, best place first; none when none reaches `threshold`.
 
     Best means `accepted` reached, then the fewest edits, then whole words, then the greatest similarity, then the
-    length nearest to the quote's, then leftmost.  An end that cuts no word makes up for one edit.  Of the orders measured that was
-    the most exact: both bounds right at 5, 10, 15 % edits in 0.995, 0.985, 0.990 of 200 quotes each of
-    benchmarks/evidence.py; with similarity before whole words in 0.960, 0.925, 0.885.
+    length nearest to the quote's, then leftmost; an end that cuts no word makes up for one edit.  Of the orders
+    measured that was the most exact: both bounds right at 5, 10, 15 % edits in 0.995, 0.985, 0.990 of 200 quotes each
+    of benchmarks/evidence.py; with similarity before whole words in 0.960, 0.925, 0.885.
     """
     limit = int((1 - threshold) * len(quote) / threshold + _EPSILON)
     distance, ends = _nearest_ends(quote, source.text, limit)

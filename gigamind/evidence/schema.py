@@ -7,7 +7,12 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 def _encodable(text: str) -> str:
     """Refuse lone surrogates, which JSON can spell but no UTF-8 source holds and no output can carry."""
-    text.encode()
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            r"half of a surrogate pair; write \ud83d\ude00 escapes in pairs"
+        ) from error
     return text
 
 
@@ -31,3 +36,8 @@ class QuoteRow(BaseModel):
     suffix: Encodable = ""
     hint: int | None = Field(default=None, ge=0)
     entry_id: Encodable = ""
+
+
+def phrase(message: str) -> str:
+    """What pydantic says of a value, without its own heading of what our validators say."""
+    return message.removeprefix("Value error, ")

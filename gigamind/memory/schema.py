@@ -12,7 +12,7 @@ from typing import Annotated, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from gigamind.errors import InputError
-from gigamind.evidence.schema import Encodable
+from gigamind.evidence.schema import Encodable, phrase
 
 Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -78,8 +78,12 @@ def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) 
     """A session from the numbered lines of a JSONL file.
 
     Raises:
-        InputError: there is no message, or a line is not one; with file and line.
+        InputError: there is no message, or a line is not one, with file and line; or the id is no UTF-8.
     """
+    try:
+        session_id.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(f"{session_id!a}: no name for a session, as it is not UTF-8") from error
     messages = tuple(_parsed(Message, line, f"{name}:{number}") for number, line in lines)
     if not messages:
         raise InputError(
@@ -115,4 +119,6 @@ def _parsed(model: type[_Model], text: str, where: str) -> _Model:
         first = error.errors()[0]
         field = ".".join(map(str, first["loc"])) or "value"
         fields = ", ".join(field.alias or key for key, field in model.model_fields.items())
-        raise InputError(f"{where}: {field}: {first['msg']}; the fields are {fields}") from error
+        raise InputError(
+            f"{where}: {field}: {phrase(first['msg'])}; the fields are {fields}"
+        ) from error

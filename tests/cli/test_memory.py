@@ -108,3 +108,50 @@ def test_a_bad_session_is_refused_and_nothing_is_logged(graduate, tmp_path, cont
 def test_events_of_a_missing_log_are_refused(tmp_path):
     result = CliRunner().invoke(memory, ["events", "--log", str(tmp_path / "none.db")])
     assert isinstance(result.exception, InputError)
+
+
+@pytest.fixture
+def graduate_all(tmp_path):
+    (tmp_path / "in").mkdir()
+    (tmp_path / "in" / "standup.jsonl").write_text(SESSION, encoding="utf-8")
+    (tmp_path / "in" / "standup.extracted.json").write_text(json.dumps(EXTRACTED))
+
+    def invoke(*options):
+        arguments = ["graduate-all", "--folder", str(tmp_path / "in")]
+        return CliRunner().invoke(memory, [*arguments, "--log", str(tmp_path / "m.db"), *options])
+
+    return invoke
+
+
+def test_graduate_all_reports_every_session_and_ends_in_an_error_when_one_fails(
+    graduate_all, tmp_path
+):
+    whole = graduate_all()
+    assert whole.exit_code == 0
+    assert whole.stdout.splitlines() == [
+        "standup: 1 of 2 entries verified; quotes: 1 aligned, 1 failed",
+        "  bad: Evidence alignment failed: 1 of 1 quotes not found (quote_too_short_for_fuzzy).",
+    ]
+    (tmp_path / "in" / "lonely.jsonl").touch()
+    result = graduate_all()
+    assert result.stdout.startswith("lonely: not graduated: ")
+    assert result.stdout.endswith(whole.stdout)
+    assert isinstance(result.exception, InputError)
+    assert "1 of 2 sessions" in str(result.exception)
+    assert len(events(tmp_path)) == 5
+
+
+def test_graduate_all_writes_its_reports_as_json_too(graduate_all):
+    (report,) = json.loads(graduate_all("--format", "json").stdout)
+    assert (report["session"], report["verified"], report["failed_quotes"]) == (
+        "standup",
+        1,
+        ["벡터 검색"],
+    )
+
+
+def test_a_session_and_a_folder_of_it_make_the_same_events(graduate, graduate_all, tmp_path):
+    graduate()
+    before = events(tmp_path)
+    assert graduate_all().exit_code == 0
+    assert events(tmp_path) == before

@@ -134,13 +134,20 @@ def test_events_that_cannot_be_sent_cost_a_warning_and_no_run(
 ):
     from prefect.settings import PREFECT_SERVER_EVENTS_MAXIMUM_SIZE_BYTES, temporary_settings
 
-    with temporary_settings({PREFECT_SERVER_EVENTS_MAXIMUM_SIZE_BYTES: 100}):
+    # Ours of 20 quotes of 200 Korean characters, 3 bytes each, is larger; Prefect's own are smaller.
+    entry = {
+        "entryId": "e",
+        "text": "t",
+        "evidence": [{"messageIndex": 0, "quote": "나" * 300}] * 20,
+    }
+    (options.folder / "회의.extracted.json").write_text(json.dumps({"entries": [entry]}))
+    with temporary_settings({PREFECT_SERVER_EVENTS_MAXIMUM_SIZE_BYTES: 10_000}):
         state = flow(options, return_state=True)
     assert state.is_completed()
-    warnings = [record for record in caplog.records if record.levelname == "WARNING"]
-    assert [record.getMessage().split(":")[0] for record in warnings] == [
-        "Not published (EventTooLarge"
-    ] * 2
+    (warning,) = [record for record in caplog.records if record.levelname == "WARNING"]
+    assert warning.getMessage().startswith("Not published (EventTooLarge: ")
+    (event,) = events_of(state, 1)
+    assert event["resource"]["prefect.resource.name"] == "standup"
 
 
 def test_a_second_run_adds_nothing_to_the_log(flow: Any, options: FolderOptions):
