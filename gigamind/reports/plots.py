@@ -8,15 +8,14 @@ matplotlib is loaded when a figure is drawn, never before.
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gigamind.reports.charts import INK, Line, Mark, Row, Whisker, curves, forest, histogram
+from gigamind.reports.charts import Line, Mark, Row, Whisker, curves, forest, histogram
+from gigamind.reports.drawing import drawing, write_svg
 from gigamind.reports.judging import Judging, judging
 from gigamind.reports.schema import ItemReport, RunRecord
 from gigamind.reports.slices import Figure as Metric
@@ -27,7 +26,6 @@ from gigamind.reports.wording import Language, Words, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
-    from matplotlib.typing import RcKeyType
 
 Baseline = RunRecord | EvalSnapshot
 _TAGS = 8
@@ -94,55 +92,6 @@ def save_figures(
             else:
                 write_svg(figure, path)
     return paths
-
-
-def write_svg(figure: Figure, target: Path | IO[str], facecolor: str = INK["paper"]) -> None:
-    """Write a figure as SVG with its text as text, the same bytes each time; call it in `drawing`."""
-    with warnings.catch_warnings():
-        # Which letters the measuring font has does not matter: the reader's browser has others.
-        warnings.filterwarnings(
-            "ignore", message="Glyph .* missing from font", category=UserWarning
-        )
-        figure.savefig(target, format="svg", metadata={"Date": None}, facecolor=facecolor)
-
-
-@contextmanager
-def drawing(families: Sequence[str] = ("DejaVu Sans",)) -> Generator[None]:
-    """Our style, for making and for writing figures; it is the process's, so not for two threads at a time."""
-    import matplotlib as mpl
-
-    with mpl.rc_context(_style(families)):
-        yield
-
-
-def _style(families: Sequence[str]) -> dict[RcKeyType, Any]:
-    ink, muted, grid, paper = (INK[name] for name in ("ink", "muted", "grid", "paper"))
-    style: dict[RcKeyType, Any] = {
-        "font.family": list(families),
-        "font.size": 11,
-        "text.color": ink,
-        "text.parse_math": False,  # a tag may hold dollar signs
-        "axes.facecolor": "none",
-        "axes.edgecolor": grid,
-        "axes.labelcolor": muted,
-        "axes.labelsize": 10.5,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.spines.left": False,
-        "axes.linewidth": 0.8,
-        "figure.facecolor": paper,
-        "grid.color": grid,
-        "grid.linewidth": 0.8,
-        "xtick.color": grid,
-        "xtick.labelcolor": muted,
-        "xtick.labelsize": 10,
-        "ytick.left": False,
-        "ytick.labelcolor": ink,
-        "ytick.labelsize": 11,
-        "svg.fonttype": "none",
-        "svg.hashsalt": "gigamind",
-    }
-    return style
 
 
 def _metrics(record: RunRecord, baseline: EvalSnapshot | None, told: Words) -> Figure | None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
 from gigamind.reports.charts import INK, MARGIN
-from gigamind.reports.plots import drawing, write_svg
+from gigamind.reports.drawing import drawing, write_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -52,8 +52,8 @@ def test_a_class_without_queries_is_not_told_of(make_record, answerable, unanswe
 @pytest.mark.parametrize(
     ("now", "before", "begins"),
     [
-        ([0.5] * 12, [1.0] * 12, "Worse than the baseline: hit@1 −1.000"),
-        ([1.0] * 12, [0.5] * 12, "Better than the baseline: hit@1 +1.000"),
+        ([0.5] * 12, [1.0] * 12, "Worse than the baseline: hit@1\u00a0−1.000"),
+        ([1.0] * 12, [0.5] * 12, "Better than the baseline: hit@1\u00a0+1.000"),
         ([1.0, 0.5] * 6, [0.5, 1.0] * 6, "No clear difference"),
         ([1.0] * 12, [1.0] * 12, "No clear difference"),
     ],
