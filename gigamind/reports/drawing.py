@@ -1,4 +1,4 @@
-"""The look of every figure, and how one is written as SVG.  matplotlib is loaded when a figure is drawn, never before."""
+"""The look of every figure, and how one is written as SVG.  matplotlib is loaded when one is drawn, never before."""
 
 # matplotlib's own types leave every **kwargs unknown.
 # pyright: reportUnknownMemberType=false
