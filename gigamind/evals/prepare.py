@@ -76,7 +76,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         )
         for e in checked.errors
     )
-    _refuse(options, checked, identities, errors)
+    _refuse(options, checked, errors)
     size = sample_size(options.sample) if options.sample else len(checked.queries)
     chosen = sample(checked.queries, size, options.seed)
     return Prepared(
@@ -115,7 +115,6 @@ def _blunt_threshold(options: SearchEvalOptions) -> tuple[str, ...]:
 def _refuse(
     options: SearchEvalOptions,
     checked: CheckedDataset,
-    identities: Identities,
     errors: tuple[ErrorReport, ...],
 ) -> None:
     """Stop where going on would be of no use, or where `--strict` asks for it."""
@@ -135,10 +134,11 @@ def _refuse(
         raise DatasetError(
             f"{options.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n{listed}"
         )
-    if collisions := identities.collisions():
+    if checked.collisions:  # met by the dataset; two README.md that it never names do no harm
         raise DatasetError(
-            f"{options.notes}: {_count(len(collisions), 'name')} for more than one note, and --strict is set."
-            " Rename or retitle all but one note of each.\n" + _listed(list(map(str, collisions)))
+            f"{options.dataset}: names that mean more than one note: {len(checked.collisions)}, and --strict is set."
+            " Write the note's path, or rename all but one of each.\n"
+            + _listed(list(map(str, checked.collisions)))
         )
 
 

@@ -162,12 +162,14 @@ def test_a_broken_row_under_strict_ends_with_code_1(case, search):
 
 def test_a_collision_under_strict_ends_with_code_1_in_the_format_of_the_specification(case, search):
     (case / "vault" / "Garden_.md").write_text("Another.\n", encoding="utf-8")
+    with (case / "queries.jsonl").open("a", encoding="utf-8") as dataset:
+        dataset.write('{"id": "g", "query": "q", "answerable": true, "expected_notes": ["GARDEN"]}\n')
     ended = search("--strict")
     assert ended.code == 1
     assert (
         '[WARN] Note identifier collision: "garden" matches multiple files:\n'
-        "  - garden.md (selected)\n"
-        "  - Garden_.md (ignored)\n"
+        "  - Garden_.md (selected)\n"
+        "  - garden.md (ignored)\n"
     ) in ended.stderr
     assert search("--min-score", 0).code == 0
 

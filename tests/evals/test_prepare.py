@@ -86,16 +86,22 @@ def test_a_file_without_one_readable_row_is_not_taken_for_one_of_another_vault(m
     assert "broken JSON" in str(refusal.value)
 
 
-def test_strict_refuses_a_vault_in_which_a_name_means_two_notes(make_options, notes):
+def test_strict_refuses_a_name_of_the_dataset_that_means_two_notes(make_options, notes):
     collide(notes)
     with pytest.raises(DatasetError) as refusal:
-        prepare(make_options([GOOD], strict=True))
+        prepare(make_options([{**GOOD, "expected_notes": ["GARDEN"]}], strict=True))
     assert str(refusal.value).endswith(
-        "1 name for more than one note, and --strict is set. Rename or retitle all but one note of each.\n"
+        "names that mean more than one note: 1, and --strict is set."
+        " Write the note's path, or rename all but one of each.\n"
         '[WARN] Note identifier collision: "garden" matches multiple files:\n'
-        "  - garden.md (selected)\n"
-        "  - Garden_.md (ignored)"
+        "  - Garden_.md (selected)\n"
+        "  - garden.md (ignored)"
     )
+
+
+def test_strict_allows_notes_of_one_name_that_the_dataset_tells_apart(make_options, notes):
+    collide(notes)
+    assert len(prepare(make_options([GOOD], strict=True)).queries) == 1
 
 
 def test_by_default_a_met_collision_is_a_warning_and_the_first_note_is_meant(make_options, notes):
