@@ -11,6 +11,8 @@ from gigamind.reports.snapshot import FILE as SNAPSHOT_FILE
 from gigamind.reports.snapshot import take_snapshot
 from gigamind.reports.write import check_out_folder, write_run
 
+HTML_FILE = "report.html"
+
 
 class Evaluated(NamedTuple):
     """A finished evaluation.
@@ -57,11 +59,26 @@ def finish(
         if reference and record.summary.status == "complete":
             verdict = reference.judge(snapshot)
             files |= verdict.files()
+        if options.format != "json":
+            files[HTML_FILE] = _page(record, options, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
-        write_run(out, record, options.format, files)
+        write_run(out, record, options.format, files, options.figures)
     if verdict:
         announce(verdict, options.junit)
     return Evaluated(record.summary, out, verdict)
+
+
+def _page(
+    record: RunRecord,
+    options: SearchEvalOptions,
+    reference: Reference | None,
+    verdict: ReleaseVerdict | None,
+) -> str:
+    from gigamind.reports.html import render_html
+
+    if reference is None or verdict is None:
+        return render_html(record, lang=options.lang)
+    return render_html(record, lang=options.lang, baseline=reference.baseline, gate=verdict.gate)
 
 
 def _refuse_empty(summary: SummaryReport, out: Path) -> None:
