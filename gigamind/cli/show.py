@@ -23,8 +23,8 @@ from rich.text import Text
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.release import ReleaseVerdict
-from gigamind.reports.compare_markdown import headline
 from gigamind.reports.markdown import figure_rows
+from gigamind.reports.release.markdown import headline
 from gigamind.reports.schema import RunReport, SummaryReport
 
 _LINES_SHOWN = 10

@@ -6,9 +6,9 @@ from typing import NamedTuple
 from gigamind.errors import EvaluationError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
+from gigamind.reports.release.snapshot import FILE as SNAPSHOT_FILE
+from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.schema import RunRecord, SummaryReport
-from gigamind.reports.snapshot import FILE as SNAPSHOT_FILE
-from gigamind.reports.snapshot import take_snapshot
 from gigamind.reports.write import check_out_folder, write_run
 
 HTML_FILE = "report.html"
@@ -74,7 +74,7 @@ def _page(
     reference: Reference | None,
     verdict: ReleaseVerdict | None,
 ) -> str:
-    from gigamind.reports.html import render_html
+    from gigamind.reports.page.html import render_html
 
     if reference is None or verdict is None:
         return render_html(record, lang=options.lang)

@@ -89,7 +89,7 @@ def write_run(
         for name, text in (more or {}).items():
             _write(folder / name, text)
         if figures:
-            from gigamind.reports.plots import save_figures
+            from gigamind.reports.page.plots import save_figures
 
             save_figures(record, folder / "figures", format=figures)
 

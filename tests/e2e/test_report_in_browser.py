@@ -15,9 +15,9 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.summary import evaluate
-from gigamind.reports.html import render_html
+from gigamind.reports.page.html import render_html
+from gigamind.reports.release.snapshot import read_run
 from gigamind.reports.schema import ErrorReport
-from gigamind.reports.snapshot import read_run
 
 pytestmark = pytest.mark.browser
 

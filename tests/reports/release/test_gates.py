@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.reports.compare import compare
-from gigamind.reports.gates import judge_release
-from gigamind.reports.policy import read_policy
+from gigamind.reports.release.compare import compare
+from gigamind.reports.release.gates import judge_release
+from gigamind.reports.release.policy import read_policy
 
 POLICY = """
 schema = 1

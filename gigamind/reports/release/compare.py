@@ -7,9 +7,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.metrics.answerability import confusion
-from gigamind.reports.comparability import Mismatch, mismatches
-from gigamind.reports.policy import LOWER_IS_BETTER
-from gigamind.reports.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
+from gigamind.reports.release.comparability import Mismatch, mismatches
+from gigamind.reports.release.policy import LOWER_IS_BETTER
+from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
 from gigamind.stats.multiple import holm
 from gigamind.stats.paired import PairedComparison, compare_metrics
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.reports.compare import Comparison, MetricChange, SpeedChange
-from gigamind.reports.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
+from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
+from gigamind.reports.release.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
 from gigamind.stats.intervals import Interval
 from gigamind.stats.noninferiority import non_inferiority
 
