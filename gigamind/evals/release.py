@@ -112,6 +112,7 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped"]] = {
     "passed": "passed",
     "failed": "failed",
     "skipped": "skipped",
+    "warned": "passed",  # the message says that it is worse
     "inconclusive": "skipped",  # JUnit has no word for it; the message says what is missing
 }
 

@@ -103,6 +103,7 @@ class Comparison(_Part):
     """
 
     version: Literal["1.0"] = COMPARE_VERSION
+    task: Literal["search"]
     baseline: RunName
     current: RunName
     mismatches: tuple[Mismatch, ...]
@@ -133,6 +134,7 @@ def compare(baseline: EvalSnapshot, current: EvalSnapshot, *, seed: int = 42) ->
         (change for pair in pairs if (change := _change(*pair))), key=lambda change: change[0]
     )
     return Comparison(
+        task=current.task,
         baseline=_name(baseline),
         current=_name(current),
         mismatches=found,

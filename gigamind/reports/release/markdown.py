@@ -14,12 +14,14 @@ _HITS_SHOWN = 3
 _TITLES = {
     "passed": "Release gate: passed",
     "failed": "Release gate: FAILED",
+    "warned": "Release gate: passed with warnings",
     "inconclusive": "Release gate: inconclusive",
     "not-comparable": "Release gate: not comparable",
 }
 _MARKS = {
     "passed": "✅ ok",
     "failed": "❌ worse",
+    "warned": "⚠️ worse",
     "skipped": "– skipped",
     "inconclusive": "❔ open",
 }
