@@ -1,20 +1,28 @@
 """Holds a dataset against a vault: which notes and passages its labels really mean."""
 
 import difflib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.row_errors import RowError, shortened
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
-from gigamind.spans import Passage, Utf16
+from gigamind.spans import Passage, Span, Utf16
 from gigamind.vault.identity import Collision, Identities, leaves_vault
 from gigamind.vault.notes import Note, Vault
 
 _MOST_SUGGESTIONS = (
     20  # each takes half a second in 10 000 notes, and another vault's dataset misses them all
 )
+_MOST_SEARCHES = 500  # each takes some milliseconds, and in an older vault every span may differ
 _MEND_SPAN = "Count UTF-16 code units from the start of the file: start inclusive, end exclusive"
+
+FindAgain = Callable[[str, str], Span | None]
+"""Where a text, the first, stands in a note's text today; `None` unless that is sure."""
+
+
+def _nowhere(text: str, note_text: str) -> None:
+    del text, note_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,9 +59,11 @@ class CheckedDataset:
     collisions: tuple[Collision, ...]
 
 
-def check_queries(dataset: Dataset, vault: Vault, identities: Identities) -> CheckedDataset:
-    """Find every expected note and span in the vault."""
-    checker = _Checker(dataset, vault, identities)
+def check_queries(
+    dataset: Dataset, vault: Vault, identities: Identities, find_again: FindAgain = _nowhere
+) -> CheckedDataset:
+    """Find every expected note and span in the vault; `find_again` is asked for spans of notes that were edited."""
+    checker = _Checker(dataset, vault, identities, find_again)
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
     collisions = tuple(checker.collisions.values())
@@ -71,11 +81,13 @@ class _Checker:
     dataset: Dataset
     vault: Vault
     identities: Identities
+    find_again: FindAgain
     errors: list[RowError] = field(default_factory=list[RowError])
     warnings: list[str] = field(default_factory=list[str])
     collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
     _suggestions: dict[str, str] = field(default_factory=dict[str, str])
+    _searches: int = 0
 
     def check(self, item: QueryItem) -> CheckedQuery | None:
         before = len(self.errors)
@@ -144,7 +156,8 @@ class _Checker:
         try:
             found = self._units[note.path].span_to_code_points(span.start, span.end)
         except ValueError as error:
-            self._reject(item, name, f"{error} of {note.path}", _MEND_SPAN)
+            mend = self._today(span, note) or _MEND_SPAN
+            self._reject(item, name, f"{error} of {note.path}", mend)
             return None
         if not found:
             self._reject(item, name, f"empty at {span.start} of {note.path}", _MEND_SPAN)
@@ -153,12 +166,21 @@ class _Checker:
         if note.path not in qrels:
             self._warn(item, name, f"{note.path} is not among the expected notes")
         if span.text is not None and span.text != text:
-            self._warn(
-                item,
-                name,
-                f"{note.path} says {shortened(text)}, the dataset {shortened(span.text)}",
-            )
+            message = f"{note.path} says {shortened(text)}, the dataset {shortened(span.text)}"
+            today = self._today(span, note)
+            self._warn(item, name, f"{message}. {today}" if today else message)
         return Passage(note.path, text, found)
+
+    def _today(self, span: ExpectedSpan, note: Note) -> str:
+        """Where the text of a span has moved to; empty when nobody can tell."""
+        self._searches += 1
+        if not span.text or self._searches > _MOST_SEARCHES:
+            return ""
+        found = self.find_again(span.text, note.text)
+        if found is None:
+            return ""
+        start, end = self._units[note.path].span_from_code_points(found)
+        return f'Its text stands at "start": {start}, "end": {end} now'
 
     def _suggest(self, path: str) -> str:
         if path not in self._suggestions and len(self._suggestions) < _MOST_SUGGESTIONS:
