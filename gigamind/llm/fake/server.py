@@ -187,7 +187,12 @@ def running(port: int = 0) -> Generator[FakeServer]:
         await runner.setup()
         await web.TCPSite(runner, "127.0.0.1", port, backlog=4096).start()
 
-    loop.run_until_complete(start())
+    try:
+        loop.run_until_complete(start())
+    except OSError:  # the port is taken
+        loop.run_until_complete(runner.cleanup())
+        loop.close()
+        raise
     server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
     thread = threading.Thread(target=loop.run_forever, daemon=True)
     thread.start()
