@@ -5,6 +5,7 @@ instructor states the schema, parses, and sends an answer that fails validation 
 """
 
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -95,10 +96,10 @@ class LanguageModel:
 
         conversation = Conversation(self._sender, call, self.parameters)
         try:
-            made = await self._instructed(conversation).chat.completions.create(
+            made = await self._client_for(conversation).chat.completions.create(
                 model=self.settings.model,
                 messages=[dict(message) for message in messages],
-                response_model=reply,
+                response_model=_instructed(reply),
                 max_retries=self.settings.reasks,
             )
             self._sender.close_row(call, "ok")
@@ -108,7 +109,7 @@ class LanguageModel:
         finally:
             self._sender.close_row(call, "invalid_output")
 
-    def _instructed(self, conversation: Conversation) -> Any:  # noqa: ANN401
+    def _client_for(self, conversation: Conversation) -> Any:  # noqa: ANN401
         instructor = load_instructor()
         modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
         mode = modes[self.settings.mode]
@@ -123,7 +124,7 @@ class LanguageModel:
             "model": settings.model,
             "mode": settings.mode,
             "messages": [dict(message) for message in messages],
-            "schema": reply.model_json_schema(),
+            "schema": _schema(reply),
             "parameters": dict(self.parameters),
             "fingerprint": fingerprint,
             "repeat": repeat,
@@ -153,6 +154,17 @@ def connect(
         budget=budget,
         ledger=ledger,
     )
+
+
+@cache
+def _instructed(reply: type[BaseModel]) -> type[BaseModel]:
+    """The class that instructor would else make of a reply at each call, for a millisecond."""
+    return load_instructor().response_schema(reply)
+
+
+@cache
+def _schema(reply: type[BaseModel]) -> dict[str, Any]:
+    return reply.model_json_schema()
 
 
 def _plain(reply: BaseModel) -> dict[str, Any]:

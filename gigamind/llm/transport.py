@@ -19,7 +19,8 @@ class LitellmClient:
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
         self._litellm = load_litellm()
-        self._check_key()
+        missing = self._check_key()
+        self._keyless = bool(settings.api_base and missing)
 
     async def send(self, request: Request) -> Answer:
         settings = self._settings
@@ -44,30 +45,29 @@ class LitellmClient:
         await self._litellm.close_litellm_async_clients()
 
     def _key(self) -> str | None:
-        """The key; None lets litellm take the provider's own from the environment."""
+        """The key as it is now; None lets litellm take the provider's own from the environment."""
         if self._settings.key_variable:
             return os.environ.get(self._settings.key_variable)
-        if self._settings.api_base and self._missing():
-            return "none"  # a server of one's own wants no key, but the OpenAI client does
-        return None
+        # A server of one's own wants no key, but the OpenAI client does.
+        return "none" if self._keyless else None
 
-    def _missing(self) -> list[str]:
-        found = self._litellm.validate_environment(self._settings.model)
-        return [] if found["keys_in_environment"] else found["missing_keys"]
-
-    def _check_key(self) -> None:
-        """Refuse to start without a key: the OpenAI client fails as if the server had, with status 500.
+    def _check_key(self) -> list[str]:
+        """The variables that litellm misses.
 
         Raises:
-            LlmError: with code `auth_failed`.
+            LlmError: with code `auth_failed`, before anything is sent: without a key, the OpenAI client fails as if the
+                server had, with status 500.
         """
-        named = self._settings.key_variable
-        if named and not os.environ.get(named):
-            raise LlmError(f"{self._settings.model}: set {named} in the environment", "auth_failed")
-        missing = [name for name in self._missing() if name.endswith("_KEY")]
-        if missing and not named and not self._settings.api_base:
-            names = " or ".join(missing)
-            raise LlmError(f"{self._settings.model}: set {names} in the environment", "auth_failed")
+        settings = self._settings
+        found = self._litellm.validate_environment(settings.model)
+        missing: list[str] = [] if found["keys_in_environment"] else found["missing_keys"]
+        own = settings.key_variable
+        needed = [own] if own else [name for name in missing if name.endswith("_KEY")]
+        needed = [name for name in needed if not os.environ.get(name)]
+        if needed and (own or not settings.api_base):
+            names = " or ".join(needed)
+            raise LlmError(f"{settings.model}: set {names} in the environment", "auth_failed")
+        return missing
 
 
 def accepted(settings: ModelSettings) -> dict[str, int | float]:

@@ -1,0 +1,106 @@
+"""Asks a model whether notes answer a question, and believes an "answerable" only with a quote that stands in them.
+
+The model tells what it saw; the rule is here.  Spans are computed, never taken from the model (seed 4.1, `llm`).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.evidence.align import align_all
+from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.judges.spec import LlmJudge
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.fences import Flag, Source, fence, flags
+from gigamind.llm.prompts import as_json
+
+
+class CitedSource(BaseModel):
+    """A note that the model says it used."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    note: int = Field(ge=1, description="number of the note, from its index")
+    quote: str = Field(description="a sentence of that note, copied word for word")
+
+
+class UnanswerableReply(BaseModel):
+    """What the model observes; the field descriptions are prompt text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    answer: str = Field(description="the answer from the notes alone; empty if there is none")
+    sources: tuple[CitedSource, ...] = Field(description="the notes used; empty if unanswerable")
+    unanswerable: bool = Field(description="true if the notes do not answer the question")
+    confidence: float = Field(ge=0, le=1, description="from 0, a guess, to 1, certain")
+
+
+@dataclass(frozen=True, slots=True)
+class LlmVerdict:
+    """Whether a question is unanswerable over some notes, with the proof.
+
+    Attributes:
+        unanswerable: by the rule of the judge file.
+        told: what the model said; None when there were no notes to ask about.
+        verified: an "answerable" with at least one quote that stands in its note, no number or negation changed.
+        evidence: where each quote stands, or why it does not, in the order of the reply.
+        flagged: what a person should look at in the notes, by their number from 1.
+    """
+
+    unanswerable: bool
+    told: bool | None
+    verified: bool
+    answer: str
+    confidence: float | None
+    evidence: tuple[Alignment, ...]
+    flagged: dict[int, tuple[Flag, ...]]
+
+
+async def judge_by_model(
+    model: LanguageModel,
+    judge: LlmJudge,
+    question: str,
+    notes: Sequence[Source],
+    *,
+    item_id: str,
+    fence_key: bytes,
+    repeat: int = 0,
+) -> LlmVerdict:
+    """One verdict; without notes, unanswerable without asking.
+
+    Raises:
+        LlmError: the model gave no usable reply: the item is unscored, not answerable and not unanswerable.
+    """
+    if not notes:
+        return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
+    fenced = fence(notes, fence_key)
+    messages = judge.prompt.render(
+        nonce=fenced.nonce, notes=fenced.text, question=as_json(question)
+    )
+    reply = await model.ask(
+        messages, UnanswerableReply, item_id=item_id, fingerprint=judge.fingerprint, repeat=repeat
+    )
+    return verdict_of(reply, notes, judge)
+
+
+def verdict_of(reply: UnanswerableReply, notes: Sequence[Source], judge: LlmJudge) -> LlmVerdict:
+    """The verdict that a reply amounts to."""
+    quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
+    evidence = align_all(quotes, [note.text for note in notes]).outcomes
+    proven = any(isinstance(found, Aligned) and not found.critical for found in evidence)
+    verified = proven and not reply.unanswerable
+    doubted = judge.file.unverified == "unanswerable" and not verified
+    return LlmVerdict(
+        unanswerable=reply.unanswerable or doubted,
+        told=reply.unanswerable,
+        verified=verified,
+        answer=reply.answer,
+        confidence=reply.confidence,
+        evidence=evidence,
+        flagged={
+            number: found
+            for number, note in enumerate(notes, start=1)
+            if (found := flags(note.text))
+        },
+    )

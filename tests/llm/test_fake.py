@@ -1,0 +1,109 @@
+import json
+import urllib.error
+import urllib.request
+
+import pytest
+
+from gigamind.llm.conversation import _cut_off
+from gigamind.llm.fake.answers import answer_to
+from gigamind.llm.fake.behaviour import read_behaviour
+
+
+def call(server, path, body=None):
+    address = server.url.removesuffix("/v1") + path
+    data = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(address, data, {"Content-Type": "application/json"})
+    with urllib.request.urlopen(request) as answer:
+        return json.load(answer)
+
+
+def question(model="judge", content="?"):
+    return {"model": model, "messages": [{"role": "user", "content": content}]}
+
+
+def test_the_model_name_tells_the_behaviour():
+    told = read_behaviour("judge;fault=429;times=2;ra=1;sid=abc;lat=100;allowed=5;share=0.5;hang=3")
+    assert (told.name, told.scenario, told.fault, told.times) == ("judge", "abc", "429", 2)
+    assert (told.latency_s, told.hang_s, told.retry_after, told.allowed) == (0.1, 3, "1", 5)
+
+
+def test_a_fault_ends_after_so_many_times():
+    told = read_behaviour("judge;fault=500;times=2")
+    assert [told.fault_of(number) for number in (1, 2, 3)] == ["500", "500", None]
+
+
+def test_a_share_of_requests_meets_the_fault_the_same_in_each_run():
+    told = read_behaviour("judge;fault=500;share=0.2")
+    met = [told.fault_of(number) for number in range(1, 5001)]
+    assert met == [told.fault_of(number) for number in range(1, 5001)]
+    assert 900 < met.count("500") < 1100
+
+
+def test_a_fault_that_there_is_not_is_refused(fake_server):
+    with pytest.raises(ValueError, match="no such fault: nonsense"):
+        read_behaviour("judge;fault=nonsense")
+    with pytest.raises(urllib.error.HTTPError, match="404") as caught:
+        call(fake_server, "/v1/chat/completions", question("judge;fault=nonsense"))
+    caught.value.close()
+
+
+def test_answers_can_be_scripted_marked_and_counted(fake_server):
+    call(fake_server, "/script", [{"a": 1}, {"a": 2}])
+    asked = [question(), question(), question(content='<<ANSWER {"a": 3}>>')]
+    answers = [call(fake_server, "/v1/chat/completions", body) for body in asked]
+
+    texts = [json.loads(answer["choices"][0]["message"]["content"]) for answer in answers]
+    assert texts == [{"a": 1}, {"a": 2}, {"a": 3}]
+    stats = call(fake_server, "/stats")
+    assert (stats["total"], stats["calls"]) == (3, {"-": 3})
+    assert stats["prompt_tokens"] == sum(one["usage"]["prompt_tokens"] for one in answers)
+    call(fake_server, "/reset", {})
+    assert call(fake_server, "/stats")["total"] == 0
+
+
+def test_an_answer_follows_the_schema_and_is_the_same_for_the_same_messages():
+    schema = {
+        "type": "object",
+        "properties": {
+            "kind": {"enum": ["x", "y"]},
+            "share": {"type": "number", "minimum": 2, "maximum": 3},
+            "count": {"type": "integer", "minimum": 5, "maximum": 6},
+            "parts": {"type": "array", "items": {"$ref": "#/$defs/part"}, "minItems": 2},
+            "maybe": {"anyOf": [{"type": "null"}, {"type": "boolean"}]},
+            "fixed": {"const": "f"},
+        },
+        "$defs": {"part": {"type": "object", "properties": {"text": {"type": "string"}}}},
+    }
+    body = question() | {
+        "response_format": {"type": "json_schema", "json_schema": {"schema": schema}}
+    }
+    answer = answer_to(body)
+    assert answer == answer_to(body)
+    assert answer["kind"] in {"x", "y"}
+    assert 2 <= answer["share"] <= 3
+    assert answer["count"] in {5, 6}
+    assert [list(part) for part in answer["parts"]] == [["text"], ["text"]]
+    assert type(answer["maybe"]) is bool
+    assert answer["fixed"] == "f"
+
+
+@pytest.mark.parametrize(
+    ("text", "cut"),
+    [
+        ('{"a": tr', True),
+        ('{"a": "one', True),
+        ('{"a": 1', True),
+        ('{"a"', True),
+        ("{", True),
+        ('  {"a": [1, {"b": nul', True),
+        ('{"a": 1}', False),
+        ('{"a": NaN}', False),
+        ('{"a": bad}', False),
+        ('{"a": 1} and more', False),
+        ("Sure! {", False),
+        ("", False),
+        (None, False),
+    ],
+)
+def test_the_beginning_of_an_object_is_told_from_other_bad_answers(text, cut):
+    assert _cut_off(text) == cut
