@@ -44,14 +44,16 @@ class CheckedDataset:
         collisions: ambiguous names met, each identifier once; errors under `--strict`.
     """
 
-    dataset: Dataset
+    dataset: Dataset[QueryItem]
     queries: tuple[CheckedQuery, ...]
     errors: tuple[RowError, ...]
     warnings: tuple[str, ...]
     collisions: tuple[Collision, ...]
 
 
-def check_queries(dataset: Dataset, vault: Vault, identities: Identities) -> CheckedDataset:
+def check_queries(
+    dataset: Dataset[QueryItem], vault: Vault, identities: Identities
+) -> CheckedDataset:
     """Find every expected note and span in the vault."""
     checker = _Checker(dataset, vault, identities)
     checked = [checker.check(item) for item in dataset.items]
@@ -68,7 +70,7 @@ def check_queries(dataset: Dataset, vault: Vault, identities: Identities) -> Che
 
 @dataclass(slots=True)
 class _Checker:
-    dataset: Dataset
+    dataset: Dataset[QueryItem]
     vault: Vault
     identities: Identities
     errors: list[RowError] = field(default_factory=list[RowError])
