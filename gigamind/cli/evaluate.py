@@ -5,7 +5,7 @@ from typing import Any
 
 import click
 
-from gigamind.cli.generate import generate_links
+from gigamind.cli.generate import generate_links, generate_queries
 from gigamind.cli.options import options_of
 from gigamind.cli.show import progress_bar, show_checked, show_release, show_run
 from gigamind.evals.finish import Evaluated
@@ -18,6 +18,7 @@ def evaluate() -> None:
 
 
 evaluate.add_command(generate_links)
+evaluate.add_command(generate_queries)
 
 
 @evaluate.command()

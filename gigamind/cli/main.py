@@ -22,6 +22,11 @@ _COMMANDS = {
         "baseline",
         "Choose the run that later ones are compared with.",
     ),
+    "dataset": (
+        "gigamind.cli.dataset",
+        "dataset",
+        "Check, describe and sample a dataset.",
+    ),
     "align": (
         "gigamind.cli.align",
         "align",

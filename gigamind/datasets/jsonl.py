@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Generic, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
@@ -20,6 +20,7 @@ _BOM = b"\xef\xbb\xbf"
 _MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
 
 Item = TypeVar("Item", QueryItem, LinkItem)
+Kind = Literal["queries", "links"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +60,20 @@ def read_links(path: Path) -> Dataset[LinkItem]:
         InputError, DatasetError: as there.
     """
     return _read(path, LinkItem)
+
+
+def dataset_kind(path: Path) -> Kind:
+    """What a dataset is of: of links, when its first readable row has a `source_note` or an `anchor`.
+
+    Raises:
+        InputError: as for `read_queries`.
+    """
+    parsed = (_parse(line, row.decode(errors="replace")) for line, row in _rows(_content(path)))
+    nothing: dict[str, object] = {}
+    first = next((fields for fields in parsed if isinstance(fields, dict)), nothing)
+    return (
+        "links" if "query" not in first and {"source_note", "anchor"} & first.keys() else "queries"
+    )
 
 
 def _read(path: Path, model: type[Item]) -> Dataset[Item]:

@@ -14,10 +14,20 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     Raises:
         EvaluationError: the file cannot be written.
     """
+    write_lines(
+        path, [row.model_dump_json(exclude_none=True, exclude_defaults=True) for row in rows]
+    )
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Rows that are JSON text already.
+
+    Raises:
+        EvaluationError: the file cannot be written.
+    """
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lines = (row.model_dump_json(exclude_none=True, exclude_defaults=True) for row in rows)
         aside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
         aside.replace(path)
     except OSError as error:

@@ -33,3 +33,17 @@ def test_a_ratio_of_zero_is_invalid_input(gigamind, tmp_path):
         1,
         "Error: --remove-ratio 0: must be above 0, and 1 or less\n",
     )
+
+
+def test_generate_queries_counts_them_and_names_empty_notes(gigamind, tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "a.md").write_text("# Rain\n\nIt rains.\n\n## Causes\n\nClouds.\n")
+    (vault / "b.md").write_text("# Empty\n")
+    out = tmp_path / "q.jsonl"
+    ended = gigamind(
+        "eval", "generate-queries", "--notes", vault, "--out", out, "--include-headers"
+    )
+    assert (ended.code, ended.stdout) == (0, f"2 questions, for review: {out}\n")
+    assert "b.md: has no text" in ended.stderr
+    assert len(out.read_text().splitlines()) == 2
