@@ -22,6 +22,11 @@ _COMMANDS = {
         "baseline",
         "Choose the run that later ones are compared with.",
     ),
+    "suggest-links": (
+        "gigamind.cli.suggest",
+        "suggest",
+        "Suggest links for a note, with confidence and reason.",
+    ),
     "dataset": (
         "gigamind.cli.dataset",
         "dataset",
