@@ -106,6 +106,8 @@ class LinkSuggester:
         self, note: Note, mention: Mention, linked: set[str], options: SuggestOptions
     ) -> LinkSuggestion | None:
         anchor = mention.anchor
+        if anchor.kinds.get(note.path, "text") != "text":
+            return None  # the note speaks of itself
         probability = self.dictionary.link_probability(anchor, note.path)
         if probability < LEAST_LINK_PROBABILITY:
             return None
