@@ -3,11 +3,11 @@ PYTHON ?= python3
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test lint bench server deploy worker lock clean
+.PHONY: help demo test test-browser lint bench server deploy worker lock clean
 
 help:
 	@echo "make demo    evaluate search over the example vault, as a Prefect flow, and say where the report is"
-	@echo "make test    run the tests"
+	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
@@ -26,7 +26,10 @@ demo: $(READY)
 	$(BIN)/gigamind eval search --flow --dataset examples/queries.jsonl --notes examples/vault
 
 test: $(READY)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m "not browser"
+
+test-browser: $(READY)
+	$(BIN)/python -m pytest -m browser
 
 lint: $(READY)
 	$(BIN)/ruff format --check .
@@ -54,8 +57,10 @@ deploy: $(READY)
 	@$(PROFILE) $(BIN)/prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml
 
 lock:
-	uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-header --no-annotate --quiet --output-file constraints.txt
+	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	  --no-emit-index-url --no-header --no-annotate --quiet > constraints.new
+	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
+	@mv constraints.all constraints.txt && rm constraints.new
 
 clean:
 	rm -rf .venv eval .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -93,16 +93,19 @@ def publish_search(finished: Mapping[str, Any], out: Path) -> None:
 def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None
     """Publish the gates' verdict of what `finish_run` returned, tell it as an event, and name the end it means.
 
-    Returns the Failed state of a regression or of runs that cannot be compared; None where the release may go out.
+    Returns the Failed state of a regression or of runs that cannot be compared, a Completed one of another name where
+    only soft gates failed, and None where nothing did.
     """
     from prefect.artifacts import create_markdown_artifact
-    from prefect.states import Failed
+    from prefect.states import Completed, Failed
 
     verdict = ReleaseVerdict.load(finished["release"])
     gate = verdict.gate
     about = f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}"
     _publish(create_markdown_artifact, GATE_KEY, about, markdown=finished["release_markdown"])
     _tell(verdict)
+    if gate.verdict == "warned":
+        return Completed(name="RegressedSoft", message=about, data=dict(finished))
     if gate.verdict in {"passed", "inconclusive"}:
         return None
     name = "Regressed" if gate.verdict == "failed" else "NotComparable"

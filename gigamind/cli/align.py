@@ -12,7 +12,7 @@ from gigamind.cli.files import STDIN
 from gigamind.cli.quotes import NamedSource, read_quotes, read_source
 from gigamind.errors import InputError
 from gigamind.evidence.align import align_all
-from gigamind.evidence.config import DEFAULT, AlignConfig
+from gigamind.evidence.config import DEFAULT, LEAST_FUZZY, AlignConfig
 from gigamind.evidence.quality import quality
 from gigamind.evidence.record import records
 from gigamind.evidence.result import AlignResult
@@ -45,10 +45,10 @@ from gigamind.evidence.source import text_hash
 )
 @click.option(
     "--threshold",
-    type=float,
+    type=click.FloatRange(LEAST_FUZZY, 1.0),
     default=DEFAULT.fuzzy_threshold,
     show_default=True,
-    help="Similarity from which a misquote is still accepted, 0.80 to 1.0.",
+    help="Similarity from which a misquote is still accepted.",
 )
 @click.option("--no-fuzzy", is_flag=True, help="Accept exact and normalised matches only.")
 @click.option("--require-all", is_flag=True, help="Exit with 1 if a quote failed.")

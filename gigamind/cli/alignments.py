@@ -19,6 +19,7 @@ _UNPRINTABLE = re.compile(
 )
 _CONTEXT_CHARS = 24
 _PASSAGE_CHARS = 120  # of a longer passage, the beginning and the end are shown
+_MARKS = (">>", "<<")  # around a passage where nothing can be highlighted
 _PIPE_WIDTH = 200  # columns where there is no terminal to ask
 
 _REASONS = {
@@ -32,14 +33,21 @@ _REASONS = {
 
 
 def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
-    """Print the table; highlighted where standard output is a terminal."""
+    """Print the table: highlighted where standard output is a terminal, elsewhere the passage between marks."""
     console = Console(highlight=False)
+    marks = ("", "")
     if not console.is_terminal:
         console.width = _PIPE_WIDTH
-    table = Table("#", "source", "found", "confidence", "code points", "UTF-16", "passage")
+        marks = _MARKS
+    # The source is left out where there is one, and UTF-16 where it is the same: a passage needs the room.
+    several = len(sources) > 1
+    table = Table("#", *(["source"] if several else []), "found", "at", "passage")
     units = [Utf16(source.text) for source in sources]
-    for number, outcome in enumerate(result.outcomes, start=1):
-        table.add_row(*_cells(number, outcome, sources, units), _passage(outcome, sources))
+    for row, outcome in enumerate(result.outcomes, start=1):
+        number, source, found, confidence, points, utf16 = _cells(row, outcome, sources, units)
+        place = points if points == utf16 else f"{points}\nUTF-16 {utf16}"
+        cells = [number, *([source] if several else []), f"{found} {confidence}".strip(), place]
+        table.add_row(*cells, _passage(outcome, sources, marks))
     console.print(table)
     console.print(_summary(result))
 
@@ -52,7 +60,8 @@ def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
         "|---:|---|---|---:|---|---|---|",
     ]
     for number, outcome in enumerate(result.outcomes, start=1):
-        cells = [*_cells(number, outcome, sources, units), _passage(outcome, sources).plain]
+        passage = _passage(outcome, sources, _MARKS).plain
+        cells = [*_cells(number, outcome, sources, units), passage]
         lines.append(f"| {' | '.join(map(_escaped, cells))} |")
     return "\n".join([*lines, "", _summary(result)])
 
@@ -78,29 +87,35 @@ def _cells(
     ]
 
 
-def _passage(outcome: Alignment, sources: Sequence[NamedSource]) -> Text:
+def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[str, str]) -> Text:
     """What was found, within its surroundings; or the quote, the reason, and what came nearest."""
     if isinstance(outcome, Aligned):
         source = sources[outcome.quote.source_index].text
-        text = Text.assemble(*_in_context(outcome.span, source, "bold reverse green"))
+        text = Text.assemble(*_in_context(outcome.span, source, "bold reverse green", marks))
         return text.append(_notes(outcome), "yellow")
-    text = Text(_shortened(outcome.quote.text), "red").append(
-        f"  {_REASONS[outcome.reason]}", "dim"
-    )
+    quote = _shortened(outcome.quote.text).strip()
+    text = Text(f"“{quote}” " if quote else "", "red").append(_REASONS[outcome.reason], "dim")
     if outcome.near_miss:
         source = sources[outcome.quote.source_index].text
         text.append(f"; nearest, {outcome.near_miss.similarity:.2f}: ", "dim")
-        text.append_tokens(_in_context(outcome.near_miss.span, source, "yellow"))
+        text.append_tokens(_in_context(outcome.near_miss.span, source, "yellow", marks))
     return text
 
 
-def _in_context(span: Span, source: str, style: str) -> list[tuple[str, str]]:
+def _in_context(
+    span: Span, source: str, style: str, marks: tuple[str, str]
+) -> list[tuple[str, str]]:
+    """The passage between `marks`, with what stands before and behind it, cut at a word where there is one."""
     before = source[max(0, span.start - _CONTEXT_CHARS) : span.start]
     after = source[span.end : span.end + _CONTEXT_CHARS]
+    if span.start > _CONTEXT_CHARS:
+        before = f"…{before.partition(' ')[2] or before}"
+    if span.end + _CONTEXT_CHARS < len(source):
+        after = f"{after.rpartition(' ')[0] or after}…"
     return [
         (printable(before), "dim"),
-        (_shortened(span.slice(source)), style),
-        (printable(after), "dim"),
+        (f"{marks[0]}{_shortened(span.slice(source))}{marks[1]}", style),
+        (printable(after).rstrip(), "dim"),
     ]
 
 

@@ -23,8 +23,8 @@ def baseline() -> None:
 )
 def promote(run: Path, folder: Path) -> None:
     """Make RUN (an out folder or a snapshot.json) the baseline that counts in the folder, at once or not at all."""
-    from gigamind.reports.baseline import promote as promote_snapshot
-    from gigamind.reports.snapshot import read_snapshot
+    from gigamind.reports.release.baseline import promote as promote_snapshot
+    from gigamind.reports.release.snapshot import read_snapshot
 
     file = promote_snapshot(read_snapshot(run), folder)
     click.echo(f"Baseline: {file}")

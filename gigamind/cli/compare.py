@@ -23,7 +23,7 @@ def compare(baseline: Path, current: Path, out: Path | None, **values: object) -
     """
     from gigamind.cli.show import show_release
     from gigamind.evals.release import announce, read_reference
-    from gigamind.reports.baseline import read_baseline
+    from gigamind.reports.release.baseline import read_baseline
     from gigamind.reports.write import check_out_folder, write_texts
 
     options = read_release_options(values)

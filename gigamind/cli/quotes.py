@@ -1,17 +1,14 @@
 """Reads the sources and the JSONL file of quotes that `gigamind align` is given."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from gigamind.cli.files import read_text
 from gigamind.errors import InputError
 from gigamind.evidence.files import numbered_lines
 from gigamind.evidence.result import Quote
-from gigamind.evidence.schema import QuoteRow, phrase
+from gigamind.evidence.schema import QuoteRow, parsed
 
 _MAX_QUOTES_BYTES = 100_000_000
 _UTF8_BYTES = 4  # the most that UTF-8 takes for one character
@@ -55,27 +52,9 @@ def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
 
 
 def _quote(line: str, where: str, sources: Sequence[NamedSource]) -> Quote:
-    row = _row(line, where)
+    row = parsed(QuoteRow, line, where)
     index = _source_index(row, where, [source.name for source in sources])
     return Quote(row.quote, index, row.entry_id, row.prefix, row.suffix, row.hint)
-
-
-def _row(line: str, where: str) -> QuoteRow:
-    try:
-        values: object = json.loads(line)
-    except (
-        ValueError,
-        RecursionError,
-    ) as error:  # ValueError: also a number of thousands of digits
-        raise InputError(f"{where}: not JSON ({error}); write one object a line") from error
-    try:
-        return QuoteRow.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "row"
-        raise InputError(
-            f"{where}: {field}: {phrase(first['msg'])}; the fields of a row are {', '.join(QuoteRow.model_fields)}"
-        ) from error
 
 
 def _source_index(row: QuoteRow, where: str, names: Sequence[str]) -> int:

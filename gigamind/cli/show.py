@@ -23,8 +23,8 @@ from rich.text import Text
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.release import ReleaseVerdict
-from gigamind.reports.compare_markdown import headline
 from gigamind.reports.markdown import figure_rows
+from gigamind.reports.release.markdown import headline
 from gigamind.reports.schema import RunReport, SummaryReport
 
 _LINES_SHOWN = 10
@@ -89,7 +89,8 @@ def show_run(summary: SummaryReport, out: Path) -> None:
     p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
     if p50 is not None and p95 is not None:
         console.print(f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms")
-    report = next(f for f in ("summary.md", "summary.json") if (out / f).exists())
+    pages = ("report.html", "summary.md", "summary.json")
+    report = next(page for page in pages if (out / page).exists())
     console.print(f"Report: {out / report}")
     aside = _plain_console(stderr=True)
     run = RunReport.model_validate_json((out / "run.json").read_bytes())

@@ -1,15 +1,24 @@
 """Holds a dataset against a vault: which notes and passages its labels really mean."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.row_checker import MEND_SPAN, RowChecker
 from gigamind.datasets.row_errors import RowError, shortened
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
-from gigamind.spans import Passage
+from gigamind.spans import Passage, Span
 from gigamind.vault.identity import Collision, Identities
-from gigamind.vault.notes import Vault
+from gigamind.vault.notes import Note, Vault
+
+_MOST_SEARCHES = 500  # each takes some milliseconds, and in an older vault every span may differ
+
+FindAgain = Callable[[str, str], Span | None]
+"""Where a text, the first, stands in a note's text today; `None` unless that is sure."""
+
+
+def _nowhere(text: str, note_text: str) -> None:
+    del text, note_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +56,13 @@ class CheckedDataset:
 
 
 def check_queries(
-    dataset: Dataset[QueryItem], vault: Vault, identities: Identities
+    dataset: Dataset[QueryItem],
+    vault: Vault,
+    identities: Identities,
+    find_again: FindAgain = _nowhere,
 ) -> CheckedDataset:
-    """Find every expected note and span in the vault."""
-    checker = _Checker(dataset, vault, identities)
+    """Find every expected note and span in the vault; `find_again` is asked for spans of notes that were edited."""
+    checker = _Checker(dataset, vault, identities, find_again=find_again)
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
     collisions = tuple(checker.collisions.values())
@@ -63,7 +75,11 @@ def check_queries(
     )
 
 
+@dataclass(slots=True)
 class _Checker(RowChecker[QueryItem]):
+    find_again: FindAgain = _nowhere
+    _searches: int = 0
+
     def check(self, item: QueryItem) -> CheckedQuery | None:
         before = len(self.errors)
         self._check_labels(item)
@@ -110,7 +126,8 @@ class _Checker(RowChecker[QueryItem]):
         try:
             found = self.units(note).span_to_code_points(span.start, span.end)
         except ValueError as error:
-            self.reject(item, name, f"{error} of {note.path}", MEND_SPAN)
+            mend = self._today(span, note) or MEND_SPAN
+            self.reject(item, name, f"{error} of {note.path}", mend)
             return None
         if not found:
             self.reject(item, name, f"empty at {span.start} of {note.path}", MEND_SPAN)
@@ -119,9 +136,18 @@ class _Checker(RowChecker[QueryItem]):
         if note.path not in qrels:
             self.warn(item, name, f"{note.path} is not among the expected notes")
         if span.text is not None and span.text != text:
-            self.warn(
-                item,
-                name,
-                f"{note.path} says {shortened(text)}, the dataset {shortened(span.text)}",
-            )
+            message = f"{note.path} says {shortened(text)}, the dataset {shortened(span.text)}"
+            today = self._today(span, note)
+            self.warn(item, name, f"{message}. {today}" if today else message)
         return Passage(note.path, text, found)
+
+    def _today(self, span: ExpectedSpan, note: Note) -> str:
+        """Where the text of a span has moved to; empty when nobody can tell."""
+        self._searches += 1
+        if not span.text or self._searches > _MOST_SEARCHES:
+            return ""
+        found = self.find_again(span.text, note.text)
+        if found is None:
+            return ""
+        start, end = self.units(note).span_from_code_points(found)
+        return f'Its text stands at "start": {start}, "end": {end} now'

@@ -6,10 +6,12 @@ from typing import NamedTuple
 from gigamind.errors import EvaluationError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
+from gigamind.reports.release.snapshot import FILE as SNAPSHOT_FILE
+from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.schema import RunRecord, SummaryReport
-from gigamind.reports.snapshot import FILE as SNAPSHOT_FILE
-from gigamind.reports.snapshot import take_snapshot
 from gigamind.reports.write import check_out_folder, write_run
+
+HTML_FILE = "report.html"
 
 
 class Evaluated(NamedTuple):
@@ -57,11 +59,26 @@ def finish(
         if reference and record.summary.status == "complete":
             verdict = reference.judge(snapshot)
             files |= verdict.files()
+        if options.format != "json":
+            files[HTML_FILE] = _page(record, options, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
-        write_run(out, record, options.format, files)
+        write_run(out, record, options.format, files, options.figures)
     if verdict:
         announce(verdict, options.junit)
     return Evaluated(record.summary, out, verdict)
+
+
+def _page(
+    record: RunRecord,
+    options: SearchEvalOptions,
+    reference: Reference | None,
+    verdict: ReleaseVerdict | None,
+) -> str:
+    from gigamind.reports.page.html import render_html
+
+    if reference is None or verdict is None:
+        return render_html(record, lang=options.lang)
+    return render_html(record, lang=options.lang, baseline=reference.baseline, gate=verdict.gate)
 
 
 def _refuse_empty(summary: SummaryReport, out: Path) -> None:

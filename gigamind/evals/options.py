@@ -27,7 +27,11 @@ class SearchEvalOptions(ReleaseOptions):
     notes: Path = Field(description="the vault: a folder of Markdown notes")
     out: Path | None = Field(None, description="folder for the results; eval/out/<time> without it")
     format: Literal["json", "md", "both"] = Field(
-        "both", description="what to write the summary as"
+        "both", description="summary.json, or summary.md and report.html, or all"
+    )
+    lang: Literal["en", "ko"] = Field("en", description="language of report.html")
+    figures: Literal["svg", "png"] | None = Field(
+        None, description="also write the report's figures as files"
     )
     seed: int = Field(42, ge=0, description="of sampling and of the bootstrap intervals")
     sample: str | None = Field(

@@ -6,6 +6,7 @@ from gigamind.datasets.check import CheckedDataset, CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError
+from gigamind.evals.moved import find_again
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.reports.schema import ErrorReport
 from gigamind.retrieval.rerank import BOOST
@@ -64,7 +65,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
-    checked = check_queries(dataset, vault, identities)
+    checked = check_queries(dataset, vault, identities, find_again)
     errors = tuple(
         ErrorReport(
             kind="row",

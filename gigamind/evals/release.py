@@ -10,12 +10,12 @@ from typing import Any, Literal
 from gigamind.errors import InputError
 from gigamind.evals.release_options import ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
-from gigamind.reports.baseline import read_baseline
-from gigamind.reports.compare import Comparison, compare
-from gigamind.reports.compare_markdown import render_comparison
-from gigamind.reports.gates import GateResult, Status, judge_release
-from gigamind.reports.policy import Policy, read_policy
-from gigamind.reports.snapshot import EvalSnapshot
+from gigamind.reports.release.baseline import read_baseline
+from gigamind.reports.release.compare import Comparison, compare
+from gigamind.reports.release.gates import GateResult, Status, judge_release
+from gigamind.reports.release.markdown import render_comparison
+from gigamind.reports.release.policy import Policy, read_policy
+from gigamind.reports.release.snapshot import EvalSnapshot
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -112,6 +112,7 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped"]] = {
     "passed": "passed",
     "failed": "failed",
     "skipped": "skipped",
+    "warned": "passed",  # the message says that it is worse
     "inconclusive": "skipped",  # JUnit has no word for it; the message says what is missing
 }
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.evals.option_errors import validated
-from gigamind.reports.policy import Phase
+from gigamind.reports.release.policy import Phase
 
 
 class ReleaseOptions(BaseModel):

@@ -5,7 +5,7 @@ from itertools import pairwise
 
 from gigamind.errors import InputError
 
-_LEAST_FUZZY = 0.80  # below, foreign passages pass
+LEAST_FUZZY = 0.80  # below, foreign passages pass
 _LEAST_SEARCH = 0.5  # below, more than half of the quote may be missing
 
 
@@ -38,7 +38,7 @@ class AlignConfig:
     def __post_init__(self) -> None:
         thresholds = (_LEAST_SEARCH, self.search_threshold, self.fuzzy_threshold, 1.0)
         rising = all(low <= high for low, high in pairwise(thresholds))
-        if not rising or self.fuzzy_threshold < _LEAST_FUZZY:
+        if not rising or self.fuzzy_threshold < LEAST_FUZZY:
             raise InputError(
                 f"thresholds must hold 0.5 <= search {self.search_threshold} <= fuzzy {self.fuzzy_threshold} <= 1.0 "
                 "and fuzzy >= 0.80"

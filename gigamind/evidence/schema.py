@@ -1,8 +1,14 @@
-"""The rows of a quotes file, as they come in from JSON."""
+"""What comes in as JSON: the rows of a quotes file, and how any such input is checked."""
 
-from typing import Annotated
+import json
+from typing import Annotated, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from gigamind.datasets.row_errors import field_name
+from gigamind.errors import InputError
+
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 def _encodable(text: str) -> str:
@@ -38,6 +44,29 @@ class QuoteRow(BaseModel):
     entry_id: Encodable = ""
 
 
-def phrase(message: str) -> str:
-    """What pydantic says of a value, without its own heading of what our validators say."""
-    return message.removeprefix("Value error, ")
+def parsed(model: type[_Model], text: str, where: str) -> _Model:
+    """JSON text as a model.
+
+    Raises:
+        InputError: the text is not JSON, or no such model; the first problem, after `where`.
+    """
+    try:
+        values: object = json.loads(text)
+    except (ValueError, RecursionError) as error:  # ValueError: also a number of 5 000 digits
+        raise InputError(f"{where}: not JSON ({error})") from error
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InputError(f"{where}: {_first_problem(error, model)}") from error
+
+
+def _first_problem(error: ValidationError, model: type[BaseModel]) -> str:
+    first = error.errors()[0]
+    field = field_name(first["loc"])
+    said = first["msg"].removeprefix("Value error, ")
+    if first["type"] == "model_type":
+        said = "Input should be a JSON object"
+    if len(first["loc"]) > 1:
+        return f"{field}: {said}"
+    fields = ", ".join(known.alias or name for name, known in model.model_fields.items())
+    return f"{field}: {said}; the fields are {fields}".removeprefix(": ")

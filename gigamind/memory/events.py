@@ -66,10 +66,17 @@ class EventLog:
     """The one writer of a log.  Use it as a context manager.
 
     A second writer, in this or another process, waits until the first is closed or dead.
+
+    Raises:
+        InputError: the file is no event log, or cannot be written.
+        EvaluationError: another writer is still there after `wait_seconds`.
     """
 
     def __init__(self, path: Path, *, wait_seconds: float = 30) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(f"{path.parent}: cannot be made ({error.strerror})") from error
         self._lock = _locked(path.with_name(f"{path.name}-writer"), wait_seconds)
         try:
             self._database = _opened(path, create=True)
@@ -94,16 +101,23 @@ class EventLog:
         self._lock.close()
 
     def append(self, event_type: EventType, content: Mapping[str, object]) -> Event:
-        """Add an event, or find it if the log has it already; durable on return."""
+        """Add an event, or find it if the log has it already; durable on return.
+
+        Raises:
+            EvaluationError: it could not be written, for the disk is full or broken; the log is as it was.
+        """
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
         event_id = sha256(f"{event_type}\n{SCHEMA_VERSION}\n{text}".encode()).hexdigest()
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
-        with self._database:
-            self._database.execute(
-                "INSERT INTO events (event_id, event_type, created_at, schema_version, content) "
-                "SELECT ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM events WHERE event_id = ?)",
-                (event_id, event_type, now, SCHEMA_VERSION, text, event_id),
-            )
+        try:
+            with self._database:
+                self._database.execute(
+                    "INSERT INTO events (event_id, event_type, created_at, schema_version, content) "
+                    "SELECT ?, ?, ?, ?, ? WHERE NOT EXISTS (SELECT 1 FROM events WHERE event_id = ?)",
+                    (event_id, event_type, now, SCHEMA_VERSION, text, event_id),
+                )
+        except sqlite3.OperationalError as error:
+            raise EvaluationError(f"the event log could not be written ({error})") from error
         query = f"{_SELECT} WHERE event_id = ?"
         return _event(self._database.execute(query, (event_id,)).fetchone())
 
@@ -157,7 +171,7 @@ def _prepare(database: sqlite3.Connection, path: Path, *, create: bool) -> None:
             f"PRAGMA application_id = {_APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}; COMMIT;"
         )
     elif application != _APPLICATION_ID:
-        raise InputError(f"{path}: a database, but not a gigamind event log")
+        raise InputError(f"{path}: not a gigamind event log")
     elif version != SCHEMA_VERSION:
         raise InputError(f"{path}: schema version {version}; this release reads {SCHEMA_VERSION}")
     database.execute("PRAGMA synchronous = FULL")
@@ -165,12 +179,16 @@ def _prepare(database: sqlite3.Connection, path: Path, *, create: bool) -> None:
 
 def _locked(path: Path, wait_seconds: float) -> sqlite3.Connection:
     """A lock that the operating system frees when the process dies, on every platform: SQLite's own."""
-    lock = sqlite3.connect(path, timeout=wait_seconds, isolation_level=None)
+    lock = None
     try:
+        lock = sqlite3.connect(path, timeout=wait_seconds, isolation_level=None)
         lock.execute("BEGIN EXCLUSIVE")
     except sqlite3.OperationalError as error:
-        lock.close()
+        if lock:
+            lock.close()
+        if error.sqlite_errorcode != sqlite3.SQLITE_BUSY:
+            raise InputError(f"{path}: cannot be written ({error})") from error
         raise EvaluationError(
-            f"{path}: another process has been writing for {wait_seconds:g} s ({error}); try again later"
+            f"{path}: another process has been writing for {wait_seconds:g} s; try again later"
         ) from error
     return lock

@@ -3,19 +3,17 @@
 An extractor names a message and quotes it; it is never asked where the quote stands, because spans are computed.
 """
 
-import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, TypeVar
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from gigamind.errors import InputError
-from gigamind.evidence.schema import Encodable, phrase
+from gigamind.evidence.schema import Encodable, parsed
 
 Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
-_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class Message(BaseModel):
@@ -84,7 +82,7 @@ def parse_session(session_id: str, lines: Sequence[tuple[int, str]], name: str) 
         session_id.encode()
     except UnicodeEncodeError as error:
         raise InputError(f"{session_id!a}: no name for a session, as it is not UTF-8") from error
-    messages = tuple(_parsed(Message, line, f"{name}:{number}") for number, line in lines)
+    messages = tuple(parsed(Message, line, f"{name}:{number}") for number, line in lines)
     if not messages:
         raise InputError(
             f'{name}: no messages; write one object a line, such as {{"role": "user", "content": "..."}}'
@@ -98,7 +96,7 @@ def parse_extraction(text: str, name: str) -> Extraction:
     Raises:
         InputError: the text is no extraction, or two entries share an id.
     """
-    extraction = _parsed(Extraction, text, name)
+    extraction = parsed(Extraction, text, name)
     counts = Counter(entry.entry_id for entry in extraction.entries)
     repeated = [entry_id for entry_id, count in counts.items() if count > 1]
     if repeated:
@@ -106,19 +104,3 @@ def parse_extraction(text: str, name: str) -> Extraction:
             f"{name}: entryId {repeated[0]!r} is given to {counts[repeated[0]]} entries"
         )
     return extraction
-
-
-def _parsed(model: type[_Model], text: str, where: str) -> _Model:
-    try:
-        values: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where}: not JSON ({error})") from error
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        field = ".".join(map(str, first["loc"])) or "value"
-        fields = ", ".join(field.alias or key for key, field in model.model_fields.items())
-        raise InputError(
-            f"{where}: {field}: {phrase(first['msg'])}; the fields are {fields}"
-        ) from error

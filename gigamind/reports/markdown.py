@@ -1,12 +1,7 @@
 """summary.md: what a release manager reads first."""
 
-import functools
 from collections.abc import Iterator, Sequence
-from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-
-from gigamind.reports.escape import code, fenced, inline
 from gigamind.reports.failures import failed_items, failure_line
 from gigamind.reports.schema import (
     RunRecord,
@@ -15,6 +10,7 @@ from gigamind.reports.schema import (
     SliceReport,
     SummaryReport,
 )
+from gigamind.reports.templating import render
 
 _LABELS = {
     "mrr": "MRR",
@@ -37,26 +33,23 @@ def render_summary(record: RunRecord) -> str:
     run, summary = record.run, record.summary
     columns = _slice_columns(record)
     failed = failed_items(record.items)
-    return (
-        _templates()
-        .get_template("summary.md.jinja")
-        .render(
-            run=run,
-            summary=summary,
-            errors=record.errors,
-            headline=_headline(run, summary),
-            notices=_notices(record),
-            search_rows=figure_rows(summary.overall, "search"),
-            unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
-            judged_unanswerable=sum(item.judged_unanswerable for item in record.items),
-            speed_rows=list(_speed_rows(summary)),
-            slice_metrics=[label(name) for name in columns],
-            slice_rows=list(_slice_rows(summary, columns)),
-            tags_left_out=max(0, len(summary.by_tag) - _TAGS_SHOWN),
-            failures=[failure_line(item) for item in failed[:_FAILURES_SHOWN]],
-            failures_total=len(failed),
-            run_rows=list(_run_rows(run, summary)),
-        )
+    return render(
+        "summary.md.jinja",
+        run=run,
+        summary=summary,
+        errors=record.errors,
+        headline=_headline(run, summary),
+        notices=_notices(record),
+        search_rows=figure_rows(summary.overall, "search"),
+        unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
+        judged_unanswerable=sum(item.judged_unanswerable for item in record.items),
+        speed_rows=list(_speed_rows(summary)),
+        slice_metrics=[label(name) for name in columns],
+        slice_rows=list(_slice_rows(summary, columns)),
+        tags_left_out=max(0, len(summary.by_tag) - _TAGS_SHOWN),
+        failures=[failure_line(item) for item in failed[:_FAILURES_SHOWN]],
+        failures_total=len(failed),
+        run_rows=list(_run_rows(run, summary)),
     )
 
 
@@ -204,16 +197,3 @@ def _run_rows(run: RunReport, summary: SummaryReport) -> Iterator[tuple[str, str
         "hardware",
         f"{run.hardware.cpu}, {run.hardware.cores} cores, {run.hardware.memory_gib} GiB",
     )
-
-
-@functools.cache
-def _templates() -> Environment:
-    templates = Environment(
-        loader=PackageLoader("gigamind.reports"),
-        undefined=StrictUndefined,
-        autoescape=False,  # noqa: S701  Markdown, not HTML; the filters escape what comes from outside
-        keep_trailing_newline=True,
-    )
-    filters: dict[str, Any] = {"inline": inline, "code": code, "fenced": fenced}
-    templates.filters.update(filters)
-    return templates

@@ -69,12 +69,17 @@ def _whole_folder(out: Path) -> Generator[Path]:
 
 
 def write_run(
-    out: Path, record: RunRecord, output: Format, more: Mapping[str, str] | None = None
+    out: Path,
+    record: RunRecord,
+    output: Format,
+    more: Mapping[str, str] | None = None,
+    figures: Literal["svg", "png"] | None = None,
 ) -> None:
     """Write every file of seed section 6, all or none; `output` chooses between summary.json and summary.md.
 
     Args:
         more: other files of the run, name -> text.
+        figures: also write the report's figures, as files of this kind in `figures/`.
 
     Raises:
         EvaluationError: the disk is full, or the folder has gone or filled since it was checked.
@@ -83,6 +88,10 @@ def write_run(
         _write_all(folder, record, output)
         for name, text in (more or {}).items():
             _write(folder / name, text)
+        if figures:
+            from gigamind.reports.page.plots import save_figures
+
+            save_figures(record, folder / "figures", format=figures)
 
 
 def write_texts(out: Path, files: Mapping[str, str]) -> None:

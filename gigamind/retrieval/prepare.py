@@ -13,11 +13,12 @@ import numpy as np
 from gigamind.errors import IndexingError
 from gigamind.retrieval.cache import Cache, touch
 from gigamind.retrieval.chunk import CHUNKING_VERSION, Chunk, chunk_notes
-from gigamind.retrieval.embed import Embedder, load_embedder
+from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedding_cache import Progress, embed_all
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion
 from gigamind.retrieval.index import IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
+from gigamind.retrieval.providers import load_embedder
 from gigamind.retrieval.rerank import boosts
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.retrieval.settings import RetrievalSettings

@@ -91,6 +91,25 @@ def test_the_aligned_text_is_highlighted_on_a_terminal(run):
     assert highlighted == "1;7;32m"  # bold, reverse, green
 
 
+def test_a_passage_stands_between_marks_where_nothing_is_highlighted(run):
+    words = "하나 둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열"
+    source = f"{words} 찾을 말 {words}"
+    output = run({"quote": "찾을 말"}, sources=[source]).stdout
+    # 24 characters on each side, less what may be a part of a word.
+    assert (
+        "…둘 셋 넷 다섯 여섯 일곱 여덟 아홉 열 >>찾을 말<< 하나 둘 셋 넷 다섯 여섯 일곱 여덟… "
+        in output
+    )
+    short = run({"quote": "찾을 말"}, sources=["앞 찾을 말 뒤"]).stdout
+    assert " 앞 >>찾을 말<< 뒤 " in short
+
+
+def test_the_source_is_named_where_there_are_several(run):
+    assert "note0.md" not in run(GOOD).stdout
+    row = {"quote": "둘", "source_index": 1}
+    assert "note1.md" in run(row, sources=["하나", "둘"]).stdout
+
+
 def test_escapes_in_a_source_never_reach_the_screen(run):
     output = run({"quote": "찾을 말"}, sources=["\x1b]0;owned\x07 찾을 말 \x1b[31m\u202e"]).stdout
     assert "찾을 말" in output
@@ -103,7 +122,7 @@ def test_markdown_is_a_table_whose_cells_hold_pipes_and_tags(run):
     output = run(row, options=["--format", "md"], sources=["a|b <img src=x>"]).stdout
     lines = output.splitlines()
     assert lines[0].startswith("| # | source | found |")
-    assert "| 0..15 | 0..15 | a\\|b \\<img src=x\\> |" in lines[2]
+    assert "| 0..15 | 0..15 | \\>\\>a\\|b \\<img src=x\\>\\<\\< |" in lines[2]
     assert lines[-1].startswith("1 of 1 aligned")
 
 
@@ -168,7 +187,9 @@ def test_the_threshold_is_an_option(run):
     strict = ["--require-all", "--threshold", "0.86"]
     assert run(row, sources=[source], options=strict).exit_code == 1
     assert run(row, sources=[source], options=["--require-all", "--no-fuzzy"]).exit_code == 1
-    assert "0.80" in refused(run(row, options=["--threshold", "0.5"]))
+    assert run(row, sources=[source], options=["--threshold", "0.8"]).exit_code == 0
+    assert "0.8<=x<=1.0" in run(row, options=["--threshold", "0.79"]).output
+    assert "fuzzy nan" in refused(run(row, options=["--threshold", "nan"]))
 
 
 @pytest.mark.parametrize(
@@ -179,8 +200,11 @@ def test_the_threshold_is_an_option(run):
         ('{"quotes": "a"}', "quotes.jsonl:1: quote: Field required"),
         ('{"quote": "a", "span": [0, 1]}', "quotes.jsonl:1: span: "),
         ('{"quote": "a", "hint": -1}', "quotes.jsonl:1: hint: "),
-        ('{"quote": "\\ud800"}', "quotes.jsonl:1: quote: "),
-        ('["a"]', "quotes.jsonl:1: row: "),
+        ('{"quote": "\\ud800"}', "quotes.jsonl:1: quote: half of a surrogate pair"),
+        (
+            '["a"]',
+            "quotes.jsonl:1: Input should be a JSON object; the fields are quote, source_index",
+        ),
         ("[" * 100_000, "quotes.jsonl:1: not JSON"),
         ("9" * 5_000, "quotes.jsonl:1: not JSON"),
         ('{"quote": "a", "source": "note0.md", "source_index": 0}', "not both"),

@@ -7,7 +7,14 @@ import threading
 
 import pytest
 
-FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]
+FILES = [
+    "errors.jsonl",
+    "per_item.jsonl",
+    "report.html",
+    "run.json",
+    "summary.json",
+    "summary.md",
+]
 
 
 def add_row(case, row):
@@ -28,7 +35,7 @@ def test_a_run_prints_its_figures_and_where_the_report_is(case, search):
     assert lines[1].split() == ["hit@1", "1.000", "1.000", "–", "1.000", "2"]
     assert lines[-3].split() == ["unanswerable", "FAR", "0.000", "0.000", "–", "0.000", "1"]
     assert lines[-2].startswith("latency p50 ")
-    assert lines[-1] == "Report: out/summary.md"
+    assert lines[-1] == "Report: out/report.html"
     assert written(case) == FILES
 
 
@@ -39,17 +46,19 @@ def test_warnings_go_to_standard_error(search):
     assert "warning" not in ended.stdout
 
 
-@pytest.mark.parametrize(("form", "report"), [("json", "summary.json"), ("md", "summary.md")])
+@pytest.mark.parametrize(("form", "report"), [("json", "summary.json"), ("md", "report.html")])
 def test_the_format_chooses_the_summary_and_the_report_named(case, search, form, report):
     ended = search("--format", form)
     assert ended.stdout.endswith(f"Report: out/{report}\n")
-    absent = {"json": "summary.md", "md": "summary.json"}[form]
-    assert written(case) == [name for name in FILES if name != absent]
+    absent = {"json": {"summary.md", "report.html"}, "md": {"summary.json"}}[form]
+    assert written(case) == [name for name in FILES if name not in absent]
 
 
 def test_every_option_reaches_the_run(case, search):
     changes = {
         "format": "json",
+        "lang": "ko",
+        "figures": "svg",
         "seed": 7,
         "sample": "2",
         "warmup": 1,
@@ -163,7 +172,9 @@ def test_a_broken_row_under_strict_ends_with_code_1(case, search):
 def test_a_collision_under_strict_ends_with_code_1_in_the_format_of_the_specification(case, search):
     (case / "vault" / "Garden_.md").write_text("Another.\n", encoding="utf-8")
     with (case / "queries.jsonl").open("a", encoding="utf-8") as dataset:
-        dataset.write('{"id": "g", "query": "q", "answerable": true, "expected_notes": ["GARDEN"]}\n')
+        dataset.write(
+            '{"id": "g", "query": "q", "answerable": true, "expected_notes": ["GARDEN"]}\n'
+        )
     ended = search("--strict")
     assert ended.code == 1
     assert (
@@ -192,7 +203,7 @@ def test_a_run_whose_every_query_failed_ends_with_code_3_and_says_where(case, se
     (case / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
     ended = search("--timeout-ms", 1)
     assert (ended.code, ended.stderr) == (3, "Error: every query failed: see out/errors.jsonl\n")
-    assert written(case) == FILES
+    assert written(case) == [name for name in FILES if name != "report.html"]
 
 
 class RefusesQueries(http.server.BaseHTTPRequestHandler):
@@ -274,7 +285,7 @@ def test_without_out_the_results_stand_under_eval_out(case, gigamind):
 
 def test_a_path_is_printed_as_it_is(search):
     ended = search("--out", "out[red]:smile:" + "x" * 100)
-    assert ended.stdout.splitlines()[-1] == f"Report: out[red]:smile:{'x' * 100}/summary.md"
+    assert ended.stdout.splitlines()[-1] == f"Report: out[red]:smile:{'x' * 100}/report.html"
 
 
 def test_a_flag_that_is_not_given_leaves_the_default(case, search):

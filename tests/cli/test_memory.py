@@ -1,4 +1,5 @@
 import json
+import signal
 import subprocess
 import sys
 
@@ -91,6 +92,23 @@ def test_follow_prints_events_as_they_come(graduate, tmp_path):
         seen += [json.loads(follower.stdout.readline())["seq"] for _ in range(5)]
         follower.kill()
     assert seen == list(range(1, 11))
+
+
+def test_ctrl_c_ends_follow_with_130(graduate, tmp_path):
+    graduate()
+    arguments = [sys.executable, "-m", "gigamind", "memory", "events", "--follow"]
+    with subprocess.Popen(
+        [*arguments, "--log", str(tmp_path / "m.db")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as follower:
+        assert json.loads(follower.stdout.readline())["seq"] == 1
+        follower.send_signal(signal.SIGINT)
+        _, told = follower.communicate(timeout=30)
+    assert follower.returncode == 130
+    assert "Interrupted." in told
+    assert "Traceback" not in told
 
 
 @pytest.mark.parametrize(

@@ -79,7 +79,7 @@ def test_in_ci_no_bar_is_shown_even_on_a_terminal(case):
     code, output = terminal.end()
     assert code == 0
     assert "Queries" not in terminal.shown
-    assert "Report: out/summary.md" in output
+    assert "Report: out/report.html" in output
 
 
 def test_without_a_terminal_nothing_but_results_is_printed(case):
@@ -101,7 +101,7 @@ def test_ctrl_c_leaves_what_was_measured_in_a_readable_folder(slow_case):
     terminal.process.send_signal(signal.SIGINT)
     code, output = terminal.end()
     assert code == 130, terminal.shown[-500:]
-    assert "Report: out/summary.md" in output
+    assert "Report: out/report.html" in output
     assert "Interrupted." in terminal.shown
     out = slow_case / "out"
     summary = SummaryReport.model_validate_json((out / "summary.json").read_bytes())

@@ -81,9 +81,21 @@ class Stack:
     def ask(self, path: str, body: object = None) -> Any:
         """What the API answers: a GET, or a POST where there is a body.
 
+        A server on SQLite answers 503 while its database is locked, and Prefect's own client then asks again: so do we.
+
         Raises:
             urllib.error.HTTPError: it refuses.
         """
+        for wait in (1, 2, 4, 8):
+            try:
+                return self._ask_once(path, body)
+            except urllib.error.HTTPError as error:
+                if error.code != 503:
+                    raise
+                time.sleep(wait)
+        return self._ask_once(path, body)
+
+    def _ask_once(self, path: str, body: object) -> Any:
         request = urllib.request.Request(
             f"http://127.0.0.1:{self.port}/api{path}",
             data=None if body is None else json.dumps(body).encode(),

@@ -60,7 +60,9 @@ def out(tmp_path_factory):
         )
     finally:
         os.chdir(before)
-    found = {file.name: masked_text(file) for file in (place / "out").iterdir()}
+    # report.html is mostly style, script and drawings: its tests look at it in a browser.
+    files = [file for file in (place / "out").iterdir() if file.name != "report.html"]
+    found = {file.name: masked_text(file) for file in files}
     if os.environ.get("GIGAMIND_WRITE_GOLDEN"):
         (GOLDEN / "out").mkdir(exist_ok=True)
         for name, text in found.items():

@@ -9,7 +9,14 @@ from gigamind.errors import EvaluationError, InputError
 from gigamind.evals.summary import default_out, evaluate
 from gigamind.reports.schema import ErrorReport, ItemReport, RunReport, SummaryReport
 
-FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]
+FILES = [
+    "errors.jsonl",
+    "per_item.jsonl",
+    "report.html",
+    "run.json",
+    "summary.json",
+    "summary.md",
+]
 
 
 def read_lines(path):
@@ -157,11 +164,12 @@ def _rows():
 
 
 @pytest.mark.parametrize(
-    ("output", "absent"), [("json", "summary.md"), ("md", "summary.json"), ("both", None)]
+    ("output", "absent"),
+    [("json", {"summary.md", "report.html"}), ("md", {"summary.json"}), ("both", set())],
 )
 def test_the_format_chooses_the_summary(make_options, output, absent):
     _, out, _ = evaluate(make_options(format=output))
-    assert {file.name for file in out.iterdir()} == set(FILES) - {absent}
+    assert {file.name for file in out.iterdir()} == set(FILES) - absent
 
 
 def test_two_runs_differ_in_times_only_whatever_the_concurrency(make_options, tmp_path):
@@ -172,7 +180,8 @@ def test_two_runs_differ_in_times_only_whatever_the_concurrency(make_options, tm
         texts.append([_without_times((out / name).read_text("utf-8")) for name in FILES])
     one, four = texts
     for name, first, second in zip(FILES, one, four, strict=True):
-        if name != "run.json":  # its options tell the concurrency
+        # run.json's options tell the concurrency; the page draws the times.
+        if name not in {"run.json", "report.html"}:
             assert first == second, name
 
 
@@ -301,3 +310,21 @@ def test_the_graph_rerank_changes_order_and_never_the_base_score(make_options, n
     }
     garden = on["garden.md"]  # the most linked note has centrality 1
     assert garden["final_score"] == pytest.approx(1.2 * garden["base_score"])
+
+
+def test_figures_are_written_as_files_where_asked_for(make_options):
+    _, out, _ = evaluate(make_options(figures="svg"))
+    drawn = sorted(file.name for file in (out / "figures").iterdir())
+    assert "metrics.svg" in drawn
+    assert all((out / "figures" / name).read_text("utf-8").count("<svg") == 1 for name in drawn)
+
+
+def test_the_page_of_a_compared_run_shows_the_gates_verdict(make_options, tmp_path):
+    evaluate(make_options(out=tmp_path / "base"))
+    _, out, verdict = evaluate(
+        make_options(out=tmp_path / "next", compare=tmp_path / "base", save_snapshot=True)
+    )
+    assert verdict is not None
+    assert verdict.gate.verdict == "passed"
+    assert {"compare.md", "compare.json", "snapshot.json"} <= {file.name for file in out.iterdir()}
+    assert "Release gate passed" in (out / "report.html").read_text("utf-8")

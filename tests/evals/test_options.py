@@ -12,6 +12,8 @@ def test_defaults_are_those_of_the_specification():
     assert options.model_dump(exclude=set(GIVEN)) == {
         "out": None,
         "format": "both",
+        "lang": "en",
+        "figures": None,
         "seed": 42,
         "sample": None,
         "warmup": 10,

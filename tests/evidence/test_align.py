@@ -271,7 +271,7 @@ def test_no_text_of_100_000_characters_takes_long(quote, source):
 def test_a_million_characters_that_each_fold_to_three_take_no_longer_than_others():
     start = time.process_time()
     found = align("㈜" * 100 + "한글" + "㈜" * 66, "㈜" * 1_000_000)
-    assert time.process_time() - start < 6  # 1.6 s where measured, half of the limit
+    assert time.process_time() - start < 6  # 2 s where measured, within a limit of 3
     # The two foreign characters are left out, or take the place of two of the three of a "(주)".
     assert (found.method, found.span.start) == ("fuzzy", 0)
     assert len(found.span) in {166, 167}

@@ -44,7 +44,7 @@ def test_in_a_text_that_repeats_itself_every_place_is_found(quote, period, times
 @given(QUOTE, SOURCE, SOURCE)
 def test_a_window_beyond_many_blocks_is_found(quote, before, after):
     found = search(quote, visible(before * 5 + quote + after * 5), 0.75, 0.85)
-    assert found[0].distance == 0
+    assert found[0].distance <= 2  # a word completed at each end, as above
 
 
 @pytest.mark.parametrize(

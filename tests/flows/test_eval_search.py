@@ -73,7 +73,7 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     with chosen.dataset.open("a", encoding="utf-8") as file:
         file.write("{broken\n")
     evaluate(chosen.model_copy(update={"out": tmp_path / "direct"}))
-    summary, out = run_search_flow(chosen)
+    summary, out, _ = run_search_flow(chosen)
     assert out == tmp_path / "out"
     assert reports(out) == reports(tmp_path / "direct")
     assert len(reports(out)[1]) == summary.counts.queries_total == 202
@@ -155,7 +155,11 @@ def test_a_flow_run_fails_by_the_name_of_its_exit_code_with_the_error_itself(
     exit_code: int,
 ):
     # Nothing listens on port 9 of loopback: the embedding provider cannot be reached.
-    state = flow(options(**changes, embedding_api_base="http://127.0.0.1:9"), return_state=True)
+    chosen = options(**changes, embedding_api_base="http://127.0.0.1:9")
+    if chosen.strict:
+        with chosen.dataset.open("a", encoding="utf-8") as file:
+            file.write("{broken\n")
+    state = flow(chosen, return_state=True)
     stored = stored_state(state)
     assert (stored.type.value, stored.name) == ("FAILED", name)
     assert stored.message.endswith(f"(exit code {exit_code})")

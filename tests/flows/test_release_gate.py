@@ -1,5 +1,6 @@
 import json
 import shutil
+import time
 from pathlib import Path
 
 import pytest
@@ -75,6 +76,18 @@ def newest_artifact():
     return found[0].data
 
 
+def events(name):
+    """The events of that name, newest first; they are written a moment after they are told."""
+    for _ in range(60):
+        with get_client(sync_client=True) as client:
+            asked = {"filter": {"event": {"name": [name]}, "order": "DESC"}}
+            found = client.request("POST", "/events/filter", json=asked).json()["events"]
+        if found:
+            return found
+        time.sleep(0.5)
+    raise AssertionError(f"no event {name}")
+
+
 @pytest.mark.usefixtures("prefect_server")
 def test_a_run_like_its_baseline_completes_and_publishes_the_verdict(release, tmp_path):
     state = gate(release("same", compare=tmp_path / "base"))
@@ -95,6 +108,9 @@ def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, tmp_p
     assert (state.is_failed(), state.name) == (True, "Regressed")
     assert "search.hit_at_1: 1.0000 -> 0.5000" in state.message
     assert "annual leave days" in newest_artifact()
+    told = events("gigamind.gate.failed")[0]
+    assert told["payload"]["worse"] == 1
+    assert "search.hit_at_1" in told["payload"]["reasons"][0]
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -10,7 +10,7 @@ import pytest
 
 from gigamind.errors import EmbeddingError
 from gigamind.llm.embeddings import LitellmEmbedder
-from gigamind.retrieval.embed import load_embedder
+from gigamind.retrieval.providers import load_embedder
 
 KEY = "sk-secret-key-1234567890"
 
@@ -224,7 +224,7 @@ def refuse(event, arguments):
         raise RuntimeError(f"network: {{event}} {{arguments}}")
 sys.addaudithook(refuse)
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from gigamind.retrieval.embed import load_embedder
+from gigamind.retrieval.providers import load_embedder
 print(load_embedder("litellm:openai/test-embed").name, os.environ.get("STRAY"))
 """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LITELLM")}

@@ -1,5 +1,7 @@
 import json
 import sqlite3
+import subprocess
+import sys
 from contextlib import closing
 from datetime import UTC, datetime
 
@@ -105,3 +107,31 @@ def test_content_that_is_not_json_is_not_appended(path):
         with pytest.raises(TypeError):
             log.append("session_ingested", {"a": object()})
         assert json.dumps([event.seq for event in read_events(path)]) == "[]"
+
+
+def test_a_place_where_no_log_can_be_is_refused(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(InputError, match="file: cannot be made"):
+        EventLog(tmp_path / "file" / "memory.db")
+    (tmp_path / "memory.db-writer").mkdir()
+    with pytest.raises(InputError, match=r"memory\.db-writer: cannot be written"):
+        EventLog(tmp_path / "memory.db")
+
+
+def test_a_full_disk_loses_no_event_that_was_written(path):
+    code = f"""
+import resource
+from pathlib import Path
+from gigamind.errors import EvaluationError
+from gigamind.memory.events import EventLog
+with EventLog(Path({str(path)!r})) as log:
+    log.append("session_ingested", {{"text": "first"}})
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))  # a write beyond it fails
+    try:
+        log.append("session_ingested", {{"text": "가" * 100_000}})
+    except EvaluationError as error:
+        print(error)
+"""
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.startswith("the event log could not be written (")
+    assert [event.content for event in read_events(path)] == [{"text": "first"}]

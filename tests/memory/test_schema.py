@@ -41,18 +41,18 @@ def test_an_extraction_may_be_empty():
 @pytest.mark.parametrize(
     ("entries", "told"),
     [
-        ('[{"entryId": "e", "text": "t"}]', "entries.0.evidence: Field required"),
+        ('[{"entryId": "e", "text": "t"}]', "entries[0].evidence: Field required"),
         (
             '[{"entryId": "e", "text": "t", "evidence": [{"messageIndex": 0}]}]',
-            "entries.0.evidence.0.quote: Field required",
+            "entries[0].evidence[0].quote: Field required",
         ),
         (
             '[{"entryId": "e", "text": "t", "evidence": [{"messageIndex": -1, "quote": "q"}]}]',
-            "entries.0.evidence.0.messageIndex: ",
+            "entries[0].evidence[0].messageIndex: ",
         ),
         (
             '[{"entryId": "e", "text": "t", "evidence": [{"messageIndex": 0, "quote": "q", "spanStart": 1}]}]',
-            "entries.0.evidence.0.spanStart: ",
+            "entries[0].evidence[0].spanStart: ",
         ),
         (
             '[{"entryId": "e", "text": "t", "evidence": []}, {"entryId": "e", "text": "u", "evidence": []}]',

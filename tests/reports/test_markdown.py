@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from gigamind.reports import markdown
+from gigamind.reports import templating
 from gigamind.reports.markdown import figure, figure_rows, label, render_summary
 from gigamind.reports.schema import ErrorReport
 
@@ -288,4 +288,4 @@ def test_rows_leave_out_what_has_no_interval(make_slice):
 
 def test_a_name_that_the_template_misspells_is_an_error():
     with pytest.raises(UndefinedError, match="misspelt"):
-        markdown._templates().from_string("{{ misspelt }}").render()
+        templating._templates().from_string("{{ misspelt }}").render()

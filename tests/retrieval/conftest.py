@@ -10,8 +10,9 @@ import pytest
 import tokenizers
 
 from gigamind.retrieval.chunk import Chunk
-from gigamind.retrieval.embed import UseMultilingual, Vectors
+from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import Cosines, Ids, IndexContent, rounded
+from gigamind.retrieval.use_multilingual import UseMultilingual
 from gigamind.spans import Passage, Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault

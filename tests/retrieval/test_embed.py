@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.retrieval.embed import UseMultilingual, load_embedder, unit_rows
+from gigamind.retrieval.embed import unit_rows
+from gigamind.retrieval.providers import load_embedder
+from gigamind.retrieval.use_multilingual import UseMultilingual
 
 TEXTS = ["The cat sat.", "고양이가 앉았다.", "배터리 교체 절차", "", "👋", "x" * 500]
 

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
 from gigamind.reports.schema import (
     Environment,
     Hardware,
@@ -13,7 +14,6 @@ from gigamind.reports.schema import (
     SliceReport,
     SummaryReport,
 )
-from gigamind.reports.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
 
 Make = Callable[..., EvalSnapshot]
 

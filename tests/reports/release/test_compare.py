@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.reports.compare import compare
+from gigamind.reports.release.compare import compare
 
 
 def test_figures_of_two_runs_by_hand(snapshot):

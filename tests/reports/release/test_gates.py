@@ -3,9 +3,9 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.reports.compare import compare
-from gigamind.reports.gates import judge_release
-from gigamind.reports.policy import read_policy
+from gigamind.reports.release.compare import compare
+from gigamind.reports.release.gates import judge_release
+from gigamind.reports.release.policy import read_policy
 
 POLICY = """
 schema = 1
@@ -207,3 +207,25 @@ def test_a_bad_policy_is_an_error_that_names_file_and_field(policy, text, messag
 def test_a_missing_policy_is_named():
     with pytest.raises(InputError, match=r"nowhere.toml: cannot be read"):
         read_policy(Path("nowhere.toml"), "mvp")
+
+
+SOFT = POLICY.replace("[phases.mvp]\ndrop = 0.02", '[phases.mvp]\ndrop = 0.02\nsoft = ["search"]')
+
+
+def test_a_soft_block_warns_in_its_phase_and_fails_in_the_next(snapshot, policy):
+    pair = drop(snapshot, 50, 200)
+    told = verdict(*pair, policy(SOFT))
+    assert told.verdict == "warned"
+    assert "only told in phase mvp" in told.reasons[0]
+    assert verdict(*pair, policy(SOFT, phase="beta"), "beta").verdict == "failed"
+
+
+def test_metrics_of_another_task_are_not_judged(snapshot):
+    run = snapshot({"a": 1})
+    rules = judge_release(compare(run, run), read_policy(None, "ga"), "ga").rules
+    assert not [rule.metric for rule in rules if rule.metric.startswith("links.")]
+
+
+def test_links_are_soft_in_mvp_and_hard_afterwards():
+    phases = read_policy(None, "mvp").phases
+    assert [phases[name].soft for name in ("mvp", "beta", "ga")] == [("links",), (), ()]

@@ -3,8 +3,8 @@ import json
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.reports.baseline import POINTER, promote, read_baseline
-from gigamind.reports.snapshot import EvalSnapshot, read_snapshot
+from gigamind.reports.release.baseline import POINTER, promote, read_baseline
+from gigamind.reports.release.snapshot import EvalSnapshot, read_snapshot
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import io
 from typing import TYPE_CHECKING
 from xml.etree import ElementTree as ET
 
-from gigamind.reports.charts import INK, MARGIN
-from gigamind.reports.drawing import drawing, write_svg
+from gigamind.reports.page.charts import INK, MARGIN
+from gigamind.reports.page.drawing import drawing, write_svg
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -14,15 +14,15 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from gigamind.reports.charts import Line, Mark, Row, Whisker, curves, forest, histogram
-from gigamind.reports.drawing import drawing, write_svg
-from gigamind.reports.judging import Judging, judging
+from gigamind.reports.page.charts import Line, Mark, Row, Whisker, curves, forest, histogram
+from gigamind.reports.page.drawing import drawing, write_svg
+from gigamind.reports.page.judging import Judging, judging
+from gigamind.reports.page.slices import Figure as Metric
+from gigamind.reports.page.slices import figure_of, main_metrics, same_slice, slices
+from gigamind.reports.page.typeface import KOREAN_FAMILIES, can_draw, png_families
+from gigamind.reports.page.wording import Language, Words, words
+from gigamind.reports.release.snapshot import EvalSnapshot, take_snapshot
 from gigamind.reports.schema import ItemReport, RunRecord
-from gigamind.reports.slices import Figure as Metric
-from gigamind.reports.slices import figure_of, main_metrics, same_slice, slices
-from gigamind.reports.snapshot import EvalSnapshot, take_snapshot
-from gigamind.reports.typeface import KOREAN_FAMILIES, can_draw, png_families
-from gigamind.reports.wording import Language, Words, words
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

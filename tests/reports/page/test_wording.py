@@ -4,7 +4,7 @@ from string import Formatter
 import pytest
 
 from gigamind.reports.markdown import label
-from gigamind.reports.wording import words
+from gigamind.reports.page.wording import words
 
 
 def _phrases(lang):

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 import numpy.typing as npt
 
+from gigamind.reports.page.typeface import columns, shortened
 from gigamind.reports.schema import IntervalReport
-from gigamind.reports.typeface import columns, shortened
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

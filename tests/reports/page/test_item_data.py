@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.reports.item_data import items_json
+from gigamind.reports.page.item_data import items_json
 from gigamind.reports.schema import PassageReport
 
 ANSWERABLE, REFUSED, CROSS_LINGUAL, FAILURE = 1, 2, 4, 8

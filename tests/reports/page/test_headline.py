@@ -1,9 +1,9 @@
 import pytest
 
-from gigamind.reports.compare import compare
-from gigamind.reports.headline import cards, headline, moment, notices, sure
-from gigamind.reports.snapshot import take_snapshot
-from gigamind.reports.wording import words
+from gigamind.reports.page.headline import cards, headline, moment, notices, sure
+from gigamind.reports.page.wording import words
+from gigamind.reports.release.compare import compare
+from gigamind.reports.release.snapshot import take_snapshot
 
 EN = words("en")
 

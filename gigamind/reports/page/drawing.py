@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from gigamind.reports.charts import INK
+from gigamind.reports.page.charts import INK
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -10,8 +10,8 @@ from itertools import pairwise
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.reports.gates import GateResult, RuleResult
-from gigamind.reports.html import render_html
+from gigamind.reports.page.html import render_html
+from gigamind.reports.release.gates import GateResult, RuleResult
 from gigamind.reports.schema import ErrorReport, PassageReport
 
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"'"
@@ -239,8 +239,6 @@ def test_equal_runs_give_equal_pages(record):
 
 
 def test_matplotlib_is_not_loaded_before_a_page_is_made():
-    code = (
-        "import sys, gigamind.reports.html, gigamind.cli.main; print('matplotlib' in sys.modules)"
-    )
+    code = "import sys, gigamind.reports.page.html, gigamind.cli.main; print('matplotlib' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

@@ -2,11 +2,11 @@
 
 from collections.abc import Sequence
 
-from gigamind.reports.compare import Comparison, MetricChange, RunName
 from gigamind.reports.escape import code
-from gigamind.reports.gates import GateResult, RuleResult
 from gigamind.reports.markdown import figure
-from gigamind.reports.snapshot import SnapshotHit
+from gigamind.reports.release.compare import Comparison, MetricChange, RunName
+from gigamind.reports.release.gates import GateResult, RuleResult
+from gigamind.reports.release.snapshot import SnapshotHit
 from gigamind.reports.templating import render
 
 _ITEMS_SHOWN = 20
@@ -14,12 +14,14 @@ _HITS_SHOWN = 3
 _TITLES = {
     "passed": "Release gate: passed",
     "failed": "Release gate: FAILED",
+    "warned": "Release gate: passed with warnings",
     "inconclusive": "Release gate: inconclusive",
     "not-comparable": "Release gate: not comparable",
 }
 _MARKS = {
     "passed": "✅ ok",
     "failed": "❌ worse",
+    "warned": "⚠️ worse",
     "skipped": "– skipped",
     "inconclusive": "❔ open",
 }

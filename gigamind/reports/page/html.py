@@ -16,9 +16,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gigamind.metrics.answerability import Confusion
-from gigamind.reports.compare import Comparison, compare
-from gigamind.reports.gates import GateResult
-from gigamind.reports.headline import (
+from gigamind.reports.page.headline import (
     cards,
     change_interval,
     headline,
@@ -28,14 +26,16 @@ from gigamind.reports.headline import (
     signed,
     sure,
 )
-from gigamind.reports.item_data import items_json
-from gigamind.reports.judging import judging, seed_of
-from gigamind.reports.plots import Baseline, as_snapshot, figures
+from gigamind.reports.page.item_data import items_json
+from gigamind.reports.page.judging import judging, seed_of
+from gigamind.reports.page.plots import Baseline, as_snapshot, figures
+from gigamind.reports.page.slices import all_metrics, figure_of, slices
+from gigamind.reports.page.svg import inline_svg
+from gigamind.reports.page.wording import Language, Words, words
+from gigamind.reports.release.compare import Comparison, compare
+from gigamind.reports.release.gates import GateResult
+from gigamind.reports.release.snapshot import EvalSnapshot, take_snapshot
 from gigamind.reports.schema import RunRecord, SliceCounts
-from gigamind.reports.slices import all_metrics, figure_of, slices
-from gigamind.reports.snapshot import EvalSnapshot, take_snapshot
-from gigamind.reports.svg import inline_svg
-from gigamind.reports.wording import Language, Words, words
 
 _TAGS = 15
 _SLICE_METRICS = ("search.hit_at_1", "search.mrr", "unanswerable.f1", "unanswerable.far")
@@ -181,7 +181,9 @@ def _run_rows(record: RunRecord, told: Words) -> Iterator[tuple[str, str]]:
 @functools.cache
 def _asset(name: str) -> str:
     """A file of the page; line ends as a browser reads them, for its hash is of what it reads."""
-    return (resources.files("gigamind.reports") / "templates" / name).read_text(encoding="utf-8")
+    return (resources.files("gigamind.reports.page") / "templates" / name).read_text(
+        encoding="utf-8"
+    )
 
 
 @functools.cache
@@ -204,7 +206,7 @@ def _hash(text: str) -> str:
 @functools.cache
 def _templates() -> Environment:
     templates = Environment(
-        loader=PackageLoader("gigamind.reports"),
+        loader=PackageLoader("gigamind.reports.page"),
         undefined=StrictUndefined,
         autoescape=True,
         trim_blocks=True,

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gigamind.metrics.spans import matches
-from gigamind.reports.compare import Comparison
 from gigamind.reports.failures import failed_items
+from gigamind.reports.release.compare import Comparison
+from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotItem
 from gigamind.reports.schema import HitReport, ItemReport, PassageReport
-from gigamind.reports.snapshot import EvalSnapshot, SnapshotItem
 from gigamind.spans import Passage, Span
 
 # Bits of an item's flags; report.js has the same.

@@ -3,9 +3,9 @@ import xml.etree.ElementTree as ET
 
 import pytest
 
-from gigamind.reports.plots import figures, save_figures
-from gigamind.reports.svg import inline_svg
-from gigamind.reports.typeface import can_draw, columns, shortened
+from gigamind.reports.page.plots import figures, save_figures
+from gigamind.reports.page.svg import inline_svg
+from gigamind.reports.page.typeface import can_draw, columns, shortened
 
 SVG = "{http://www.w3.org/2000/svg}"
 OPTIONS = {"mode": "hybrid", "min_score": 0.3, "topk": 10, "seed": 42}

@@ -7,13 +7,17 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.reports.compare import Comparison, MetricChange, SpeedChange
-from gigamind.reports.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
+from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
+from gigamind.reports.release.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
 from gigamind.stats.intervals import Interval
 from gigamind.stats.noninferiority import non_inferiority
 
-Status = Literal["passed", "failed", "skipped", "inconclusive"]
-Verdict = Literal["passed", "failed", "inconclusive", "not-comparable"]
+Status = Literal["passed", "failed", "warned", "skipped", "inconclusive"]
+Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
+
+
+# What a task measures; a policy covers all tasks, and a run only its own.
+_BLOCKS = {"search": ("search", "unanswerable")}
 
 
 class _Part(BaseModel):
@@ -24,7 +28,8 @@ class RuleResult(_Part):
     """One rule on one metric.
 
     Attributes:
-        metric: as in summary.json, or `search_p95`, `cold_start`.
+        metric: as in summary.json, or `coverage`, `search_p95`, `cold_start`.
+        status: "warned" is a failure that the phase only tells.
         limit: what the current value is held against, in the metric's unit.
         explanation: one sentence with the figures that decided.
     """
@@ -62,12 +67,13 @@ def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateR
         *(
             _quality(comparison, policy, phase, name)
             for name in (*policy.quality.metrics, *policy.quality.judged)
+            if name.partition(".")[0] in _BLOCKS[comparison.task]
         ),
         _coverage(comparison, policy),
         *_speed(comparison, policy),
     )
-    verdict: Literal["failed", "inconclusive", "passed"] = "passed"
-    for worst in ("failed", "inconclusive"):
+    verdict: Literal["failed", "inconclusive", "warned", "passed"] = "passed"
+    for worst in ("failed", "inconclusive", "warned"):
         if any(rule.status == worst for rule in rules):
             verdict = worst
             break
@@ -106,6 +112,8 @@ def _quality(comparison: Comparison, policy: Policy, phase: Phase, name: str) ->
     status, remark = (
         _raw(change, allowed) if name in policy.quality.metrics else _judged(change, allowed)
     )
+    if status == "failed" and name.partition(".")[0] in policy.phases[phase].soft:
+        status, remark = "warned", f"{remark}; only told in phase {phase}"
     small = f" (N = {change.n} is a small sample)" if change.n < policy.small_sample.below else ""
     figures = f"{change.baseline:.4f} -> {change.current:.4f}, worse by {max(0.0, change.drop):.4f}"
     return RuleResult(

@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.errors import InputError
-from gigamind.reports.snapshot import EvalSnapshot
+from gigamind.reports.release.snapshot import EvalSnapshot
 
 Severity = Literal["refuse", "no-speed", "warn"]
 

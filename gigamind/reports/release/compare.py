@@ -7,9 +7,9 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.metrics.answerability import confusion
-from gigamind.reports.comparability import Mismatch, mismatches
-from gigamind.reports.policy import LOWER_IS_BETTER
-from gigamind.reports.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
+from gigamind.reports.release.comparability import Mismatch, mismatches
+from gigamind.reports.release.policy import LOWER_IS_BETTER
+from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
 from gigamind.stats.multiple import holm
 from gigamind.stats.paired import PairedComparison, compare_metrics
 
@@ -103,6 +103,7 @@ class Comparison(_Part):
     """
 
     version: Literal["1.0"] = COMPARE_VERSION
+    task: Literal["search"]
     baseline: RunName
     current: RunName
     mismatches: tuple[Mismatch, ...]
@@ -133,6 +134,7 @@ def compare(baseline: EvalSnapshot, current: EvalSnapshot, *, seed: int = 42) ->
         (change for pair in pairs if (change := _change(*pair))), key=lambda change: change[0]
     )
     return Comparison(
+        task=current.task,
         baseline=_name(baseline),
         current=_name(current),
         mismatches=found,

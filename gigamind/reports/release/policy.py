@@ -10,6 +10,7 @@ from gigamind.assets import asset
 from gigamind.errors import InputError
 
 Phase = Literal["mvp", "beta", "ga"]
+Block = Literal["search", "unanswerable", "links"]
 Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -17,6 +18,7 @@ Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 _SEARCH = ("hit_at_", "ndcg_at_", "recall_at_")
 _OTHER = frozenset({"search.mrr", "search.span_precision", "search.span_recall"})
 _UNANSWERABLE = frozenset({"precision", "recall", "f1", "far"})
+_LINKS = ("precision_at_", "recall_at_")
 LOWER_IS_BETTER = frozenset({"unanswerable.far"})
 
 
@@ -25,9 +27,15 @@ class _Section(BaseModel):
 
 
 class PhaseRules(_Section):
-    """`drop`: by how much a metric may fall, absolute."""
+    """The thresholds of one phase.
+
+    Attributes:
+        drop: by how much a metric may fall, absolute.
+        soft: blocks ("links", "search", "unanswerable") whose failures are told but do not stop the release.
+    """
 
     drop: Limit
+    soft: tuple[Block, ...] = ()
 
 
 class SmallSample(_Section):
@@ -54,7 +62,8 @@ class Quality(_Section):
         for name in (*self.metrics, *self.judged):
             block, _, metric = name.partition(".")
             known = name in _OTHER or (block == "unanswerable" and metric in _UNANSWERABLE)
-            if not (known or (block == "search" and metric.startswith(_SEARCH))):
+            cut = {"search": _SEARCH, "links": _LINKS}.get(block, ())
+            if not (known or metric.startswith(cut)):
                 raise ValueError(
                     f'unknown metric "{name}"; metrics are named as in summary.json, such as search.mrr'
                 )

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gigamind.reports.compare import Comparison, MetricChange
+from gigamind.reports.page.slices import Figure, main_metrics
+from gigamind.reports.page.wording import Words
+from gigamind.reports.release.compare import Comparison, MetricChange
 from gigamind.reports.schema import RunRecord
-from gigamind.reports.slices import Figure, main_metrics
-from gigamind.reports.wording import Words
 
 _LEADING = ("search.hit_at_1", "search.mrr", "search.ndcg", "search.recall", "unanswerable.far")
 _CHANGES_TOLD = 3

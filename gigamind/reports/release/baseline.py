@@ -5,7 +5,7 @@ import secrets
 from pathlib import Path
 
 from gigamind.errors import InputError
-from gigamind.reports.snapshot import EvalSnapshot, read_snapshot
+from gigamind.reports.release.snapshot import EvalSnapshot, read_snapshot
 
 POINTER = "LATEST"  # holds the file name of the baseline that counts
 

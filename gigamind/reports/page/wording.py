@@ -39,5 +39,5 @@ class Words:
 @functools.cache
 def words(language: Language) -> Words:
     """The phrases of one language."""
-    file = resources.files("gigamind.reports") / "translations" / f"{language}.toml"
+    file = resources.files("gigamind.reports.page") / "translations" / f"{language}.toml"
     return Words(language, tomllib.loads(file.read_text(encoding="utf-8")))

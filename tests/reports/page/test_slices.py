@@ -1,4 +1,4 @@
-from gigamind.reports.slices import all_metrics, main_metrics, same_slice, slices
+from gigamind.reports.page.slices import all_metrics, main_metrics, same_slice, slices
 
 
 def test_slices_come_from_the_whole_to_its_parts(make_record, make_slice):

@@ -1,0 +1,1 @@
+"""report.html: one file to look at, and its figures."""

@@ -1,0 +1,1 @@
+"""Whether a release may go out: snapshots, their comparison, and the gates."""
