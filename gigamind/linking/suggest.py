@@ -102,6 +102,10 @@ class LinkSuggester:
                 best[found.target] = found
         return sorted(best.values(), key=_order)[: chosen.max_suggestions]
 
+    def linked_targets(self, path: str) -> frozenset[str]:
+        """Paths of the notes that the note at `path` links to."""
+        return frozenset(self._graph[path])
+
     def _suggestion(
         self, note: Note, mention: Mention, linked: set[str], options: SuggestOptions
     ) -> LinkSuggestion | None:
