@@ -36,22 +36,20 @@ class Anchor:
         text: folded.
         kinds: path of a note that the name means -> the strongest way in which it does.
         linked: path of a note it was linked to -> paths of the notes that do so.
+        linking: paths of all notes in which it is a link.
         mentions: how many notes say it, linked or not.
     """
 
     text: str
     kinds: dict[str, Kind] = field(default_factory=dict[str, Kind])
     linked: dict[str, set[str]] = field(default_factory=dict[str, set[str]])
+    linking: set[str] = field(default_factory=set[str])
     mentions: int = 0
 
     @property
     def kind(self) -> Kind:
         """The strongest kind for any note."""
         return min(self.kinds.values(), key=_KINDS.index)
-
-    def linking_notes(self) -> set[str]:
-        """Paths of the notes in which the name is a link."""
-        return {note for notes in self.linked.values() for note in notes}
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,8 +79,7 @@ class AnchorDictionary:
 
         The share of its kind in this vault stands in for notes that do not say it.
         """
-        linking = anchor.linking_notes()
-        linked = len(linking) - (note in linking)
+        linked = len(anchor.linking) - (note in anchor.linking)
         said = anchor.mentions - 1
         prior = self.priors[anchor.kind]
         return (linked + _PRIOR_NOTES * prior) / (said + _PRIOR_NOTES)
@@ -93,7 +90,7 @@ class AnchorDictionary:
         Being called so by its own title, alias or heading counts as one link.
         """
         counts = {
-            path: len(sources - {note}) + (anchor.kinds.get(path, "text") != "text")
+            path: len(sources) - (note in sources) + (anchor.kinds.get(path, "text") != "text")
             for path, sources in anchor.linked.items()
         }
         counts |= {path: 1 for path in anchor.kinds if path not in counts}
@@ -118,7 +115,7 @@ def build_dictionary(
         for mention in found:
             said[mention.anchor.text].add(path)
     for anchor in anchors.values():
-        anchor.mentions = len(said[anchor.text] | anchor.linking_notes())
+        anchor.mentions = len(said[anchor.text] | anchor.linking)
     return AnchorDictionary(anchors, mentions, _priors(anchors.values()))
 
 
@@ -163,6 +160,7 @@ def _add_link(
     anchor = _add(anchors, link.text, resolution.note.path, "text", max_words)
     if anchor is not None:
         anchor.linked.setdefault(resolution.note.path, set()).add(note.path)
+        anchor.linking.add(note.path)
 
 
 def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
@@ -174,7 +172,7 @@ def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
     linked: Counter[Kind] = Counter()
     said: Counter[Kind] = Counter()
     for anchor in anchors:
-        links = len(anchor.linking_notes())
+        links = len(anchor.linking)
         counted = 0 if anchor.kind == "text" and links == 1 else links
         linked[anchor.kind] += counted
         said[anchor.kind] += counted + anchor.mentions - links

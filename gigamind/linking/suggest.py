@@ -144,12 +144,11 @@ class LinkSuggester:
     def _features(
         self, anchor: Anchor, target: str, note: str, probability: float, commonness: float
     ) -> Features:
-        linking = anchor.linking_notes()
         return Features(
             link_probability=probability,
             commonness=commonness,
             kind=anchor.kinds[target],
-            linked_notes=len(linking - {note}),
+            linked_notes=len(anchor.linking) - (note in anchor.linking),
             saying_notes=anchor.mentions - 1,
             centrality=self._centrality[target],
         )
