@@ -5,6 +5,8 @@ from typing import Any
 
 import click
 
+from gigamind.cli.generate import generate_links, generate_queries
+from gigamind.cli.links import links
 from gigamind.cli.options import options_of
 from gigamind.cli.show import progress_bar, show_checked, show_release, show_run
 from gigamind.evals.finish import Evaluated
@@ -13,7 +15,12 @@ from gigamind.evals.options import SearchEvalOptions, read_options
 
 @click.group(name="eval")
 def evaluate() -> None:
-    """Evaluate search over a vault."""
+    """Evaluate search and links over a vault, and make datasets for it."""
+
+
+evaluate.add_command(links)
+evaluate.add_command(generate_links)
+evaluate.add_command(generate_queries)
 
 
 @evaluate.command()

@@ -15,12 +15,22 @@ from gigamind.errors import GigamindError, InputError
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 _COMMANDS = {
-    "eval": ("gigamind.cli.evaluate", "evaluate", "Evaluate search over a vault."),
+    "eval": ("gigamind.cli.evaluate", "evaluate", "Evaluate search and links over a vault."),
     "compare": ("gigamind.cli.compare", "compare", "Compare two runs and apply the release gates."),
     "baseline": (
         "gigamind.cli.baseline",
         "baseline",
         "Choose the run that later ones are compared with.",
+    ),
+    "suggest-links": (
+        "gigamind.cli.suggest",
+        "suggest",
+        "Suggest links for a note, with confidence and reason.",
+    ),
+    "dataset": (
+        "gigamind.cli.dataset",
+        "dataset",
+        "Check, describe and sample a dataset.",
     ),
     "align": (
         "gigamind.cli.align",

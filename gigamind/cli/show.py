@@ -71,20 +71,20 @@ def progress_bar() -> Generator[Progress]:
 
 def show_checked(prepared: Prepared) -> None:
     """The outcome of `--dry-run`."""
-    console = _plain_console()
+    console = plain_console()
     answerable = sum(query.item.answerable for query in prepared.queries)
     console.print(
         f"{len(prepared.queries)} queries ready ({answerable} answerable,"
         f" {len(prepared.queries) - answerable} unanswerable) over {len(prepared.vault.notes)} notes"
     )
-    _show_lines(console, "problem", [error.message for error in prepared.errors])
-    _show_lines(console, "warning", prepared.warnings)
+    show_lines(console, "problem", [error.message for error in prepared.errors])
+    show_lines(console, "warning", prepared.warnings)
     console.print(f"dataset_hash {prepared.dataset_hash}\nnotes_hash   {prepared.notes_hash}")
 
 
 def show_run(summary: SummaryReport, out: Path) -> None:
     """The main figures and where the report is; problems and warnings on standard error."""
-    console = _plain_console()
+    console = plain_console()
     console.print(_figures(summary))
     p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
     if p50 is not None and p95 is not None:
@@ -92,9 +92,9 @@ def show_run(summary: SummaryReport, out: Path) -> None:
     pages = ("report.html", "summary.md", "summary.json")
     report = next(page for page in pages if (out / page).exists())
     console.print(f"Report: {out / report}")
-    aside = _plain_console(stderr=True)
+    aside = plain_console(stderr=True)
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
-    _show_lines(aside, "warning", run.warnings)
+    show_lines(aside, "warning", run.warnings)
     counts = summary.counts
     lost = (
         (counts.rows_rejected, "row rejected", "rows rejected"),
@@ -106,14 +106,14 @@ def show_run(summary: SummaryReport, out: Path) -> None:
         aside.print(f"{counts.queries_not_run} queries were not run")
 
 
-def _plain_console(*, stderr: bool = False) -> Console:
+def plain_console(*, stderr: bool = False) -> Console:
     """Prints text as it is: no markup, no colours of numbers, no line breaks of its own."""
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
 def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
     """The gates' verdict, the rules that were broken, and the queries that got worse."""
-    console = _plain_console()
+    console = plain_console()
     console.print(f"\nRelease gate ({verdict.gate.phase}): {verdict.gate.verdict.upper()}")
     console.print(headline(verdict.comparison, verdict.gate))
     for mismatch in verdict.comparison.mismatches:
@@ -144,7 +144,8 @@ def _figures(summary: SummaryReport) -> Table:
     return table
 
 
-def _show_lines(console: Console, kind: str, lines: Sequence[str]) -> None:
+def show_lines(console: Console, kind: str, lines: Sequence[str]) -> None:
+    """The first lines of a kind, and how many there are."""
     if lines:
         console.print(f"{len(lines)} {kind}{'' if len(lines) == 1 else 's'}:")
     for line in lines[:_LINES_SHOWN]:

@@ -1,21 +1,17 @@
 """Holds a dataset against a vault: which notes and passages its labels really mean."""
 
-import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gigamind.datasets.jsonl import Dataset
+from gigamind.datasets.row_checker import MEND_SPAN, RowChecker
 from gigamind.datasets.row_errors import RowError, shortened
 from gigamind.datasets.schema import ExpectedSpan, QueryItem
-from gigamind.spans import Passage, Span, Utf16
-from gigamind.vault.identity import Collision, Identities, leaves_vault
+from gigamind.spans import Passage, Span
+from gigamind.vault.identity import Collision, Identities
 from gigamind.vault.notes import Note, Vault
 
-_MOST_SUGGESTIONS = (
-    20  # each takes half a second in 10 000 notes, and another vault's dataset misses them all
-)
 _MOST_SEARCHES = 500  # each takes some milliseconds, and in an older vault every span may differ
-_MEND_SPAN = "Count UTF-16 code units from the start of the file: start inclusive, end exclusive"
 
 FindAgain = Callable[[str, str], Span | None]
 """Where a text, the first, stands in a note's text today; `None` unless that is sure."""
@@ -52,7 +48,7 @@ class CheckedDataset:
         collisions: ambiguous names met, each identifier once; errors under `--strict`.
     """
 
-    dataset: Dataset
+    dataset: Dataset[QueryItem]
     queries: tuple[CheckedQuery, ...]
     errors: tuple[RowError, ...]
     warnings: tuple[str, ...]
@@ -60,10 +56,13 @@ class CheckedDataset:
 
 
 def check_queries(
-    dataset: Dataset, vault: Vault, identities: Identities, find_again: FindAgain = _nowhere
+    dataset: Dataset[QueryItem],
+    vault: Vault,
+    identities: Identities,
+    find_again: FindAgain = _nowhere,
 ) -> CheckedDataset:
     """Find every expected note and span in the vault; `find_again` is asked for spans of notes that were edited."""
-    checker = _Checker(dataset, vault, identities, find_again)
+    checker = _Checker(dataset, vault, identities, find_again=find_again)
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
     collisions = tuple(checker.collisions.values())
@@ -77,23 +76,15 @@ def check_queries(
 
 
 @dataclass(slots=True)
-class _Checker:
-    dataset: Dataset
-    vault: Vault
-    identities: Identities
-    find_again: FindAgain
-    errors: list[RowError] = field(default_factory=list[RowError])
-    warnings: list[str] = field(default_factory=list[str])
-    collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
-    _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
-    _suggestions: dict[str, str] = field(default_factory=dict[str, str])
+class _Checker(RowChecker[QueryItem]):
+    find_again: FindAgain = _nowhere
     _searches: int = 0
 
     def check(self, item: QueryItem) -> CheckedQuery | None:
         before = len(self.errors)
         self._check_labels(item)
         notes = [
-            self._note(item, f"expected_notes[{index}]", name)
+            self.note(item, f"expected_notes[{index}]", name)
             for index, name in enumerate(item.expected_notes)
         ]
         qrels = {note.path: 1 for note in notes if note is not None}
@@ -108,7 +99,7 @@ class _Checker:
 
     def _check_labels(self, item: QueryItem) -> None:
         if item.answerable and not item.expected_notes:
-            self._reject(
+            self.reject(
                 item,
                 "expected_notes",
                 "empty, though the query is answerable",
@@ -119,56 +110,35 @@ class _Checker:
             ("expected_spans", item.expected_spans),
         ):
             if labels and not item.answerable:
-                self._reject(
+                self.reject(
                     item,
                     name,
                     "not empty, though answerable is false",
                     "Empty it, or set answerable to true",
                 )
 
-    def _note(self, item: QueryItem, name: str, path: str) -> Note | None:
-        if leaves_vault(path):
-            self._reject(
-                item,
-                name,
-                f"{shortened(path)} leaves the vault",
-                "Write the path relative to the notes folder",
-            )
-            return None
-        resolution = self.identities.resolve(path)
-        if resolution is None:
-            self._reject(
-                item, name, f"no note {shortened(path)} in {self.vault.root}", self._suggest(path)
-            )
-            return None
-        if resolution.collision is not None:
-            self.collisions.setdefault(resolution.identifier, resolution.collision)
-        return resolution.note
-
     def _passage(
         self, item: QueryItem, name: str, span: ExpectedSpan, qrels: Mapping[str, int]
     ) -> Passage | None:
-        note = self._note(item, f"{name}.note_path", span.note_path)
+        note = self.note(item, f"{name}.note_path", span.note_path)
         if note is None:
             return None
-        if note.path not in self._units:
-            self._units[note.path] = Utf16(note.text)
         try:
-            found = self._units[note.path].span_to_code_points(span.start, span.end)
+            found = self.units(note).span_to_code_points(span.start, span.end)
         except ValueError as error:
-            mend = self._today(span, note) or _MEND_SPAN
-            self._reject(item, name, f"{error} of {note.path}", mend)
+            mend = self._today(span, note) or MEND_SPAN
+            self.reject(item, name, f"{error} of {note.path}", mend)
             return None
         if not found:
-            self._reject(item, name, f"empty at {span.start} of {note.path}", _MEND_SPAN)
+            self.reject(item, name, f"empty at {span.start} of {note.path}", MEND_SPAN)
             return None
         text = found.slice(note.text)
         if note.path not in qrels:
-            self._warn(item, name, f"{note.path} is not among the expected notes")
+            self.warn(item, name, f"{note.path} is not among the expected notes")
         if span.text is not None and span.text != text:
             message = f"{note.path} says {shortened(text)}, the dataset {shortened(span.text)}"
             today = self._today(span, note)
-            self._warn(item, name, f"{message}. {today}" if today else message)
+            self.warn(item, name, f"{message}. {today}" if today else message)
         return Passage(note.path, text, found)
 
     def _today(self, span: ExpectedSpan, note: Note) -> str:
@@ -179,22 +149,5 @@ class _Checker:
         found = self.find_again(span.text, note.text)
         if found is None:
             return ""
-        start, end = self._units[note.path].span_from_code_points(found)
+        start, end = self.units(note).span_from_code_points(found)
         return f'Its text stands at "start": {start}, "end": {end} now'
-
-    def _suggest(self, path: str) -> str:
-        if path not in self._suggestions and len(self._suggestions) < _MOST_SUGGESTIONS:
-            paths = [note.path for note in self.vault.notes]
-            close = difflib.get_close_matches(path, paths, n=1)
-            self._suggestions[path] = (
-                f"Write {shortened(close[0])}, if that is meant" if close else ""
-            )
-        return self._suggestions.get(path) or "Check the path, relative to the notes folder"
-
-    def _reject(self, item: QueryItem, name: str, message: str, mend: str) -> None:
-        self.errors.append(RowError(self.dataset.lines[item.id], item.id, name, message, mend))
-
-    def _warn(self, item: QueryItem, name: str, message: str) -> None:
-        self.warnings.append(
-            f'{self.dataset.path}:{self.dataset.lines[item.id]}: field "{name}": {message}'
-        )

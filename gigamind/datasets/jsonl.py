@@ -1,27 +1,30 @@
-"""Reads `queries.jsonl`: usable rows, and for every other row what is wrong with it and how to mend it."""
+"""Reads a dataset of queries or links: usable rows, and for every other row what is wrong and how to mend it."""
 
 import difflib
 import hashlib
 import json
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Generic, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
 from gigamind.datasets.row_errors import RowError, schema_errors, shortened
-from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.datasets.schema import LinkItem, QueryItem, Row
 from gigamind.errors import DatasetError, InputError
 
 _BOM = b"\xef\xbb\xbf"
 _MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
 
+Item = TypeVar("Item", QueryItem, LinkItem)
+Kind = Literal["queries", "links"]
+
 
 @dataclass(frozen=True, slots=True)
-class Dataset:
+class Dataset(Generic[Item]):
     """A dataset as its file gives it.
 
     Attributes:
@@ -33,30 +36,57 @@ class Dataset:
     """
 
     path: Path
-    items: tuple[QueryItem, ...]
+    items: tuple[Item, ...]
     lines: Mapping[str, int]
     errors: tuple[RowError, ...]
     warnings: tuple[str, ...]
     sha256: str
 
 
-def read_queries(path: Path) -> Dataset:
-    """Read a dataset.  Byte order mark, CR LF and blank lines are allowed.
+def read_queries(path: Path) -> Dataset[QueryItem]:
+    """Read a search dataset.  Byte order mark, CR LF and blank lines are allowed.
 
     Raises:
         InputError: the file is missing, a folder, or unreadable.
         DatasetError: the file holds no row.
     """
+    return _read(path, QueryItem)
+
+
+def read_links(path: Path) -> Dataset[LinkItem]:
+    """Read a link dataset, as `read_queries` does a search dataset.
+
+    Raises:
+        InputError, DatasetError: as there.
+    """
+    return _read(path, LinkItem)
+
+
+def dataset_kind(path: Path) -> Kind:
+    """What a dataset is of: of links, when its first readable row has a `source_note` or an `anchor`.
+
+    Raises:
+        InputError: as for `read_queries`.
+    """
+    parsed = (_parse(line, row.decode(errors="replace")) for line, row in _rows(_content(path)))
+    nothing: dict[str, object] = {}
+    first = next((fields for fields in parsed if isinstance(fields, dict)), nothing)
+    return (
+        "links" if "query" not in first and {"source_note", "anchor"} & first.keys() else "queries"
+    )
+
+
+def _read(path: Path, model: type[Item]) -> Dataset[Item]:
     content = _content(path)
-    items: list[QueryItem] = []
+    items: list[Item] = []
     errors: list[RowError] = []
     seen: dict[str, int] = {}
     for line, row in _rows(content):
-        found = _read_row(line, row, seen)
-        if isinstance(found, QueryItem):
-            items.append(found)
-        else:
+        found = _read_row(line, row, seen, model)
+        if isinstance(found, tuple):
             errors += found
+        else:
+            items.append(found)
     if not items and not errors:
         raise DatasetError(f"{path}: holds no row. Write one JSON object a line.")
     return Dataset(
@@ -64,7 +94,7 @@ def read_queries(path: Path) -> Dataset:
         items=tuple(items),
         lines={item.id: seen[item.id] for item in items},
         errors=tuple(errors),
-        warnings=tuple(_unknown_fields(path, items)),
+        warnings=tuple(_unknown_fields(path, items, model)),
         sha256=hashlib.sha256(content).hexdigest(),
     )
 
@@ -89,7 +119,9 @@ def _rows(content: bytes) -> Iterator[tuple[int, bytes]]:
             yield line, row.strip()
 
 
-def _read_row(line: int, row: bytes, seen: dict[str, int]) -> QueryItem | tuple[RowError, ...]:
+def _read_row(
+    line: int, row: bytes, seen: dict[str, int], model: type[Item]
+) -> Item | tuple[RowError, ...]:
     """The item of one row, or its errors.  `seen` maps each id so far to the line that has it, and grows."""
     decoded = _decode(line, row)
     if isinstance(decoded, RowError):
@@ -105,7 +137,7 @@ def _read_row(line: int, row: bytes, seen: dict[str, int]) -> QueryItem | tuple[
     if item_id:
         seen[item_id] = line
     try:
-        return QueryItem.model_validate_json(decoded)
+        return model.model_validate_json(decoded)
     except ValidationError as error:
         return schema_errors(error, line, item_id)
 
@@ -168,16 +200,26 @@ def _whole(digits: str) -> int:
     return int(digits)
 
 
-def _unknown_fields(path: Path, items: list[QueryItem]) -> Iterator[str]:
+def _unknown_fields(path: Path, items: Sequence[Row], model: type[Row]) -> Iterator[str]:
     """One warning for each unknown field, with the number of rows that have it, in alphabetical order."""
     rows = Counter(name for item in items for name in item.model_extra or {})
-    yield from _unknown(path, "", rows, QueryItem.model_fields)
-    rows = Counter(
-        name
-        for item in items
-        for name in {name for span in item.expected_spans for name in span.model_extra or {}}
-    )
-    yield from _unknown(path, "expected_spans[].", rows, ExpectedSpan.model_fields)
+    yield from _unknown(path, "", rows, model.model_fields)
+    for field in model.model_fields:
+        parts = [_parts(getattr(item, field)) for item in items]
+        inner = next((type(part) for own in parts for part in own), None)
+        if inner is not None:
+            names = (
+                {name for part in own for name in part.model_extra or {}} for own in parts if own
+            )
+            rows = Counter(name for own in names for name in own)
+            prefix = f"{field}[]." if isinstance(getattr(items[0], field), tuple) else f"{field}."
+            yield from _unknown(path, prefix, rows, inner.model_fields)
+
+
+def _parts(value: object) -> list[Row]:
+    """The rows inside one field."""
+    values = cast("tuple[object, ...]", value) if isinstance(value, tuple) else (value,)
+    return [part for part in values if isinstance(part, Row)]
 
 
 def _unknown(path: Path, prefix: str, rows: Counter[str], known: Collection[str]) -> Iterator[str]:

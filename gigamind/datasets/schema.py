@@ -1,4 +1,4 @@
-"""The rows of `queries.jsonl` (seed 3.1), before anything is looked up in a vault."""
+"""The rows of `queries.jsonl` and `links.jsonl` (seed 3.1, 3.2), before anything is looked up in a vault."""
 
 from datetime import datetime
 from typing import Annotated, Literal
@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Difficulty = Literal["easy", "mid", "hard"]
+Label = Literal["accept", "reject"]
 
 
 def _not_blank(text: str) -> str:
@@ -26,13 +27,13 @@ Text = Annotated[str, AfterValidator(_not_blank)]
 Timestamp = Annotated[str, AfterValidator(_iso_8601)]
 
 
-class _Row(BaseModel):
+class Row(BaseModel):
     """Unknown fields are kept: a team may carry its own columns."""
 
     model_config = ConfigDict(extra="allow", frozen=True, strict=True)
 
 
-class ExpectedSpan(_Row):
+class ExpectedSpan(Row):
     """Where the answer to a query stands.
 
     Attributes:
@@ -47,12 +48,13 @@ class ExpectedSpan(_Row):
     text: str | None = None
 
 
-class QueryItem(_Row):
+class QueryItem(Row):
     """One query with its labels.
 
     Attributes:
         expected_notes: paths or names of the notes that answer it; empty when nothing does.
         created_at: ISO 8601, as written.
+        source: where the row comes from, such as "generated"; such rows are for review.
     """
 
     id: Text
@@ -64,3 +66,35 @@ class QueryItem(_Row):
     difficulty: Difficulty | None = None
     tags: tuple[Text, ...] = ()
     created_at: Timestamp | None = None
+    source: Text | None = None
+
+
+class AnchorRange(Row):
+    """Where an anchor stands, in UTF-16 code units of the source note's file, half-open."""
+
+    start: int = Field(ge=0)
+    end: int = Field(ge=0)
+
+
+class LinkItem(Row):
+    """One place in a note that ought to be a link.
+
+    Attributes:
+        anchor: the text that would be linked.
+        expected_links: paths or names of the notes it may lead to.
+        context: the text around the anchor when the row was written.
+        label: a person's verdict on this link; None counts as expected and is not part of the acceptance proxy.
+        created_at: ISO 8601, as written.
+    """
+
+    id: Text
+    source_note: Text
+    anchor: Text
+    expected_links: tuple[Text, ...]
+    anchor_range: AnchorRange | None = None
+    context: str | None = None
+    language: Text | None = None
+    tags: tuple[Text, ...] = ()
+    label: Label | None = None
+    created_at: Timestamp | None = None
+    source: Text | None = None

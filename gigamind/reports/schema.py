@@ -188,7 +188,7 @@ class RunReport(_Report):
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     run_id: str
     created_at: str
-    task: Literal["search"] = "search"
+    task: Literal["search", "links"] = "search"
     status: Literal["complete", "interrupted"]
     dataset: str
     dataset_hash: str

@@ -115,20 +115,20 @@ def _saying_why(out: Path) -> Generator[None]:
 
 
 def _write_all(folder: Path, record: RunRecord, output: Format) -> None:
-    _write(folder / "run.json", _json(record.run, indent=2) + "\n")
+    _write(folder / "run.json", as_json(record.run, indent=2) + "\n")
     _write_lines(folder / "per_item.jsonl", record.items)
     _write_lines(folder / "errors.jsonl", record.errors)
     if output in {"json", "both"}:
-        _write(folder / "summary.json", _json(record.summary, indent=2) + "\n")
+        _write(folder / "summary.json", as_json(record.summary, indent=2) + "\n")
     if output in {"md", "both"}:
         _write(folder / "summary.md", render_summary(record))
 
 
 def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:
-    _write(path, "".join(_json(report) + "\n" for report in reports))
+    _write(path, "".join(as_json(report) + "\n" for report in reports))
 
 
-def _json(report: BaseModel, indent: int | None = None) -> str:
+def as_json(report: BaseModel, indent: int | None = None) -> str:
     """The report as JSON text.
 
     A broken row and a file name that is not UTF-8 hold lone surrogates, which pydantic's own writer refuses and a JSON

@@ -1,0 +1,162 @@
+"""How fast links are suggested, and how many removed links come back: gigamind against what note-taking plugins do.
+
+The peer is the usual plugin: one pattern a title or alias, a word boundary on both sides.  Without --notes the vault is
+made here from word lists (Korean and English mixed, deterministic, CC0), so its quality figures only say that nothing
+is broken; name a real vault for figures that mean something.  30 % of the links are removed, seed 42; values are micro.
+
+    python benchmarks/links.py [--notes VAULT] [--sizes 250 500 1000 2000]
+"""
+
+import argparse
+import random
+import re
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+from gigamind.datasets.generate_links import generate_links
+from gigamind.datasets.particles import ends_in_consonant
+from gigamind.datasets.schema import LinkItem
+from gigamind.linking.places import runs
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Note, Vault, read_vault
+
+OPTIONS = SuggestOptions(max_suggestions=10, min_confidence=0.0, exclude_existing=False)
+NOTE_SENTENCES = 40  # about 2 000 characters
+
+
+def words(text: str) -> list[str]:
+    return text.split()
+
+
+EN = words(
+    "release lock battery station rider refund pager ledger canary warehouse nest swap forecast pricing theft"
+    " onboarding travel vendor approval retention severity postmortem glossary retro budget sensor charger"
+)
+KO = words(
+    "결재 휴가 환불 배터리 정류소 재배치 수요 예측 잠금 조사 회의 보고 안전 점검 상담 검색 출시 주차 이탈 분석 평가"
+)
+EN_KINDS = words("guide policy study plan review notes project checklist")
+KO_KINDS = words("규정 안내 방법 계획 회고 실험 지침 기록")
+EN_FILLER = words("the team looked at it again and wrote down what had changed since the last time")
+KO_FILLER = words("그날 팀은 다시 살펴보고 지난번과 달라진 점을 적어 두었다")
+PARTICLES = {True: ("은", "을", "에서", "의"), False: ("는", "를", "에서", "의")}
+
+
+def synthetic(root: Path, size: int) -> None:
+    """A vault of `size` notes; six of ten mentions of a note are links, one in five by a shorter name."""
+    rng = random.Random(size)
+    titles: list[str] = []
+    for number in range(size):
+        names, kinds = (KO, KO_KINDS) if number % 2 else (EN, EN_KINDS)
+        titles.append(f"{rng.choice(names)} {rng.choice(names)} {number} {rng.choice(kinds)}")
+    root.mkdir()
+    for number, title in enumerate(titles):
+        korean = bool(number % 2)
+        lines = [_sentence(rng, titles, korean=korean) for _ in range(NOTE_SENTENCES)]
+        head = f"---\nlang: {'ko' if korean else 'en'}\n---\n# {title}\n\n"
+        (root / f"{title}.md").write_text(head + "\n".join(lines), "utf-8")
+
+
+def _sentence(rng: random.Random, titles: Sequence[str], *, korean: bool) -> str:
+    spoken = list(KO_FILLER if korean else EN_FILLER)
+    rng.shuffle(spoken)
+    if rng.random() < 0.2:
+        title = rng.choice(titles)
+        name = title if rng.random() < 0.8 else " ".join(title.split()[1:3])
+        particle = rng.choice(PARTICLES[bool(ends_in_consonant(name))]) if korean else ""
+        if rng.random() < 0.6:
+            name = f"[[{title}]]" if name == title else f"[[{title}|{name}]]"
+        spoken.insert(rng.randrange(len(spoken)), name + particle)
+    return " ".join(spoken) + "."
+
+
+def gigamind(vault: Vault) -> dict[str, list[str]]:
+    suggester = LinkSuggester(vault, Identities(vault.notes))
+    return {
+        note.path: [one.target for one in suggester.suggest(note, OPTIONS)] for note in vault.notes
+    }
+
+
+def plugin(vault: Vault) -> dict[str, list[str]]:
+    """Title or alias between word boundaries, one pattern each, in the order of the text."""
+    names = [(name, note.path) for note in vault.notes for name in _names(note)]
+    patterns = [(re.compile(rf"\b{re.escape(n.lower())}\b"), p) for n, p in names if len(n) > 1]
+    found: dict[str, list[str]] = {}
+    for note in vault.notes:
+        text = "\n".join(run.folded for run in runs(note))
+        places = [
+            (match.start(), path)
+            for pattern, path in patterns
+            if path != note.path and (match := pattern.search(text))
+        ]
+        found[note.path] = list(dict.fromkeys(path for _, path in sorted(places)))[:10]
+    return found
+
+
+def _names(note: Note) -> set[str]:
+    return {note.title, note.stem, *note.aliases}
+
+
+def quality(
+    rows: Sequence[LinkItem], suggested: Mapping[str, list[str]], language: str
+) -> tuple[float, float, float]:
+    """Micro P@5, R@5 and R@10 over distinct targets."""
+    expected: dict[str, set[str]] = {}
+    for row in rows:
+        if row.language == language:
+            expected.setdefault(row.source_note, set()).update(row.expected_links)
+    total = sum(map(len, expected.values())) or 1
+    hits = {k: sum(len(t & set(suggested[n][:k])) for n, t in expected.items()) for k in (5, 10)}
+    shown = sum(len(suggested[note][:5]) for note in expected) or 1
+    return hits[5] / shown, hits[5] / total, hits[10] / total
+
+
+def measure(
+    notes: Path, folder: Path, peers: Mapping[str, Callable[[Vault], dict[str, list[str]]]]
+) -> None:
+    made = generate_links(notes, folder / "copy", folder / "links.jsonl")
+    start = time.perf_counter()
+    vault = read_vault(folder / "copy")
+    reading = time.perf_counter() - start
+    chars = sum(len(note.text) for note in vault.notes)
+    print(
+        f"\n{len(vault.notes)} notes, {chars:,} characters, {len(made.rows)} links removed; read in {reading:.2f} s"
+    )
+    print("| method | seconds | en P@5 / R@5 / R@10 | ko P@5 / R@5 / R@10 |\n|---|---:|---|---|")
+    for name, suggest in peers.items():
+        start = time.perf_counter()
+        suggested = suggest(vault)
+        seconds = time.perf_counter() - start
+        cells = (
+            " / ".join(f"{v:.3f}" for v in quality(made.rows, suggested, lang))
+            for lang in ("en", "ko")
+        )
+        print(f"| {name} | {seconds:.2f} | {' | '.join(cells)} |")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--notes", type=Path, help="a real vault; it is only read")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[250, 500, 1000, 2000])
+    parser.add_argument(
+        "--most-for-plugin", type=int, default=500, help="notes, beyond which the peer is left out"
+    )
+    options = parser.parse_args()
+    if options.notes:
+        with tempfile.TemporaryDirectory() as folder:
+            measure(options.notes, Path(folder), {"plugin": plugin, "gigamind": gigamind})
+        return
+    for size in options.sizes:
+        with tempfile.TemporaryDirectory() as folder:
+            synthetic(Path(folder) / "vault", size)
+            peers = {"plugin": plugin} if size <= options.most_for_plugin else {}
+            measure(Path(folder) / "vault", Path(folder), {**peers, "gigamind": gigamind})
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""What a dataset holds, counted."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from gigamind.datasets.jsonl import Dataset, Kind
+from gigamind.datasets.row_errors import RowError
+from gigamind.datasets.schema import LinkItem, QueryItem
+
+NONE = "(none)"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """The counts of one dataset.
+
+    Attributes:
+        rows: usable ones.
+        rejected: rows that cannot be used.
+        counts: field -> value -> rows; rows without a value count as "(none)", a row with several values for each.
+        figures: name -> number, of the rows together.
+    """
+
+    kind: Kind
+    rows: int
+    rejected: int
+    counts: Mapping[str, Mapping[str, int]]
+    figures: Mapping[str, float]
+
+
+def describe_queries(dataset: Dataset[QueryItem]) -> Description:
+    """Count languages, labels, spans, difficulties and tags."""
+    items = dataset.items
+    counts = {
+        "language": _count(item.language for item in items),
+        "answerable": _count(_yes(item.answerable) for item in items),
+        "difficulty": _count(item.difficulty for item in items),
+        "expected_spans": _count(_yes(bool(item.expected_spans)) for item in items),
+        **_common_counts(items),
+    }
+    lengths = [len(item.query) for item in items]
+    figures = {
+        "different expected notes": len({note for item in items for note in item.expected_notes}),
+        "expected spans": sum(len(item.expected_spans) for item in items),
+        "repeated queries": len(items) - len({item.query for item in items}),
+        "median query, characters": median(lengths or [0]),
+    }
+    return Description("queries", len(items), _rejected(dataset.errors), counts, figures)
+
+
+def describe_links(dataset: Dataset[LinkItem]) -> Description:
+    """Count languages, anchors, labels and tags."""
+    items = dataset.items
+    counts = {
+        "language": _count(item.language for item in items),
+        "anchor_range": _count(_yes(item.anchor_range is not None) for item in items),
+        "label": _count(item.label for item in items),
+        **_common_counts(items),
+    }
+    lengths = [len(item.anchor.split()) for item in items]
+    figures = {
+        "source notes": len({item.source_note for item in items}),
+        "different expected notes": len({note for item in items for note in item.expected_links}),
+        "median anchor, words": median(lengths or [0]),
+    }
+    return Description("links", len(items), _rejected(dataset.errors), counts, figures)
+
+
+def _common_counts(items: Sequence[QueryItem] | Sequence[LinkItem]) -> dict[str, dict[str, int]]:
+    return {
+        "source": _count(item.source for item in items),
+        "tags": _count(tag for item in items for tag in item.tags or (None,)),
+    }
+
+
+def _rejected(errors: Sequence[RowError]) -> int:
+    return len({error.line for error in errors})
+
+
+def _count(values: Iterable[str | None]) -> dict[str, int]:
+    """The most frequent first, equal ones in alphabetical order."""
+    counted = Counter(value or NONE for value in values)
+    return dict(sorted(counted.items(), key=lambda entry: (-entry[1], entry[0])))
+
+
+def _yes(fact: bool) -> str:  # noqa: FBT001  the fact is the whole call
+    return "yes" if fact else "no"

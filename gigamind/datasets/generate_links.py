@@ -1,0 +1,186 @@
+"""Makes a link dataset from a vault that has links: takes some away in a copy, and writes down what stood there.
+
+The original is only read.  Rows are `LinkItem`s; the range of an anchor counts UTF-16 code units of the copied note.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from gigamind.datasets.copy_vault import copy_vault, refuse_places
+from gigamind.datasets.sample import sample
+from gigamind.datasets.schema import AnchorRange, LinkItem
+from gigamind.datasets.write import write_rows
+from gigamind.errors import EvaluationError, InputError, NotesError
+from gigamind.spans import Span, Utf16
+from gigamind.vault.document import Link
+from gigamind.vault.fingerprint import notes_hash
+from gigamind.vault.identity import Identities
+from gigamind.vault.language import note_language
+from gigamind.vault.notes import Note, Vault, read_vault
+
+CONTEXT_CHARS = 200  # code points on either side of an anchor
+
+
+@dataclass(frozen=True, slots=True)
+class NoteLink:
+    """One link in the running text of a note that leads to another note.
+
+    Attributes:
+        target: path of the note it leads to.
+    """
+
+    note: Note
+    link: Link
+    target: str
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedLinks:
+    """What was generated.
+
+    Attributes:
+        links: how many links could have been removed.
+        warnings: of the vault.
+    """
+
+    rows: tuple[LinkItem, ...]
+    links: int
+    warnings: tuple[str, ...]
+
+
+def generate_links(
+    notes: Path, out_notes: Path, dataset: Path, *, remove_ratio: float = 0.3, seed: int = 42
+) -> GeneratedLinks:
+    """Copy a vault, remove a share of its links there, and write the dataset of what was removed.
+
+    Equal vaults, ratios and seeds give equal bytes.  At least one link is removed.
+
+    Args:
+        remove_ratio: share of the links that are removed, in (0, 1].
+
+    Raises:
+        InputError: the ratio or a place cannot be, or the vault has no link to remove.
+        NotesError: the vault cannot be read or copied, or was changed meanwhile.
+        EvaluationError: the dataset cannot be written.
+    """
+    if not 0 < remove_ratio <= 1:
+        raise InputError(f"--remove-ratio {remove_ratio:g}: must be above 0, and 1 or less")
+    refuse_places(notes, out_notes, dataset)
+    before = notes_hash(notes)
+    vault = read_vault(notes)
+    links = removable_links(vault, Identities(vault.notes))
+    if not links:
+        raise InputError(
+            f"{notes}: no note links to another note, so no link can be removed. Give a vault with [[links]]."
+        )
+    chosen = sample(links, float(remove_ratio), seed)
+    changed, rows = _without(chosen)
+    with copy_vault(notes, out_notes, changed) as copy:
+        _check(copy, rows)
+        if notes_hash(notes) != before:
+            raise NotesError(f"{notes}: was changed while it was copied. Try again.")
+    write_rows(dataset, rows)
+    return GeneratedLinks(tuple(rows), len(links), vault.warnings)
+
+
+def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
+    """Links to other notes in the order of the vault.
+
+    Embeds, links in headings (no link is ever suggested there), links around an image or without visible text, and
+    notes that are not valid UTF-8 (the copy would differ in other places too) are left out.
+    """
+    found: list[NoteLink] = []
+    for note in vault.notes:
+        if "\N{REPLACEMENT CHARACTER}" in note.text:
+            continue
+        entangled = _entangled(note)
+        for link in note.document.links:
+            resolution = identities.resolve_link(link, note.path)
+            if resolution is None or resolution.note.path == note.path or link.embed:
+                continue
+            if link.text.strip() and link.span not in entangled:
+                found.append(NoteLink(note, link, resolution.note.path))
+    return found
+
+
+def _entangled(note: Note) -> set[Span]:
+    """Links that stand in a heading, or around or inside another link."""
+    spans = [part.span for part in (*note.document.links, *note.document.headings)]
+    found: set[Span] = set()
+    around: Span | None = None
+    for span in sorted(spans, key=lambda span: (span.start, -span.end)):
+        if around is not None and span.start < around.end:
+            found |= {span, around}
+        else:
+            around = span
+    return found
+
+
+def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]]:
+    """The changed notes' texts by path, and a row for each link that is gone."""
+    by_note: dict[str, list[NoteLink]] = {}
+    for one in chosen:
+        by_note.setdefault(one.note.path, []).append(one)
+    width = max(3, len(str(len(chosen))))
+    changed: dict[str, str] = {}
+    rows: list[LinkItem] = []
+    for path, links in by_note.items():
+        text, anchors = unlinked(links[0].note.text, [one.link for one in links])
+        changed[path] = text
+        units = Utf16(text)
+        language = note_language(links[0].note)
+        for one, anchor in zip(links, anchors, strict=True):
+            start, end = units.span_from_code_points(anchor)
+            row = LinkItem(
+                id=f"l-{len(rows) + 1:0{width}}",
+                source_note=path,
+                anchor=anchor.slice(text),
+                anchor_range=AnchorRange(start=start, end=end),
+                context=_context(text, anchor, links[0].note.document.body_start),
+                expected_links=(one.target,),
+                language=language,
+                source="generated",
+            )
+            rows.append(row)
+    return changed, rows
+
+
+def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
+    """A text without these links, their visible text kept, and where each of those now stands.
+
+    `links` are in the order of the text and do not overlap.  Emphasis inside a link stays, outside the anchor.
+    """
+    pieces: list[str] = []
+    anchors: list[Span] = []
+    done = length = 0
+    for link in links:
+        shown = link.text_span.slice(text)
+        inner = shown.find(link.text)
+        at = length + link.span.start - done
+        anchors.append(
+            Span(at, at + len(shown))
+            if inner < 0
+            else Span(at + inner, at + inner + len(link.text))
+        )
+        pieces += [text[done : link.span.start], shown]
+        done, length = link.span.end, at + len(shown)
+    return "".join([*pieces, text[done:]]), anchors
+
+
+def _context(text: str, anchor: Span, body_start: int) -> str:
+    return text[max(body_start, anchor.start - CONTEXT_CHARS) : anchor.end + CONTEXT_CHARS].strip()
+
+
+def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:
+    """Read the copied notes back: every range must cut out its anchor.  `copy` maps a note's path to its new file."""
+    texts = {row.source_note: copy[row.source_note].read_bytes().decode() for row in rows}
+    units = {path: Utf16(text) for path, text in texts.items()}
+    for row in rows:
+        place, path = row.anchor_range, row.source_note
+        if place is None or _slice(texts[path], units[path], place) != row.anchor:
+            raise EvaluationError(f"{path}: the range of {row.id} does not cut out its anchor")
+
+
+def _slice(text: str, units: Utf16, place: AnchorRange) -> str:
+    return units.span_to_code_points(place.start, place.end).slice(text)

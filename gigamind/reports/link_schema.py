@@ -1,0 +1,129 @@
+"""The files of a link evaluation's out folder as models; names are the seed's (section 6.1).
+
+Offsets are UTF-16 code units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from gigamind.reports.schema import (
+    SCHEMA_VERSION,
+    Count,
+    IntervalReport,
+    Milliseconds,
+    PassageReport,
+    Share,
+)
+
+
+class _Report(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ExpectedLinkReport(_Report):
+    """One row of the dataset.
+
+    Attributes:
+        passage: where its anchor stands; null where the row's range does not fit.
+    """
+
+    id: str
+    anchor: str
+    targets: tuple[str, ...]
+    passage: PassageReport | None
+    label: Literal["accept", "reject"] | None
+
+
+class SuggestionReport(_Report):
+    """One suggested link, with what its confidence is made of."""
+
+    anchor: PassageReport
+    target: str
+    confidence: Share
+    reason: str
+    context: str
+    features: dict[str, float | int | str]
+    hit: bool
+    span_exact: bool | None
+    novel: bool
+
+
+class LinkItemReport(_Report):
+    """One line of per_item.jsonl: a note."""
+
+    note: str
+    language: str
+    expected: tuple[ExpectedLinkReport, ...]
+    suggestions: tuple[SuggestionReport, ...]
+    metrics: dict[str, float | None]
+
+
+class LinkSliceReport(_Report):
+    """The figures of some notes: micro values over notes, intervals by "links.<metric>"."""
+
+    notes: Count
+    links: dict[str, float | None]
+    intervals: dict[str, IntervalReport]
+
+
+class LinkCounts(_Report):
+    """What became of the dataset's rows.
+
+    Attributes:
+        links_total: rows that were evaluated.
+        source_notes: notes that were evaluated.
+        ranges_misfit: rows whose range does not cut out their anchor.
+    """
+
+    links_total: Count
+    source_notes: Count
+    rows_rejected: Count
+    notes_not_sampled: Count
+    ranges_misfit: Count
+    notes: Count
+
+
+class LinkPerformance(_Report):
+    """Times in milliseconds: of reading, checking and building the dictionary; of all suggestions."""
+
+    indexing_ms: Milliseconds
+    eval_runtime_ms: Milliseconds
+
+
+class SweepPointReport(_Report):
+    """Precision and recall for one floor of the confidence."""
+
+    min_confidence: Share
+    suggested: Count
+    precision: Share | None
+    recall: Share | None
+
+
+class ReliabilityBinReport(_Report):
+    """Suggestions of about one confidence, and how many of them were right."""
+
+    low: Share
+    high: Share
+    n: Count
+    mean_confidence: Share
+    precision: Share
+
+
+class LinkSummaryReport(_Report):
+    """summary.json of a link evaluation.
+
+    Attributes:
+        calibration_error: expected calibration error over the bins of `reliability`; the truth are removed links only,
+            so good suggestions that nobody had linked count as wrong.
+    """
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    task: Literal["links"] = "links"
+    counts: LinkCounts
+    overall: LinkSliceReport
+    by_language: dict[str, LinkSliceReport]
+    sweep: tuple[SweepPointReport, ...]
+    reliability: tuple[ReliabilityBinReport, ...]
+    calibration_error: Share | None
+    performance: LinkPerformance

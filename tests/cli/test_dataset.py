@@ -1,0 +1,86 @@
+import json
+from pathlib import Path
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+GOOD = {"id": "a", "query": "q", "answerable": True, "expected_notes": ["n.md"]}
+
+
+@pytest.fixture
+def rows(tmp_path):
+    def write(*values: dict[str, object] | str) -> Path:
+        path = tmp_path / "d.jsonl"
+        path.write_text("".join(
+            (value if isinstance(value, str) else json.dumps(value)) + "\n" for value in values
+        ))  # fmt: skip
+        return path
+
+    return write
+
+
+def test_check_passes_the_examples(gigamind):
+    dataset, notes = EXAMPLES / "queries.jsonl", EXAMPLES / "vault"
+    ended = gigamind("dataset", "check", "--dataset", dataset, "--notes", notes)
+    assert (ended.code, ended.stdout) == (0, "202 of 202 rows can be used\n")
+
+
+def test_check_names_each_bad_row_with_its_line(gigamind, rows, tmp_path):
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "n.md").write_text("text")
+    path = rows(GOOD, "broken", GOOD | {"id": "b", "expected_notes": ["zzz"]})
+    without = gigamind("dataset", "check", "--dataset", path)
+    assert without.code == 1
+    assert without.stdout.startswith(f"{path}:2: broken JSON")
+    assert without.stdout.endswith("2 of 3 rows can be used\n")
+    within = gigamind("dataset", "check", "--dataset", path, "--notes", tmp_path / "v")
+    assert f'{path}:3: field "expected_notes[0]": no note "zzz"' in within.stdout
+    assert within.stdout.endswith("1 of 3 rows can be used\n")
+
+
+def test_a_collision_fails_only_a_strict_check(gigamind, rows, tmp_path):
+    for folder in ("x", "y"):
+        (tmp_path / "v" / folder).mkdir(parents=True)
+        (tmp_path / "v" / folder / "n.md").write_text("text")
+    given = ("dataset", "check", "--dataset", rows(GOOD), "--notes", tmp_path / "v")
+    assert gigamind(*given).code == 0
+    strict = gigamind(*given, "--strict")
+    assert strict.code == 1
+    assert "identifier collision" in strict.stderr
+
+
+def test_check_looks_up_links_too(gigamind, rows, tmp_path):
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "n.md").write_text("text")
+    row = {"id": "1", "source_note": "n", "anchor": "text", "expected_links": ["zzz"]}
+    ended = gigamind("dataset", "check", "--dataset", rows(row), "--notes", tmp_path / "v")
+    assert ended.code == 1
+    assert ended.stdout.endswith("0 of 1 rows can be used\n")
+
+
+def test_stats_are_a_table_and_json(gigamind):
+    table = gigamind("dataset", "stats", "--dataset", EXAMPLES / "queries.jsonl").stdout
+    assert table.startswith("202 rows of queries\n")
+    assert ["answerable", "yes", "158", "78%"] in [line.split() for line in table.splitlines()]
+    given = ("--dataset", EXAMPLES / "queries.jsonl", "--format", "json")
+    found = json.loads(gigamind("dataset", "stats", *given).stdout)
+    assert found["counts"]["language"] == {"ko": 104, "en": 98}
+
+
+def test_a_sample_is_made_of_the_rows_as_they_were(gigamind, rows, tmp_path):
+    path = rows(*(GOOD | {"id": str(n)} for n in range(10)), "broken")
+    given = ("dataset", "sample", "--dataset", path, "--size", "3")
+    assert gigamind(*given, "--out", tmp_path / "one").stdout.startswith("3 of 10 rows")
+    gigamind(*given, "--out", tmp_path / "two")
+    gigamind(*given, "--out", tmp_path / "other", "--seed", 1)
+    one = (tmp_path / "one").read_text()
+    assert one == (tmp_path / "two").read_text() != (tmp_path / "other").read_text()
+    assert set(one.splitlines()) < set(path.read_text().splitlines())
+    assert gigamind(*given, "--out", tmp_path / "one").code == 1
+
+
+def test_a_size_that_cannot_be_names_the_option(gigamind, rows, tmp_path):
+    given = ("--dataset", rows(GOOD), "--size", "0", "--out", tmp_path / "x")
+    ended = gigamind("dataset", "sample", *given)
+    assert ended.code == 1
+    assert ended.stderr.startswith("Error: --size 0: expected a count")

@@ -1,0 +1,75 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from gigamind.datasets.check_links import CheckedLinks, check_links
+from gigamind.datasets.jsonl import read_links
+from gigamind.spans import Span
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+ROW = {"id": "1", "source_note": "a", "anchor": "베타", "expected_links": ["b"]}
+
+
+@pytest.fixture
+def held(tmp_path: Path):
+    """What becomes of one row, the fields given changed, in a vault of two notes."""
+    root = tmp_path / "vault"
+    root.mkdir()
+    (root / "a.md").write_text("👋 베타", encoding="utf-8")
+    (root / "b.md").write_text("---\ntitle: Beta\n---\n", encoding="utf-8")
+    vault = read_vault(root)
+
+    def run(**fields: object) -> CheckedLinks:
+        (tmp_path / "links.jsonl").write_text(json.dumps(ROW | fields), encoding="utf-8")
+        dataset = read_links(tmp_path / "links.jsonl")
+        return check_links(dataset, vault, Identities(vault.notes))
+
+    return run
+
+
+def test_a_row_is_found_with_its_range_in_code_points(held):
+    checked = held(anchor_range={"start": 3, "end": 5}, expected_links=["Beta"])
+    (link,) = checked.links
+    assert (link.note.path, link.targets, link.span) == ("a.md", {"b.md"}, Span(2, 4))
+    assert (checked.errors, checked.warnings, checked.misfits) == ((), (), 0)
+
+
+@pytest.mark.parametrize("place", [(2, 4), (4, 6), (1, 3), (0, 99), (5, 3)])
+def test_a_range_that_does_not_cut_out_the_anchor_is_a_warning(held, place):
+    checked = held(anchor_range={"start": place[0], "end": place[1]})
+    assert checked.links[0].span is None
+    assert checked.misfits == 1
+    assert "not the original vault" in checked.warnings[0]
+
+
+def test_a_row_without_a_range_is_no_misfit(held):
+    checked = held()
+    assert (checked.links[0].span, checked.misfits, checked.warnings) == (None, 0, ())
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"source_note": "zzz"}, 'no note "zzz"'),
+        ({"expected_links": ["zzz"]}, 'no note "zzz"'),
+        ({"expected_links": ["../b.md"]}, "leaves the vault"),
+        ({"expected_links": []}, "empty"),
+        ({"label": "maybe"}, "maybe"),
+        ({"anchor": " "}, "expected text"),
+        ({"anchor_range": {"start": -1, "end": 2}}, "expected 0 or more"),
+    ],
+)
+def test_a_row_that_cannot_be_used_says_why(held, fields, message):
+    checked = held(**fields)
+    assert checked.links == ()
+    assert message in checked.errors[0].message
+
+
+def test_unknown_fields_are_kept_and_named(held):
+    warnings = held(reviewer="kim", anchor_range={"start": 3, "end": 5, "line": 1}).warnings
+    assert [text.split(": ", 1)[1] for text in warnings] == [
+        'unknown field "reviewer" in 1 row is kept and not used',
+        'unknown field "anchor_range.line" in 1 row is kept and not used',
+    ]

@@ -1,0 +1,182 @@
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.datasets.generate_links import generate_links, unlinked
+from gigamind.datasets.jsonl import read_links
+from gigamind.errors import InputError
+from gigamind.vault.fingerprint import notes_hash
+from gigamind.vault.markdown import parse
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+
+# Nine links of notes to other notes; the comment says why each of the rest is none.
+NOTES = {
+    "a.md": (
+        "---\ntitle: Alpha\nup: '[[b]]'\n---\n"
+        "# See [[b]]\n\n"  # in a heading
+        "👋 [[b]] and [[c|씨 노트]], [the *third*](c.md), `[[b]]`.\n\n"
+        "[[a]] [[#here]] ![[b]] [[missing]] [[pic.png]] [x](https://example.org)\n"
+    ),
+    "b.md": "[[c#part]] then [[a]]\n\n| t |\n|---|\n| [[c\\|cell]] |\n",
+    "c.md": "[**bold**](a.md)\n\n[![p](pic.png)](a.md)\n",  # around an image
+    "sub/d.md": "[[a|]] [[b|two\u2028parts]]\n",
+}
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    root = tmp_path / "vault"
+    for name, text in NOTES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text, encoding="utf-8", newline="")
+    (root / "pic.png").write_bytes(b"\x89PNG")
+    return root
+
+
+@pytest.fixture
+def generate(vault: Path, tmp_path: Path) -> Callable[..., list[dict[str, Any]]]:
+    def run(ratio: float, seed: int = 42, name: str = "one") -> list[dict[str, Any]]:
+        out, dataset = tmp_path / name / "notes", tmp_path / name / "links.jsonl"
+        generate_links(vault, out, dataset, remove_ratio=ratio, seed=seed)
+        return [json.loads(line) for line in dataset.read_text("utf-8").split("\n") if line]
+
+    return run
+
+
+def utf16_slice(text: str, start: int, end: int) -> str:
+    return text.encode("utf-16-le")[2 * start : 2 * end].decode("utf-16-le")
+
+
+def test_every_link_to_another_note_can_be_removed_and_nothing_else(generate, tmp_path):
+    rows = generate(1.0)
+    found = [(row["source_note"], row["anchor"], row["expected_links"]) for row in rows]
+    assert found == [
+        ("a.md", "b", ["b.md"]),
+        ("a.md", "씨 노트", ["c.md"]),
+        ("a.md", "the *third*", ["c.md"]),
+        ("b.md", "c#part", ["c.md"]),
+        ("b.md", "a", ["a.md"]),
+        ("b.md", "cell", ["c.md"]),
+        ("c.md", "bold", ["a.md"]),
+        ("sub/d.md", "a", ["a.md"]),
+        ("sub/d.md", "two\u2028parts", ["b.md"]),
+    ]
+    out = tmp_path / "one" / "notes"
+    assert (out / "a.md").read_text("utf-8") == (
+        "---\ntitle: Alpha\nup: '[[b]]'\n---\n"
+        "# See [[b]]\n\n"
+        "👋 b and 씨 노트, the *third*, `[[b]]`.\n\n"
+        "[[a]] [[#here]] ![[b]] [[missing]] [[pic.png]] [x](https://example.org)\n"
+    )
+    assert (out / "b.md").read_text("utf-8") == "c#part then a\n\n| t |\n|---|\n| cell |\n"
+    assert (out / "c.md").read_text("utf-8") == "**bold**\n\n[![p](pic.png)](a.md)\n"
+
+
+def test_a_range_counts_utf16_units_of_the_changed_note(generate, tmp_path):
+    rows = generate(1.0)
+    # The frontmatter is 33 units long, the heading 13; then come an emoji of two units and a space.
+    assert rows[0]["anchor_range"] == {"start": 33 + 13 + 3, "end": 33 + 13 + 4}
+    for row in rows:
+        text = (tmp_path / "one" / "notes" / row["source_note"]).read_bytes().decode()
+        place = row["anchor_range"]
+        assert utf16_slice(text, place["start"], place["end"]) == row["anchor"]
+        assert row["anchor"] in row["context"]
+        assert "title:" not in row["context"]
+
+
+def test_the_original_keeps_its_hash_and_attachments_arrive(generate, vault, tmp_path):
+    before = notes_hash(vault), notes_hash(vault, "mtime")
+    generate(0.5)
+    assert (notes_hash(vault), notes_hash(vault, "mtime")) == before
+    out = tmp_path / "one" / "notes"
+    assert (out / "pic.png").read_bytes() == b"\x89PNG"
+    assert not (out / "c.md").samefile(vault / "c.md")
+
+
+@pytest.mark.parametrize(("ratio", "removed"), [(0.01, 1), (0.3, 3), (0.5, 4), (1.0, 9)])
+def test_the_ratio_is_a_share_of_the_links_and_one_at_least(generate, ratio, removed):
+    assert len(generate(ratio)) == removed
+
+
+def test_equal_seeds_give_equal_bytes_and_another_seed_other_links(generate, tmp_path):
+    first, again, other = generate(0.3), generate(0.3, name="two"), generate(0.3, 7, "three")
+    assert first == again
+    assert first != other
+    assert notes_hash(tmp_path / "one" / "notes") == notes_hash(tmp_path / "two" / "notes")
+
+
+def test_rows_are_read_back_without_a_warning(generate, tmp_path):
+    generate(1.0)
+    dataset = read_links(tmp_path / "one" / "links.jsonl")
+    assert len(dataset.items) == 9
+    assert dataset.errors == ()
+    assert dataset.warnings == ()
+    assert {item.language for item in dataset.items if item.source_note == "a.md"} == {"en"}
+
+
+@pytest.mark.parametrize("ratio", [0.0, -0.1, 1.01, float("nan")])
+def test_a_ratio_outside_is_refused(generate, ratio):
+    with pytest.raises(InputError, match="--remove-ratio"):
+        generate(ratio)
+
+
+@pytest.mark.parametrize(
+    ("out", "dataset", "message"),
+    [
+        ("vault/copy", "links.jsonl", "overlaps the vault"),
+        ("vault", "links.jsonl", "overlaps the vault"),
+        (".", "links.jsonl", "overlaps the vault"),
+        ("full", "links.jsonl", "no empty folder"),
+        ("full/file", "links.jsonl", "no empty folder"),
+        ("out", "vault/links.jsonl", "lies in a vault"),
+        ("out", "out/links.jsonl", "lies in a vault"),
+        ("out", "full/file", "exists already"),
+    ],
+)
+def test_places_that_hold_something_are_refused(vault, tmp_path, out, dataset, message):
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("kept")
+    before = notes_hash(tmp_path)
+    with pytest.raises(InputError, match=message):
+        generate_links(vault, tmp_path / out, tmp_path / dataset)
+    assert notes_hash(tmp_path) == before
+
+
+def test_a_vault_without_links_says_so(tmp_path):
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("[[a]] [[nowhere]] [x](https://example.org)")
+    with pytest.raises(InputError, match="no link can be removed"):
+        generate_links(tmp_path / "vault", tmp_path / "out", tmp_path / "links.jsonl")
+    assert not (tmp_path / "out").exists()
+
+
+def test_notes_that_are_not_utf8_are_copied_byte_by_byte(vault, tmp_path):
+    (vault / "broken.md").write_bytes(b"\xff [[a]]")
+    out = tmp_path / "out"
+    generate_links(vault, out, tmp_path / "links.jsonl", remove_ratio=1.0)
+    assert (out / "broken.md").read_bytes() == b"\xff [[a]]"
+
+
+def test_the_example_vault_gives_a_third_of_its_links(tmp_path):
+    made = generate_links(EXAMPLES, tmp_path / "notes", tmp_path / "links.jsonl")
+    assert (made.links, len(made.rows)) == (112, 34)
+    assert {row.language for row in made.rows} == {"ko", "en"}
+
+
+WORDS = st.text(alphabet="ab가나👋 \n*", max_size=6)
+
+
+@given(st.lists(st.tuples(WORDS, st.sampled_from(["x", "노트|보임", "n|👋 é"])), max_size=6), WORDS)
+def test_what_stood_between_links_stays_and_every_anchor_is_found(pairs, tail):
+    text = "".join(f"{before}[[{link}]]" for before, link in pairs) + tail
+    links = parse(text).links
+    plain, anchors = unlinked(text, links)
+    assert [anchor.slice(plain) for anchor in anchors] == [link.text for link in links]
+    gone = sum(len(link.span) - len(link.text_span) for link in links)
+    assert len(plain) == len(text) - gone

@@ -1,0 +1,161 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from gigamind.datasets.generate_links import generate_links
+from gigamind.errors import DatasetError, InputError
+from gigamind.evals.link_options import read_link_options
+from gigamind.evals.links import evaluate_links
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+
+# From a the link to "Beta" was taken, from c those to "감마" and "Beta"; the one to "nothing like it" cannot be found.
+NOTES = {
+    "a.md": "👋 See Beta and [[감마]] and 감마.",
+    "b.md": "---\ntitle: Beta\n---\nText.",
+    "c.md": "감마는 Beta보다 크다. Some words here.",
+    "감마.md": "Delta is linked: [[d|Delta]].",
+    "d.md": "---\ntitle: Delta\n---\n",
+}
+
+
+def row(
+    item_id: str, source: str, anchor: str, target: str, start: int, language: str
+) -> dict[str, object]:
+    place = {"start": start, "end": start + len(anchor)}
+    fields = {"id": item_id, "source_note": source, "anchor": anchor, "anchor_range": place}
+    return fields | {"expected_links": [target], "language": language}
+
+
+ROWS = [
+    row("1", "a.md", "Beta", "b.md", 7, "en") | {"label": "accept"},
+    row("2", "c.md", "감마", "감마.md", 0, "ko"),
+    row("3", "c.md", "Some words", "d.md", 15, "ko"),
+]
+
+
+@pytest.fixture
+def evaluate(tmp_path):
+    for path, text in NOTES.items():
+        (tmp_path / "notes").mkdir(exist_ok=True)
+        (tmp_path / "notes" / path).write_text(text, encoding="utf-8")
+
+    def run(rows=ROWS, **options):
+        lines = (json.dumps(row) for row in rows)
+        (tmp_path / "links.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        given = {
+            "dataset": tmp_path / "links.jsonl",
+            "notes": tmp_path / "notes",
+            "out": tmp_path / "out",
+        }
+        return evaluate_links(read_link_options(given | options))
+
+    return run
+
+
+def test_five_notes_counted_by_hand(evaluate):
+    links = evaluate().summary.overall.links
+    # a: Beta (right) and 감마, which it links to already; c: 감마 (right) and Beta; "Some words" is no name.
+    expected = {
+        "precision_at_5": 2 / 4,
+        "precision_over_5": 2 / 10,
+        "precision_over_5_ceiling": 3 / 10,
+        "recall_at_5": 2 / 3,
+        "recall_at_5_ceiling": 1.0,
+        "recall_at_5_excluding_linked": 2 / 3,
+        "novelty_at_5": 3 / 4,
+        "span_accuracy_at_5": 1.0,
+        "acceptance_proxy": 1.0,
+    }
+    assert {name: links[name] for name in expected} == pytest.approx(expected)
+
+
+def test_targets_linked_already_can_be_left_out(evaluate):
+    links = evaluate(exclude_linked=True).summary.overall.links
+    assert links["precision_at_5"] == pytest.approx(2 / 3)
+    assert links["novelty_at_5"] == 1.0
+
+
+def test_languages_are_slices(evaluate):
+    parts = evaluate().summary.by_language
+    assert {name: part.links["recall_at_5"] for name, part in parts.items()} == {
+        "en": 1.0,
+        "ko": 0.5,
+    }
+
+
+def test_the_out_folder_holds_every_file_and_ranges_in_utf16(evaluate, tmp_path):
+    finished = evaluate()
+    out = tmp_path / "out"
+    names = {"run.json", "summary.json", "summary.md", "per_item.jsonl", "errors.jsonl"}
+    assert {path.name for path in out.iterdir()} == names
+    assert json.loads((out / "run.json").read_text("utf-8"))["task"] == "links"
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert summary["counts"]["links_total"] == 3
+    assert summary["overall"]["links"]["recall_at_5"] == pytest.approx(2 / 3)
+    first = json.loads((out / "per_item.jsonl").read_text("utf-8").split("\n")[0])
+    hit = next(one for one in first["suggestions"] if one["target"] == "b.md")
+    assert (hit["anchor"]["utf16_start"], hit["anchor"]["utf16_end"]) == (7, 11)
+    assert (hit["hit"], hit["span_exact"], hit["novel"]) == (True, True, True)
+    assert "“Some words” → d.md" in (out / "summary.md").read_text("utf-8")
+    assert finished.run.warnings == ()
+
+
+def test_a_rejected_link_is_not_expected_and_lowers_acceptance(evaluate):
+    links = evaluate([ROWS[0], ROWS[1] | {"label": "reject"}]).summary.overall.links
+    assert links["recall_at_5"] == 1.0
+    assert links["acceptance_proxy"] == 0.5
+
+
+def test_the_original_vault_is_recognised_by_its_ranges(evaluate, tmp_path):
+    generate_links(EXAMPLES, tmp_path / "copy", tmp_path / "l.jsonl")
+    options = {"dataset": tmp_path / "l.jsonl", "out": tmp_path / "wrong"}
+    finished = evaluate(**options, notes=EXAMPLES)
+    assert finished.summary.counts.ranges_misfit == 34
+    assert any("not the original vault" in warning for warning in finished.run.warnings)
+
+
+def test_the_floor_and_the_number_are_obeyed(evaluate):
+    summary = evaluate(topk=1, min_confidence=1.0).summary
+    assert summary.overall.links["precision_at_1"] is None
+    assert summary.calibration_error is None
+
+
+def test_a_sample_is_of_notes(evaluate):
+    counts = evaluate(sample="1").summary.counts
+    assert (counts.source_notes, counts.notes_not_sampled) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([ROWS[0] | {"source_note": "zzz"}], {}, "no row can be evaluated"),
+        ([ROWS[0], ROWS[1] | {"expected_links": ["zzz"]}], {"strict": True}, "--strict is set"),
+        (ROWS, {"sample": "0"}, "--sample 0"),
+        (ROWS, {"topk": 0}, "--topk 0: must be 1 or more"),
+    ],
+)
+def test_input_that_cannot_be_used_is_refused(evaluate, tmp_path, rows, options, message):
+    with pytest.raises((DatasetError, InputError), match=message):
+        evaluate(rows, **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_bad_rows_are_counted_and_listed(evaluate, tmp_path):
+    summary = evaluate([*ROWS, ROWS[0] | {"id": "4", "expected_links": ["zzz"]}]).summary
+    assert summary.counts.rows_rejected == 1
+    assert '"line":4' in (tmp_path / "out" / "errors.jsonl").read_text("utf-8")
+
+
+def test_the_examples_give_exactly_these_figures(evaluate, tmp_path):
+    generate_links(EXAMPLES, tmp_path / "copy", tmp_path / "l.jsonl")
+    options = {"dataset": tmp_path / "l.jsonl", "notes": tmp_path / "copy", "out": tmp_path / "one"}
+    first = evaluate(**options).summary
+    # 35 suggestions, 28 of them right; 34 removed links.
+    assert first.overall.links["precision_at_5"] == pytest.approx(28 / 35)
+    assert first.overall.links["recall_at_5"] == pytest.approx(28 / 34)
+    assert first.by_language["en"].links["recall_at_5"] == pytest.approx(18 / 22)
+    assert first.by_language["ko"].links["recall_at_5"] == pytest.approx(10 / 12)
+    again = evaluate(**options | {"out": tmp_path / "two"}).summary
+    assert first.model_dump(exclude={"performance"}) == again.model_dump(exclude={"performance"})

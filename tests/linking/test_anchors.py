@@ -1,0 +1,121 @@
+import pytest
+
+from gigamind.linking.anchors import build_dictionary
+from gigamind.vault.identity import Identities
+
+# "rate" is said by five notes: b and c link it to r, d links it to s, e and f do not link it.
+NOTES = {
+    "r.md": "---\ntitle: Interest rate\n---\n",
+    "s.md": "---\ntitle: Speed\n---\n",
+    "b.md": "The [[r|rate]] rose. The rate fell. The [[r|rate]] stood.",
+    "c.md": "A [[r|Rate]].",
+    "d.md": "A [[s|rate]].",
+    "e.md": "No rate, no rate.",
+    "f.md": "Rates are no rate.",
+}
+
+
+@pytest.fixture
+def dictionary_of(vault_of):
+    def build(notes, **settings):
+        vault = vault_of(notes)
+        return build_dictionary(vault, Identities(vault.notes), **settings)
+
+    return build
+
+
+def names(dictionary, path):
+    return [mention.anchor.text for mention in dictionary.mentions[path]]
+
+
+def test_notes_that_link_and_notes_that_say_a_name_are_counted_once_each(dictionary_of):
+    anchor = dictionary_of(NOTES).anchors["rate"]
+    assert anchor.linked == {"r.md": {"b.md", "c.md"}, "s.md": {"d.md"}}
+    assert anchor.mentions == 5
+    assert anchor.kind == "text"
+
+
+def test_link_probability_is_what_the_other_notes_do(dictionary_of):
+    dictionary = dictionary_of(NOTES)
+    anchor = dictionary.anchors["rate"]
+    # Of kind "text": "rate" alone, linked in 3 of the 5 notes that say it.
+    prior = (3 + 1) / (5 + 2)
+    assert dictionary.priors["text"] == pytest.approx(prior)
+    assert dictionary.link_probability(anchor, "e.md") == pytest.approx((3 + 2 * prior) / (4 + 2))
+    assert dictionary.link_probability(anchor, "b.md") == pytest.approx((2 + 2 * prior) / (4 + 2))
+
+
+def test_commonness_is_the_share_of_the_other_notes_links(dictionary_of):
+    dictionary = dictionary_of(NOTES)
+    anchor = dictionary.anchors["rate"]
+    assert dictionary.commonness(anchor, "r.md", "e.md") == pytest.approx(2 / 3)
+    assert dictionary.commonness(anchor, "r.md", "b.md") == pytest.approx(1 / 2)
+    assert dictionary.commonness(anchor, "s.md", "d.md") == 0.0
+
+
+def test_a_title_counts_as_one_link_to_its_note(dictionary_of):
+    notes = NOTES | {"rate.md": "x"}
+    dictionary = dictionary_of(notes)
+    anchor = dictionary.anchors["rate"]
+    assert dictionary.commonness(anchor, "rate.md", "e.md") == pytest.approx(1 / 4)
+    assert anchor.kinds["rate.md"] == "title"
+
+
+def test_a_name_known_from_one_link_alone_proves_nothing_about_its_kind(dictionary_of):
+    dictionary = dictionary_of({"a.md": "[[b|once]]", "b.md": "x", "c.md": "not once"})
+    assert dictionary.priors["text"] == pytest.approx((0 + 1) / (1 + 2))
+
+
+def test_a_note_is_called_by_title_file_name_path_aliases_and_first_heading(dictionary_of):
+    text = "---\ntitle: 경비 규정 (서울)\naliases: [비용]\n---\n# 경비는 이렇게\n## 다음\n글"
+    dictionary = dictionary_of({"policies/seoul_costs.md": text})
+    kinds = {
+        name: anchor.kinds["policies/seoul_costs.md"] for name, anchor in dictionary.anchors.items()
+    }
+    assert kinds == {
+        "경비 규정 (서울)": "title",
+        "seoul costs": "title",
+        "policies/seoul costs.md": "title",
+        "policies/seoul costs": "title",
+        "비용": "alias",
+        "경비 규정": "alias",
+        "경비규정(서울)": "alias",
+        "경비는 이렇게": "heading",
+    }
+
+
+def test_the_longest_name_wins_and_none_overlap(dictionary_of):
+    notes = {"deploy.md": "x", "deploy guide.md": "x", "guide rail.md": "x"}
+    notes["t.md"] = "The deploy guide rail, a Deploy-Guide, deploy."
+    assert names(dictionary_of(notes), "t.md") == ["deploy guide", "deploy guide", "deploy"]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("lock", True),
+        ("Lock.", True),
+        ("(lock)", True),
+        ("lock을 건다", True),
+        ("lock과 열쇠", True),
+        ("unlock", False),
+        ("locks", False),
+        ("lock2", False),
+        ("lock.txt", False),
+        ("lock적인", False),
+        ("자물쇠lock", False),
+    ],
+)
+def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_of, text, found):
+    dictionary = dictionary_of({"lock.md": "x", "t.md": f"a {text} b"})
+    assert names(dictionary, "t.md") == (["lock"] if found else [])
+
+
+@pytest.mark.parametrize(("most", "found"), [(3, ["one two three"]), (2, [])])
+def test_longer_names_than_the_setting_are_left_out(dictionary_of, most, found):
+    notes = {"one two three.md": "x", "t.md": "say one two three."}
+    assert names(dictionary_of(notes, max_words=most), "t.md") == found
+
+
+def test_one_letter_and_signs_alone_are_no_names(dictionary_of):
+    assert dictionary_of({"a.md": "---\naliases: ['!!', b]\n---\n"}).anchors.keys() == {"a.md"}

@@ -1,0 +1,136 @@
+from pathlib import Path
+
+import pytest
+
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions, suggest_links
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+ALL = SuggestOptions(min_confidence=0.0, exclude_existing=False)
+
+FIVE = {
+    "rain.md": "[[wind]] and wind.",
+    "wind.md": "[[snow]] is not rain.",
+    "snow.md": "# rain\n\nNo rain, `wind`. Then rain.",
+    "hail.md": "👋 rain과 snow.",
+    "sun.md": "Nothing.",
+}
+
+
+@pytest.fixture
+def suggester_of(vault_of):
+    def build(notes) -> LinkSuggester:
+        vault = vault_of(notes)
+        return LinkSuggester(vault, Identities(vault.notes))
+
+    return build
+
+
+def found(suggester: LinkSuggester, path: str, options: SuggestOptions = ALL):
+    note = suggester.vault.note(path)
+    return [(one.anchor, one.target, one.confidence) for one in suggester.suggest(note, options)]
+
+
+def test_five_notes_by_hand(suggester_of):
+    suggester = suggester_of(FIVE)
+    # said, linked or not: wind by rain; snow by wind, hail; rain by wind, snow, hail. Linked: wind 1, snow 1.
+    prior = (2 + 1) / (6 + 2)
+    assert suggester.dictionary.priors["title"] == pytest.approx(prior)
+    rain = (0 + 2 * prior) / (2 + 2)
+    snow = (1 + 2 * prior) / (1 + 2)
+    # Two notes are called rain, one by its title and one by its heading: each has half of it.
+    assert found(suggester, "wind.md") == [("rain", "rain.md", pytest.approx(rain / 2))]
+    assert found(suggester, "snow.md") == []  # "rain" is its own first heading
+    hail = found(suggester, "hail.md")
+    assert hail == [
+        ("snow", "snow.md", pytest.approx(snow)),
+        ("rain", "rain.md", pytest.approx(rain / 2)),
+    ]
+    assert found(suggester, "sun.md") == []
+
+
+def test_targets_that_are_linked_already_are_left_out_unless_asked_for(suggester_of):
+    suggester = suggester_of(FIVE)
+    assert [target for _, target, _ in found(suggester, "rain.md")] == ["wind.md"]
+    assert found(suggester, "rain.md", SuggestOptions(min_confidence=0.0)) == []
+
+
+def test_the_confidence_is_a_floor_and_the_number_a_ceiling(suggester_of):
+    suggester = suggester_of(FIVE)
+    (first, second) = found(suggester, "hail.md")
+    for least, expected in [
+        (second[2], 2),
+        (second[2] + 1e-9, 1),
+        (first[2], 1),
+        (first[2] + 1e-9, 0),
+    ]:
+        options = SuggestOptions(min_confidence=least)
+        assert len(found(suggester, "hail.md", options)) == expected
+    assert found(suggester, "hail.md", SuggestOptions(max_suggestions=1)) == [first]
+
+
+def test_each_target_comes_once_with_its_surest_anchor(suggester_of):
+    notes = {
+        "a.md": "---\ntitle: 결재 규정\naliases: [결재]\n---\n",
+        "t.md": "결재는 결재 규정을 따른다. 결재 규정.",
+    }
+    notes |= {"x.md": "[[결재 규정]]", "y.md": "결재 없이"}
+    (only,) = suggester_of(notes).suggest(read_note(notes, "t.md", suggester_of), ALL)
+    assert (only.anchor, only.span.start) == ("결재 규정", 4)
+
+
+def read_note(notes, path, suggester_of):
+    return suggester_of(notes).vault.note(path)
+
+
+def test_an_anchor_that_is_almost_never_linked_is_dropped(suggester_of):
+    notes = {"rate.md": "x", "link.md": "[[rate]]", "t.md": "rate"}
+
+    def with_plain(count: int):
+        return suggester_of(notes | {f"n{n:02}.md": "rate" for n in range(count)})
+
+    # With n notes that say it plainly beside t: prior (1 + 1) / (n + 2 + 2), confidence (1 + 2 * prior) / (n + 1 + 2).
+    assert (1 + 2 * 2 / 17) / 16 > 0.065
+    assert found(with_plain(13), "t.md") != []
+    assert (1 + 2 * 2 / 22) / 21 < 0.065
+    assert found(with_plain(18), "t.md") == []
+
+
+def test_a_suggestion_says_where_why_and_around_what(suggester_of):
+    suggester = suggester_of(FIVE | {"한.md": "---\nlang: ko\n---\n이제 snow를 본다."})
+    (one,) = suggester.suggest(suggester.vault.note("한.md"), SuggestOptions(context_chars=2))
+    assert one.span.slice(suggester.vault.note("한.md").text) == one.anchor == "snow"
+    assert one.context == "제 snow를"
+    assert one.reason == "노트 제목과 같음; 이 말을 쓴 다른 노트 2개 중 1개가 연결함"
+    assert (one.features.linked_notes, one.features.saying_notes) == (1, 2)
+    assert one.confidence == one.features.link_probability * one.features.commonness
+    (english, _) = suggester.suggest(suggester.vault.note("hail.md"), ALL)
+    assert english.reason == "title of the note; linked in 1 of 2 other notes that say it"
+
+
+def test_a_reason_names_a_shared_name(suggester_of):
+    suggester = suggester_of(FIVE)
+    rain = suggester.suggest(suggester.vault.note("hail.md"), ALL)[1]
+    assert rain.reason == "title of the note; 50% of such links lead there"
+
+
+def test_cyclic_embeds_and_links_to_missing_notes_do_no_harm(suggester_of):
+    suggester = suggester_of({"a.md": "![[b]] [[nowhere]] nowhere", "b.md": "![[a]]"})
+    assert found(suggester, "a.md") == []
+
+
+def test_the_examples_give_exactly_these_suggestions():
+    vault = read_vault(EXAMPLES)
+    made = suggest_links(vault, Identities(vault.notes), vault.notes)
+    assert {
+        path: [(one.anchor, one.target) for one in suggestions]
+        for path, suggestions in made.items()
+        if suggestions
+    } == {
+        "meetings/2025-03-05 주간.md": [("수요 예측", "research/demand-forecast.md")],
+        "policies/incident-severity.md": [("on call", "howto/first-shift.md")],
+        "policies/on-call.md": [("approval", "policies/approval.md")],
+        "policies/고객-환불.md": [("구독 패스", "projects/구독-패스.md")],
+        "projects/전주-출시.md": [("배터리 교체", "howto/배터리-교체.md")],
+    }

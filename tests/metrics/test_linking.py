@@ -1,0 +1,115 @@
+import pytest
+
+from gigamind.metrics.linking import (
+    LinkedNote,
+    Suggested,
+    calibration_error,
+    cutoffs,
+    note_values,
+    reliability,
+    summarise_links,
+    sweep_links,
+)
+
+
+def suggested(target, confidence=0.5, *, exact=None, novel=True, accepted=None) -> Suggested:
+    return Suggested(target, confidence, exact, novel, accepted)
+
+
+def note(name, suggestions, expected, unlinked=None, language="en") -> LinkedNote:
+    shown = tuple(suggestions)
+    sets = tuple(frozenset(targets.split()) for targets in expected)
+    return LinkedNote(name, language, shown, shown if unlinked is None else tuple(unlinked), sets)
+
+
+# Two of four suggestions are right; one is at the removed place; one target is linked already; of three expected links
+# two are found, the second by either of two notes.
+FIRST = note(
+    "a",
+    [
+        suggested("x", 0.9, exact=True, accepted=True),
+        suggested("w", 0.8, accepted=False),
+        suggested("z", 0.6, exact=False, novel=False),
+        suggested("v", 0.1),
+    ],
+    ["x", "y z", "q"],
+    unlinked=[suggested("x"), suggested("w"), suggested("v")],
+)
+SECOND = note("b", [], ["x"])
+
+
+def test_the_figures_of_one_note_by_hand():
+    values = note_values(FIRST, 5)
+    expected = {
+        "precision_at_5": 2 / 4,
+        "precision_over_5": 2 / 5,
+        "precision_over_5_ceiling": 3 / 5,
+        "recall_at_5": 2 / 3,
+        "recall_at_5_ceiling": 1.0,
+        "recall_at_5_excluding_linked": 1 / 3,
+        "novelty_at_5": 3 / 4,
+        "span_accuracy_at_5": 1 / 2,
+        "precision_at_1": 1.0,
+        "precision_over_3": 2 / 3,
+        "recall_at_1": 1 / 3,
+        "recall_at_1_ceiling": 1 / 3,
+        "acceptance_proxy": 1 / 2,
+    }
+    assert {name: values[name] for name in expected} == pytest.approx(expected)
+
+
+def test_a_note_without_suggestions_has_no_precision_but_a_recall():
+    values = note_values(SECOND, 5)
+    assert values["precision_at_5"] is None
+    assert values["precision_over_5"] == 0.0
+    assert values["recall_at_5"] == 0.0
+    assert values["novelty_at_5"] is None
+    assert values["acceptance_proxy"] is None
+
+
+def test_figures_over_notes_are_sums_divided():
+    found = summarise_links([SECOND, FIRST], 5, seed=1)
+    assert found["precision_at_5"].value == pytest.approx(2 / 4)
+    assert found["precision_at_5"].n == 1
+    assert found["precision_over_5"].value == pytest.approx(2 / 10)
+    assert found["recall_at_5"].value == pytest.approx(2 / 4)
+    assert found["recall_at_5"].n == 2
+    # Drawing b alone gives 0, drawing a alone 2/3.
+    assert (found["recall_at_5"].low, found["recall_at_5"].high) == (0.0, pytest.approx(2 / 3))
+    assert found == summarise_links([FIRST, SECOND], 5, seed=1)
+    assert summarise_links([], 5, seed=1) == {}
+
+
+@pytest.mark.parametrize(
+    ("topk", "expected"), [(1, [1]), (2, [1, 2]), (5, [1, 3, 5]), (7, [1, 3, 5, 7]), (10, [1, 3, 5, 10])]
+)  # fmt: skip
+def test_cutoffs_end_at_topk(topk, expected):
+    assert cutoffs(topk) == expected
+
+
+def test_two_suggestions_for_one_expected_link_are_two_hits_and_one_found():
+    values = note_values(note("a", [suggested("x"), suggested("y")], ["x y"]), 5)
+    assert values["precision_at_5"] == 1.0
+    assert values["recall_at_5"] == 1.0
+
+
+def test_the_sweep_keeps_what_reaches_the_floor():
+    points = {point.min_confidence: point for point in sweep_links([FIRST, SECOND], 5)}
+    assert len(points) == 21
+    assert (points[0.0].suggested, points[0.0].precision, points[0.0].recall) == (4, 0.5, 0.5)
+    assert (points[0.6].suggested, points[0.6].precision) == (3, pytest.approx(2 / 3))
+    assert (points[0.65].suggested, points[0.65].precision) == (2, 0.5)
+    assert (points[0.9].suggested, points[0.9].precision, points[0.9].recall) == (1, 1.0, 0.25)
+    assert (points[0.95].suggested, points[0.95].precision, points[0.95].recall) == (0, None, 0.0)
+
+
+def test_reliability_puts_the_highest_confidence_into_the_last_bin():
+    notes = [note("a", [suggested("x", 1.0), suggested("w", 0.9), suggested("v", 0.15)], ["x"])]
+    bins = reliability(notes)
+    assert [(one.low, one.high, one.n, one.precision) for one in bins] == [
+        (0.1, 0.2, 1, 0.0),
+        (0.9, 1.0, 2, 0.5),
+    ]
+    assert bins[1].mean_confidence == pytest.approx(0.95)
+    assert calibration_error(bins) == pytest.approx((1 * 0.15 + 2 * 0.45) / 3)
+    assert calibration_error([]) is None

@@ -1,0 +1,25 @@
+import pytest
+
+from gigamind.vault.language import note_language, text_language
+from gigamind.vault.notes import read_vault
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("한국어", "ko"),
+        ("가 is", "ko"),  # a third of the letters
+        ("가 is a", "en"),
+        ("deploy", "en"),
+        ("12 + 3", "en"),
+        ("", "en"),
+    ],
+)
+def test_a_third_of_hangul_makes_a_text_korean(text, expected):
+    assert text_language(text) == expected
+
+
+def test_the_frontmatter_decides_where_it_says_something(tmp_path):
+    (tmp_path / "a.md").write_text("---\nlang: EN-us\n---\n한국어", encoding="utf-8")
+    (tmp_path / "b.md").write_text("---\ntitle: some English title\n---\n한국어", encoding="utf-8")
+    assert [note_language(note) for note in read_vault(tmp_path).notes] == ["en", "ko"]
