@@ -7,12 +7,30 @@ GigamindError               3  the evaluation could not be carried out
 │   └── IndexingError       2  its index cannot be built, opened or reached
 └── EvaluationError         3  an evaluation broke off
     ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
-    └── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
+    ├── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
+    └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` tells why
 
 0 is success and 4 a regression (a verdict, not an error).  Messages say what is wrong, where, and how to mend it.
 """
 
-from typing import ClassVar
+from typing import ClassVar, Literal
+
+LlmCode = Literal[
+    "rate_limited",
+    "quota_exhausted",
+    "server_error",
+    "timeout",
+    "malformed_response",
+    "auth_failed",
+    "bad_request",
+    "context_too_long",
+    "refused",
+    "content_filtered",
+    "truncated",
+    "invalid_output",
+    "budget_exceeded",
+    "cassette_miss",
+]
 
 
 class GigamindError(Exception):
@@ -51,3 +69,30 @@ class QueryTimeoutError(EvaluationError):
 
 class EmbeddingError(EvaluationError):
     """An embedding model refused, failed, or answered something that is no embedding."""
+
+
+class LlmError(EvaluationError):
+    """A language model gave no usable answer.  It holds no key, and survives pickling.
+
+    Attributes:
+        code: the reason, stable enough to group by.
+        status: that of the HTTP answer, if there was one.
+        retry_after_s: seconds that the server asked to wait, if it did.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        code: LlmCode,
+        status: int | None = None,
+        retry_after_s: float | None = None,
+    ) -> None:
+        super().__init__(
+            message, code, status, retry_after_s
+        )  # all four: pickle makes it anew from them
+        self.code: LlmCode = code
+        self.status = status
+        self.retry_after_s = retry_after_s
+
+    def __str__(self) -> str:
+        return str(self.args[0])

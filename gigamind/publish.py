@@ -140,13 +140,13 @@ def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -
 
     logger = get_run_logger()
     try:
-        create(key=key, description=about, **content)
+        made = create(key=key, description=about, **content)
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the evaluation
         logger.warning("Artifact %s was not published (%s: %s)", key, type(error).__name__, error)
         return
     # No menu of the UI leads to an artifact.  Without a server there is no UI: the short-lived one ends with the run.
     if ui := get_current_settings().ui_url:
-        logger.info("Artifact %s: %s/v2/artifacts/key/%s", key, ui, key)
+        logger.info("Artifact %s: %s/v2/artifacts/artifact/%s", key, ui, made)
 
 
 def metric_table(summary: SummaryReport) -> list[dict[str, str | int]]:

@@ -4,15 +4,14 @@ One owner of retries: litellm's own are off, tenacity waits out faults of the tr
 will not mend by waiting (key, model, request) fails at once.  No key ever stands in a message.
 """
 
-import os
 from collections.abc import Callable, Sequence
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.errors import EmbeddingError
+from gigamind.llm.loading import load_litellm
 
 Vectors = npt.NDArray[np.float32]
 _BATCH = 64
@@ -30,7 +29,7 @@ class LitellmEmbedder:
         self._api_base = api_base
         # Two servers may offer different models under one name: their vectors must not share a cache.
         self.name = f"litellm:{model}{self._where()}"
-        self._litellm = _import_litellm()
+        self._litellm = load_litellm()
 
     def embed_passages(self, texts: Sequence[str]) -> Vectors:
         """Unit vectors, float32, shape (len(texts), dimensions).
@@ -123,16 +122,3 @@ class LitellmEmbedder:
 def _is_transient(error: BaseException) -> bool:
     status = getattr(error, "status_code", None)
     return isinstance(status, int) and (status in {408, 409, 429} or status >= 500)  # noqa: PLR2004
-
-
-def _import_litellm() -> ModuleType:
-    """Import litellm with its network look-ups, telemetry and `.env` reading off."""
-    os.environ.setdefault("LITELLM_LOCAL_MODEL_COST_MAP", "True")  # "1" does not work
-    os.environ.setdefault("LITELLM_MODE", "PRODUCTION")  # else it reads a stray .env
-    import litellm
-
-    litellm.telemetry = False
-    litellm.suppress_debug_info = True
-    # What the OpenAI client gets for `max_retries=0`: else it tries each request three times behind our back.
-    litellm.DEFAULT_MAX_RETRIES = 0  # pyright: ignore[reportPrivateImportUsage]
-    return litellm

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import threading
 import time
@@ -107,7 +108,9 @@ def test_the_log_says_where_the_artifacts_are(
     flow(options())
     address = prefect_server.removesuffix("/api")
     for key in (SUMMARY_KEY, METRICS_KEY):
-        assert f"Artifact {key}: {address}/v2/artifacts/key/{key}" in caplog.text
+        assert re.search(
+            rf"Artifact {key}: {address}/v2/artifacts/artifact/[0-9a-f-]{{36}}", caplog.text
+        )
 
 
 def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(

@@ -1,5 +1,6 @@
-"""A real HTTP server on loopback that speaks the OpenAI embeddings protocol, and misbehaves on request."""
+"""Real HTTP servers on loopback that speak the OpenAI protocol, and misbehave on request."""
 
+import asyncio
 import http.server
 import json
 import threading
@@ -7,6 +8,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.errors import LlmError
+from gigamind.llm.ask import connect
+from gigamind.llm.fake.server import FakeServer, Seen, running
+from gigamind.llm.ledger import Attempt, Totals
+from gigamind.llm.prices import Price
+from gigamind.llm.settings import ModelSettings
 
 
 @dataclass
@@ -100,3 +109,95 @@ def embeddings_server() -> Iterator[EmbeddingsServer]:
     server.shutdown()
     server.server_close()
     thread.join()
+
+
+@dataclass
+class Asked:
+    """How one question to the fake model ended."""
+
+    reply: BaseModel | None
+    error: LlmError | None
+    rows: list[Attempt]
+    totals: Totals
+
+    @property
+    def statuses(self) -> list[str]:
+        return [row.status for row in self.rows]
+
+
+class Verdict(BaseModel):
+    """The reply of the tests."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    unanswerable: bool
+    confidence: float = Field(ge=0, le=1)
+    reason: str
+
+
+@pytest.fixture
+def verdict() -> type[Verdict]:
+    return Verdict
+
+
+@pytest.fixture(scope="session")
+def one_fake_server() -> Iterator[FakeServer]:
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def fake_server(one_fake_server: FakeServer) -> FakeServer:
+    """The fake model, which has seen nothing yet."""
+    one_fake_server.seen = Seen()
+    one_fake_server.script.clear()
+    return one_fake_server
+
+
+@pytest.fixture
+def settings_of(fake_server):
+    """Settings of a model that behaves as told, impatient ones."""
+
+    def settings(behaviour="", **changes):
+        given = {"timeout_s": 0.5, "attempts": 3, "backoff_s": 0.001} | changes
+        return ModelSettings(f"openai/judge{behaviour}", api_base=fake_server.url, **given)
+
+    return settings
+
+
+@pytest.fixture
+def connected(settings_of):
+    """A model that behaves as told; its prompt tokens cost 1 USD a million, its answers 2, cached ones 0.5."""
+
+    def connect_to(
+        behaviour="", *, priced=True, price=None, store=None, budget=None, ledger=None, **changes
+    ):
+        settings = settings_of(behaviour, **changes)
+        price = price or Price(prompt=1_000_000, completion=2_000_000, cached=500_000)
+        prices = {settings.model: price} if priced else {}
+        return connect(settings, prices=prices, store=store, budget=budget, ledger=ledger)
+
+    return connect_to
+
+
+@pytest.fixture
+def ask(connected):
+    """Asks a model that behaves as told one question, and tells how it ended."""
+
+    def asked(behaviour="", content="Is it so?", **changes):
+        model = connected(behaviour, **changes)
+
+        async def once() -> Asked:
+            reply, error = None, None
+            try:
+                reply = await model.ask(
+                    [{"role": "user", "content": content}], Verdict, item_id="q1"
+                )
+            except LlmError as raised:
+                error = raised
+            await model.close()
+            return Asked(reply, error, model.ledger.rows, model.ledger.totals())
+
+        return asyncio.run(once())
+
+    return asked

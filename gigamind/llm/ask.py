@@ -1,0 +1,179 @@
+"""Asks a model for a reply of a given shape: a validated reply comes out, or an error with a stable code.
+
+instructor states the schema, parses, and sends an answer that fails validation back once.  It never sees the key, and
+`context=` is never given to it: it would run Jinja over the messages, note text included.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gigamind.errors import InputError, LlmError
+from gigamind.llm.budget import Budget
+from gigamind.llm.client import Client, Message
+from gigamind.llm.conversation import Conversation
+from gigamind.llm.faults import scrub
+from gigamind.llm.ledger import STORE, Attempt, Ledger
+from gigamind.llm.loading import load_instructor
+from gigamind.llm.prices import Price, price_of
+from gigamind.llm.sender import Call, Sender
+from gigamind.llm.settings import ModelSettings
+from gigamind.llm.store import Record, Store, key_of
+from gigamind.llm.transport import LitellmClient, accepted
+
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
+class LanguageModel:
+    """One model, with the store, the budget and the ledger that its calls go through."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        *,
+        client: Client,
+        parameters: Mapping[str, int | float],
+        price: Price | None = None,
+        store: Store | None = None,
+        budget: Budget | None = None,
+        ledger: Ledger | None = None,
+    ) -> None:
+        self.settings = settings
+        self.parameters = parameters
+        self.price = price
+        self.ledger = ledger or Ledger()
+        self.budget = budget or Budget()
+        self._store = store or Store()
+        self._client = client
+        self._sender = Sender(settings, client, self.budget, self.ledger, price)
+        if price is None and self.budget.limits.micro_usd is not None:
+            raise InputError(
+                f"{settings.model} has no known price, so --max-cost-usd cannot be kept: name one with --prices, "
+                "or limit --max-calls"
+            )
+
+    async def close(self) -> None:
+        """Close the connections, and let the next writer of the ledger in."""
+        await self._client.close()
+        self.ledger.close()
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        reply: type[Reply],
+        *,
+        item_id: str,
+        fingerprint: str = "",
+        repeat: int = 0,
+    ) -> Reply:
+        """A validated reply.
+
+        Args:
+            fingerprint: of the judge that asks; another judge's stored replies are not taken.
+            repeat: number of the repetition, when the same is asked several times on purpose.
+
+        Raises:
+            LlmError: the model, the budget or the store gave none.
+        """
+        key = self._key(messages, reply, fingerprint, repeat)
+        call = Call(item_id, key)
+
+        async def make() -> tuple[Record, Reply]:
+            made = await self._ask(messages, reply, call)
+            return {"model": self.settings.model, "reply": _plain(made)}, made
+
+        found, stored = await self._store.fetch(
+            key, lambda record: reply.model_validate(record["reply"]), make
+        )
+        if stored:
+            self.ledger.append(Attempt(item_id, 1, STORE, "ok", self.settings.model, key))
+        return found
+
+    async def _ask(self, messages: Sequence[Message], reply: type[Reply], call: Call) -> Reply:
+        from instructor.core.exceptions import InstructorRetryException
+
+        conversation = Conversation(self._sender, call, self.parameters)
+        try:
+            made = await self._instructed(conversation).chat.completions.create(
+                model=self.settings.model,
+                messages=[dict(message) for message in messages],
+                response_model=reply,
+                max_retries=self.settings.reasks,
+            )
+            self._sender.close_row(call, "ok")
+            return reply.model_validate(_plain(made))  # without what instructor hangs on it
+        except InstructorRetryException as error:
+            raise _reason(error) from None  # the chain holds the whole conversation
+        finally:
+            self._sender.close_row(call, "invalid_output")
+
+    def _instructed(self, conversation: Conversation) -> Any:  # noqa: ANN401
+        instructor = load_instructor()
+        modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
+        mode = modes[self.settings.mode]
+        return instructor.from_litellm(conversation.send, mode=mode, async_client=True)
+
+    def _key(
+        self, messages: Sequence[Message], reply: type[BaseModel], fingerprint: str, repeat: int
+    ) -> str:
+        settings = self.settings
+        return key_of({
+            "endpoint": settings.api_base or "",
+            "model": settings.model,
+            "mode": settings.mode,
+            "messages": [dict(message) for message in messages],
+            "schema": reply.model_json_schema(),
+            "parameters": dict(self.parameters),
+            "fingerprint": fingerprint,
+            "repeat": repeat,
+        })  # fmt: skip
+
+
+def connect(
+    settings: ModelSettings,
+    *,
+    prices: Mapping[str, Price] | None = None,
+    store: Store | None = None,
+    budget: Budget | None = None,
+    ledger: Ledger | None = None,
+) -> LanguageModel:
+    """A model behind litellm.
+
+    Raises:
+        InputError: its price is unknown, and the budget has a limit in dollars.
+        LlmError: its key is not in the environment, or its provider is unknown.
+    """
+    return LanguageModel(
+        settings,
+        client=LitellmClient(settings),
+        parameters=accepted(settings),
+        price=price_of(settings.model, prices or {}),
+        store=store,
+        budget=budget,
+        ledger=ledger,
+    )
+
+
+def _plain(reply: BaseModel) -> dict[str, Any]:
+    return reply.model_dump(mode="json", by_alias=True)
+
+
+def _reason(error: BaseException) -> BaseException:
+    """What lies beneath instructor's error: ours, what was wrong with the answer (without the answer), or a bug."""
+    cause: BaseException = error
+    while cause.__cause__ is not None:
+        cause = cause.__cause__
+        if isinstance(cause, LlmError):
+            return cause
+        if isinstance(cause, ValidationError):
+            return LlmError(f"the answer failed validation: {_first(cause)}", "invalid_output")
+    if isinstance(cause, ValueError):  # instructor's own, of an answer that holds no JSON
+        return LlmError(f"the answer could not be read: {scrub(str(cause))}", "invalid_output")
+    return cause
+
+
+def _first(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_input=False)[0]
+    place = ".".join(str(part) for part in first["loc"]) or "the whole"
+    return scrub(f"{place}: {first['msg']}")

@@ -1,0 +1,93 @@
+"""The limit of a run: dollars, calls, minutes.  The worst case is reserved before a call and settled after it.
+
+What is spent can pass the limit only by what an estimate was wrong about one call.  A call for which there is room once
+others have ended waits for them; one for which there is none ends in `budget_exceeded`.  One event loop, one budget.
+"""
+
+import asyncio
+import time
+from dataclasses import dataclass
+
+from gigamind.errors import LlmError
+from gigamind.llm.prices import PICO_PER_MICRO, micro_usd
+
+_SECONDS = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a run may use; None for any amount.
+
+    Attributes:
+        calls: HTTP attempts, failed ones too.
+        minutes: from the first call on.
+    """
+
+    micro_usd: int | None = None
+    calls: int | None = None
+    minutes: float | None = None
+
+
+class Budget:
+    """What is spent, what is reserved, and what is left of the limits.
+
+    Args:
+        spent_pico_usd: by the run that is being resumed.
+        calls: of the run that is being resumed.
+    """
+
+    def __init__(
+        self, limits: Limits | None = None, *, spent_pico_usd: int = 0, calls: int = 0
+    ) -> None:
+        self.limits = limits or Limits()
+        self.spent_pico_usd = spent_pico_usd
+        self.calls = calls
+        self._reserved = 0
+        self._started: float | None = None
+        self._changed = asyncio.Condition()
+
+    async def reserve(self, pico_usd: int) -> None:
+        """Set aside the most that a call may cost.
+
+        Raises:
+            LlmError: with code `budget_exceeded`: one of the limits leaves no room for it.
+        """
+        async with self._changed:
+            if self._started is None:
+                self._started = time.monotonic()
+            while not self._fits(pico_usd):
+                await self._changed.wait()
+            self._reserved += pico_usd
+            self.calls += 1
+
+    async def settle(self, reserved_pico_usd: int, spent_pico_usd: int) -> None:
+        """Give back what `reserve` set aside, and book what the call did cost."""
+        async with self._changed:
+            self._reserved -= reserved_pico_usd
+            self.spent_pico_usd += spent_pico_usd
+            self._changed.notify_all()
+
+    def _fits(self, pico_usd: int) -> bool:
+        """Whether a call may start now; False while others may still leave room for it."""
+        limits = self.limits
+        if limits.calls is not None and self.calls >= limits.calls:
+            raise _exceeded(f"{limits.calls} calls")
+        if limits.minutes is not None and self._minutes() >= limits.minutes:
+            raise _exceeded(f"{limits.minutes:g} minutes")
+        if limits.micro_usd is None:
+            return True
+        cap = limits.micro_usd * PICO_PER_MICRO
+        if self.spent_pico_usd + pico_usd > cap:
+            spent, next_call = micro_usd(self.spent_pico_usd) / 1e6, micro_usd(pico_usd) / 1e6
+            raise _exceeded(
+                f"{limits.micro_usd / 1e6:g} USD: {spent:g} are spent, and the next call may cost {next_call:g}"
+            )
+        return self.spent_pico_usd + self._reserved + pico_usd <= cap
+
+    def _minutes(self) -> float:
+        started = self._started if self._started is not None else time.monotonic()
+        return (time.monotonic() - started) / _SECONDS
+
+
+def _exceeded(limit: str) -> LlmError:
+    return LlmError(f"the budget is used up: {limit}", "budget_exceeded")

@@ -1,0 +1,75 @@
+"""The seam to a language model: one request, one answer, no retries.  Tests put a scripted client here."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+Message = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One request as it is sent, without key and address.
+
+    Attributes:
+        response_format: the JSON schema that the answer must follow, as OpenAI has it; None where the messages say it.
+        parameters: `max_tokens` always, `temperature` and `seed` where the model takes them.
+    """
+
+    messages: tuple[Message, ...]
+    response_format: Mapping[str, Any] | None
+    parameters: Mapping[str, int | float]
+
+    @property
+    def max_tokens(self) -> int:
+        """Tokens that the answer may have at most."""
+        return int(self.parameters["max_tokens"])
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """Tokens of one answer as the server counted them.
+
+    Attributes:
+        cached_tokens: those of `prompt_tokens` that the server had in its cache.
+    """
+
+    prompt_tokens: int
+    completion_tokens: int
+    cached_tokens: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a server answered, unjudged.
+
+    Attributes:
+        text: None when there is none.
+        finish: `stop`, `length`, `content_filter`, or `none` when there was no choice at all.
+        usage: None when the server did not tell: never zero tokens.
+        model: the name by which the server calls the model that answered.
+        fingerprint: of the server's configuration; empty when it tells none.
+    """
+
+    text: str | None
+    finish: str = "stop"
+    refusal: str | None = None
+    usage: Usage | None = None
+    model: str = ""
+    fingerprint: str = ""
+
+
+class Client(Protocol):
+    """Sends requests to one model."""
+
+    async def send(self, request: Request) -> Answer:
+        """One attempt over the network.
+
+        Raises:
+            LlmError: no answer came.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close its connections."""
+        ...

@@ -1,0 +1,43 @@
+"""How a model is called: its name, its parameters, and how much of it at once."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+Mode = Literal["json_schema", "md_json"]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """One model and its limits.
+
+    Attributes:
+        model: as litellm names it: `openai/...`, `anthropic/...`, `gemini/...`, `ollama_chat/...`, `hosted_vllm/...`.
+        api_base: address of another server that speaks the provider's protocol.
+        key_variable: the environment variable with the key; None for the provider's own.
+        mode: `md_json` for servers that know no `response_format`.
+        temperature: None leaves the server's own; so does a model that refuses it.
+        seed: the same.
+        max_tokens: of an answer; doubled once when an answer is cut off.
+        timeout_s: of one attempt.
+        attempts: of one request, as long as the transport fails, the first included.
+        backoff_s: wait before the second attempt, about; doubled each time.
+        reasks: how often an answer that fails validation is sent back to the model.
+        max_in_flight: requests at the same time; fewer while the server answers 429.
+        requests_per_minute: None for any number.
+        tokens_per_minute: prompt and answer together; None for any number.
+    """
+
+    model: str
+    api_base: str | None = None
+    key_variable: str | None = None
+    mode: Mode = "json_schema"
+    temperature: float | None = 0.0
+    seed: int | None = 42
+    max_tokens: int = 768
+    timeout_s: float = 60.0
+    attempts: int = 5
+    backoff_s: float = 0.5
+    reasks: int = 1
+    max_in_flight: int = 16
+    requests_per_minute: int | None = None
+    tokens_per_minute: int | None = None

@@ -1,0 +1,112 @@
+import asyncio
+
+import pytest
+
+from gigamind.errors import InputError, LlmError
+from gigamind.llm.budget import Budget, Limits
+
+
+async def refused(budget, pico_usd=0):
+    with pytest.raises(LlmError) as caught:
+        await budget.reserve(pico_usd)
+    assert caught.value.code == "budget_exceeded"
+    return str(caught.value)
+
+
+def test_a_call_that_just_fits_may_go_and_one_picodollar_more_may_not():
+    async def run():
+        budget = Budget(Limits(micro_usd=5))
+        await budget.reserve(5_000_000)
+        await budget.settle(5_000_000, 2_000_000)
+        await refused(budget, 3_000_001)
+        await budget.reserve(3_000_000)
+
+    asyncio.run(run())
+
+
+def test_a_call_waits_while_only_reservations_leave_no_room():
+    async def run():
+        budget = Budget(Limits(micro_usd=10))
+        await budget.reserve(8_000_000)
+        second = asyncio.create_task(budget.reserve(8_000_000))
+        await asyncio.sleep(0.01)
+        assert not second.done()
+        await budget.settle(8_000_000, 1_000_000)
+        await asyncio.wait_for(second, 1)
+
+    asyncio.run(run())
+
+
+def test_a_call_that_waits_is_refused_once_the_money_is_spent():
+    async def run():
+        budget = Budget(Limits(micro_usd=10))
+        await budget.reserve(8_000_000)
+        second = asyncio.create_task(refused(budget, 8_000_000))
+        await asyncio.sleep(0.01)
+        await budget.settle(8_000_000, 8_000_000)
+        told = await asyncio.wait_for(second, 1)
+        assert "1e-05 USD: 8e-06 are spent, and the next call may cost 8e-06" in told
+
+    asyncio.run(run())
+
+
+def test_as_many_calls_as_allowed_and_not_one_more():
+    async def run():
+        budget = Budget(Limits(calls=2))
+        await budget.reserve(0)
+        await budget.reserve(0)
+        assert "2 calls" in await refused(budget)
+
+    asyncio.run(run())
+
+
+def test_minutes_count_from_the_first_call():
+    async def run():
+        budget = Budget(Limits(minutes=0.05 / 60))
+        await asyncio.sleep(0.06)
+        await budget.reserve(0)
+        await asyncio.sleep(0.06)
+        assert "minutes" in await refused(budget)
+
+    asyncio.run(run())
+
+
+def test_what_a_resumed_run_spent_before_counts():
+    async def run():
+        await refused(Budget(Limits(micro_usd=5), spent_pico_usd=5_000_000), 1)
+        await refused(Budget(Limits(calls=3), calls=3))
+
+    asyncio.run(run())
+
+
+def test_a_limit_in_dollars_needs_a_price(connected):
+    budget = Budget(Limits(micro_usd=1))
+    with pytest.raises(InputError, match="has no known price, so --max-cost-usd cannot be kept"):
+        connected(priced=False, budget=budget)
+    connected(priced=False, budget=Budget(Limits(calls=1)))
+    connected(budget=budget)
+
+
+def test_the_cost_stays_under_the_limit_and_the_rest_is_skipped(connected, fake_server, verdict):
+    budget = Budget(Limits(micro_usd=4000))
+    model = connected(";lat=5", budget=budget, max_tokens=300)
+
+    async def one(number):
+        try:
+            await model.ask([{"role": "user", "content": f"q{number}"}], verdict, item_id="q")
+        except LlmError as error:
+            return error.code
+        return "ok"
+
+    async def run():
+        ended = await asyncio.gather(*(one(n) for n in range(100)))
+        await model.close()
+        return ended
+
+    ended = asyncio.run(run())
+    totals = model.ledger.totals()
+    assert set(ended) == {"ok", "budget_exceeded"}
+    assert ended.count("ok") == fake_server.seen.total == totals.http_calls
+    # One call may cost 600 and more in the worst case, and did cost far less.
+    assert 4000 - 1000 < totals.micro_usd <= 4000
+    assert budget.spent_pico_usd == totals.pico_usd

@@ -1,0 +1,198 @@
+"""Every fault of the fake server through the whole stack, over HTTP: how many requests, which end, what cost."""
+
+import json
+import pickle
+
+import pytest
+
+from gigamind.llm.fake.behaviour import FAULTS
+from gigamind.llm.prices import Price
+
+OK = "ok"
+CUT = "truncated"
+BAD = "invalid_output"
+# The status of each attempt when every answer has the fault, with three attempts at the transport and one re-ask.
+STAYING = {
+    "429": ["rate_limited"] * 3,
+    "quota": ["quota_exhausted"],
+    "500": ["server_error"] * 3,
+    "502": ["server_error"] * 3,
+    "503": ["server_error"] * 3,
+    "401": ["auth_failed"],
+    "404": ["bad_request"],
+    "400ctx": ["context_too_long"],
+    "400rf": ["bad_request"],
+    "timeout": ["timeout"] * 3,
+    "disconnect": ["server_error"] * 3,
+    "html": ["malformed_response"] * 3,
+    "badjson": ["malformed_response"] * 3,
+    "no_choices": ["malformed_response"] * 3,
+    "truncated": [CUT, CUT],
+    "truncated_stop": [CUT, BAD, BAD],
+    "missing_field": [BAD, BAD],
+    "wrong_types": [BAD, BAD],
+    "coercible_types": [BAD, BAD],
+    "extra_field": [BAD, BAD],
+    "nan": [BAD, BAD],
+    "two_json": [BAD, BAD],
+    "prose": [BAD, BAD],
+    "codeblock": [BAD, BAD],
+    "refusal_text": [BAD, BAD],
+    "empty": [BAD, BAD],
+    "null_content": [BAD, BAD],
+    "think": [OK],
+    "refusal": ["refused"],
+    "content_filter": ["content_filtered"],
+    "no_usage": [OK],
+    "usage_null": [OK],
+    "zero_usage": [OK],
+    "cached_usage": [OK],
+    "big_usage": [OK],
+}
+FATAL = {"quota", "401", "404", "400ctx", "400rf", "refusal", "content_filter"}
+UNTOLD = {"no_usage", "usage_null", "zero_usage"}
+SECRETS = ("sk-secret-12345", "sk-own-key-98765")
+
+
+def test_every_fault_of_the_server_is_in_the_table():
+    assert set(STAYING) == FAULTS
+
+
+@pytest.mark.parametrize(("fault", "statuses"), STAYING.items())
+def test_a_fault_that_stays_ends_in_its_code_after_so_many_requests(
+    fault, statuses, ask, fake_server
+):
+    asked = ask(f";fault={fault};hang=5;ra=0.01", timeout_s=0.15)
+
+    assert asked.statuses == statuses
+    assert fake_server.seen.total == len(statuses)
+    assert (asked.error.code if asked.error else OK) == statuses[-1]
+
+
+@pytest.mark.parametrize(("fault", "statuses"), STAYING.items())
+def test_a_fault_of_one_answer_is_mended_by_one_more_request_or_none(
+    fault, statuses, ask, fake_server
+):
+    asked = ask(f";fault={fault};times=1;hang=5;ra=0.01", timeout_s=0.15)
+
+    mended = fault not in FATAL and statuses[0] != OK
+    assert asked.statuses == [statuses[0], *([OK] if mended else [])]
+    assert fake_server.seen.total == len(asked.statuses)
+    assert (asked.reply is None) == (fault in FATAL)
+
+
+@pytest.mark.parametrize("fault", sorted(FAULTS - UNTOLD))
+@pytest.mark.parametrize("times", [1, 9])
+def test_the_cost_is_that_of_the_tokens_served_failed_answers_included(
+    fault, times, ask, fake_server
+):
+    asked = ask(f";fault={fault};times={times};hang=5;ra=0.01", timeout_s=0.15)
+
+    seen, totals = fake_server.seen, asked.totals
+    cached = 800 if fault == "cached_usage" else 0
+    assert totals.prompt_tokens == seen.prompt_tokens
+    assert totals.completion_tokens == seen.completion_tokens
+    assert totals.cached_tokens == cached
+    served = (seen.prompt_tokens - cached) * 1 + cached // 2 + seen.completion_tokens * 2
+    assert (totals.micro_usd, totals.cost_source) == (served, "table")
+
+
+@pytest.mark.parametrize("fault", sorted(UNTOLD))
+def test_tokens_that_the_server_does_not_tell_are_estimated_and_never_free(fault, ask):
+    totals = ask(f";fault={fault}").totals
+
+    assert totals.prompt_tokens > 0
+    assert totals.completion_tokens > 0
+    assert totals.micro_usd == totals.prompt_tokens + 2 * totals.completion_tokens
+    assert totals.cost_source == "estimated"
+
+
+def test_a_price_that_is_no_whole_number_of_microdollars_is_summed_exactly(ask):
+    price = Price(prompt=150_000, completion=600_000, cached=75_000)  # 0.15 and 0.60 USD a million
+    asked = ask(";fault=missing_field", price=price)
+
+    exact = 0.15 * asked.totals.prompt_tokens + 0.60 * asked.totals.completion_tokens
+    assert len(asked.rows) == 2
+    assert abs(asked.totals.micro_usd - exact) <= 0.5
+
+
+def test_without_a_price_the_cost_is_unknown_and_not_zero(ask):
+    totals = ask(priced=False).totals
+
+    assert (totals.micro_usd, totals.cost_source) == (None, "unpriced")
+    assert totals.prompt_tokens > 0
+
+
+@pytest.mark.parametrize("fault", ["401", "500", "missing_field", "timeout"])
+def test_no_key_is_in_an_error_its_pickle_or_the_ledger(fault, ask, monkeypatch, caplog):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRETS[1])
+
+    asked = ask(f";fault={fault};hang=5", timeout_s=0.15)
+
+    told = [str(asked.error), repr(asked.error), repr(asked.error.__context__), caplog.text]
+    told += [repr(asked.rows), pickle.dumps(asked.error).decode("latin-1")]
+    assert not [secret for secret in SECRETS if secret in "".join(told)]
+    assert asked.error.__cause__ is None
+
+
+def test_an_error_survives_pickling(ask):
+    error = ask(";fault=429;ra=0.01").error
+
+    copy = pickle.loads(pickle.dumps(error))
+
+    assert str(copy) == str(error)
+    assert (copy.code, copy.status, copy.retry_after_s) == ("rate_limited", 429, 0.01)
+    assert copy.exit_code == 3
+
+
+def test_the_request_states_a_strict_schema_and_all_parameters(ask, fake_server, verdict):
+    ask(content="질문 {{ secret }}")
+
+    (body,) = fake_server.seen.bodies
+    wanted = body["response_format"]["json_schema"]
+    assert wanted["strict"] is True
+    assert wanted["schema"] == verdict.model_json_schema()
+    assert (body["max_tokens"], body["temperature"], body["seed"]) == (768, 0.0, 42)
+    assert body["messages"] == [{"role": "user", "content": "질문 {{ secret }}"}]
+
+
+def test_an_answer_that_is_cut_off_is_asked_for_again_with_twice_the_tokens(ask, fake_server):
+    ask(";fault=truncated;times=1", max_tokens=100)
+
+    assert [body["max_tokens"] for body in fake_server.seen.bodies] == [100, 200]
+    first, second = (body["messages"] for body in fake_server.seen.bodies)
+    assert first == second
+
+
+def test_an_answer_that_fails_validation_is_sent_back_with_the_reason(ask, fake_server):
+    ask(";fault=extra_field;times=1")
+
+    first, second = (body["messages"] for body in fake_server.seen.bodies)
+    assert second[: len(first)] == first
+    assert "surprise" in json.dumps(second[len(first) :])
+
+
+def test_a_server_without_response_format_is_asked_for_a_code_block(ask, fake_server):
+    asked = ask(";fault=codeblock", mode="md_json")
+
+    assert asked.statuses == [OK]
+    assert "response_format" not in fake_server.seen.bodies[0]
+
+
+def test_a_scripted_answer_comes_out_as_it_is(ask, fake_server):
+    fake_server.script.append({"unanswerable": True, "confidence": 0.25, "reason": "없음"})
+
+    reply = ask().reply
+
+    assert reply.model_dump() == {"unanswerable": True, "confidence": 0.25, "reason": "없음"}
+    assert type(reply).__name__ == "Verdict"
+    assert not hasattr(reply, "_raw_response")
+
+
+def test_the_rows_tell_who_answered_and_how_long_it_took(ask):
+    (row,) = ask(";lat=50").rows
+
+    assert (row.call, row.number, row.source, row.answered_by) == ("q1", 1, "http", "judge")
+    assert row.fingerprint == "fp_fake_1"
+    assert 50 <= row.latency_ms < 500
+    assert row.at > 1_700_000_000

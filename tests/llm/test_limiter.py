@@ -1,0 +1,139 @@
+import asyncio
+import time
+
+import pytest
+
+from gigamind.errors import LlmError
+from gigamind.llm.limiter import Concurrency, Limiter, Pace
+from gigamind.llm.settings import ModelSettings
+
+
+@pytest.mark.parametrize(
+    ("per_minute", "seconds"), [(1, 60), (30, 2), (59, 60 / 59), (60, 1), (120, 0.5)]
+)
+def test_requests_are_spread_evenly_below_and_above_sixty_a_minute(per_minute, seconds):
+    pace = Pace(per_minute)
+    waits = [pace.wait_s(now=100.0) for _ in range(4)]
+    assert waits == pytest.approx([0, seconds, 2 * seconds, 3 * seconds])
+
+
+def test_in_no_minute_are_there_more_requests_than_allowed():
+    pace = Pace(7)
+    starts = [10 + pace.wait_s(now=10.0) for _ in range(50)]
+    for first in starts:
+        assert sum(first <= start < first + 60 - 1e-6 for start in starts) <= 7
+
+
+def test_time_that_passed_is_not_saved_up():
+    pace = Pace(60)
+    pace.wait_s(now=0.0)
+    assert [pace.wait_s(now=1000.0), pace.wait_s(now=1000.0)] == [0, pytest.approx(1)]
+
+
+def test_tokens_that_were_not_used_are_given_back():
+    pace = Pace(6000)  # 100 a second
+    pace.wait_s(now=0.0, amount=1000)
+    pace.give_back(900)
+    assert pace.wait_s(now=0.0) == pytest.approx(1)
+
+
+def test_without_a_limit_nothing_waits():
+    pace = Pace(None)
+    assert [pace.wait_s(now=0.0, amount=10**9) for _ in range(3)] == [0, 0, 0]
+
+
+def test_a_429_halves_the_number_once_for_all_that_were_sent_before():
+    concurrency = Concurrency(16)
+    for _ in range(11):
+        concurrency.refused(sent_at=1.0, now=2.0)
+    assert concurrency.allowed == 8
+    concurrency.refused(sent_at=2.5, now=3.0)
+    assert concurrency.allowed == 4
+
+
+def test_the_number_never_falls_below_one_nor_rises_above_the_most():
+    concurrency = Concurrency(2)
+    for moment in range(10):
+        concurrency.refused(sent_at=moment, now=moment)
+    assert concurrency.allowed == 1
+    for _ in range(1000):
+        concurrency.succeeded()
+    assert concurrency.allowed == 2
+
+
+def test_success_adds_one_a_round_and_little_near_what_was_too_many():
+    concurrency = Concurrency(16)
+    concurrency.refused(sent_at=0.0, now=0.0)
+    for _ in range(9):
+        concurrency.succeeded()
+    assert 8.9 < concurrency.allowed < 9.2  # after one round of eight
+    for _ in range(200):
+        concurrency.succeeded()
+    assert 15 < concurrency.allowed < 15.7  # 16 was too many
+
+
+def rate_limited(retry_after_s=None):
+    return LlmError("too many", "rate_limited", 429, retry_after_s)
+
+
+def test_no_more_than_allowed_are_in_flight_and_all_come_through():
+    async def run():
+        limiter = Limiter(ModelSettings("m", max_in_flight=3))
+        now, most = 0, 0
+
+        async def one():
+            nonlocal now, most
+            async with limiter.slot(1):
+                now += 1
+                most = max(most, now)
+                await asyncio.sleep(0.001)
+                now -= 1
+
+        await asyncio.gather(*(one() for _ in range(20)))
+        return most
+
+    assert asyncio.run(run()) == 3
+
+
+def test_retry_after_holds_everything_back():
+    async def run():
+        limiter = Limiter(ModelSettings("m"))
+        with pytest.raises(LlmError):
+            async with limiter.slot(1):
+                raise rate_limited(0.2)
+        start = time.perf_counter()
+        async with limiter.slot(1):
+            return time.perf_counter() - start
+
+    assert 0.19 <= asyncio.run(run()) < 2
+
+
+def test_another_error_holds_nothing_back():
+    async def run():
+        limiter = Limiter(ModelSettings("m"))
+        with pytest.raises(LlmError):
+            async with limiter.slot(1):
+                raise LlmError("down", "server_error", 503, 30)
+        async with limiter.slot(1):
+            return True
+
+    assert asyncio.run(asyncio.wait_for(run(), 2))
+
+
+def test_a_waiter_that_is_cancelled_leaves_its_place_to_the_next():
+    async def run():
+        limiter = Limiter(ModelSettings("m", max_in_flight=1))
+
+        async def one():
+            async with limiter.slot(1):
+                await asyncio.sleep(0.01)
+            return True
+
+        tasks = [asyncio.create_task(one()) for _ in range(5)]
+        await asyncio.sleep(0)
+        tasks[1].cancel()
+        tasks[2].cancel()
+        ended = await asyncio.wait_for(asyncio.gather(*tasks, return_exceptions=True), 2)
+        return [result for result in ended if result is True]
+
+    assert len(asyncio.run(run())) == 3

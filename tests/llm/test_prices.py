@@ -1,0 +1,77 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.errors import InputError
+from gigamind.llm.client import Usage
+from gigamind.llm.prices import Price, micro_usd, price_of, read_prices
+
+
+@pytest.fixture
+def price_file(tmp_path):
+    def write(text):
+        path = tmp_path / "prices.toml"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def test_a_price_of_a_file_is_exact(price_file):
+    path = price_file('[models."openai/x"]\nprompt = 0.15\ncompletion = 0.6\ncached = 0.075\n')
+    assert read_prices(path) == {"openai/x": Price(150_000, 600_000, 75_000)}
+
+
+def test_cached_tokens_cost_the_same_as_others_unless_said(price_file):
+    path = price_file("[models.m]\nprompt = 2\ncompletion = 8\n")
+    assert read_prices(path)["m"] == Price(2_000_000, 8_000_000, 2_000_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[models.m]\nprompt = 2\n", "models.m.completion: Field required"),
+        ("[models.m]\nprompt = -1\ncompletion = 1\n", "greater than or equal to 0"),
+        ("[models.m]\nprompt = nan\ncompletion = 1\n", "models.m.prompt"),
+        ("[models.m]\nprompt = 1\ncompletion = 1\ncache = 1\n", "Extra inputs"),
+        ("models = 3\n", "models"),
+        ("nonsense", "cannot be read"),
+    ],
+)
+def test_a_file_with_anything_else_is_refused_with_the_place(price_file, text, message):
+    with pytest.raises(InputError, match=message):
+        read_prices(price_file(text))
+
+
+def test_a_file_that_is_absent_is_refused(tmp_path):
+    with pytest.raises(InputError, match="cannot be read"):
+        read_prices(tmp_path / "none.toml")
+
+
+def test_the_cost_of_an_answer():
+    price = Price(prompt=150_000, completion=600_000, cached=75_000)
+    assert price.cost_pico_usd(Usage(1000, 100, 800)) == 200 * 150_000 + 800 * 75_000 + 60_000_000
+
+
+@pytest.mark.parametrize(
+    ("pico", "micro"), [(0, 0), (499_999, 0), (500_000, 1), (1_499_999, 1), (1_500_000, 2)]
+)
+def test_a_sum_is_rounded_half_up(pico, micro):
+    assert micro_usd(pico) == micro
+
+
+@given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(0, 10**6)), max_size=20))
+def test_the_cost_of_many_is_the_sum_of_their_costs(answers):
+    price = Price(37_500, 150_000, 37_500)
+    whole = Usage(sum(p for p, _ in answers), sum(c for _, c in answers))
+    assert price.cost_pico_usd(whole) == sum(price.cost_pico_usd(Usage(p, c)) for p, c in answers)
+
+
+def test_the_own_price_comes_before_that_of_litellm():
+    own = Price(1, 2, 3)
+    assert price_of("openai/gpt-4o-mini", {"openai/gpt-4o-mini": own}) is own
+    assert price_of("openai/gpt-4o-mini", {}) == Price(150_000, 600_000, 75_000, "litellm")
+
+
+def test_a_model_that_nobody_lists_has_no_price():
+    assert price_of("openai/of-our-own", {}) is None

@@ -1,0 +1,87 @@
+import asyncio
+
+import pytest
+
+from gigamind.errors import LlmError
+from gigamind.llm.retry import backoff_s, is_transient, with_retries
+from gigamind.llm.settings import ModelSettings
+
+QUICK = ModelSettings("m", attempts=4, backoff_s=0.0001)
+
+
+def failing(times, code="server_error", retry_after_s=None):
+    made = 0
+
+    async def attempt():
+        nonlocal made
+        made += 1
+        if made <= times:
+            raise LlmError("no", code, None, retry_after_s)
+        return made
+
+    return attempt, lambda: made
+
+
+@pytest.mark.parametrize(("times", "result"), [(0, 1), (1, 2), (3, 4)])
+def test_a_fault_that_passes_is_waited_out(times, result):
+    attempt, _ = failing(times)
+    assert asyncio.run(with_retries(attempt, QUICK)) == result
+
+
+def test_the_last_error_comes_out_after_the_last_attempt():
+    attempt, made = failing(4)
+    with pytest.raises(LlmError, match="no"):
+        asyncio.run(with_retries(attempt, QUICK))
+    assert made() == 4
+
+
+@pytest.mark.parametrize(
+    ("code", "transient"),
+    [
+        ("rate_limited", True),
+        ("server_error", True),
+        ("timeout", True),
+        ("malformed_response", True),
+        ("quota_exhausted", False),
+        ("auth_failed", False),
+        ("bad_request", False),
+        ("context_too_long", False),
+        ("refused", False),
+        ("content_filtered", False),
+        ("truncated", False),
+        ("invalid_output", False),
+        ("budget_exceeded", False),
+        ("cassette_miss", False),
+    ],
+)
+def test_only_faults_of_the_transport_are_tried_again(code, transient):
+    attempt, made = failing(1, code)
+    if transient:
+        assert asyncio.run(with_retries(attempt, QUICK)) == 2
+    else:
+        with pytest.raises(LlmError):
+            asyncio.run(with_retries(attempt, QUICK))
+        assert made() == 1
+
+
+def test_a_bug_is_not_tried_again():
+    assert not is_transient(ValueError("bug"))
+
+
+@pytest.mark.parametrize(("asked", "transient"), [(60.0, True), (60.1, False), (None, True)])
+def test_a_server_that_asks_to_wait_for_more_than_a_minute_is_not_waited_for(asked, transient):
+    assert is_transient(LlmError("later", "rate_limited", 429, asked)) == transient
+
+
+def test_waits_are_doubled_up_to_twenty_seconds_and_no_two_the_same():
+    for attempt, longest in [(1, 0.5), (2, 1.0), (3, 2.0), (10, 20.0)]:
+        waits = {backoff_s(attempt, 0.5, None) for _ in range(50)}
+        assert longest / 2 <= min(waits) < max(waits) <= longest
+    assert backoff_s(1, 0.5, 7.0) == 7.0
+
+
+def test_twenty_calls_at_the_same_time_retry_each_for_itself():
+    async def run():
+        return await asyncio.gather(*(with_retries(failing(2)[0], QUICK) for _ in range(20)))
+
+    assert asyncio.run(run()) == [3] * 20
