@@ -5,9 +5,10 @@ import pytest
 from gigamind.assets import asset
 
 
-def test_flows_and_examples_of_a_clone_are_those_at_its_root():
+def test_flows_prompts_and_examples_of_a_clone_are_those_at_its_root():
     root = Path(__file__).parents[1]
     assert asset("flows") == root / "flows"
+    assert (asset("prompts") / "extract" / "v1" / "ko.jinja").is_file()
     assert (asset("examples") / "queries.jsonl").is_file()
 
 

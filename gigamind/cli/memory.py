@@ -5,12 +5,16 @@ import time
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import click
 
 from gigamind.cli.alignments import printable
+from gigamind.cli.extraction import ExtractionOptions, extract
 from gigamind.cli.files import STDIN, read_text
+from gigamind.cli.options import options_of
 from gigamind.errors import InputError
+from gigamind.evals.option_errors import validated
 from gigamind.evidence.files import numbered_lines
 from gigamind.memory import sessions
 from gigamind.memory.entries import Entry
@@ -49,23 +53,29 @@ def memory() -> None:
     "--extracted",
     "extracted_name",
     metavar="FILE",
-    required=True,
     help='JSON: {"entries": [{"entryId", "text", "evidence": [{"messageIndex", "quote"}]}]}; "-" is standard input.',
 )
 @click.option("--session-id", help="What to call the session.  [default: name of its file]")
 @click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
 @_log_option
+@options_of(ExtractionOptions)
 def graduate(
+    *,
     session_name: str,
-    extracted_name: str,
+    extracted_name: str | None,
     session_id: str | None,
     form: str | None,
     log_path: Path,
+    **asked: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
     """Verify the entries of one session that their evidence proves.
 
-    Repeating it for the same session adds nothing to the log.
+    They come from a file (--extracted) or from a language model (--model).  Repeating it for the same session adds
+    nothing to the log, and asks a model nothing.
     """
+    options = validated(ExtractionOptions, asked)
+    if (extracted_name is None) == (not options.model):
+        raise InputError("give either --extracted or --model")
     if session_name == extracted_name == STDIN:
         raise InputError('"-" (standard input) can be read once: give one of the two as a file')
     lines = list(numbered_lines(read_text(session_name, MAX_BYTES)))
@@ -73,7 +83,10 @@ def graduate(
         session_name if session_name == STDIN else sessions.session_id(Path(session_name).stem)
     )
     session = parse_session(called, lines, session_name)
-    extraction = parse_extraction(read_text(extracted_name, MAX_BYTES), extracted_name)
+    if extracted_name is None:  # before the log is opened: nobody else waits for the model
+        extraction = extract(session, options, log_path.parent)
+    else:
+        extraction = parse_extraction(read_text(extracted_name, MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:
         entries = graduate_session(session, Prepared(extraction), log)
     if form == "json":

@@ -49,20 +49,20 @@ class Fenced:
 
     Attributes:
         nonce: part of every tag; the system message names it.
-        text: all notes, each in its tags, numbered from 1.
+        text: all notes, each in its tags, numbered.
     """
 
     nonce: str
     text: str
 
 
-def fence(sources: Sequence[Source], key: bytes) -> Fenced:
-    """The notes in tags of their own."""
+def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: int = 1) -> Fenced:
+    """The notes in tags of their own, numbered from `first`."""
     nonce = _nonce(sources, key)
     parts = [
-        f'<note-{nonce} index="{number}" title={json.dumps(source.title, ensure_ascii=False)}>\n'
-        f"{source.text}\n</note-{nonce}>"
-        for number, source in enumerate(sources, start=1)
+        f'<{tag}-{nonce} index="{number}" title={json.dumps(source.title, ensure_ascii=False)}>\n'
+        f"{source.text}\n</{tag}-{nonce}>"
+        for number, source in enumerate(sources, start=first)
     ]
     return Fenced(nonce, "\n\n".join(parts))
 

@@ -1,4 +1,4 @@
-"""The seam between a session and whatever finds its entries: a file today, a language model later."""
+"""The seam between a session and whatever finds its entries: a file, or a language model."""
 
 from typing import Protocol
 

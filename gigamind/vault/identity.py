@@ -54,7 +54,14 @@ def key(name: str) -> str:
     """A name for comparison: NFC, case folded, `.md` off, runs of space, "_" and "-" as one space."""
     folded = unicodedata.normalize("NFC", unicodedata.normalize("NFC", name).casefold())
     parts = folded.replace("\\", "/").removesuffix(".md").split("/")
-    return "/".join(_SEPARATORS.sub(" ", part).strip() or part.strip() for part in parts)
+    return "/".join(_key_of_part(part.strip()) for part in parts)
+
+
+def _key_of_part(part: str) -> str:
+    bare = _SEPARATORS.sub(" ", part).strip()
+    return (
+        part if bare in {"", ".", ".."} else bare
+    )  # a folder called "_." is not the one it lies in
 
 
 def leaves_vault(path: str) -> bool:

@@ -1,0 +1,201 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gigamind.llm.fake.server import running
+from gigamind.llm.ledger import read_ledger
+
+KEPT = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지웁니다."
+MESSAGES = ["{{ secret }} DuckDB의 JSONB를 JSON으로 변경하자.", f"좋습니다. {KEPT}"]
+SECRET = "sk-own-key-98765"
+
+
+def entry(text, index, quote):
+    return {"text": text, "evidence": [{"messageIndex": index, "quote": quote}]}
+
+
+ANSWER = {
+    "entries": [
+        entry("30일 보관한다.", 1, KEPT),
+        entry("90일 보관한다.", 1, KEPT.replace("30일", "90일")),
+        entry("메시지가 없다.", 7, KEPT),
+        entry("근거가 없다.", 0, ""),
+    ]
+}
+
+
+@pytest.fixture(scope="module")
+def server():
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def fake(server):
+    server.seen.bodies.clear()
+    server.seen.authorizations.clear()
+    server.script.clear()
+    return server
+
+
+@pytest.fixture
+def graduate(case, gigamind, fake, monkeypatch):
+    """Runs the command on one session, in a working directory of its own."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    lines = [json.dumps({"role": "user", "content": text}) for text in MESSAGES]
+    (case / "standup.jsonl").write_text("\n".join(lines), encoding="utf-8")
+
+    def run(*options, model="openai/m"):
+        arguments = ["memory", "graduate", "--session", "standup.jsonl", *options]
+        return gigamind(*arguments, "--model", model, "--api-base", fake.url)
+
+    return run
+
+
+def test_what_a_model_extracts_is_verified_where_its_quote_stands_and_else_refused_with_a_reason(
+    graduate, fake
+):
+    fake.script.append(ANSWER)
+
+    ended = graduate()
+
+    assert ended.code == 0
+    assert [line for line in ended.stdout.splitlines() if "not proven" not in line] == [
+        "verified   e1",
+        "candidate  e2  Evidence alignment failed: a quote differs from its source in number.",
+        "candidate  e3  Evidence alignment failed: 1 of 1 quotes not found (source_index_out_of_range).",
+        "candidate  e4  Evidence alignment failed: 1 of 1 quotes not found (empty_quote).",
+    ]
+    assert ended.stderr == "openai/m: requests: 1, from the store: 0, cost: unknown\n"
+    assert MESSAGES[0] in fake.seen.bodies[0]["messages"][1]["content"]
+
+
+def test_the_same_session_again_asks_nothing_and_adds_nothing(graduate, gigamind, fake, case):
+    fake.script.append(ANSWER)
+    first = graduate()
+    logged = gigamind("memory", "events").stdout
+
+    second = graduate()
+
+    assert second.stdout == first.stdout
+    assert second.stderr == "openai/m: requests: 0, from the store: 1, cost: 0.000000 USD\n"
+    assert gigamind("memory", "events").stdout == logged
+    assert len(fake.seen.bodies) == 1
+    rows = read_ledger(case / ".gigamind" / "attempts.jsonl")
+    assert [row.source for row in rows] == ["http", "store"]
+
+
+def test_store_ledger_and_log_stand_where_they_are_asked_to(graduate, fake, case):
+    fake.script.append(ANSWER)
+    assert graduate("--log", "l/m.db", "--store", "s", "--ledger", "a.jsonl").code == 0
+    assert (case / "s" / "fence.key").stat().st_mode & 0o077 == 0
+    assert len(list((case / "s").glob("*/*.json"))) == 1
+    assert (case / "a.jsonl").is_file()
+    assert not (case / ".gigamind").exists()
+
+
+@pytest.mark.parametrize(
+    ("language", "first"), [("ko", "대화를"), ("en", "You"), ("auto", "대화를")]
+)
+def test_the_language_of_the_prompt_can_be_chosen(graduate, fake, language, first):
+    fake.script.append(ANSWER)
+    graduate("--prompt-lang", language, "--max-tokens", "99")
+    (body,) = fake.seen.bodies
+    assert body["messages"][0]["content"].split()[0] == first
+    assert body["max_tokens"] == 99
+
+
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("refusal", "the model refused"),
+        ("prose", "the answer"),
+        ("401", "check the provider's key"),
+    ],
+)
+def test_a_model_that_gives_no_entries_ends_in_3_and_nothing_is_logged(
+    graduate, case, monkeypatch, fault, told
+):
+    monkeypatch.setenv("OPENAI_API_KEY", SECRET)
+    ended = graduate(model=f"openai/m;fault={fault}")
+    assert (ended.code, ended.stdout) == (3, "")
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert not (case / ".gigamind" / "memory.db").exists()
+
+
+def test_the_key_is_in_no_message_no_file_and_no_output(graduate, fake, case, monkeypatch):
+    monkeypatch.setenv("MY_KEY", SECRET)
+    fake.script.append(ANSWER)
+    ended = graduate("--key-variable", "MY_KEY", "--format", "json")
+
+    assert list(fake.seen.authorizations) == [f"Bearer {SECRET}"]
+    written = b"".join(path.read_bytes() for path in case.rglob("*") if path.is_file())
+    assert SECRET not in json.dumps(list(fake.seen.bodies)) + ended.stdout + ended.stderr
+    assert SECRET.encode() not in written
+
+
+def test_a_limit_in_dollars_needs_a_price_and_is_kept(graduate, fake, case):
+    ended = graduate("--max-cost-usd", "1")
+    assert ended.code == 1
+    assert "has no known price" in ended.stderr
+
+    # At most 2 000 prompt tokens or so and 4 096 of the answer, 1 USD a million: between 0.004 and 0.02 USD.
+    (case / "p.toml").write_text('[models."openai/m"]\nprompt = 1\ncompletion = 1\n')
+    ended = graduate("--prices", "p.toml", "--max-cost-usd", "0.004")
+    assert ended.code == 3
+    assert "the budget is used up" in ended.stderr
+    assert not fake.seen.bodies
+
+    before = fake.seen.prompt_tokens + fake.seen.completion_tokens
+    fake.script.append(ANSWER)
+    ended = graduate("--prices", "p.toml", "--max-cost-usd", "0.02")
+    assert ended.code == 0
+    tokens = fake.seen.prompt_tokens + fake.seen.completion_tokens - before
+    assert f"requests: 1, from the store: 0, cost: {tokens / 1e6:.6f} USD" in ended.stderr
+
+
+def test_no_call_is_made_where_none_is_allowed(graduate, fake):
+    assert graduate("--max-calls", "0").code == 3
+    assert graduate("--store-mode", "replay").code == 3
+    assert not fake.seen.bodies
+
+
+@pytest.mark.parametrize("options", [[], ["--extracted", "e.json", "--model", "openai/m"]])
+def test_entries_come_from_a_file_or_a_model_and_not_from_both_or_none(case, gigamind, options):
+    ended = gigamind("memory", "graduate", "--session", "-", *options)
+    assert ended.code == 1
+    assert "give either --extracted or --model" in ended.stderr
+    assert not (case / ".gigamind").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        (("--max-cost-usd", "-1"), "--max-cost-usd -1.0: must be 0 or more"),
+        (("--max-tokens", "0"), "--max-tokens 0: must be 1 or more"),
+        (("--max-cost-usd", "nan"), "--max-cost-usd nan: "),
+    ],
+)
+def test_a_bad_option_is_refused_by_its_name(graduate, option, told):
+    ended = graduate(*option)
+    assert ended.code == 1
+    assert told in ended.stderr
+
+
+def test_a_session_whose_entries_are_in_a_file_loads_nothing_that_speaks_to_a_model(case):
+    message = {"role": "user", "content": KEPT}
+    (case / "s.jsonl").write_text(json.dumps(message))
+    extracted = {"entries": [{"entryId": "x", **entry("t", 0, KEPT)}]}
+    (case / "e.json").write_text(json.dumps(extracted))
+    code = (
+        "import sys\nfrom gigamind.cli.main import main\ntry:\n    main(sys.argv[1:])\nfinally:\n"
+        "    print(sorted({'litellm', 'instructor', 'openai', 'jinja2', 'aiohttp'} & sys.modules.keys()))"
+    )
+    command = ["memory", "graduate", "--session", "s.jsonl", "--extracted", "e.json"]
+    ended = subprocess.run(
+        [sys.executable, "-c", code, *command], capture_output=True, text=True, check=True
+    )
+    assert ended.stdout.splitlines() == ["verified   x", "[]"]
