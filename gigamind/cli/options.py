@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Any, Literal, TypeVar, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
 from pydantic import BaseModel
@@ -45,7 +45,7 @@ def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything
-    """The type without `| None`."""
+    """The type without `| None` and without what `Annotated` adds."""
     if get_origin(annotation) in {Union, UnionType}:
-        return next(part for part in get_args(annotation) if part is not NoneType)
-    return annotation
+        return _bare(next(part for part in get_args(annotation) if part is not NoneType))
+    return get_args(annotation)[0] if get_origin(annotation) is Annotated else annotation

@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.datasets.sample import sample_size
-from gigamind.errors import InputError
 from gigamind.evals.option_errors import validated
+from gigamind.evals.option_types import SampleText
 
 
 class LinkEvalOptions(BaseModel):
@@ -22,7 +21,9 @@ class LinkEvalOptions(BaseModel):
         "both", description="what to write the summary as"
     )
     seed: int = Field(42, ge=0, description="of sampling and of the bootstrap intervals")
-    sample: str | None = Field(None, description="evaluate only so many notes: 50, or a share: 0.2")
+    sample: SampleText | None = Field(
+        None, description="evaluate only so many notes: 50, or a share: 0.2"
+    )
     strict: bool = Field(
         default=False, description="stop with exit code 1 at a bad row or an identifier collision"
     )
@@ -38,16 +39,6 @@ class LinkEvalOptions(BaseModel):
     exclude_linked: bool = Field(
         default=False, description="leave out targets that the note links to elsewhere"
     )
-
-    @field_validator("sample")
-    @classmethod
-    def _check_sample(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                sample_size(value)
-            except InputError as error:
-                raise ValueError(str(error).removeprefix(f"--sample {value}: ")) from error
-        return value
 
 
 def read_link_options(values: dict[str, object]) -> LinkEvalOptions:

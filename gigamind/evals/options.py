@@ -4,11 +4,10 @@ import re
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import ConfigDict, Field, field_validator
+from pydantic import ConfigDict, Field
 
-from gigamind.datasets.sample import sample_size
-from gigamind.errors import InputError
 from gigamind.evals.option_errors import validated
+from gigamind.evals.option_types import SampleText
 from gigamind.evals.release_options import ReleaseOptions
 from gigamind.retrieval.cache import default_cache_folder
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
@@ -34,7 +33,7 @@ class SearchEvalOptions(ReleaseOptions):
         None, description="also write the report's figures as files"
     )
     seed: int = Field(42, ge=0, description="of sampling and of the bootstrap intervals")
-    sample: str | None = Field(
+    sample: SampleText | None = Field(
         None, description="evaluate only so many queries: 50, or a share: 0.2"
     )
     warmup: int = Field(10, ge=0, description="queries run before the clock starts")
@@ -79,16 +78,6 @@ class SearchEvalOptions(ReleaseOptions):
         None,
         description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
     )
-
-    @field_validator("sample")
-    @classmethod
-    def _check_sample(cls, value: str | None) -> str | None:
-        if value is not None:
-            try:
-                sample_size(value)
-            except InputError as error:
-                raise ValueError(str(error).removeprefix(f"--sample {value}: ")) from error
-        return value
 
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values, without a password in an address."""

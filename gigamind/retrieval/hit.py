@@ -1,6 +1,5 @@
-"""One scored note, and the one order that rankings are in."""
+"""One scored note of a ranking; the order of rankings is that of `fuse.Scored.top`."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gigamind.spans import Passage
@@ -25,11 +24,3 @@ class Hit:
     semantic_score: float | None
     keyword_score: float | None
     passage: Passage
-
-
-def best_first(hits: Iterable[Hit]) -> list[Hit]:
-    """Hits by falling final_score.
-
-    Equal scores fall by path, which is trec_eval's rule: a ranking exported to it keeps its figures.
-    """
-    return sorted(hits, key=lambda hit: (hit.final_score, hit.note), reverse=True)

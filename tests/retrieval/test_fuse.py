@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gigamind.retrieval.edge import open_edge
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, Scored, score_notes
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -181,3 +181,13 @@ def test_a_layout_gives_each_note_its_chunks():
     assert layout.note_of.tolist() == [0, 0, 1, 2, 2, 2]
     assert layout.chunks(np.array([2, 0])).tolist() == [3, 4, 5, 0, 1]
     assert layout.best(np.array([0.1, 0.4, 0.3, 0.2, 0.9, 0.1])).tolist() == [0.4, 0.3, 0.9]
+
+
+def test_notes_stand_by_final_score_and_not_by_base_score():
+    base, final = np.array([0.9, 0.8]), np.array([0.9, 0.96])
+    assert Scored(base, base, base, final).top(2).tolist() == [1, 0]
+
+
+def test_equal_notes_fall_by_place_and_so_by_path_as_in_trec_eval():
+    equal = np.full(3, 0.5)  # a.md, b.md, 다.md: notes stand in path order
+    assert Scored(equal, equal, equal, equal).top(3).tolist() == [2, 1, 0]
