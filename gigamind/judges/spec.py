@@ -1,14 +1,16 @@
 """Reads what defines a judge that asks a model: its file in `judges/` and its prompt in `prompts/`.
 
-Both, with the schema of the reply, make the judge's fingerprint: runs with different ones cannot be compared.
+Both, with the schema of the reply, make the judge's fingerprint: runs with different ones cannot be compared.  Each
+judge adds its own fields to `LlmJudgeFile`.
 """
 
 import json
 import tomllib
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -18,30 +20,35 @@ from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
 
 Language = Literal["ko", "en"]
-GIVEN = ("nonce", "notes", "question")  # the variables that a prompt may use
 
 
-class LlmJudgeFile(BaseModel):
-    """A judge file of kind `llm`."""
+class JudgeFile(BaseModel):
+    """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    kind: Literal["llm"]
+
+class LlmJudgeFile(JudgeFile):
+    """What the files of judges that ask a model share."""
+
     prompt: Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
-    unverified: Literal["unanswerable", "as_told"] = "unanswerable"
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
     max_tokens: Annotated[int, Field(ge=64, le=64_000)] = 768
 
 
+File = TypeVar("File", bound=JudgeFile)
+LlmFile = TypeVar("LlmFile", bound=LlmJudgeFile)
+
+
 @dataclass(frozen=True, slots=True)
-class LlmJudge:
+class LlmJudge(Generic[LlmFile]):
     """A judge, ready to ask.
 
     Attributes:
         fingerprint: SHA-256 of file, prompt and reply schema, in hexadecimal.
     """
 
-    file: LlmJudgeFile
+    file: LlmFile
     prompt: Prompt
     fingerprint: str
 
@@ -50,27 +57,46 @@ class LlmJudge:
         return replace(settings, temperature=self.file.temperature, max_tokens=self.file.max_tokens)
 
 
-def load_judge(
-    path: Path, language: Language, reply: type[BaseModel], *, prompts: Path | None = None
-) -> LlmJudge:
+def load_llm_judge(
+    path: Path,
+    language: Language,
+    file: type[LlmFile],
+    reply: type[BaseModel],
+    given: Collection[str],
+    *,
+    prompts: Path | None = None,
+) -> LlmJudge[LlmFile]:
     """The judge of a file, with its prompt in one language.
 
     Args:
+        file: the model of its fields.
+        given: the variables that its prompt may use.
         prompts: the folder of prompts; None for that of this installation.
 
     Raises:
         InputError: the file or the prompt cannot be read, or says something unknown.
     """
-    file = _read(path)
-    prompt = load_prompt((prompts or asset("prompts")) / file.prompt / f"{language}.jinja", GIVEN)
-    parts = [file.model_dump(mode="json"), prompt.fingerprint, reply.model_json_schema()]
-    fingerprint = sha256(json.dumps(parts, sort_keys=True).encode()).hexdigest()
-    return LlmJudge(file, prompt, fingerprint)
+    read = read_judge_file(path, file)
+    folder = prompts or asset("prompts")
+    prompt = load_prompt(folder / read.prompt / f"{language}.jinja", given)
+    return LlmJudge(read, prompt, fingerprint_of(read, prompt.fingerprint, reply))
 
 
-def _read(path: Path) -> LlmJudgeFile:
+def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
+    """SHA-256, in hexadecimal, of a judge's file and of what else decides its verdicts."""
+    values: list[Any] = [file.model_dump(mode="json")]
+    values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
+    return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def read_judge_file(path: Path, model: type[File]) -> File:
+    """The fields of a judge file.
+
+    Raises:
+        InputError: it cannot be read, or says something unknown; names the field.
+    """
     try:
-        return LlmJudgeFile.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
+        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: the judge file cannot be read: {error}") from error
     except ValidationError as error:

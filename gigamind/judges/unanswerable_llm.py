@@ -5,15 +5,26 @@ The model tells what it saw; the rule is here.  Spans are computed, never taken 
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.spec import LlmJudge
+from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
+
+_GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
+
+
+class UnanswerableJudgeFile(LlmJudgeFile):
+    """A judge file of kind `llm`."""
+
+    kind: Literal["llm"]
+    unverified: Literal["unanswerable", "as_told"] = "unanswerable"
 
 
 class CitedSource(BaseModel):
@@ -57,9 +68,22 @@ class LlmVerdict:
     flagged: dict[int, tuple[Flag, ...]]
 
 
+def load_unanswerable_judge(
+    path: Path, language: Language, *, prompts: Path | None = None
+) -> LlmJudge[UnanswerableJudgeFile]:
+    """The judge of a file, with its prompt in one language.
+
+    Raises:
+        InputError: see `load_llm_judge`.
+    """
+    return load_llm_judge(
+        path, language, UnanswerableJudgeFile, UnanswerableReply, _GIVEN, prompts=prompts
+    )
+
+
 async def judge_by_model(
     model: LanguageModel,
-    judge: LlmJudge,
+    judge: LlmJudge[UnanswerableJudgeFile],
     question: str,
     notes: Sequence[Source],
     *,
@@ -84,7 +108,9 @@ async def judge_by_model(
     return verdict_of(reply, notes, judge)
 
 
-def verdict_of(reply: UnanswerableReply, notes: Sequence[Source], judge: LlmJudge) -> LlmVerdict:
+def verdict_of(
+    reply: UnanswerableReply, notes: Sequence[Source], judge: LlmJudge[UnanswerableJudgeFile]
+) -> LlmVerdict:
     """The verdict that a reply amounts to."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     evidence = align_all(quotes, [note.text for note in notes]).outcomes

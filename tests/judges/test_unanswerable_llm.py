@@ -4,8 +4,11 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.spec import load_judge
-from gigamind.judges.unanswerable_llm import UnanswerableReply, judge_by_model
+from gigamind.judges.unanswerable_llm import (
+    UnanswerableReply,
+    judge_by_model,
+    load_unanswerable_judge,
+)
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage
 from gigamind.llm.fences import Source
@@ -54,7 +57,7 @@ def judge_file(tmp_path):
 
 def decide(client, *, file=FILE, language="ko", question="배포는 언제?", notes=NOTES):
     model = LanguageModel(ModelSettings("scripted"), client=client, parameters={"max_tokens": 768})
-    judge = load_judge(file, language, UnanswerableReply)
+    judge = load_unanswerable_judge(file, language)
     return asyncio.run(
         judge_by_model(model, judge, question, notes, item_id="q", fence_key=b"k" * 32)
     )
@@ -156,7 +159,7 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
 )
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, text, message):
     with pytest.raises(InputError, match=message):
-        load_judge(judge_file(text), "en", UnanswerableReply)
+        load_unanswerable_judge(judge_file(text), "en")
 
 
 def test_a_template_with_a_missing_variable_is_refused_at_load(judge_file, tmp_path):
@@ -166,12 +169,12 @@ def test_a_template_with_a_missing_variable_is_refused_at_load(judge_file, tmp_p
     (folder / "en.jinja").write_text(text, encoding="utf-8")
     file = judge_file('kind = "llm"\nprompt = "unanswerable/v1"\n')
     with pytest.raises(InputError, match="no such variable in a prompt: nonse"):
-        load_judge(file, "en", UnanswerableReply, prompts=tmp_path / "prompts")
+        load_unanswerable_judge(file, "en", prompts=tmp_path / "prompts")
 
 
 def test_file_and_prompt_make_the_fingerprint(judge_file):
     def of(file, language):
-        return load_judge(file, language, UnanswerableReply).fingerprint
+        return load_unanswerable_judge(file, language).fingerprint
 
     other = judge_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
     assert of(FILE, "ko") == of(FILE, "ko")
@@ -180,6 +183,6 @@ def test_file_and_prompt_make_the_fingerprint(judge_file):
 
 def test_the_judge_file_sets_the_parameters_of_the_model(judge_file):
     text = 'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 0.5\nmax_tokens = 99\n'
-    judge = load_judge(judge_file(text), "en", UnanswerableReply)
+    judge = load_unanswerable_judge(judge_file(text), "en")
     settings = judge.settings(ModelSettings("m", timeout_s=7))
     assert settings == ModelSettings("m", timeout_s=7, temperature=0.5, max_tokens=99)
