@@ -157,10 +157,17 @@ def _add_link(
     resolution = identities.resolve_link(link, note.path)
     if resolution is None or link.embed or resolution.note.path == note.path:
         return
-    anchor = _add(anchors, link.text, resolution.note.path, "text", max_words)
+    anchor = _add(anchors, _name_of(link, note), resolution.note.path, "text", max_words)
     if anchor is not None:
         anchor.linked.setdefault(resolution.note.path, set()).add(note.path)
         anchor.linking.add(note.path)
+
+
+def _name_of(link: Link, note: Note) -> str:
+    """The words of a link; of `[[note#part]]`, which stands as "note > part" in no other text, the name of the note."""
+    if link.wikilink and link.fragment and "|" not in link.span.slice(note.text):
+        return link.target
+    return link.text
 
 
 def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
