@@ -34,8 +34,8 @@ def _is_named(one: Features) -> bool:
 def _is_distinct(one: Features) -> bool:
     """Whether the words alone tell that a note is meant.
 
-    One common word does not ("approval" in "no approval needed", the alias "패스" in "학생 패스"), unless it is a title,
-    written as one.
+    One common word does not ("approval" in "no approval needed", the alias "패스" in "학생 패스"), unless it is a
+    title, written as one.
     """
     return one.words > 1 or (one.spelled_as_name and one.kind in {"title", "heading"})
 

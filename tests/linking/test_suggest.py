@@ -137,7 +137,7 @@ def test_an_anchor_that_is_almost_never_linked_is_dropped(suggester_of):
     def with_plain(count: int):
         return suggester_of(notes | {f"n{n:02}.md": "rate" for n in range(count)})
 
-    # With n notes that say it plainly beside t: prior (1 + 1) / (n + 2 + 2), link probability (1 + 2 * prior) / (n + 1 + 2).
+    # With n notes that say it plainly beside t: prior (1 + 1) / (n + 2 + 2), (1 + 2 * prior) / (n + 1 + 2) of all.
     assert (1 + 2 * 2 / 17) / 16 > 0.065
     assert found(with_plain(13), "t.md") != []
     assert (1 + 2 * 2 / 22) / 21 < 0.065
