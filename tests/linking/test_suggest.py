@@ -182,8 +182,21 @@ def test_the_examples_give_exactly_these_suggestions():
         if suggestions
     } == {
         "meetings/2025-03-05 주간.md": [("수요 예측", "research/demand-forecast.md")],
-        "policies/incident-severity.md": [("on call", "howto/first-shift.md")],
+        "meetings/2025-05-27 가격 회의.md": [("패스", "projects/구독-패스.md")],
         "policies/on-call.md": [("approval", "policies/approval.md")],
         "policies/고객-환불.md": [("구독 패스", "projects/구독-패스.md")],
         "projects/전주-출시.md": [("배터리 교체", "howto/배터리-교체.md")],
     }
+
+
+def test_a_word_that_linked_a_note_once_is_too_unsure_to_show(suggester_of):
+    notes = {
+        "휴가.md": "x",
+        "a.md": "[[휴가|Korean]] only.",
+        "b.md": "Written in Korean.",
+        "c.md": "Korean food.",
+        "t.md": "The Korean team.",
+    }
+    (one,) = found(suggester_of(notes), "t.md")
+    assert one[:2] == ("Korean", "휴가.md")
+    assert one[2] < SuggestOptions().min_confidence
