@@ -1,5 +1,6 @@
 """Finds what could be a link: each name in a note with each note that it may mean, before anything is weighed."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -10,6 +11,8 @@ from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault
 
+_CAPITAL = re.compile(r"[A-Z]")
+_NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
 LEAST_LINK_PROBABILITY = 0.065  # Milne & Witten 2008, found again by Wikimedia's Add-a-Link
 
 
@@ -34,12 +37,13 @@ class CandidateFinder:
     def places(self, note: Note) -> list[list[Candidate]]:
         """The candidates of each place, in the order of the text.
 
-        Of places with the same words the first stands for all.  A name of the note itself is none, nor is one that
-        almost nobody links.
+        Of places with the same words the first stands for all.  A name of the note itself is none, nor is the beginning
+        of a longer name, nor one that almost nobody links.
         """
         first: dict[str, Mention] = {}
         for mention in self.dictionary.mentions[note.path]:
-            first.setdefault(note.text[mention.start : mention.end], mention)
+            if not _goes_on(note.text, mention):
+                first.setdefault(note.text[mention.start : mention.end], mention)
         found = [list(self._candidates(note, text, mention)) for text, mention in first.items()]
         named = {one.target for place in found for one in place}
         return [[_among(one, len(named)) for one in place] for place in found if place]
@@ -69,6 +73,12 @@ class CandidateFinder:
             linked_back=note in self.graph[target],
             centrality=self._centrality[target],
         )
+
+
+def _goes_on(text: str, mention: Mention) -> bool:
+    """Whether a name goes on behind a mention: "Agents" in "the Agents SDK" is no note on agents."""
+    last = re.split(r"[ -]", text[mention.start : mention.end])[-1]
+    return _CAPITAL.match(last) is not None and _NEXT_CAPITAL.match(text, mention.end) is not None
 
 
 def _names(note: Note) -> frozenset[str]:
