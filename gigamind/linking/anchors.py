@@ -20,9 +20,6 @@ from gigamind.vault.notes import Note, Vault
 
 Kind = Literal["title", "alias", "heading", "text"]
 
-Sort = tuple[Kind, bool]
-"""The kind of a name, and whether it is one word: people link "tools" far less often than "running agents"."""
-
 KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 _LEAST_CHARS = 2
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]$")
@@ -54,11 +51,6 @@ class Anchor:
         """The strongest kind for any note."""
         return min(self.kinds.values(), key=KINDS.index)
 
-    @property
-    def sort(self) -> Sort:
-        """What its prior goes by."""
-        return self.kind, " " not in self.text
-
 
 @dataclass(frozen=True, slots=True)
 class Mention:
@@ -75,21 +67,21 @@ class AnchorDictionary:
 
     Attributes:
         mentions: path of a note -> the names in its running text, in order, without overlaps.
-        priors: sort of name -> share of the notes that link such a name among those that say it.
+        priors: kind -> share of the notes that link such a name among those that say it.
     """
 
     anchors: Mapping[str, Anchor]
     mentions: Mapping[str, tuple[Mention, ...]]
-    priors: Mapping[Sort, float]
+    priors: Mapping[Kind, float]
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
         """How likely a note that says this name links it, in (0, 1), by what the *other* notes do.
 
-        The share of its sort in this vault stands in for notes that do not say it.
+        The share of its kind in this vault stands in for notes that do not say it.
         """
         linked = len(anchor.linking) - (note in anchor.linking)
         said = anchor.mentions - 1
-        prior = self.priors[anchor.sort]
+        prior = self.priors[anchor.kind]
         return (linked + _PRIOR_NOTES * prior) / (said + _PRIOR_NOTES)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
@@ -178,21 +170,20 @@ def _name_of(link: Link, note: Note) -> str:
     return link.text
 
 
-def _priors(anchors: Iterable[Anchor]) -> dict[Sort, float]:
-    """Share of linking notes among saying notes, of each sort; one note for and one against where nothing is known.
+def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
+    """Share of linking notes among saying notes, of each kind; one note for and one against where nothing is known.
 
     A name that stands in the dictionary only because one note links it could not have been found in that note: such
     links prove nothing, and are left out.
     """
-    linked: Counter[Sort] = Counter()
-    said: Counter[Sort] = Counter()
+    linked: Counter[Kind] = Counter()
+    said: Counter[Kind] = Counter()
     for anchor in anchors:
         links = len(anchor.linking)
         counted = 0 if anchor.kind == "text" and links == 1 else links
-        linked[anchor.sort] += counted
-        said[anchor.sort] += counted + anchor.mentions - links
-    sorts = [(kind, one_word) for kind in KINDS for one_word in (True, False)]
-    return {sort: (linked[sort] + 1) / (said[sort] + 2) for sort in sorts}
+        linked[anchor.kind] += counted
+        said[anchor.kind] += counted + anchor.mentions - links
+    return {kind: (linked[kind] + 1) / (said[kind] + 2) for kind in KINDS}
 
 
 class _Finder:

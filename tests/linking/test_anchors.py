@@ -40,7 +40,7 @@ def test_link_probability_is_what_the_other_notes_do(dictionary_of):
     anchor = dictionary.anchors["rate"]
     # Of kind "text": "rate" alone, linked in 3 of the 5 notes that say it.
     prior = (3 + 1) / (5 + 2)
-    assert dictionary.priors["text", True] == pytest.approx(prior)
+    assert dictionary.priors["text"] == pytest.approx(prior)
     assert dictionary.link_probability(anchor, "e.md") == pytest.approx((3 + 2 * prior) / (4 + 2))
     assert dictionary.link_probability(anchor, "b.md") == pytest.approx((2 + 2 * prior) / (4 + 2))
 
@@ -63,7 +63,7 @@ def test_a_title_counts_as_one_link_to_its_note(dictionary_of):
 
 def test_a_name_known_from_one_link_alone_proves_nothing_about_its_kind(dictionary_of):
     dictionary = dictionary_of({"a.md": "[[b|once]]", "b.md": "x", "c.md": "not once"})
-    assert dictionary.priors["text", True] == pytest.approx((0 + 1) / (1 + 2))
+    assert dictionary.priors["text"] == pytest.approx((0 + 1) / (1 + 2))
 
 
 def test_a_note_is_called_by_title_file_name_path_aliases_and_first_heading(dictionary_of):
@@ -127,13 +127,3 @@ def test_a_link_to_a_part_of_a_note_counts_for_the_name_of_the_note(vault_of):
     assert anchors["wind"].linking == {"a.md"}
     assert anchors["gale"].linking == {"b.md"}
     assert "wind#north" not in anchors
-
-
-def test_one_word_and_several_have_priors_of_their_own(vault_of):
-    # "tools" is said by a and b, linked by none; "running agents" by c and d, linked by c.
-    notes = {"tools.md": "x", "running agents.md": "x", "a.md": "tools", "b.md": "tools"}
-    notes |= {"c.md": "[[running agents]]", "d.md": "running agents"}
-    vault = vault_of(notes)
-    priors = build_dictionary(vault, Identities(vault.notes)).priors
-    assert priors["title", True] == pytest.approx((0 + 1) / (2 + 2))
-    assert priors["title", False] == pytest.approx((1 + 1) / (2 + 2))

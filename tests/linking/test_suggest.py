@@ -45,7 +45,7 @@ def test_five_notes_by_hand(suggester_of):
     suggester = suggester_of(FIVE)
     # said, linked or not: wind by rain; snow by wind, hail; rain by wind, snow, hail. Linked: wind 1, snow 1.
     prior = (2 + 1) / (6 + 2)
-    assert suggester.finder.dictionary.priors["title", True] == pytest.approx(prior)
+    assert suggester.finder.dictionary.priors["title"] == pytest.approx(prior)
     rain = pytest.approx((0 + 2 * prior) / (2 + 2))
     snow = pytest.approx((1 + 2 * prior) / (1 + 2))
     # Two notes are called rain, one by its title and one by its heading: each has half of it.
@@ -199,6 +199,7 @@ def test_the_examples_give_exactly_these_suggestions():
         if suggestions
     } == {
         "meetings/2025-03-05 주간.md": [("수요 예측", "research/demand-forecast.md")],
+        "meetings/2025-05-27 가격 회의.md": [("패스", "projects/구독-패스.md")],
         "policies/on-call.md": [("approval", "policies/approval.md")],
         "policies/고객-환불.md": [("구독 패스", "projects/구독-패스.md")],
         "projects/전주-출시.md": [("배터리 교체", "howto/배터리-교체.md")],
