@@ -5,26 +5,29 @@ evidence is a range of its chunk.  templates/report.js unpacks the arrays in the
 Offsets are UTF-16 code units of the note's file, as JavaScript counts.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gigamind.metrics.spans import matches
 from gigamind.reports.failures import failed_items
+from gigamind.reports.judged import JudgementReport
+from gigamind.reports.page.layout import in_script
 from gigamind.reports.release.compare import Comparison
-from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotItem
+from gigamind.reports.release.search import SearchItem, SearchSnapshot
 from gigamind.reports.schema import HitReport, ItemReport, PassageReport
 from gigamind.spans import Passage, Span
 
 # Bits of an item's flags; report.js has the same.
-_ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER = (1 << bit for bit in range(6))
+_ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
+    1 << bit for bit in range(7)
+)
 
 
 def items_json(
     items: Sequence[ItemReport],
     words: Mapping[str, str],
     comparison: Comparison | None = None,
-    baseline: EvalSnapshot | None = None,
+    baseline: SearchSnapshot | None = None,
 ) -> str:
     """JSON that can stand in a script element, whatever the texts hold."""
     tables = _Tables()
@@ -39,9 +42,7 @@ def items_json(
         "compared": comparison is not None,
         "items": rows,
     }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # A script element ends at "</script", and "<!--" opens a comment that hides that end: neither can be written so.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return in_script(content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,18 +68,17 @@ def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[s
     moved = {change.id: change.change for change in comparison.changes} if comparison else {}
     return {
         item.id: (_ANSWERABLE * item.answerable)
-        | (_REFUSED * item.judged_unanswerable)
+        | (_REFUSED * bool(item.judged_unanswerable))
         | (_CROSS_LINGUAL * item.cross_lingual)
         | (_FAILURE * (item.id in failed))
         | (_WORSE * (moved.get(item.id) == "worse"))
+        | (_UNJUDGED * (item.judged_unanswerable is None))
         | (_BETTER * (moved.get(item.id) == "improved"))
         for item in items
     }
 
 
-def _item(
-    item: ItemReport, flags: int, before: SnapshotItem | None, tables: _Tables
-) -> list[object]:
+def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tables) -> list[object]:
     spans = [_passage(span) for span in item.expected_spans]
     return [
         item.id,
@@ -92,7 +92,27 @@ def _item(
         _rank(item.metrics.get("mrr")),
         item.top_base_score,
         round(item.latency_ms, 2),
-        [_rank(before.metrics.get("mrr")), int(before.judged_unanswerable)] if before else None,
+        [_rank(before.metrics.get("mrr")), int(bool(before.judged_unanswerable))]
+        if before
+        else None,
+        _judgement(item.judgement, tables) if item.judgement else None,
+    ]
+
+
+def _judgement(told: JudgementReport, tables: _Tables) -> list[object]:
+    """What a model said, and where its quotes stand."""
+    return [
+        told.outcome,
+        told.code,
+        told.told_unanswerable,
+        told.verified,
+        told.answer,
+        told.confidence,
+        [
+            [None if q.note is None else tables.note(q.note), q.text, q.found, q.trusted]
+            for q in told.quotes
+        ],
+        [tables.note(note) for note in told.flagged],
     ]
 
 
