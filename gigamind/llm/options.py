@@ -86,19 +86,32 @@ class ModelOptions(BaseModel):
         )
 
 
+def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
+    """The limits of a run, shared by all its models.
+
+    Args:
+        spent: by the run that is being resumed; counts towards the limits.
+    """
+    return Budget(
+        options.limits(),
+        spent_pico_usd=spent.pico_usd if spent else 0,
+        calls=spent.http_calls if spent else 0,
+    )
+
+
 def open_model(
     options: ModelOptions,
     ledger: Ledger,
     store: Path,
     adjust: Callable[[ModelSettings], ModelSettings] = lambda settings: settings,
-    spent: Totals | None = None,
+    budget: Budget | None = None,
 ) -> LanguageModel:
-    """The model of the options; it owns the ledger from here on, and closes it with itself.
+    """The model of the options; closing it closes the ledger, too.
 
     Args:
         store: where answers are kept, unless the options name another folder.
         adjust: sets what a judge file or a command decides, such as temperature and tokens.
-        spent: by the run that is being resumed; counts towards the limits.
+        budget: shared with other models; one of its own without it.
 
     Raises:
         InputError: no model is named, or its price is unknown and the cost is limited.
@@ -109,11 +122,7 @@ def open_model(
             adjust(options.settings()),
             prices=read_prices(options.prices) if options.prices else {},
             store=Store(options.store or store, options.store_mode),
-            budget=Budget(
-                options.limits(),
-                spent_pico_usd=spent.pico_usd if spent else 0,
-                calls=spent.http_calls if spent else 0,
-            ),
+            budget=budget or budget_of(options),
             ledger=ledger,
         )
     except BaseException:
