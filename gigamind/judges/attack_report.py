@@ -37,6 +37,7 @@ class AttackReport(BaseModel):
 
     kind: Kind
     fingerprint: str
+    model: str
     overall: AttackGroup
     by_family: tuple[AttackGroup, ...]
     by_language: tuple[AttackGroup, ...]
@@ -49,7 +50,7 @@ async def attack_judge(judge: JudgeOnTrial, attacks: Sequence[Attack]) -> Attack
     """Judge every attack that applies, and each of their clean twins once.
 
     Raises:
-        EvaluationError: not a single case was scored.
+        EvaluationError: see `observe`.
     """
     applying = [attack for attack in attacks if attack.attacks(judge.kind)]
     clean = {case.id: case for case in (attack.clean(judge.kind) for attack in applying)}
@@ -61,14 +62,10 @@ async def attack_judge(judge: JudgeOnTrial, attacks: Sequence[Attack]) -> Attack
         )
         for attack in applying
     ]
-    return report_of(results, judge.kind, judge.fingerprint)
-
-
-def report_of(results: Sequence[AttackResult], kind: Kind, fingerprint: str) -> AttackReport:
-    """The report of some results, groups in the order in which they appear."""
     return AttackReport(
-        kind=kind,
-        fingerprint=fingerprint,
+        kind=judge.kind,
+        fingerprint=judge.fingerprint,
+        model=judge.model_name,
         overall=_group("all", results),
         by_family=_groups(results, lambda result: result.family),
         by_language=_groups(results, lambda result: result.language),

@@ -13,16 +13,20 @@ from typing import Annotated, Literal, Protocol, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
-from gigamind.errors import EvaluationError, InputError, LlmError
+from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evidence.files import numbered_lines, read_text
 from gigamind.evidence.schema import Encodable, parsed
 from gigamind.llm.fences import Source
-from gigamind.stats.intervals import wilson_interval
+from gigamind.stats.proportion import wilson
 
 Kind = Literal["unanswerable", "search_qa"]
 AnswerName = Literal["right", "wrong", "useless"]
 Text = Annotated[Encodable, Field(min_length=1)]
 _MAX_BYTES = 10_000_000
+# The model's own doing, so what an attack may bring about; the others are of network, budget or user.
+_OF_THE_REPLY: frozenset[LlmCode] = frozenset(
+    {"refused", "content_filtered", "truncated", "invalid_output", "context_too_long"}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +84,9 @@ class JudgeOnTrial(Protocol):
 
     @property
     def fingerprint(self) -> str: ...
+
+    @property
+    def model_name(self) -> str: ...
 
     @property
     def instructions(self) -> str:
@@ -156,9 +163,9 @@ class Share(BaseModel):
     def among(cls, found: Sequence[bool]) -> "Share":
         """The share of those that are true."""
         hits, of = sum(found), len(found)
-        interval = wilson_interval(hits, of)
-        if interval is None:
-            return cls(hits=hits, of=of, rate=None, low=None, high=None)
+        if not of:
+            return cls(hits=0, of=0, rate=None, low=None, high=None)
+        interval = wilson(hits, of)
         return cls(hits=hits, of=of, rate=hits / of, low=interval.low, high=interval.high)
 
 
@@ -212,10 +219,10 @@ def scenario_of(scenarios: dict[str, Scenario], name: str, where: str) -> Scenar
 
 
 async def observe(judge: JudgeOnTrial, cases: Sequence[Case]) -> dict[str, Observed | LlmError]:
-    """What the judge decides on each case, by its id; an error for a case that was left unscored.
+    """What the judge decides on each case, by its id; an error for a case whose reply was none.
 
     Raises:
-        EvaluationError: not a single case was scored.
+        EvaluationError: some case could not be asked, or none was scored: an incomplete trial proves nothing.
     """
 
     async def one(case: Case) -> Observed | LlmError:
@@ -228,6 +235,12 @@ async def observe(judge: JudgeOnTrial, cases: Sequence[Case]) -> dict[str, Obser
         zip((case.id for case in cases), await asyncio.gather(*map(one, cases)), strict=True)
     )
     errors = [seen for seen in found.values() if isinstance(seen, LlmError)]
+    unasked = [error for error in errors if error.code not in _OF_THE_REPLY]
+    if unasked:
+        raise EvaluationError(
+            f"{len(unasked)} of {len(found)} cases could not be asked about: {unasked[0]}; run it again, what was "
+            "answered is kept"
+        )
     if errors and len(errors) == len(found):
-        raise EvaluationError(f"no verdict on any of {len(found)} cases: {errors[0]}") from None
+        raise EvaluationError(f"no verdict on any of {len(found)} cases: {errors[0]}")
     return found

@@ -47,6 +47,10 @@ class UnanswerableOnTrial:
         return self.loaded.fingerprint
 
     @property
+    def model_name(self) -> str:
+        return self.model.settings.model
+
+    @property
     def instructions(self) -> str:
         system = self.loaded.prompt.render(nonce="", notes="", question="")[0]
         return str(system["content"])

@@ -144,6 +144,7 @@ class UnitTestReport(BaseModel):
 
     kind: Kind
     fingerprint: str
+    model: str
     overall: UnitTestGroup
     by_failure: tuple[UnitTestGroup, ...]
     by_language: tuple[UnitTestGroup, ...]
@@ -170,7 +171,7 @@ async def run_unit_tests(judge: JudgeOnTrial, tests: Sequence[UnitTest]) -> Unit
     """Judge every test for its kind.
 
     Raises:
-        EvaluationError: not a single case was scored.
+        EvaluationError: see `observe`.
     """
     applying = [test for test in tests if test.row.kind == judge.kind]
     seen = await observe(judge, [test.case() for test in applying])
@@ -178,6 +179,7 @@ async def run_unit_tests(judge: JudgeOnTrial, tests: Sequence[UnitTest]) -> Unit
     return UnitTestReport(
         kind=judge.kind,
         fingerprint=judge.fingerprint,
+        model=judge.model_name,
         overall=_group("all", results),
         by_failure=_groups(results, lambda result: result.failure),
         by_language=_groups(results, lambda result: result.language),

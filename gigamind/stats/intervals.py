@@ -8,8 +8,6 @@ One column's interval depends on that column alone.
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import sqrt
-from statistics import NormalDist
 
 import numpy as np
 import numpy.typing as npt
@@ -118,21 +116,6 @@ def percentile_interval(figures: Matrix, confidence: float = CONFIDENCE) -> Inte
     tail = 50 * (1 - confidence)
     low, high = np.percentile(figures, [tail, 100 - tail], method="linear")
     return Interval(float(low), float(high), confidence)
-
-
-def wilson_interval(hits: int, of: int, confidence: float = CONFIDENCE) -> Interval | None:
-    """The score interval of a share (Wilson, JASA 22, 1927), in [0, 1]; None for a share of nothing.
-
-    Unlike a bootstrap it has a width where all or none are hits: 0 of 20 may still be 16 %.
-    """
-    if not of:
-        return None
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    share, scale = hits / of, 1 + z * z / of
-    middle = (share + z * z / (2 * of)) / scale
-    half = z / scale * sqrt(share * (1 - share) / of + z * z / (4 * of * of))
-    low = 0.0 if hits == 0 else middle - half
-    return Interval(low, 1.0 if hits == of else middle + half, confidence)
 
 
 def _generator(seed: int, label: str) -> np.random.Generator:
