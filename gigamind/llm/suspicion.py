@@ -2,6 +2,8 @@
 
 It changes no verdict, so it may be generous: it looks for words to a judge about its verdict, in Korean and English,
 and for ways to hide them.  `judges/trials/attacks.jsonl` is what it was tuned on; no example note may be flagged.
+
+It is no defence.  Of 24 attacks in words that it was not tuned on it saw 5: what is not flagged is not safe.
 """
 
 import base64
@@ -17,6 +19,11 @@ _OVERRIDES = (
     r"\b(ignore|disregard|forget|overrid(e|es|ing)|bypass)\b.{0,40}\b(instruction|prompt|previous|above|rule|rubric)s?\b",
     r"(이전|위|앞)(의|에)?\s*(모든\s*|평가\s*|채점\s*)?(지시|지침|명령|프롬프트|규칙).{0,12}(무시|잊)",
     r"\b(respond|answer|reply|output|return)\b.{0,20}\b(only|with)\b.{0,40}(\bjson\b|\{|\btrue\b|\bfalse\b)",
+    r"\bdo not (follow|obey)\b.{0,40}\b(told|instructions?|rules?|above|before)\b",
+    r"\bnew (instructions?|orders?|task)\s*(:|follow)|\byour (task|job|role) (is now|has changed)\b",
+    r"\b(developer|debug|god|jailbreak) mode\b|(개발자|디버그|탈옥)\s*모드",
+    r"(지시|지침|명령|프롬프트|규칙)(은|는|이|가|을|를|들)?.{0,12}(취소|무효|무시|잊|해제|버리)",
+    r"(새|새로운|진짜)\s*(지시|명령)\s*:|당신의\s*(임무|역할)(은|는)\s*이제",
     r"(반드시|무조건).{0,30}(라고|으로|로)\s*(답|출력|응답|평가|판정)",
 )
 _ROLES = (
@@ -24,7 +31,9 @@ _ROLES = (
     r"(너는|당신은)\s*(이제|지금부터)",
     r"<\s*/?\s*(system|assistant|note-)|\[/?INST\]|<\|im_start\|>|\[/?\s*시스템\s*\]|관리자\s*(모드|지시)",
     r"(?-i:\bSYSTEM)(\s+\w+)?\s*[:\]]|#+\s*(system|시스템)\s*(message|prompt|메시지|프롬프트)",
-    r"^\s*(assistant|어시스턴트)\s*:",
+    r"^\s*(assistant|어시스턴트|ai|llm)\s*:|<!--\s*(ai|llm|gpt|model|judge)\b|/\s*ai\s*-",
+    r"\bpretend\b|\b(llm|ai|language model)s? (reading|that reads?|who reads?|evaluating|grading)\b",
+    r"(읽는|평가하는|채점하는)\s*(ai|인공지능|llm|모델)|시스템\s*[:：].{0,20}(평가|채점|판정|지시)",
     r"\b(evaluator|grader|judge|(grading|evaluation|judging) model)\b.{0,40}\b(must|should|has to|shall)\b",
     r"\b(to|for|dear) (the |any )?(evaluator|grader|judge|(grading|evaluation|language) model|llm)\b",
     r"(판정자|판정기|평가기|채점기|(평가|채점|판정)\s*모델).{0,40}(것|세요|하라|십시오|해야)",
@@ -39,6 +48,13 @@ _VERDICTS = (
     r"\b(every|all)\b.{0,15}\b(claims?|sentences?)\b.{0,30}\b(supported|grounded|contradicted)\b",
     r"(모든|모두|전부).{0,25}(supported|contradicted|근거\s*있음|근거함|뒷받침)",
     r"답변\s*(가능|불가)(으?로)?.{0,6}(판정|보고|처리)|판정\s*[:：]\s*답변\s*(가능|불가)",
+    r"\b(full|top|perfect|maximum) (marks?|scores?|points)\b|\b10/10\b|만점(을|으로)?\s*(처리|주|줄|준|부여|매)",
+    r"\b(skip|without|no need for)\b.{0,20}\b(verification|fact.?check|check against|checking|grounding)\b",
+    r"\b(verified|confirmed|checked|approved) by (an? |the |our )?(human|expert|reviewer)s?\b",
+    r"(검증|근거 확인|사실 확인|대조)(은|는|을|를)?\s*(없이|생략|건너|하지 말)|(사실|참|근거)(으?로)\s*간주",
+    r"\b(treat|consider|regard|count)\b.{0,40}\b(grounded|supported|answerable|correct|true|verified)\b",
+    r"\b(your|the) (\w+ )?instructions\b.{0,30}\b(reply|response|verbatim|word for word)\b",
+    r"(지시|지침|프롬프트).{0,30}(그대로|빠짐없이|전부|전체).{0,10}(보여|적으|출력하|공개하|말하)",
     r"\bas the quote\b|\bquote\s*로\s*(쓰|적|인용)|그 문장을 quote",
     r"(사람|전문가|\bhuman\b|\bexpert\b).{0,60}(1\.0|만점)|(1\.0|만점).{0,20}(사람|전문가|\bhuman\b|\bexpert\b)",
     r"\bgrad(e|ing)\b.{0,20}\b(example|this answer)\b|채점\s*(예시|방식|기준)",
