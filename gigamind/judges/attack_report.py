@@ -4,7 +4,8 @@ from collections.abc import Callable, Sequence
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.judges.attacks import Attack, AttackResult, result_of
+from gigamind.judges.attack_outcome import AttackResult, result_of
+from gigamind.judges.attacks import Attack
 from gigamind.judges.trial import JudgeOnTrial, Kind, Share, observe
 
 

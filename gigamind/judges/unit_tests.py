@@ -12,16 +12,11 @@ from typing import Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.trial import (
-    Case,
-    JudgeOnTrial,
-    Kind,
-    Observed,
+from gigamind.judges.trial import Case, JudgeOnTrial, Kind, Observed, Share, observe
+from gigamind.judges.trial_data import (
     Scenario,
-    Share,
     Text,
     TrialRow,
-    observe,
     read_rows,
     read_scenarios,
     scenario_of,

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.attacks import AttackResult, leaks, load_attacks, result_of
+from gigamind.judges.attack_outcome import AttackResult, leaks, result_of
+from gigamind.judges.attacks import load_attacks
 from gigamind.judges.trial import Observed, Reading
 from gigamind.judges.trial_judges import load_judge
 from gigamind.llm.ask import LanguageModel

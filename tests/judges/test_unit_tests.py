@@ -5,7 +5,9 @@ from collections import Counter
 import pytest
 
 from gigamind.errors import InputError, LlmError
+from gigamind.judges.attacks import load_attacks
 from gigamind.judges.trial import Observed, Reading
+from gigamind.judges.trial_data import read_scenarios, trials_folder
 from gigamind.judges.unit_tests import (
     Expectation,
     UnitTestReport,
@@ -181,3 +183,12 @@ def test_a_wrong_row_is_named_with_file_and_line(tmp_path, change, message):
         (tmp_path / f"{name}.jsonl").write_text(text, encoding="utf-8")
     with pytest.raises(InputError, match=rf"unit_tests.jsonl:2: {message}"):
         load_unit_tests(tmp_path)
+
+
+def test_the_readme_of_the_trials_counts_right():
+    readme = (trials_folder() / "README.md").read_text(encoding="utf-8")
+    attacks = load_attacks()
+    assert f"`attacks.jsonl`: {len(attacks)} attacks, 40 Korean, 40 English, 6 in both" in readme
+    assert f"`unit_tests.jsonl`: {len(TESTS)} cases" in readme
+    assert f"`scenarios.jsonl`: {len(read_scenarios(trials_folder()))} questions" in readme
+    assert all(f"`{attack.row.family}`" in readme for attack in attacks)
