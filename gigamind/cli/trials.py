@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 import click
 from pydantic import BaseModel, Field
@@ -11,12 +11,13 @@ from pydantic import BaseModel, Field
 from gigamind.assets import asset
 from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
-from gigamind.judges.trial import JudgeOnTrial, Share
-from gigamind.judges.trial_judges import load_judge
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.options import ModelOptions, open_model
 from gigamind.retrieval.cache import default_cache_folder
+
+if TYPE_CHECKING:
+    from gigamind.judges.trial import JudgeOnTrial, Share
 
 Report = TypeVar("Report", bound=BaseModel)
 
@@ -29,7 +30,7 @@ class TrialOptions(ModelOptions):
 
 
 def judge_path(name: str) -> Path:
-    """The judge file of that path, or of that name among those that come with gigamind.
+    """The judge file of that path, or of that name, such as "x" or "judges/x.toml", among those of gigamind itself.
 
     Raises:
         InputError: there is none.
@@ -37,14 +38,15 @@ def judge_path(name: str) -> Path:
     if (path := Path(name)).is_file():
         return path
     folder = asset("judges")
-    if (path := folder / f"{name}.toml").is_file():
+    own = name.removeprefix("judges/").removesuffix(".toml")
+    if (path := folder / f"{own}.toml").is_file():
         return path
     known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
     raise InputError(f"JUDGE {name}: neither a file nor one of {known}")
 
 
 def try_judge(
-    name: str, options: TrialOptions, trial: Callable[[JudgeOnTrial], Awaitable[Report]]
+    name: str, options: TrialOptions, trial: Callable[["JudgeOnTrial"], Awaitable[Report]]
 ) -> Report:
     """The report of a trial; its cost is told on standard error, however it ends.
 
@@ -53,11 +55,12 @@ def try_judge(
         LlmError: the model cannot be called at all.
         EvaluationError: the trial is not whole, or the report cannot be written.
     """
+    from gigamind.judges.trial_judges import load_judge
+
     loaded = load_judge(judge_path(name), options.judge_lang)
     store = default_cache_folder() / "trials"
-    key = fence_key(
-        (options.store or store) / "fence.key"
-    )  # a stored answer is found by its prompt
+    # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
+    key = fence_key((options.store or store) / "fence.key")
     model = open_model(options, Ledger(), store, loaded.settings)
 
     async def run() -> Report:
@@ -93,7 +96,7 @@ def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def percent(share: Share) -> str:
+def percent(share: "Share") -> str:
     """A share with its interval, or "-" for the share of none."""
     if share.rate is None or share.low is None or share.high is None:
         return "-"

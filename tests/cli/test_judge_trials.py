@@ -65,6 +65,11 @@ def test_answers_are_kept_so_that_a_second_trial_asks_nothing(try_judge, server)
     assert "requests: 0, from the store: 56" in second.stderr
 
 
+@pytest.mark.parametrize("name", ["unanswerable_llm", "judges/unanswerable_llm.toml"])
+def test_a_judge_of_gigamind_is_named_as_reports_name_it_from_anywhere(try_judge, name):
+    assert try_judge("test", always=DENIAL, judge=name).code == 0
+
+
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_the_prompt_is_in_the_language_asked_for(try_judge, server, language):
     assert try_judge("attack", "--judge-lang", language, always=DENIAL).code == 0
