@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.estimate import Estimate, Figure, estimates, ratio
+from gigamind.stats.estimate import Estimate, Figure, estimates
 from gigamind.stats.intervals import Matrix
+from gigamind.stats.proportion import wilson
 
 BINS = 10
 
@@ -20,7 +21,8 @@ class ReliabilityBin:
 
     Attributes:
         confidence: mean confidence of its items; None without any.
-        outcome: share of them that were right.
+        outcome: share of them that were right, with its Wilson interval: bins hold few items, often all right or all
+            wrong, and a bootstrap of those has no width.
     """
 
     low: float
@@ -78,7 +80,7 @@ def reliability(
             inside * right[:, np.newaxis],
         ]
     )
-    found = estimates(rows, _figures(inside, bins), seed=seed, label=label)
+    found = estimates(rows, _figures(len(rows), bins), seed=seed, label=label)
     counts, told = inside.sum(axis=0), (inside * confidences[:, np.newaxis]).sum(axis=0)
     return Reliability(
         found["brier"],
@@ -88,25 +90,23 @@ def reliability(
                 low=float(edges[place]),
                 high=float(edges[place + 1]),
                 confidence=float(told[place] / counts[place]) if counts[place] else None,
-                outcome=found[f"bin {place}"],
+                outcome=_share(int((inside[:, place] * right).sum()), int(counts[place])),
             )
             for place in range(bins)
         ),
     )
 
 
-def _figures(inside: Matrix, bins: int) -> dict[str, tuple[Figure, int]]:
+def _share(right: int, n: int) -> Estimate:
+    return Estimate(right / n, wilson(right, n), n) if n else Estimate(None, None, 0)
+
+
+def _figures(n: int, bins: int) -> dict[str, tuple[Figure, int]]:
     def error(sums: Matrix) -> Matrix:
         told, right = sums[:, 1 + bins : 1 + 2 * bins], sums[:, 1 + 2 * bins :]
         return np.abs(told - right).sum(axis=1) / sums[:, 1 : 1 + bins].sum(axis=1)
 
-    def share(place: int) -> Figure:
-        return lambda sums: ratio(sums[:, 1 + 2 * bins + place], sums[:, 1 + place])
-
-    n = len(inside)
-    figures: dict[str, tuple[Figure, int]] = {
+    return {
         "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + bins].sum(axis=1), n),
         "calibration_error": (error, n),
     }
-    counts = inside.sum(axis=0).astype(int)
-    return figures | {f"bin {place}": (share(place), int(counts[place])) for place in range(bins)}

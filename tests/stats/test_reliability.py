@@ -48,6 +48,13 @@ def test_intervals_hold_their_figures_and_depend_on_the_seed_alone():
         assert b.outcome.interval.low <= b.outcome.value <= b.outcome.interval.high
 
 
+def test_a_bin_whose_items_were_all_right_has_an_interval_of_some_width():
+    b = judged([0.95] * 8, [1] * 8).bins[-1]
+    # by Wilson's formula, one over one plus 1.96 squared over eight
+    assert (b.outcome.value, b.outcome.interval.high) == (1.0, pytest.approx(1.0))
+    assert b.outcome.interval.low == pytest.approx(0.676, abs=0.001)
+
+
 def test_without_items_nothing_is_known():
     found = judged([], [])
     assert (found.brier.value, found.calibration_error.value) == (None, None)
