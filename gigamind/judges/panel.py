@@ -106,23 +106,27 @@ def first_asked(fields: PanelFields, model: str) -> tuple[Seat, ...]:
 
 
 def more_asked(
-    fields: PanelFields, model: str, first: Vote[bool] | Vote[float], thresholds: Sequence[float]
+    fields: PanelFields,
+    model: str,
+    first: float,
+    thresholds: Sequence[float] = (),
+    *,
+    proven: bool = True,
 ) -> tuple[Seat, ...]:
     """The seats that an adaptive panel asks besides, given its first vote; none where that vote is enough.
 
     Args:
         fields: of the judge file.
         model: that of the run.
-        first: vote of the first seat.
-        thresholds: values at which a graded verdict changes what follows from it; a yes/no verdict has none.
+        first: verdict of the first seat, a bool or a grade.
+        thresholds: values at which a grade changes what follows from it; a yes or no has none.
+        proven: False when a quote that the verdict rests on failed.
     """
     if not fields.adaptive:
         return ()
-    graded = not isinstance(first.value, bool)
-    near = graded and any(
-        abs(first.value - threshold) <= fields.near + _EDGE for threshold in thresholds
-    )
-    return seats(fields, model)[1:] if near or not first.proven else ()
+    graded = not isinstance(first, bool)
+    near = graded and any(abs(first - limit) <= fields.near + _EDGE for limit in thresholds)
+    return seats(fields, model)[1:] if near or not proven else ()
 
 
 def decide_binary(

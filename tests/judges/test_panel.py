@@ -99,19 +99,19 @@ def test_seats_are_the_panel_or_the_repetitions_of_the_runs_model():
 def test_an_adaptive_panel_asks_one_seat_first_and_another_all_at_once():
     assert first_asked(REPEATS, "m") == THREE[:1]
     assert first_asked(PanelFields(repeats=3), "m") == THREE
-    assert more_asked(PanelFields(repeats=3), "m", Vote(0.5, proven=False), [0.5]) == ()
+    assert more_asked(PanelFields(repeats=3), "m", 0.5, [0.5], proven=False) == ()
 
 
 @pytest.mark.parametrize(
     ("value", "more"), [(0.69, False), (0.7, True), (0.8, True), (0.9, True), (0.91, False)]
 )
 def test_more_seats_are_asked_near_a_threshold(value, more):
-    assert bool(more_asked(REPEATS, "m", Vote(value), [0.2, 0.8])) is more
+    assert bool(more_asked(REPEATS, "m", value, [0.2, 0.8])) is more
 
 
 def test_more_seats_are_asked_where_a_quote_failed_even_for_a_yes_or_no():
-    assert more_asked(REPEATS, "m", Vote(True, proven=False), []) == THREE[1:]
-    assert more_asked(REPEATS, "m", Vote(True), [0.9]) == ()
+    assert more_asked(REPEATS, "m", True, proven=False) == THREE[1:]
+    assert more_asked(REPEATS, "m", True, [0.9]) == ()
 
 
 def test_agreement_of_the_seats_over_items():
