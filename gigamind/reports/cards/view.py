@@ -117,7 +117,12 @@ def provenance(card: JudgeCard, told: Words) -> Iterator[tuple[str, str]]:
 
 def interval(figure: CardFigure) -> str:
     """The ends of an interval; a dash where there is none."""
-    return "–" if figure.low is None else f"{share(figure.low)} – {share(figure.high)}"
+    return "–" if figure.low is None else f"{number(figure.low)} – {number(figure.high)}"
+
+
+def number(value: float | None) -> str:
+    """With three decimals and a typographic minus, for the one beside it would be read as a dash."""
+    return share(value).replace("-", "−")
 
 
 def scale_name(scale: CardScale, told: Words) -> str:
@@ -132,10 +137,10 @@ def _headline(scale: CardScale, told: Words) -> str:
         return told("headline.nothing", scale=scale_name(scale, told))
     if scale.kind == "graded":
         kappa, error = figures["quadratic_kappa"], figures["mean_absolute_error"]
-        values = {"kappa": share(kappa.value), "error": share(error.value), **_ends(kappa)}
+        values = {"kappa": number(kappa.value), "error": share(error.value), **_ends(kappa)}
         return told("headline.graded", scale=scale_name(scale, told), n=n, **values)
     accuracy, kappa = figures["accuracy"], figures["cohen_kappa"]
-    values = {"accuracy": share(accuracy.value), "kappa": share(kappa.value), **_ends(accuracy)}
+    values = {"accuracy": share(accuracy.value), "kappa": number(kappa.value), **_ends(accuracy)}
     return told("headline.binary", right=round((accuracy.value or 0.0) * n), n=n, **values)
 
 
@@ -151,7 +156,7 @@ def _row(name: str, scale: CardScale, languages: tuple[str, ...], told: Words) -
     return FigureRow(
         label=told(f"metric.{name}"),
         about=told(f"about.{name}"),
-        value=share(figure.value),
+        value=number(figure.value),
         interval=interval(figure),
         n=figure.n,
         by_language=tuple(_inline(one) for one in apart),
@@ -161,7 +166,7 @@ def _row(name: str, scale: CardScale, languages: tuple[str, ...], told: Words) -
 def _inline(figure: CardFigure | None) -> str:
     if figure is None or figure.value is None:
         return "–"
-    return f"{share(figure.value)} ({interval(figure)})"
+    return f"{number(figure.value)} ({interval(figure)})"
 
 
 def _mean(scale: CardScale, told: Words) -> Iterator[tuple[str, str, str]]:
@@ -206,7 +211,7 @@ def _misses(scale: CardScale, told: Words) -> Iterator[MissRow]:
 
 def _ends(figure: CardFigure) -> dict[str, str]:
     return {
-        "value": share(figure.value),
-        "low": share(figure.low),
-        "high": share(figure.high),
+        "value": number(figure.value),
+        "low": number(figure.low),
+        "high": number(figure.high),
     }

@@ -123,6 +123,12 @@ def test_an_unknown_figure_is_a_dash(card, scale, group, figure):
     assert "| specificity | – | – | 0 | – |" in text
 
 
+def test_figures_below_0_have_a_minus_that_is_no_dash(card, scale, group, figure):
+    below = group(100, 40, cohen_kappa=figure(-0.1, -0.3, 0.1))
+    text = render_card(card(scale(overall=below)))
+    assert "| Cohen's kappa | −0.100 | −0.300 – 0.100 | 100 |" in text
+
+
 def hostile(card, scale):
     miss = scale().misses[0].model_copy(update={"question": HOSTILE, "quotes": (HOSTILE,)})
     judge = card().judge.model_copy(update={"file": HOSTILE})
