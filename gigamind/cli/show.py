@@ -95,10 +95,12 @@ def show_run(summary: SummaryReport, out: Path) -> None:
     aside = plain_console(stderr=True)
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
     show_lines(aside, "warning", run.warnings)
-    counts = summary.counts
+    counts, llm = summary.counts, summary.llm
+    unjudged = llm.items - llm.outcomes.get("scored", 0) if llm else 0
     lost = (
         (counts.rows_rejected, "row rejected", "rows rejected"),
         (counts.queries_failed, "query failed", "queries failed"),
+        (unjudged, "query without a verdict", "queries without a verdict"),
     )
     if told := ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in lost if n):
         aside.print(f"{told}: see {out / 'errors.jsonl'}")

@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from pydantic import TypeAdapter
 
 from gigamind.evals.finish import check_outputs, finish
 from gigamind.evals.measure import ItemResult
+from gigamind.evals.model_judging import ask_model, with_verdicts
+from gigamind.evals.model_run import ModelRun, attempts_of, drop_if_final
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.prepare import prepare
 from gigamind.evals.release import read_reference
@@ -29,12 +32,14 @@ from gigamind.evals.search import (
 )
 from gigamind.evals.summary import record_run
 from gigamind.reports.markdown import render_summary
+from gigamind.runs.store import ItemResult as StoredResult
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
 _MIN_BATCH_MS = 650
 _MOST_BATCHES = 64
 
 _results = TypeAdapter(list[ItemResult])
+_verdicts = TypeAdapter(dict[str, StoredResult])
 _open: dict[str, SearchEvaluation] = {}
 _opening = threading.Lock()
 
@@ -107,15 +112,31 @@ def run_batch(options: SearchEvalOptions, first: int, end: int) -> dict[str, Any
     return {"results": _results.dump_python(results, mode="json"), "runtime_ms": runtime_ms}
 
 
+def judge_run(
+    options: SearchEvalOptions, batches: Sequence[Mapping[str, Any]], out: Path
+) -> dict[str, Any] | None:
+    """Ask the model about what the batches found: `results` and `interrupted`; None if the judge asks no model.
+
+    Raises:
+        GigamindError: see `ask_all`.
+    """
+    asked = ask_model(_evaluation(options), _put_together(batches), out)
+    if asked is None:
+        return None
+    results = _verdicts.dump_python(dict(asked.results), mode="json")
+    return {"results": results, "interrupted": asked.interrupted}
+
+
 def finish_run(
     options: SearchEvalOptions,
     batches: Sequence[Mapping[str, Any]],
     out: Path,
     started: datetime,
+    judged: Mapping[str, Any] | None = None,
     *,
     interrupted: bool = False,
 ) -> dict[str, Any]:
-    """Put the batches together and write the out folder.
+    """Put the batches together, with what `judge_run` gave, and write the out folder.
 
     Returns `summary`, `run_id`, and `markdown`: the text of summary.md; where the run was compared, `release` (see
     `ReleaseVerdict.dump`) and `release_markdown`, else None for both.
@@ -124,16 +145,15 @@ def finish_run(
         GigamindError: see `finish`.
     """
     evaluation = _evaluation(options)
-    run = Run(
-        results=[
-            found for batch in batches for found in _results.validate_python(batch["results"])
-        ],
-        runtime_ms=sum(float(batch["runtime_ms"]) for batch in batches),
-        interrupted=interrupted,
-    )
+    run = replace(_put_together(batches), interrupted=interrupted)
+    if judged is not None:
+        verdicts = _verdicts.validate_python(judged["results"])
+        run = with_verdicts(run, ModelRun(verdicts, attempts_of(out), judged["interrupted"]))
     record = record_run(evaluation, run, started)
     reference = read_reference(options.compare, options) if options.compare else None
     verdict = finish(record, options, out, reference).verdict
+    if run.asked:
+        drop_if_final(out, run.asked)
     return {
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
@@ -141,3 +161,12 @@ def finish_run(
         "release": verdict.dump() if verdict else None,
         "release_markdown": verdict.markdown() if verdict else None,
     }
+
+
+def _put_together(batches: Sequence[Mapping[str, Any]]) -> Run:
+    return Run(
+        results=[
+            found for batch in batches for found in _results.validate_python(batch["results"])
+        ],
+        runtime_ms=sum(float(batch["runtime_ms"]) for batch in batches),
+    )

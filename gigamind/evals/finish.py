@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import NamedTuple
 
-from gigamind.errors import EvaluationError
+from gigamind.errors import EvaluationError, InputError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.reports.release.snapshot import FILE as SNAPSHOT_FILE
@@ -33,7 +33,9 @@ def check_outputs(options: SearchEvalOptions, out: Path) -> Reference | None:
     Raises:
         InputError: it cannot.
     """
-    check_out_folder(out)
+    if options.resume and options.out not in {None, options.resume}:
+        raise InputError("--out: a resumed run is written where --resume says; leave it out")
+    check_out_folder(out, replace=options.resume is not None)
     return read_reference(options.compare, options) if options.compare else None
 
 
@@ -43,11 +45,12 @@ def finish(
     """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written, or every query failed (the folder stands and says why).
+        EvaluationError: the folder cannot be written; or every query failed, or the budget left some unjudged and
+            that was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
     if not record.items:
-        write_run(out, record, options.format)
+        write_run(out, record, options.format, replace=options.resume is not None)
         _refuse_empty(record.summary, out)
         return Evaluated(record.summary, out, None)
     snapshot = take_snapshot(record)
@@ -62,9 +65,12 @@ def finish(
         if options.format != "json":
             files[HTML_FILE] = _page(record, options, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
-        write_run(out, record, options.format, files, options.figures)
+        write_run(
+            out, record, options.format, files, options.figures, replace=options.resume is not None
+        )
     if verdict:
         announce(verdict, options.junit)
+    _refuse_partial(record.summary, options, out)
     return Evaluated(record.summary, out, verdict)
 
 
@@ -84,3 +90,12 @@ def _page(
 def _refuse_empty(summary: SummaryReport, out: Path) -> None:
     if summary.status == "complete":
         raise EvaluationError(f"every query failed: see {out / 'errors.jsonl'}")
+
+
+def _refuse_partial(summary: SummaryReport, options: SearchEvalOptions, out: Path) -> None:
+    skipped = summary.llm.outcomes.get("skipped_budget", 0) if summary.llm else 0
+    if skipped and summary.status == "complete" and not options.allow_partial:
+        raise EvaluationError(
+            f"the budget left {skipped} of {summary.counts.queries_total} queries unjudged: see {out};"
+            f" raise it and continue with --resume {out}, or take the part with --allow-partial"
+        )

@@ -9,6 +9,8 @@ from pydantic import ConfigDict, Field
 from gigamind.evals.option_errors import validated
 from gigamind.evals.option_types import SampleText
 from gigamind.evals.release_options import ReleaseOptions
+from gigamind.judges.unanswerable import PromptLanguage, UnanswerableMode
+from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.cache import default_cache_folder
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import DEFAULT_ALPHA, Mode, RetrievalSettings
@@ -17,7 +19,7 @@ _DAY_MS = 86_400_000
 _PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
-class SearchEvalOptions(ReleaseOptions):
+class SearchEvalOptions(ReleaseOptions, ModelOptions):
     """Everything a search evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -51,8 +53,28 @@ class SearchEvalOptions(ReleaseOptions):
     notes_hash_exclude: tuple[str, ...] = Field((), description="patterns the hash leaves out, too")
     mode: Mode = Field("hybrid", description="which legs search")
     topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
-    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.3, description="a Top-1 with a base score below this means: unanswerable"
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        None,
+        description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says",
+    )
+    unanswerable_mode: UnanswerableMode = Field(
+        "threshold", description="which judge decides what is unanswerable; llm asks a model"
+    )
+    judge: Path | None = Field(
+        None, description="another judge file, of any kind; see judges/README.md"
+    )
+    judge_lang: PromptLanguage = Field(
+        "auto", description="language of the judge's prompt; auto: that of the query"
+    )
+    fresh_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        0.0,
+        description="share of the queries that the model judges a second time, to see what flips",
+    )
+    resume: Path | None = Field(
+        None, description="continue the run that was to write this out folder and was stopped"
+    )
+    allow_partial: bool = Field(
+        default=False, description="exit code 0 even if the budget left queries unjudged"
     )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         DEFAULT_ALPHA, description="share of the semantic score in hybrid mode"
@@ -82,10 +104,15 @@ class SearchEvalOptions(ReleaseOptions):
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values, without a password in an address."""
         shown: dict[str, object] = self.model_dump(mode="json")
-        for name in ("embedding_api_base", "qdrant_url"):
+        for name in ("api_base", "embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
                 shown[name] = _PASSWORD.sub("***@", address)
         return shown
+
+    @property
+    def replies(self) -> Path:
+        """Folder of the answers of models."""
+        return self.store or (self.cache_dir or default_cache_folder()) / "replies"
 
     @property
     def retrieval(self) -> RetrievalSettings:

@@ -195,7 +195,9 @@ def _values(pairs: Sequence[Pair]) -> dict[str, list[tuple[float, float]]]:
         both = ((a.metrics.get(name), b.metrics.get(name)) for a, b in pairs)
         found[f"search.{name}"] = [(a, b) for a, b in both if a is not None and b is not None]
     missed = [
-        (not a.judged_unanswerable, not b.judged_unanswerable) for a, b in pairs if not b.answerable
+        (not a.judged_unanswerable, not b.judged_unanswerable)
+        for a, b in _judged(pairs)
+        if not b.answerable
     ]
     found["unanswerable.recall"] = [(float(not a), float(not b)) for a, b in missed]
     found["unanswerable.far"] = [(float(a), float(b)) for a, b in missed]
@@ -223,14 +225,22 @@ def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -
 
 def _ratios(pairs: Sequence[Pair]) -> list[MetricChange]:
     """Precision and F1 of the verdicts: compared, but not tested item by item."""
+    judged = _judged(pairs)
     before, after = (
-        confusion((not pair[run].answerable, pair[run].judged_unanswerable) for pair in pairs)
+        confusion(
+            (not pair[run].answerable, bool(pair[run].judged_unanswerable)) for pair in judged
+        )
         for run in (0, 1)
     )
     return [
-        _ratio("unanswerable.precision", len(pairs), before.precision, after.precision),
-        _ratio("unanswerable.f1", len(pairs), before.f1, after.f1),
+        _ratio("unanswerable.precision", len(judged), before.precision, after.precision),
+        _ratio("unanswerable.f1", len(judged), before.f1, after.f1),
     ]
+
+
+def _judged(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs with a verdict on both sides."""
+    return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
 
 
 def _ratio(metric: str, n: int, before: float | None, after: float | None) -> MetricChange:
@@ -259,7 +269,7 @@ def _change(before: SnapshotItem, after: SnapshotItem) -> tuple[float, ItemChang
     The rank of the first right note decides, then the verdict, then nDCG over the whole ranking.
     """
     ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
-    rights = _verdict_right(before), _verdict_right(after)
+    rights = _verdicts_right(before, after)
     gains = ranks[1] - ranks[0], float(rights[1]) - float(rights[0]), _ndcg(after) - _ndcg(before)
     first = next((gain for gain in gains if gain), 0.0)
     if not first:
@@ -276,8 +286,11 @@ def _change(before: SnapshotItem, after: SnapshotItem) -> tuple[float, ItemChang
     return first, change
 
 
-def _verdict_right(item: SnapshotItem) -> bool:
-    return item.judged_unanswerable != item.answerable
+def _verdicts_right(before: SnapshotItem, after: SnapshotItem) -> tuple[bool, bool]:
+    """Whether each verdict is right; alike where one of them is missing, for then nothing can be said."""
+    if before.judged_unanswerable is None or after.judged_unanswerable is None:
+        return True, True
+    return tuple(item.judged_unanswerable is (not item.answerable) for item in (before, after))  # pyright: ignore[reportReturnType]
 
 
 def _ndcg(item: SnapshotItem) -> float:

@@ -4,7 +4,6 @@ Beside the seed's fields it keeps the hardware, which its section 7 compares, th
 each item, without which nothing can be said about chance.
 """
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Annotated, Literal, TypeVar
@@ -51,7 +50,7 @@ class SnapshotItem(_Part):
     id: str
     query: str
     answerable: bool
-    judged_unanswerable: bool
+    judged_unanswerable: bool | None
     expected_notes: tuple[str, ...]
     ranking: tuple[SnapshotHit, ...]
     metrics: dict[str, Finite | None]
@@ -91,7 +90,7 @@ def take_snapshot(record: RunRecord) -> EvalSnapshot:
         notes_hash_mode=run.notes_hash_mode,
         environment=run.environment,
         hardware=run.hardware,
-        judge_fingerprint=_threshold_fingerprint(run.options.get("min_score")),
+        judge_fingerprint=run.judge.fingerprint if run.judge else "",
         config=run.options,
         metrics=record.summary,
         items=tuple(_item(item) for item in record.items),
@@ -149,11 +148,6 @@ def _item(item: ItemReport) -> SnapshotItem:
         ),
         metrics=item.metrics,
     )
-
-
-def _threshold_fingerprint(min_score: object) -> str:
-    definition = json.dumps({"kind": "threshold", "min_score": min_score}, sort_keys=True)
-    return hashlib.sha256(definition.encode()).hexdigest()[:16]
 
 
 def _check_header(path: Path, content: dict[str, object]) -> None:
