@@ -28,6 +28,16 @@ class _Run(_Read):
     judge: JudgeReport | None = None
 
 
+class _Usage(_Read):
+    cache_hits: int
+
+
+class _Summary(_Read):
+    """What is needed of summary.json."""
+
+    llm: _Usage | None = None
+
+
 class _Item(_Read):
     id: str
     language: str | None = None
@@ -96,6 +106,7 @@ class JudgedRun:
     Attributes:
         items: by id, in the dataset's order.
         failed: ids of errors.jsonl, which have no verdict either.
+        stored: replies that were not asked for but taken from the store.
     """
 
     folder: Path
@@ -106,6 +117,7 @@ class JudgedRun:
     judge: JudgeReport
     items: Mapping[str, RunItem]
     failed: frozenset[str]
+    stored: int
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Verdicts that were given, by item id."""
@@ -117,7 +129,7 @@ def read_judged_runs(folders: Sequence[Path]) -> list[JudgedRun]:
     """Runs of one judge over one dataset: the first is certified, the others are its repetitions.
 
     Raises:
-        InputError: one cannot be read, was not judged, or differs from the first in judge, model or dataset.
+        InputError: one cannot be read, was not judged, or is no repetition of the first.
     """
     runs = [_read_run(folder) for folder in folders]
     first = runs[0]
@@ -133,6 +145,11 @@ def read_judged_runs(folders: Sequence[Path]) -> list[JudgedRun]:
                     f"{other.folder}: is no repetition of {first.folder}, for it has another {what}"
                     f" ({theirs} instead of {ours}); give runs that differ in nothing"
                 )
+        if other.stored:  # an old verdict, read again, never flips
+            raise InputError(
+                f"{other.folder}: is no repetition, for {other.stored} of its replies are old ones from the store;"
+                " run it with --store-mode off"
+            )
     return runs
 
 
@@ -149,10 +166,23 @@ def _read_run(folder: Path) -> JudgedRun:
     read = {"search": _search_items, "answers": _answer_items}[run.task]
     items = {item.id: item for item in read(folder / "per_item.jsonl")}
     errors = _rows(folder / "errors.jsonl", _Error)
-    failed = frozenset(error.id for error in errors if error.id) - items.keys()
     return JudgedRun(
-        folder, run.run_id, run.task, run.dataset, run.dataset_hash, run.judge, items, failed
+        folder=folder,
+        run_id=run.run_id,
+        task=run.task,
+        dataset=run.dataset,
+        dataset_hash=run.dataset_hash,
+        judge=run.judge,
+        items=items,
+        failed=frozenset(error.id for error in errors if error.id) - items.keys(),
+        stored=_stored(folder / "summary.json"),
     )
+
+
+def _stored(path: Path) -> int:
+    """None are known of in a run that wrote no summary as JSON."""
+    summary = _parsed(_text(path), _Summary, path, None) if path.exists() else _Summary()
+    return summary.llm.cache_hits if summary.llm else 0
 
 
 def _search_items(path: Path) -> list[RunItem]:

@@ -4,6 +4,9 @@ import sys
 
 import pytest
 
+from gigamind.llm.fake.server import running
+from gigamind.reports.cards.schema import read_card
+
 JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f", "model": "m"}
 
 
@@ -73,6 +76,23 @@ def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, run_folder, argu
     assert ended.code == 1
     assert message in ended.stderr
     assert not (run_folder.parent / "card").exists()
+
+
+def test_runs_of_a_real_model_judge_are_certified_and_repeated(search, gigamind, case):
+    """Over HTTP: the fake model gives the same reply to the same question, so nothing flips."""
+    with running() as server:
+        asked = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--api-base", server.url)
+        for out, store in (("one", "readwrite"), ("two", "off"), ("three", "readwrite")):
+            ended = search(*asked, "--store", "store", "--store-mode", store, "--out", out)
+            assert ended.code == 0, ended.stderr
+    ended = gigamind("judge", "certify", "one", "two", "--out", "card")
+    assert ended.code == 0, ended.stderr
+    card = read_card(case / "card")
+    told = json.loads((case / "one" / "run.json").read_text("utf-8"))["judge"]
+    assert card.is_valid_for(told["fingerprint"], "openai/judge")
+    assert (card.scales[0].overall.items, card.scales[0].flips.value) == (3, 0.0)
+    ended = gigamind("judge", "certify", "one", "three", "--out", "another")
+    assert (ended.code, "from the store" in ended.stderr) == (1, True)
 
 
 def test_help_loads_no_numbers():

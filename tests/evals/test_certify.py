@@ -226,6 +226,16 @@ def test_a_run_that_differs_is_no_repetition(run_folder, changes, what):
         card_of(run_folder("one"), run_folder("two", **changes))
 
 
+def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder):
+    stored, asked = run_folder("stored"), run_folder("asked")
+    for folder, hits in ((stored, 3), (asked, 0)):
+        summary = {"status": "complete", "llm": {"calls": 7, "cache_hits": hits}}
+        (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    assert card_of(stored, asked).scales[0].flips.value == 0.0
+    with pytest.raises(InputError, match="3 of its replies are old ones from the store"):
+        card_of(asked, stored)
+
+
 def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path):
     with pytest.raises(InputError, match="names no judge"):
         card_of(run_folder("plain", judge=None))
