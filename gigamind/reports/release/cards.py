@@ -1,18 +1,36 @@
 """Whether the card of a judge allows its verdicts to gate a release."""
 
+from dataclasses import dataclass
 from typing import Literal
 
 from gigamind.reports.cards.schema import JudgeCard
-from gigamind.reports.release.gates import RuleResult, Status
 
 CardPolicy = Literal["require", "warn", "ignore"]
+CardStatus = Literal["passed", "failed", "warned", "skipped"]
 
-_STATUS: dict[CardPolicy, Status] = {"require": "failed", "warn": "warned", "ignore": "skipped"}
+METRIC = "judge_card"
+_STATUS: dict[CardPolicy, CardStatus] = {
+    "require": "failed",
+    "warn": "warned",
+    "ignore": "skipped",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CardRule:
+    """What the policy makes of a card; a rule among those of a GateResult.
+
+    Attributes:
+        explanation: one sentence.
+    """
+
+    status: CardStatus
+    explanation: str
 
 
 def card_rule(
     card: JudgeCard | None, fingerprint: str, model: str | None, policy: CardPolicy
-) -> RuleResult:
+) -> CardRule:
     """The rule on the judge of a run, for metrics that an LLM judge gives.
 
     A judge without a valid card fails the release, is told, or is nobody's business, by the policy.
@@ -36,12 +54,5 @@ def _count(card: JudgeCard) -> str:
     return f"{card.labels.count} {'label' if card.labels.count == 1 else 'labels'}"
 
 
-def _result(status: Status, told: str) -> RuleResult:
-    return RuleResult(
-        metric="judge_card",
-        status=status,
-        baseline=None,
-        current=None,
-        limit=None,
-        explanation=f"judge_card: {told}.",
-    )
+def _result(status: CardStatus, told: str) -> CardRule:
+    return CardRule(status, f"{METRIC}: {told}.")
