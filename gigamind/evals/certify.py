@@ -9,7 +9,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from gigamind import __version__
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
-from gigamind.evals.judged_runs import TASKS, JudgedRun, read_judged_runs
+from gigamind.evals.judged_items import TASKS
+from gigamind.evals.judged_runs import JudgedRun, read_judged_runs
 from gigamind.judges.certify import (
     Agreement,
     LabelledVerdict,
@@ -84,6 +85,7 @@ def certify(
         scales=tuple(
             _scale(name, kind, runs, labelled.values, seed)
             for name, kind in TASKS[first.task].scales.items()
+            if any(name in given for given in labelled.values.values())
         ),
         attacks=_attacks(attacks, first) if attacks else None,
     )
@@ -107,7 +109,7 @@ def _from_dataset(run: JudgedRun) -> _Labelled:
     values = {item.id: dict(item.own_labels) for item in run.items.values() if item.own_labels}
     if not values:
         raise InputError(
-            f"{run.folder}: a dataset of the task {run.task} has no labels of its own; give some with --labels"
+            f"{run.folder}: its dataset has no labels of its own; give some with --labels"
         )
     return _labelled(run, values, "dataset", run.dataset, run.dataset_hash)
 

@@ -170,17 +170,32 @@ def test_a_threshold_judge_states_no_confidence(run_folder):
     assert card.is_valid_for("t", None)
 
 
-def answer(name, correctness, utility=0.5, key="question"):
-    return {"id": name, key: f"q {name}", "language": "ko", "correctness": correctness, "utility": utility}  # fmt: skip
+def answer(name, correctness, utility=0.5, *, judged=True, labels=None, claims=()):
+    evaluation = {"correctness": correctness, "utility": utility, "claims": claims}
+    about = {"id": name, "question": f"q {name}", "language": "ko", "labels": labels}
+    return about | {"evaluation": evaluation if judged else None}
+
+
+def claim(number, verdict, quote=""):
+    return {"id": number, "text": f"claim {number}", "verdict": verdict} | {
+        "evidence": {"quote": quote} if quote else None
+    }
 
 
 def test_answers_are_certified_on_both_scales(run_folder, labels_file):
-    answers = [answer("x", 1.0), answer("y", 0.5, key="query"), answer("z", 0.0), answer("w", None)]
+    answers = [
+        answer("x", 1.0),
+        answer("y", 0.5),
+        answer("z", 0.0),
+        answer("w", None),
+        answer("v", 1.0, judged=False),
+    ]
     rows = [
         {"id": "x", "correctness": 1.0, "utility": 1.0},
         {"id": "y", "correctness": 0.0},
         {"id": "z", "correctness": 0.0},
         {"id": "w", "utility": 0.5},
+        {"id": "v", "utility": 0.5},
     ]
     card = card_of(run_folder(items=answers, task="answers"), labels=labels_file(rows))
     correctness, utility = card.scales
@@ -190,6 +205,27 @@ def test_answers_are_certified_on_both_scales(run_folder, labels_file):
     assert values(correctness.overall)["mean_error"] == pytest.approx(0.5 / 3)
     assert [m.id for m in correctness.misses] == ["y"]
     assert (utility.overall.items, [m.id for m in utility.misses]) == (2, ["x"])
+    assert (card.labels.count, card.labels.unscored) == (5, 1)
+
+
+def test_answers_may_be_labelled_in_their_dataset_down_to_their_claims(run_folder):
+    claims = [claim(1, "supported", "a quote"), claim(2, "unverified"), claim(3, "supported")]
+    labels = {
+        "correctness": 1.0,
+        "utility": None,
+        "claims": [
+            {"text": "claim 1", "verdict": "not_found", "claim": 1},
+            {"text": "claim 2", "verdict": "contradicted", "claim": 2},
+            {"text": "cut in another way", "verdict": "supported", "claim": None},
+        ],
+    }
+    items = [answer("x", 0.5, labels=labels, claims=claims), answer("y", 1.0)]
+    correctness, supported = card_of(run_folder(items=items, task="answers")).scales
+    assert (correctness.name, correctness.overall.items) == ("correctness", 1)
+    assert (supported.name, supported.kind, supported.overall.items) == ("supported", "binary", 2)
+    (miss,) = supported.misses
+    assert (miss.id, miss.question, miss.quotes) == ("x#1", "claim 1", ("a quote",))
+    assert supported.headline.items == 3
 
 
 @pytest.mark.parametrize(("verdict", "missed"), [(0.75, 1), (0.76, 0)])
@@ -251,6 +287,11 @@ def test_a_broken_line_is_named(run_folder):
         file.write('{"id": "x", "query"')
     with pytest.raises(InputError, match=r"per_item.jsonl:11: no JSON, or cut short"):
         card_of(folder)
+    foreign = run_folder("foreign", items=[{"id": "x"}])
+    with pytest.raises(
+        InputError, match=r"jsonl:1: not as gigamind writes it \(query: Field required"
+    ):
+        card_of(foreign)
 
 
 def attacks(tmp_path, hits, of, fingerprint="f" * 64):

@@ -43,6 +43,8 @@ def _scale_cautions(scale: CardScale, told: Words) -> Iterator[str]:
     for (what, n), share in zip(classes, ("sensitivity", "specificity"), strict=False):
         if share in group.figures and group.figures[share].value == 1:
             yield told("caution.all_right", what=what, n=n, most=f"{min(1.0, 3 / n):.3f}")
+    if scale.name == "supported":
+        yield told("caution.claims", scale=name)
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
         yield told("caution.no_kappa", scale=name)

@@ -92,7 +92,7 @@ class CardScale(_Part):
     """One thing that the judge judges.
 
     Attributes:
-        name: "unanswerable", "correctness", "utility".
+        name: "unanswerable", "correctness", "utility", or "supported", whose items are claims of answers.
         flips: mean difference of the verdicts of two equal runs; null when only one was given.
         headline: null when every judged item has a label, or fewer than two have.
         misses: the worst first; `missed` counts all.

@@ -92,6 +92,11 @@ def test_what_was_not_measured_is_said(card, scale, group, figure):
     ]
 
 
+def test_claims_are_said_to_be_no_independent_items(card, scale):
+    (caution,) = told(card(scale(name="supported")))
+    assert caution == ENGLISH("caution.claims", scale="supported claims")
+
+
 def test_a_judge_without_a_model_is_not_asked_for_repetitions_or_attacks(card):
     judge = card().judge.model_copy(update={"model": None, "kind": "threshold", "languages": ()})
     assert told(card(judge=judge, attacks=None, runs=("only",))) == []
