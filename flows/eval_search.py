@@ -14,7 +14,7 @@ from gigamind.evals import batches
 from gigamind.evals.chosen_judge import asks_a_model
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.summary import default_out
-from gigamind.publish import failed, publish_search
+from gigamind.publish import failed, publish_run
 
 # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
 check = task(name="check", cache_policy=NO_CACHE)(batches.check_input)
@@ -31,7 +31,7 @@ def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
     Ends Failed, named by the meaning of the exit code, where `gigamind eval search` would end with that code.
     """
     started = datetime.now(UTC)
-    out = options.resume or options.out or default_out(started)
+    out = options.written_to(options.out) or default_out(started)
     try:
         if options.dry_run:
             return Completed(name="Checked", message=check(options))
@@ -40,7 +40,7 @@ def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
         return failed(error)
     finally:
         batches.close_run(options)
-    publish_search(finished, out)
+    publish_run(finished, out)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", data=result)

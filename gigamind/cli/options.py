@@ -1,5 +1,6 @@
 """Command line options from an options model: names, types, defaults and help stand in one place, the model."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import NoneType, UnionType
@@ -13,16 +14,27 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def options_of(model: type[BaseModel]) -> Callable[[Command], Command]:
-    """A decorator that adds one option for each field of `model`: its own in their order, then the inherited ones."""
-    own = model.__annotations__
-    ordered = sorted(model.model_fields.items(), key=lambda entry: entry[0] not in own)
+    """A decorator that adds one option for each field of `model`: its own in their order, then those of its parents.
+
+    A field with one possible value is no option.
+    """
+    ordered = sorted(model.model_fields.items(), key=lambda entry: _distance(model, entry[0]))
 
     def decorate(command: Command) -> Command:
         for name, field in reversed(ordered):
+            if len(get_args(field.annotation)) == 1 and get_origin(field.annotation) is Literal:
+                continue
             command = _option(name, field)(command)
         return command
 
     return decorate
+
+
+def _distance(model: type[BaseModel], name: str) -> int:
+    """How many classes up from `model` the field was last declared."""
+    return next(
+        at for at, kind in enumerate(model.__mro__) if name in inspect.get_annotations(kind)
+    )
 
 
 def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:

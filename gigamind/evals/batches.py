@@ -14,13 +14,12 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from gigamind.evals.finish import check_outputs, finish
+from gigamind.evals.finish import check_outputs, finish_flow
 from gigamind.evals.measure import ItemResult
 from gigamind.evals.model_judging import ask_model, with_verdicts
 from gigamind.evals.model_run import ModelRun, attempts_of, drop_if_final
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.prepare import prepare
-from gigamind.evals.release import read_reference
 from gigamind.evals.runner import Interrupted
 from gigamind.evals.search import (
     Run,
@@ -31,7 +30,6 @@ from gigamind.evals.search import (
     warm_up,
 )
 from gigamind.evals.summary import record_run
-from gigamind.reports.markdown import render_summary
 from gigamind.runs.store import ItemResult as StoredResult
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
@@ -136,10 +134,7 @@ def finish_run(
     *,
     interrupted: bool = False,
 ) -> dict[str, Any]:
-    """Put the batches together, with what `judge_run` gave, and write the out folder.
-
-    Returns `summary`, `run_id`, and `markdown`: the text of summary.md; where the run was compared, `release` (see
-    `ReleaseVerdict.dump`) and `release_markdown`, else None for both.
+    """Put the batches together, with what `judge_run` gave, and write the out folder; returns what `finish_flow` does.
 
     Raises:
         GigamindError: see `finish`.
@@ -150,17 +145,10 @@ def finish_run(
         verdicts = _verdicts.validate_python(judged["results"])
         run = with_verdicts(run, ModelRun(verdicts, attempts_of(out), judged["interrupted"]))
     record = record_run(evaluation, run, started)
-    reference = read_reference(options.compare, options) if options.compare else None
-    verdict = finish(record, options, out, reference).verdict
+    finished = finish_flow(record, options, out)
     if run.asked:
         drop_if_final(out, run.asked)
-    return {
-        "summary": record.summary.model_dump(mode="json"),
-        "run_id": record.run.run_id,
-        "markdown": render_summary(record),
-        "release": verdict.dump() if verdict else None,
-        "release_markdown": verdict.markdown() if verdict else None,
-    }
+    return finished
 
 
 def _put_together(batches: Sequence[Mapping[str, Any]]) -> Run:

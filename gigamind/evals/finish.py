@@ -1,20 +1,25 @@
-"""The last step of an evaluation: hold the run against its baseline, and write the out folder."""
+"""The last step of every evaluation: hold the run against its baseline, and write the out folder."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from gigamind.errors import EvaluationError, InputError
-from gigamind.evals.options import SearchEvalOptions
+from gigamind.errors import EvaluationError
+from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
-from gigamind.reports.release.snapshot import FILE as SNAPSHOT_FILE
+from gigamind.evals.run_options import EvalOptions
+from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
-from gigamind.reports.schema import RunRecord, SummaryReport
+from gigamind.reports.release.tasks import TASKS
+from gigamind.reports.schema import Record
+from gigamind.reports.views import VIEWS
 from gigamind.reports.write import check_out_folder, write_run
 
 HTML_FILE = "report.html"
 
+Summary = TypeVar("Summary")
 
-class Evaluated(NamedTuple):
+
+class Evaluated(NamedTuple, Generic[Summary]):
     """A finished evaluation.
 
     Attributes:
@@ -22,36 +27,34 @@ class Evaluated(NamedTuple):
         verdict: of the release gates; None where the run was compared with nothing.
     """
 
-    summary: SummaryReport
+    summary: Summary
     out: Path
     verdict: ReleaseVerdict | None
 
 
-def check_outputs(options: SearchEvalOptions, out: Path) -> Reference | None:
+def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     """See to it, before any work is done, that the run can be written, and compared where that is asked for.
 
     Raises:
         InputError: it cannot.
     """
-    if options.resume and options.out not in {None, options.resume}:
-        raise InputError("--out: a resumed run is written where --resume says; leave it out")
-    check_out_folder(out, replace=options.resume is not None)
-    return read_reference(options.compare, options) if options.compare else None
+    check_out_folder(out, replace=_resumes(options))
+    return _reference(options)
 
 
 def finish(
-    record: RunRecord, options: SearchEvalOptions, out: Path, reference: Reference | None
-) -> Evaluated:
+    record: Record[Summary, Any], options: EvalOptions, out: Path, reference: Reference | None
+) -> Evaluated[Summary]:
     """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written; or every query failed, or the budget left some unjudged and
-            that was not allowed (the folder stands and says why).
+        EvaluationError: the folder cannot be written; or every item failed, or the budget left some unjudged and that
+            was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
     if not record.items:
-        write_run(out, record, options.format, replace=options.resume is not None)
-        _refuse_empty(record.summary, out)
+        write_run(out, record, options.format, replace=_resumes(options))
+        _refuse_empty(record, out)
         return Evaluated(record.summary, out, None)
     snapshot = take_snapshot(record)
     files: dict[str, str] = {}
@@ -59,43 +62,71 @@ def finish(
         files[SNAPSHOT_FILE] = snapshot.model_dump_json(indent=2) + "\n"
     verdict = None
     try:
-        if reference and record.summary.status == "complete":
+        if reference and record.run.status == "complete":
             verdict = reference.judge(snapshot)
             files |= verdict.files()
         if options.format != "json":
             files[HTML_FILE] = _page(record, options, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
-        write_run(
-            out, record, options.format, files, options.figures, replace=options.resume is not None
-        )
+        write_run(out, record, options.format, files, options.figures, replace=_resumes(options))
     if verdict:
         announce(verdict, options.junit)
-    _refuse_partial(record.summary, options, out)
+    _refuse_partial(record, options, out)
     return Evaluated(record.summary, out, verdict)
 
 
+def finish_flow(record: Record[Any, Any], options: EvalOptions, out: Path) -> dict[str, Any]:
+    """The same for a flow, whose tasks give JSON values.
+
+    Returns `task`, `summary`, `run_id`, and `markdown`: the text of summary.md; where the run was compared, `release`
+    (see `ReleaseVerdict.dump`) and `release_markdown`, else None for both.
+
+    Raises:
+        GigamindError: see `finish`.
+    """
+    verdict = finish(record, options, out, _reference(options)).verdict
+    return {
+        "task": record.run.task,
+        "summary": record.summary.model_dump(mode="json"),
+        "run_id": record.run.run_id,
+        "markdown": VIEWS[record.run.task].markdown(record),
+        "release": verdict.dump() if verdict else None,
+        "release_markdown": verdict.markdown() if verdict else None,
+    }
+
+
+def _reference(options: EvalOptions) -> Reference | None:
+    return read_reference(options.compare, options, options.task) if options.compare else None
+
+
 def _page(
-    record: RunRecord,
-    options: SearchEvalOptions,
+    record: Record[Any, Any],
+    options: EvalOptions,
     reference: Reference | None,
     verdict: ReleaseVerdict | None,
 ) -> str:
-    from gigamind.reports.page.html import render_html
-
-    if reference is None or verdict is None:
-        return render_html(record, lang=options.lang)
-    return render_html(record, lang=options.lang, baseline=reference.baseline, gate=verdict.gate)
+    baseline = reference.baseline if reference and verdict else None
+    gate = verdict.gate if verdict else None
+    return VIEWS[record.run.task].page(record, lang=options.lang, baseline=baseline, gate=gate)
 
 
-def _refuse_empty(summary: SummaryReport, out: Path) -> None:
-    if summary.status == "complete":
-        raise EvaluationError(f"every query failed: see {out / 'errors.jsonl'}")
+def _refuse_empty(record: Record[Any, Any], out: Path) -> None:
+    if record.run.status == "complete":
+        unit = TASKS[record.run.task].unit
+        raise EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
 
 
-def _refuse_partial(summary: SummaryReport, options: SearchEvalOptions, out: Path) -> None:
-    skipped = summary.llm.outcomes.get("skipped_budget", 0) if summary.llm else 0
-    if skipped and summary.status == "complete" and not options.allow_partial:
+def _resumes(options: EvalOptions) -> bool:
+    return isinstance(options, ModelRunOptions) and options.resume is not None
+
+
+def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -> None:
+    """A figure over what the budget allowed is no figure of the dataset, unless that is said to be enough."""
+    skipped = record.llm.outcomes.get("skipped_budget", 0) if record.llm else 0
+    allowed = isinstance(options, ModelRunOptions) and options.allow_partial
+    if record.llm and skipped and record.run.status == "complete" and not allowed:
+        units = TASKS[record.run.task].units
         raise EvaluationError(
-            f"the budget left {skipped} of {summary.counts.queries_total} queries unjudged: see {out};"
+            f"the budget left {skipped} of {record.llm.items} {units} unjudged: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"
         )

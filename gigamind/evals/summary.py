@@ -33,14 +33,16 @@ from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 RUN_ID_FORMAT = "%Y%m%d-%H%M%S"
 
 
-def evaluate(options: SearchEvalOptions, progress: Progress | None = None) -> Evaluated:
+def evaluate(
+    options: SearchEvalOptions, progress: Progress | None = None
+) -> Evaluated[SummaryReport]:
     """Run a whole search evaluation.
 
     Raises:
         GigamindError: see `open_search` and `finish`; its class tells the exit code.
     """
     started = datetime.now(UTC)
-    out = options.resume or options.out or default_out(started)
+    out = options.written_to(options.out) or default_out(started)
     reference = check_outputs(options, out)
     with open_search(options, progress) as evaluation:
         outcome = judge_with_model(evaluation, run_queries(evaluation, progress), out, progress)
@@ -118,6 +120,7 @@ def record_run(evaluation: SearchEvaluation, outcome: Run, started: datetime) ->
         items,
         [*prepared.errors, *failures, *outcome.unscored],
         outcome.asked.attempts if outcome.asked else None,
+        outcome.llm,
     )
 
 

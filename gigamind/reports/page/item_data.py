@@ -5,15 +5,15 @@ evidence is a range of its chunk.  templates/report.js unpacks the arrays in the
 Offsets are UTF-16 code units of the note's file, as JavaScript counts.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gigamind.metrics.spans import matches
 from gigamind.reports.failures import failed_items
 from gigamind.reports.judged import JudgementReport
+from gigamind.reports.page.layout import in_script
 from gigamind.reports.release.compare import Comparison
-from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotItem
+from gigamind.reports.release.search import SearchItem, SearchSnapshot
 from gigamind.reports.schema import HitReport, ItemReport, PassageReport
 from gigamind.spans import Passage, Span
 
@@ -27,7 +27,7 @@ def items_json(
     items: Sequence[ItemReport],
     words: Mapping[str, str],
     comparison: Comparison | None = None,
-    baseline: EvalSnapshot | None = None,
+    baseline: SearchSnapshot | None = None,
 ) -> str:
     """JSON that can stand in a script element, whatever the texts hold."""
     tables = _Tables()
@@ -42,9 +42,7 @@ def items_json(
         "compared": comparison is not None,
         "items": rows,
     }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # A script element ends at "</script", and "<!--" opens a comment that hides that end: neither can be written so.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return in_script(content)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,9 +78,7 @@ def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[s
     }
 
 
-def _item(
-    item: ItemReport, flags: int, before: SnapshotItem | None, tables: _Tables
-) -> list[object]:
+def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tables) -> list[object]:
     spans = [_passage(span) for span in item.expected_spans]
     return [
         item.id,
