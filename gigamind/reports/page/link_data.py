@@ -3,6 +3,7 @@
 templates/link_item.js unpacks the arrays in the order in which they are built here.
 """
 
+import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
@@ -54,7 +55,7 @@ def pieces(item: LinkItemReport) -> list[Piece]:
         {0, len(item.text), *(edge for span, _, _ in spans for edge in (span.start, span.end))}
     )
     found: list[Piece] = []
-    for start, end in zip(cuts, cuts[1:], strict=False):
+    for start, end in itertools.pairwise(cuts):
         own = [mark for mark in spans if mark[0].start <= start and end <= mark[0].end]
         if own:
             targets = ", ".join(dict.fromkeys(target for _, _, target in own))
