@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from gigamind.errors import EvaluationError
+from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evals.run_options import EvalOptions
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
@@ -37,7 +38,7 @@ def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     Raises:
         InputError: it cannot.
     """
-    check_out_folder(out)
+    check_out_folder(out, replace=_resumes(options))
     return _reference(options)
 
 
@@ -47,11 +48,12 @@ def finish(
     """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written, or every item failed (the folder stands and says why).
+        EvaluationError: the folder cannot be written; or every item failed, or the budget left some unjudged and that
+            was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
     if not record.items:
-        write_run(out, record, options.format)
+        write_run(out, record, options.format, replace=_resumes(options))
         _refuse_empty(record, out)
         return Evaluated(record.summary, out, None)
     snapshot = take_snapshot(record)
@@ -66,9 +68,10 @@ def finish(
         if options.format != "json":
             files[HTML_FILE] = _page(record, options, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
-        write_run(out, record, options.format, files, options.figures)
+        write_run(out, record, options.format, files, options.figures, replace=_resumes(options))
     if verdict:
         announce(verdict, options.junit)
+    _refuse_partial(record, options, out)
     return Evaluated(record.summary, out, verdict)
 
 
@@ -111,3 +114,19 @@ def _refuse_empty(record: Record[Any, Any], out: Path) -> None:
     if record.run.status == "complete":
         unit = TASKS[record.run.task].unit
         raise EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
+
+
+def _resumes(options: EvalOptions) -> bool:
+    return isinstance(options, ModelRunOptions) and options.resume is not None
+
+
+def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -> None:
+    """A figure over what the budget allowed is no figure of the dataset, unless that is said to be enough."""
+    skipped = record.llm.outcomes.get("skipped_budget", 0) if record.llm else 0
+    allowed = isinstance(options, ModelRunOptions) and options.allow_partial
+    if record.llm and skipped and record.run.status == "complete" and not allowed:
+        units = TASKS[record.run.task].units
+        raise EvaluationError(
+            f"the budget left {skipped} of {record.llm.items} {units} unjudged: see {out};"
+            f" raise it and continue with --resume {out}, or take the part with --allow-partial"
+        )

@@ -8,6 +8,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 from pydantic import BaseModel
 
 from gigamind.reports import link_markdown, markdown
+from gigamind.reports.judged import LlmReport
 from gigamind.reports.link_schema import LinkItemReport, LinkSummaryReport
 from gigamind.reports.release.gates import GateResult
 from gigamind.reports.release.model import EvalSnapshot
@@ -76,6 +77,11 @@ class View(ABC, Generic[Summary, Line]):
         del summary
         return ""
 
+    def llm(self, summary: Summary) -> LlmReport | None:
+        """What asking a model cost; None where none was asked."""
+        del summary
+        return None
+
 
 class SearchView(View[SummaryReport, ItemReport]):
     """See the module."""
@@ -120,14 +126,22 @@ class SearchView(View[SummaryReport, ItemReport]):
         return [
             (counts.rows_rejected, "row rejected", "rows rejected"),
             (counts.queries_failed, "query failed", "queries failed"),
+            (_unjudged(summary.llm), "query without a verdict", "queries without a verdict"),
         ]
 
     def not_run(self, summary: SummaryReport) -> int:
         return summary.counts.queries_not_run
 
+    def llm(self, summary: SummaryReport) -> LlmReport | None:
+        return summary.llm
+
     def times(self, summary: SummaryReport) -> str:
         p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
         return "" if p50 is None or p95 is None else f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+
+
+def _unjudged(llm: LlmReport | None) -> int:
+    return llm.items - llm.outcomes.get("scored", 0) if llm else 0
 
 
 class LinkView(View[LinkSummaryReport, LinkItemReport]):
