@@ -14,10 +14,14 @@ from gigamind.judges.search_qa.pieces import CITATION, Piece, piece, role_of, wi
 from gigamind.spans import Span
 from gigamind.text import sentences
 
-_LEADS_IN = re.compile(r"[:：]\**\s*$|(?:다음|아래)(?:과|와) 같(?:습니다|아요|다)\.?\s*$|\bas follows\.?\s*$|\bfollowing:?\s*$")
+_LEADS_IN = re.compile(
+    r"[:：]\**\s*$|(?:다음|아래)(?:과|와) 같(?:습니다|아요|다)\.?\s*$|\bas follows\.?\s*$|\bfollowing:?\s*$"
+)
 _INTRODUCED: frozenset[Shape] = frozenset({"item", "row", "code"})
 # A sentence in a quotation that goes on behind it: "좋다." 라고 말했다.
-_GOES_ON = re.compile(r"(?:이?라(?:고|며|면서|는)|고 |하고 |하며 |said |asked |wrote |he said|she said)")
+_GOES_ON = re.compile(
+    r"(?:이?라(?:고|며|면서|는)|고 |하고 |하며 |said |asked |wrote |he said|she said)"
+)
 _CITED_BEHIND = re.compile(rf"(?:[ \t]*(?:{CITATION.pattern})(?!\w))+[.。]?")
 
 
@@ -62,7 +66,9 @@ def _pieces_of_line(answer: str, line: Line, following: Line | None) -> Iterator
         for number, span in enumerate(spans, start=1):
             last = number == len(spans)
             introduces = last and following is not None and following.shape in _INTRODUCED
-            yield piece(answer, span, "lead_in" if introduces and _is_lead_in(span.slice(answer)) else None)
+            yield piece(
+                answer, span, "lead_in" if introduces and _is_lead_in(span.slice(answer)) else None
+            )
 
 
 def _is_lead_in(text: str) -> bool:
@@ -81,8 +87,12 @@ def _sentences_in(answer: str, span: Span) -> list[Span]:
             end = behind.end()
         before = text[found[-1].end : start] if found else text[:start]
         if CITATION.search(before):
-            start = found[-1].end + len(before) - len(before.lstrip()) if found else len(text) - len(text.lstrip())
-        if found and _GOES_ON.match(text[start:end]) and text[found[-1].end - 1] in "\"”’」』":
+            start = (
+                found[-1].end + len(before) - len(before.lstrip())
+                if found
+                else len(text) - len(text.lstrip())
+            )
+        if found and _GOES_ON.match(text[start:end]) and text[found[-1].end - 1] in '"”’」』':
             start = found.pop().start
         found.append(Span(start, end))
     if not found and text.strip():  # nothing but citations

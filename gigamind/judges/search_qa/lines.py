@@ -17,10 +17,15 @@ _PROSE_IN_FENCE = frozenset({"", "text", "txt", "plaintext", "markdown", "md"})
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+")
 _BOLD_ALONE = re.compile(r"[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t]*[:：]?[ \t]*$")
 _RULE = re.compile(r"[ \t>]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
-_ITEM = re.compile(r"[ \t>]*(?:[-*+•·◦▪‣–][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)][ \t]+(?!\d)|[①-⑳][ \t]*|[가-하][.)][ \t]+|\(\d{1,2}\)[ \t]+)")
+_ITEM = re.compile(
+    r"[ \t>]*(?:[-*+•·◦▪‣–][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)][ \t]+(?!\d)"
+    r"|[①-⑳][ \t]*|[가-하][.)][ \t]+|\(\d{1,2}\)[ \t]+)"
+)
 _QUOTED = re.compile(r"[ \t]*>[ \t>]*")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
-_ENDED = re.compile(r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$")
+_ENDED = re.compile(
+    r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$"
+)
 _MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
 
 
@@ -47,7 +52,10 @@ def lines_of(answer: str) -> list[Line]:
 class _Reader:
     def __init__(self, answer: str) -> None:
         self._answer = answer
-        self._raw = [Span(found.start(), found.end()) for found in re.finditer(r"[^\n]+|(?<=\n)(?=\n)", answer)]
+        self._raw = [
+            Span(found.start(), found.end())
+            for found in re.finditer(r"[^\n]+|(?<=\n)(?=\n)", answer)
+        ]
         self._found: list[Line] = []
         self._at = 0
         self._joins = False  # whether the next line may go on with the last one
@@ -66,7 +74,11 @@ class _Reader:
             self._joins = False
             self._read_fence(fence[1], fence[2].lower())
             return
-        if "|" in text and "-" in self._text(self._at + 1) and _TABLE_RULE.match(self._text(self._at + 1)):
+        if (
+            "|" in text
+            and "-" in self._text(self._at + 1)
+            and _TABLE_RULE.match(self._text(self._at + 1))
+        ):
             self._joins = False
             self._read_table()
             return
@@ -115,7 +127,10 @@ class _Reader:
     def _is_bold_heading(self, text: str) -> bool:
         """Whether a line all in bold stands over something; one with a number or a full stop says something itself."""
         found = _BOLD_ALONE.match(text)
-        more = any(self._text(index).strip() for index in range(self._at + 1, min(self._at + 3, len(self._raw))))
+        more = any(
+            self._text(index).strip()
+            for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
+        )
         return bool(found) and more and not re.search(r"\d|[.!?]\s*$|[다요죠]\s*$", found[1])
 
     def _read_fence(self, fence: str, language: str) -> None:
@@ -146,7 +161,9 @@ class _Reader:
                 raw = self._raw[self._at]
                 stripped = self._text(self._at).strip()
                 start = raw.start + self._text(self._at).index(stripped)
-                self._found.append(Line(Span(start, start + len(stripped)), "row", "; ".join(shown)))
+                self._found.append(
+                    Line(Span(start, start + len(stripped)), "row", "; ".join(shown))
+                )
             self._at += 1
 
 

@@ -16,7 +16,8 @@ _WHOLE = re.compile(
   | `[^`\n]+` | \[\[[^\[\]\n]+\]\] | \]\([^()\s]+\)
   | \([^()\n]{{1,{_MAX_QUOTED}}}\) | （[^（）\n]{{1,{_MAX_QUOTED}}}）
   | (?:https?://|www\.)[^\s<>()]*[^\s<>().,!?;:]
-  | \b(?:Prof|Jr|Sr|Gen|Rep|Sen|Gov|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec|pp?|vol|ed|eds|al|est|min|max|avg|dept|tel|ext)
+  | \b(?:Prof|Jr|Sr|Gen|Rep|Sen|Gov|Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sep|Sept|Oct|Nov|Dec
+      |pp?|vol|ed|eds|al|est|min|max|avg|dept|tel|ext)
     \.(?=\s+[\da-z]|[,;:)])
   | \b(?:a\.m|p\.m|Ph\.D|M\.Sc|B\.Sc|U\.S|U\.K|E\.U)\.(?!\s+[A-Z가-힣]|\s*$)
   | \b(?:et\ al|No|Art|Ch|Eq|Sec|Fig)\.(?=\s*[\d(])
@@ -26,7 +27,9 @@ _WHOLE = re.compile(
 )
 # Syllables that a polite 요 follows: open ones with the vowels of 아, 애, 어, 에, 여, 예, 와, 왜, 워 and 웨.
 _OPEN = "".join(
-    chr(0xAC00 + 588 * first + 28 * vowel) for first in range(19) for vowel in (0, 1, 4, 5, 6, 7, 9, 10, 14, 15)
+    chr(0xAC00 + 588 * first + 28 * vowel)
+    for first in range(19)
+    for vowel in (0, 1, 4, 5, 6, 7, 9, 10, 14, 15)
 )
 # A polite Korean ending stands at the end of a sentence even where its full stop is missing.
 _POLITE = re.compile(
@@ -36,19 +39,24 @@ _POLITE = re.compile(
 
 
 def mask(text: str) -> str:
-    """The text for the splitter: quotations, brackets, code, addresses and abbreviations hold no end, citations no text."""
+    """The text for the splitter: no end inside quotations, brackets, code and abbreviations, no text of citations."""
     masked = _WHOLE.sub(_without_ends, text)
     masked = CITATION.sub(lambda found: _citation(found, text), masked)
     return _POLITE.sub(_with_end, masked)
 
 
 def _without_ends(found: re.Match[str]) -> str:
-    """The last mark inside closing quotes stays when the sentence around ends with it: `He said "no."`"""
+    """A quotation or bracket; the mark before its closing stays, for it may end the sentence around it."""
     whole = found[0]
     body, closing = whole[:-1], whole[-1]
-    if closing in "\"”’」』" and len(body) > 1 and body[-1] in ".!?。！？…":
+    if closing in '"”’」』' and len(body) > 1 and body[-1] in ".!?。！？…":
         return body[:-1].translate(_ENDS) + body[-1] + closing
-    if whole[0] in "(（" and body[-1] in ".!?" and found.start() and found.string[found.start() - 1].isspace():
+    if (
+        whole[0] in "(（"
+        and body[-1] in ".!?"
+        and found.start()
+        and found.string[found.start() - 1].isspace()
+    ):
         return body.translate(_ENDS) + closing
     return whole.translate(_ENDS)
 

@@ -1,0 +1,165 @@
+"""A judgement as it leaves the program: the fields of the seed under their names, and ours beside them."""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from gigamind.evidence.record import AlignedRecord, FailedRecord, record
+from gigamind.judges.search_qa.asking import AnswerCase
+from gigamind.judges.search_qa.judge import Judgement
+from gigamind.judges.search_qa.reply import Told
+from gigamind.judges.search_qa.rules import Confidence, Outcome
+from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verdict
+from gigamind.judges.spec import Language
+from gigamind.llm.fences import Flag
+from gigamind.spans import Utf16
+
+_ISSUES: dict[Language, dict[Verdict, str]] = {
+    "ko": {
+        "not_found": "‘{}’ — 노트에 없는 내용입니다.",
+        "contradicted": "‘{}’ — 노트의 내용과 다릅니다.",
+        "unverified": "‘{}’ — 근거로 든 인용을 노트에서 확인할 수 없습니다.",
+    },
+    "en": {
+        "not_found": "“{}” — not in the notes.",
+        "contradicted": "“{}” — the notes say otherwise.",
+        "unverified": "“{}” — the quote given for it does not prove it.",
+    },
+}
+_SILENT: dict[Language, str] = {"ko": "답변이 비어 있습니다.", "en": "The answer is empty."}
+
+
+class _Written(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceCoverage(_Written):
+    """Which note was used (seed 004); `relevant` and `marked` are ours, see `Coverage`."""
+
+    note_index: int
+    note_title: str
+    cited: bool
+    relevant_claim: str
+    relevant: bool | None
+    marked: bool
+
+
+class EvaluatedClaim(_Written):
+    """One claim; offsets are half-open, in the answer.
+
+    Attributes:
+        start: code points; so is `end`.
+        utf16_start: UTF-16 code units; so is `utf16_end`.
+        cited: numbers of the notes that the answer names for it.
+    """
+
+    id: int
+    text: str
+    offset_unit: Literal["code_point"] = "code_point"
+    start: int
+    end: int
+    utf16_start: int
+    utf16_end: int
+    cited: tuple[int, ...]
+    told: Told
+    verdict: Verdict
+    note: int | None
+    doubt: Doubt | None
+    new_numbers: tuple[str, ...]
+    evidence: AlignedRecord | FailedRecord | None
+
+
+class SearchQAEvaluation(_Written):
+    """The evaluation of an answer: six fields of the seed, then ours, see `Judgement`.
+
+    Attributes:
+        correctness: in [0, 1]; None without claims, where the seed has a number always.  So is `confidence`.
+        utility: in [0, 1].
+        grounding_issues: one sentence for each claim that is not supported, in the language of the item.
+    """
+
+    correctness: float | None
+    utility: float
+    confidence: Confidence | None
+    source_coverage: tuple[SourceCoverage, ...]
+    grounding_issues: tuple[str, ...]
+    summary: str
+    outcome: Outcome
+    claims: tuple[EvaluatedClaim, ...]
+    answerable: bool
+    told_answerable: bool | None
+    reported_correctness: float | None
+    reported_utility: float | None
+    utility_reason: str
+    reported_issues: tuple[str, ...]
+    flagged: dict[int, tuple[Flag, ...]]
+
+
+def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) -> SearchQAEvaluation:
+    """A judgement as JSON has it."""
+    answer = Utf16(case.answer)
+    notes = [Utf16(note.text) for note in case.notes]
+    return SearchQAEvaluation(
+        correctness=judgement.correctness,
+        utility=judgement.utility,
+        confidence=judgement.confidence,
+        source_coverage=tuple(
+            SourceCoverage(
+                note_index=one.note_index,
+                note_title=one.note_title,
+                cited=one.cited,
+                relevant_claim=one.relevant_claim,
+                relevant=one.relevant,
+                marked=one.marked,
+            )
+            for one in judgement.coverage
+        ),
+        grounding_issues=grounding_issues(judgement, language),
+        summary=judgement.summary or ("" if judgement.pieces else _SILENT[language]),
+        outcome=judgement.outcome,
+        claims=tuple(_claim(one, answer, notes) for one in judgement.claims),
+        answerable=judgement.answerable,
+        told_answerable=judgement.told_answerable,
+        reported_correctness=judgement.reported_correctness,
+        reported_utility=judgement.reported_utility,
+        utility_reason=judgement.utility_reason,
+        reported_issues=judgement.reported_issues,
+        flagged=dict(judgement.flagged),
+    )
+
+
+def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...]:
+    """A sentence for each claim that is not supported, in the order of the answer."""
+    said = _ISSUES[language]
+    return tuple(
+        said[one.verdict].format(one.claim.piece.text)
+        for one in judgement.claims
+        if one.verdict != "supported"
+    )
+
+
+def _claim(one: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:
+    piece = one.claim.piece
+    start, end = answer.span_from_code_points(piece.span)
+    return EvaluatedClaim(
+        id=one.claim.id,
+        text=piece.text,
+        start=piece.span.start,
+        end=piece.span.end,
+        utf16_start=start,
+        utf16_end=end,
+        cited=piece.cited,
+        told=one.told,
+        verdict=one.verdict,
+        note=one.note,
+        doubt=one.doubt,
+        new_numbers=one.new_numbers,
+        evidence=_evidence(one, notes),
+    )
+
+
+def _evidence(one: JudgedClaim, notes: list[Utf16]) -> AlignedRecord | FailedRecord | None:
+    if one.evidence is None:
+        return None
+    index = one.evidence.quote.source_index
+    return record(one.evidence, notes[index] if 0 <= index < len(notes) else Utf16(""))
