@@ -8,6 +8,8 @@ import re
 from gigamind.judges.search_qa.pieces import CITATION
 
 _ENDS = str.maketrans(dict.fromkeys(".!?…。！？\n", "x"))
+_QUOTES = '"”’」』'
+_STOPS = ".!?。！？"  # the empty text before a bracket at the beginning is in it, too
 _MAX_QUOTED = 300  # characters; a mark that stands open for longer was no quotation
 _WHOLE = re.compile(
     rf"""
@@ -31,6 +33,7 @@ _OPEN = "".join(
     for first in range(19)
     for vowel in (0, 1, 4, 5, 6, 7, 9, 10, 14, 15)
 )
+_LOWER_BEHIND = re.compile(r"\s[a-z]")
 # A polite Korean ending stands at the end of a sentence even where its full stop is missing.
 _POLITE = re.compile(
     rf"(?:니다|(?:(?<=[가-힣])[{_OPEN}]|(?![개가]요)[{_OPEN}]|지|거든|군|걸)요|[가-힣]죠)(?= [가-힣A-Z\d\"'“‘「])"
@@ -40,7 +43,7 @@ _POLITE = re.compile(
 
 def mask(text: str) -> str:
     """The text for the splitter: no end inside quotations, brackets, code and abbreviations, no text of citations."""
-    masked = _WHOLE.sub(_without_ends, text)
+    masked = _WHOLE.sub(_without_ends, text.replace("\n", " "))
     masked = CITATION.sub(lambda found: _citation(found, text), masked)
     return _POLITE.sub(_with_end, masked)
 
@@ -49,15 +52,14 @@ def _without_ends(found: re.Match[str]) -> str:
     """A quotation or bracket; the mark before its closing stays, for it may end the sentence around it."""
     whole = found[0]
     body, closing = whole[:-1], whole[-1]
-    if closing in '"”’」』' and len(body) > 1 and body[-1] in ".!?。！？…":
+    ends = (
+        len(body) > 1
+        and body[-1] in ".!?。！？…"
+        and not _LOWER_BEHIND.match(found.string, found.end())
+    )
+    before = found.string[max(0, found.start() - 2) : found.start()].rstrip()[-1:]
+    if ends and (closing in _QUOTES or (closing in ")）" and before in _STOPS)):
         return body[:-1].translate(_ENDS) + body[-1] + closing
-    if (
-        whole[0] in "(（"
-        and body[-1] in ".!?"
-        and found.start()
-        and found.string[found.start() - 1].isspace()
-    ):
-        return body.translate(_ENDS) + closing
     return whole.translate(_ENDS)
 
 

@@ -48,10 +48,13 @@ _COURTESY = re.compile(
     re.IGNORECASE,
 )
 _MAX_COURTESY_CHARS = 80
+_MAX_ABSTENTION_CHARS = 300  # the patterns take quadratic time
 
 
 def abstains(text: str) -> bool:
     """Whether a sentence says that the notes do not tell, and nothing besides."""
+    if len(text) > _MAX_ABSTENTION_CHARS:
+        return False
     found = _KO_ABSTENTION.search(text) or _EN_ABSTENTION.search(text)
     return bool(found) and not _CONTRAST.search(text)
 

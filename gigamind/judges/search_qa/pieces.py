@@ -17,12 +17,11 @@ CITATION = re.compile(
     r"\[\s*(?:노트|Note|note|NOTE)\s*(\d{1,4}(?:\s*,\s*(?:노트|[Nn]ote)?\s*\d{1,4})*)\s*\]"
 )
 _CITATION_IN_TEXT = re.compile(rf"(?:{CITATION.pattern})(?=\w)")
-_CITATION_APART = re.compile(rf"\s*(?:{CITATION.pattern})")
-_EMPTY_BRACKETS = re.compile(r"\s*\(\s*\)")
+_CITATION_APART = re.compile(rf" ?\((?:[ ,;]*{CITATION.pattern})+ ?\)| ?{CITATION.pattern}")
 _NUMBER = re.compile(r"\d+")
 _WORD = re.compile(r"[^\W_]")
 _SOURCES_LINE = re.compile(
-    r"(?:출처|근거|참고(?:\s*노트)?|참조|관련\s*노트|sources?|references?|see(?:\s+also)?|cited)\s*[:：]?",
+    r"(?:출처|근거|참고(?:\s*노트)?|참조|관련\s*노트|sources?|references?|see(?:\s+also)?|cited)\s*[:：]?[\s,;·/]*",
     re.IGNORECASE,
 )
 _QUESTION = re.compile(r"[?？][\"'”’」』)\]*_\s]*$")
@@ -75,6 +74,5 @@ def citations(text: str) -> tuple[int, ...]:
 
 def without_citations(text: str) -> str:
     """A text without them, every run of white space one space; of `[노트 1]에 따르면`, only the brackets go."""
-    kept = _CITATION_IN_TEXT.sub(lambda found: found[0].strip(" []"), text)
-    kept = _CITATION_APART.sub("", kept)
-    return _EMPTY_BRACKETS.sub("", " ".join(kept.split())).strip()
+    kept = _CITATION_IN_TEXT.sub(lambda found: found[0].strip(" []"), " ".join(text.split()))
+    return _CITATION_APART.sub("", kept).strip()
