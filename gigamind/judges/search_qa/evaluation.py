@@ -1,10 +1,10 @@
 """A judgement as it leaves the program: the fields of the seed under their names, and ours beside them."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.evidence.record import AlignedRecord, FailedRecord, record
+from gigamind.evidence.record import record
 from gigamind.judges.search_qa.asking import AnswerCase
 from gigamind.judges.search_qa.judge import Judgement
 from gigamind.judges.search_qa.reply import Told
@@ -51,6 +51,7 @@ class EvaluatedClaim(_Written):
         start: code points; so is `end`.
         utf16_start: UTF-16 code units; so is `utf16_end`.
         cited: numbers of the notes that the answer names for it.
+        evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
     """
 
     id: int
@@ -66,7 +67,7 @@ class EvaluatedClaim(_Written):
     note: int | None
     doubt: Doubt | None
     new_numbers: tuple[str, ...]
-    evidence: AlignedRecord | FailedRecord | None
+    evidence: dict[str, Any] | None
 
 
 class SearchQAEvaluation(_Written):
@@ -158,8 +159,8 @@ def _claim(one: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClai
     )
 
 
-def _evidence(one: JudgedClaim, notes: list[Utf16]) -> AlignedRecord | FailedRecord | None:
+def _evidence(one: JudgedClaim, notes: list[Utf16]) -> dict[str, Any] | None:
     if one.evidence is None:
         return None
     index = one.evidence.quote.source_index
-    return record(one.evidence, notes[index] if 0 <= index < len(notes) else Utf16(""))
+    return dict(record(one.evidence, notes[index] if 0 <= index < len(notes) else Utf16("")))
