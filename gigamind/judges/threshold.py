@@ -4,10 +4,29 @@ Top-1 is the best by final_score; what it is compared with is its base_score, so
 change the order but never makes an unanswerable query look answerable.
 """
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Annotated, Literal
 
+from pydantic import Field
+
+from gigamind.judges.spec import JudgeFile
 from gigamind.retrieval.hit import Hit
+
+
+class ThresholdJudge(JudgeFile):
+    """A judge file of kind `threshold`."""
+
+    kind: Literal["threshold"]
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with the setting."""
+        definition = json.dumps({"kind": self.kind, "min_score": self.min_score}, sort_keys=True)
+        return hashlib.sha256(definition.encode()).hexdigest()[:16]
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ instructor states the schema, parses, and sends an answer that fails validation 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
 
@@ -67,11 +68,13 @@ class LanguageModel:
         item_id: str,
         fingerprint: str = "",
         repeat: int = 0,
+        fresh: bool = False,
         max_tokens: int | None = None,
     ) -> Reply:
         """A validated reply.
 
         Args:
+            fresh: neither take a stored reply nor keep this one: to see whether the model says the same again.
             fingerprint: of the judge that asks; another judge's stored replies are not taken.
             repeat: number of the repetition, when the same is asked several times on purpose.
             max_tokens: of this answer; None for as many as of any.
@@ -84,6 +87,8 @@ class LanguageModel:
             parameters["max_tokens"] = max_tokens
         key = self._key(messages, reply, parameters, fingerprint, repeat)
         call = Call(item_id, key)
+        if fresh:
+            return await self._ask(messages, reply, call, parameters)
 
         async def make() -> tuple[Record, Reply]:
             made = await self._ask(messages, reply, call, parameters)
@@ -93,7 +98,8 @@ class LanguageModel:
             key, lambda record: reply.model_validate(record["reply"]), make
         )
         if stored:
-            self.ledger.append(Attempt(item_id, 1, STORE, "ok", self.settings.model, key))
+            row = Attempt(item_id, 1, STORE, "ok", self.settings.model, key)
+            self.ledger.append(replace(row, role=self.settings.role))
         return found
 
     async def _ask(

@@ -36,6 +36,7 @@ class Attempt:
         http_status: None when no HTTP answer came, or a good one.
         answered_by: the server's name of the model.
         at: seconds since the epoch.
+        role: what the model was asked for; empty where a command asks for one thing only.
     """
 
     call: str
@@ -55,6 +56,7 @@ class Attempt:
     answered_by: str = ""
     fingerprint: str = ""
     at: float = 0.0
+    role: str = ""
 
     def charged(self, usage: Usage, price: Price | None, *, told: bool = True) -> "Attempt":
         """The row with its tokens and what they cost; `told`: the server counted them, not we."""
@@ -113,6 +115,7 @@ class Ledger:
         """Let the next writer in."""
         if self._journal:
             self._journal.close()
+            self._journal = None  # models that share an account each close it
 
 
 def read_ledger(path: Path) -> list[Attempt]:

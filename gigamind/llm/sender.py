@@ -76,7 +76,7 @@ class Sender:
         await self._budget.reserve(reserved)
         call.attempts += 1
         row = Attempt(call.item_id, call.attempts, HTTP, "ok", self._settings.model, call.key)
-        row = replace(row, cost_pico_usd=0 if self._price else None)
+        row = replace(row, cost_pico_usd=0 if self._price else None, role=self._settings.role)
         try:
             answer, row = await self._through(request, row, prompt_tokens + request.max_tokens)
         except BaseException:

@@ -22,6 +22,7 @@ class ModelSettings:
         attempts: of one request, as long as the transport fails, the first included.
         backoff_s: wait before the second attempt, about; doubled each time.
         reasks: how often an answer that fails validation is sent back to the model.
+        role: what the model is asked for, as the account names it: "answer", "unanswerable", ...
         max_in_flight: requests at the same time; fewer while the server answers 429.
         requests_per_minute: None for any number.
         tokens_per_minute: prompt and answer together; None for any number.
@@ -38,6 +39,7 @@ class ModelSettings:
     attempts: int = 5
     backoff_s: float = 0.5
     reasks: int = 1
+    role: str = ""
     max_in_flight: int = 16
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None

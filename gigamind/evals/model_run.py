@@ -1,0 +1,157 @@
+"""Evaluates items by asking a model, so that nothing that was paid for is lost: not by Ctrl-C, kill, budget or a fault.
+
+While such a run lasts, and until every item has a final result, OUT.unfinished beside its out folder holds items.jsonl
+(each result as it ends) and attempts.jsonl (each request); `--resume OUT` continues it.
+"""
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gigamind.errors import EvaluationError, LlmCode, LlmError
+from gigamind.evals.progress import Progress, Quiet
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.ledger import Attempt, Ledger, read_ledger
+from gigamind.runs.resume import evaluate_all
+from gigamind.runs.store import FINAL, ItemResult, RunStore
+
+Item = TypeVar("Item")
+ATTEMPTS_FILE = "attempts.jsonl"
+
+# The next item would end the same way, and so would the thousandth.
+_HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted"})
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRun:
+    """What asking gave.
+
+    Attributes:
+        results: of each item that has ended, by id, in the order of the items.
+        attempts: every request of the run, those before it was resumed included.
+        interrupted: Ctrl-C stopped it.
+    """
+
+    results: Mapping[str, ItemResult]
+    attempts: Sequence[Attempt]
+    interrupted: bool = False
+
+
+def unfinished_folder(out: Path) -> Path:
+    """Where the run that will write `out` keeps what it has so far."""
+    return out.with_name(f"{out.name}.unfinished")
+
+
+def ask_all(
+    items: Mapping[str, Item],
+    ask: Callable[[Sequence[LanguageModel], str, Item], Awaitable[Any]],
+    connect: Callable[[Ledger], Sequence[LanguageModel]],
+    identity: Mapping[str, str],
+    out: Path,
+    *,
+    resume: bool,
+    progress: Progress | None = None,
+) -> ModelRun:
+    """Ask about every item that has no final result yet.
+
+    Args:
+        ask: gives JSON values for an item, from the models that `connect` gave; raises LlmError where it cannot.
+        connect: opens the models over the account of the run.
+        identity: what the run is of, by name, for `--resume` to check.
+
+    Raises:
+        InputError: a run to resume is missing or of something else, or one is there already.
+        LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
+        EvaluationError: no item could be evaluated; says why the first could not.
+    """
+    folder = unfinished_folder(out)
+    interrupted = False
+    with RunStore(folder, identity, resume=resume) as store:
+        ledger = Ledger(folder / ATTEMPTS_FILE)
+        try:
+            models = connect(ledger)
+        except BaseException:
+            if not store.results and not ledger.rows:
+                shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
+            raise
+        guarded = _Guarded(ask, models, progress or Quiet(), len(items))
+        known: dict[str, ItemResult] = {}
+        try:
+            found = asyncio.run(_all(items, guarded, store))
+            known = {result.item_id: result for result in found}
+        except KeyboardInterrupt:
+            interrupted = True
+        known = known or {name: store.results[name] for name in items if name in store.results}
+    if items and not interrupted:
+        _refuse_hopeless(known, out)
+    return ModelRun(known, tuple(ledger.rows), interrupted)
+
+
+def drop_if_final(out: Path, run: ModelRun) -> None:
+    """Remove what a run kept once its out folder stands and nothing is left to be resumed."""
+    if not run.interrupted and all(found.outcome in FINAL for found in run.results.values()):
+        shutil.rmtree(unfinished_folder(out), ignore_errors=True)
+
+
+def spent_before(out: Path) -> Sequence[Attempt]:
+    """The requests of the run that is to be resumed."""
+    return read_ledger(unfinished_folder(out) / ATTEMPTS_FILE)
+
+
+class _Guarded:
+    """Asks about one item; after an error that no item can escape, asks no more."""
+
+    def __init__(
+        self,
+        ask: Callable[[Sequence[LanguageModel], str, Any], Awaitable[Any]],
+        models: Sequence[LanguageModel],
+        progress: Progress,
+        total: int,
+    ) -> None:
+        self.models = models
+        self._ask = ask
+        self._progress = progress
+        self._total = total
+        self._done = 0
+        self._hopeless: LlmError | None = None
+
+    @property
+    def most_in_flight(self) -> int:
+        return max(model.settings.max_in_flight for model in self.models)
+
+    async def __call__(self, item_id: str, item: Any) -> Any:  # noqa: ANN401  JSON values
+        if self._hopeless:
+            raise self._hopeless
+        try:
+            return await self._ask(self.models, item_id, item)
+        except LlmError as error:
+            if error.code in _HOPELESS:
+                self._hopeless = error
+            raise
+        finally:
+            self._done += 1
+            self._progress.stage("Judging", self._done, self._total)
+
+
+async def _all(
+    items: Mapping[str, Item], guarded: _Guarded, store: RunStore
+) -> Sequence[ItemResult]:
+    try:
+        return await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
+    finally:
+        for model in guarded.models:
+            await model.close()
+
+
+def _refuse_hopeless(results: Mapping[str, ItemResult], out: Path) -> None:
+    """A run without a single verdict says nothing; the first error says why."""
+    if any(result.outcome == "scored" for result in results.values()):
+        return
+    first = next(iter(results.values()))
+    raise EvaluationError(
+        f"no item could be judged: {first.message or first.code} ({first.code});"
+        f" what was done is kept, continue it with --resume {out}"
+    )

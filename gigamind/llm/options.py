@@ -1,0 +1,130 @@
+"""Options of every command that asks a model: which one, how it is reached, and what it may cost."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.errors import InputError
+from gigamind.llm.ask import LanguageModel, connect
+from gigamind.llm.budget import Budget, Limits
+from gigamind.llm.ledger import Ledger, Totals
+from gigamind.llm.prices import read_prices
+from gigamind.llm.settings import Mode, ModelSettings
+from gigamind.llm.store import Store, StoreMode
+
+_MICRO_PER_USD = 10**6
+
+
+class ModelOptions(BaseModel):
+    """Which model is asked, and what it may cost.  No key is among them: keys come from the environment."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model: str | None = Field(
+        None,
+        description="the model, as litellm names it: openai/..., anthropic/..., ollama_chat/...",
+    )
+    api_base: str | None = Field(None, description="address of another server of that protocol")
+    key_variable: str | None = Field(None, description="environment variable that holds the key")
+    structured: Mode = Field(
+        "json_schema", description="how the model is told the shape of its answer"
+    )
+    model_timeout_s: float = Field(
+        60.0, ge=0.1, allow_inf_nan=False, description="time limit of one request, in seconds"
+    )
+    max_in_flight: int = Field(16, ge=1, le=256, description="requests at a time")
+    requests_per_minute: int | None = Field(
+        None, ge=1, description="the provider's limit, if known"
+    )
+    tokens_per_minute: int | None = Field(None, ge=1, description="the provider's limit, if known")
+    prices: Path | None = Field(
+        None,
+        description='TOML: [models."NAME"] prompt, completion, cached, in USD a million tokens',
+    )
+    max_cost_usd: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="send no request that could pass this sum"
+    )
+    max_calls: int | None = Field(
+        None, ge=0, description="send no more requests than so many, those that fail included"
+    )
+    max_minutes: float | None = Field(
+        None, ge=0, allow_inf_nan=False, description="send no request later than that"
+    )
+    store: Path | None = Field(
+        None, description="folder of answers, which are not paid for twice; a default without it"
+    )
+    store_mode: StoreMode = Field(
+        "readwrite",
+        description="readwrite keeps answers, refresh asks anew, replay asks nothing, off keeps nothing",
+    )
+
+    def settings(self) -> ModelSettings:
+        """How the model is called.
+
+        Raises:
+            InputError: no model is named.
+        """
+        if self.model is None:
+            raise InputError("--model: must be given, such as --model openai/gpt-4o-mini")
+        return ModelSettings(
+            self.model,
+            api_base=self.api_base,
+            key_variable=self.key_variable,
+            mode=self.structured,
+            timeout_s=self.model_timeout_s,
+            max_in_flight=self.max_in_flight,
+            requests_per_minute=self.requests_per_minute,
+            tokens_per_minute=self.tokens_per_minute,
+        )
+
+    def limits(self) -> Limits:
+        """What the run may use."""
+        usd = self.max_cost_usd
+        return Limits(
+            None if usd is None else round(usd * _MICRO_PER_USD), self.max_calls, self.max_minutes
+        )
+
+
+def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
+    """The limits of a run, shared by all its models.
+
+    Args:
+        spent: by the run that is being resumed; counts towards the limits.
+    """
+    return Budget(
+        options.limits(),
+        spent_pico_usd=spent.pico_usd if spent else 0,
+        calls=spent.http_calls if spent else 0,
+    )
+
+
+def open_model(
+    options: ModelOptions,
+    ledger: Ledger,
+    store: Path,
+    adjust: Callable[[ModelSettings], ModelSettings] = lambda settings: settings,
+    budget: Budget | None = None,
+) -> LanguageModel:
+    """The model of the options; closing it closes the ledger, too.
+
+    Args:
+        store: where answers are kept, unless the options name another folder.
+        adjust: sets what a judge file or a command decides, such as temperature and tokens.
+        budget: shared with other models; one of its own without it.
+
+    Raises:
+        InputError: no model is named, or its price is unknown and the cost is limited.
+        LlmError: its key is not in the environment, or its provider is unknown.
+    """
+    try:
+        return connect(
+            adjust(options.settings()),
+            prices=read_prices(options.prices) if options.prices else {},
+            store=Store(options.store or store, options.store_mode),
+            budget=budget or budget_of(options),
+            ledger=ledger,
+        )
+    except BaseException:
+        ledger.close()
+        raise

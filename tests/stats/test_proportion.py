@@ -1,0 +1,24 @@
+import pytest
+
+from gigamind.stats.proportion import wilson
+
+
+def test_the_interval_is_that_of_scipy():
+    from scipy.stats import binomtest
+
+    for successes, n in [(0, 10), (3, 10), (10, 10), (81, 263)]:
+        expected = binomtest(successes, n).proportion_ci(method="wilson")
+        found = wilson(successes, n)
+        assert (found.low, found.high) == pytest.approx((expected.low, expected.high), abs=1e-9)
+
+
+def test_none_of_ten_may_still_be_a_quarter():
+    found = wilson(0, 10)
+    assert found.low == 0.0
+    assert found.high == pytest.approx(0.2775, abs=1e-4)
+
+
+@pytest.mark.parametrize(("successes", "n"), [(0, 0), (3, 2), (-1, 2)])
+def test_what_is_no_share_has_no_interval(successes, n):
+    with pytest.raises(ValueError, match="no share"):
+        wilson(successes, n)
