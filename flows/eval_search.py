@@ -13,7 +13,7 @@ from gigamind.errors import GigamindError
 from gigamind.evals import batches
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.summary import default_out
-from gigamind.publish import failed, publish_search
+from gigamind.publish import failed, publish_run
 
 # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
 check = task(name="check", cache_policy=NO_CACHE)(batches.check_input)
@@ -38,7 +38,7 @@ def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
         return failed(error)
     finally:
         batches.close_run(options)
-    publish_search(finished, out)
+    publish_run(finished, out)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", data=result)

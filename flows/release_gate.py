@@ -8,19 +8,19 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 
 from gigamind.errors import GigamindError, InputError
-from gigamind.evals import batches
-from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals import steps
+from gigamind.evals.steps import AnyOptions
 from gigamind.evals.summary import default_out
-from gigamind.publish import failed, publish_release, publish_search
+from gigamind.publish import failed, publish_release, publish_run
 
-prepare = task(name="prepare", cache_policy=NO_CACHE)(batches.prepare_batches)
-retrieve = task(name="retrieve", retries=1, cache_policy=NO_CACHE)(batches.run_batch)
-report = task(name="report", cache_policy=NO_CACHE)(batches.finish_run)
+prepare = task(name="prepare", cache_policy=NO_CACHE)(steps.prepare_batches)
+evaluate = task(name="evaluate", retries=1, cache_policy=NO_CACHE)(steps.run_batch)
+report = task(name="report", cache_policy=NO_CACHE)(steps.finish_run)
 
 
 @flow(name="release-gate", persist_result=False)
-def release_gate(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
-    """Evaluate search, hold it against the baseline of `options.compare`, and publish the verdict.
+def release_gate(options: AnyOptions) -> dict[str, Any] | State[Any]:
+    """Evaluate `options.task`, hold it against the baseline of `options.compare`, and publish the verdict.
 
     Ends Failed as "Regressed" when a gate fails and as "NotComparable" when nothing can be said; emits the event
     `gigamind.gate.<verdict>`.
@@ -30,13 +30,13 @@ def release_gate(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
     try:
         if options.compare is None:
             raise InputError("--compare: must be given; a release gate needs a baseline")
-        pieces = [retrieve(options, first, end) for first, end in prepare(options)]
+        pieces = [evaluate(options, first, end) for first, end in prepare(options)]
         finished = report(options, pieces, out, started)
     except GigamindError as error:
         return failed(error)
     finally:
-        batches.close_run(options)
-    publish_search(finished, out)
+        steps.close_run(options)
+    publish_run(finished, out)
     if (stopped := publish_release(finished)) is not None:
         return stopped
     return {"out": str(out), "summary": finished["summary"], "release": finished["release"]}

@@ -8,19 +8,19 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
+from pydantic import BaseModel
+
 from gigamind.assets import asset
 from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
 from gigamind.evals.finish import Evaluated
-from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.release import ReleaseVerdict
-from gigamind.reports.markdown import figure_rows
-from gigamind.reports.schema import SummaryReport
+from gigamind.evals.run_options import EvalOptions
+from gigamind.reports.release.tasks import TASKS
+from gigamind.reports.views import VIEWS
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
-SUMMARY_KEY = "search-summary"
-METRICS_KEY = "search-metrics"
 GATE_KEY = "release-gate"
 _REASONS_TOLD = 20
 
@@ -36,8 +36,8 @@ _SETTINGS = {
 }
 
 
-def run_search_flow(options: SearchEvalOptions) -> Evaluated:
-    """Run `flows/eval_search.py` here, against the configured Prefect server, or a short-lived one where none is.
+def run_flow(options: EvalOptions) -> Evaluated[Any]:
+    """Run the task's flow, such as `flows/eval_search.py`, here, against the configured Prefect server, or a short-lived one where none is.
 
     Raises:
         GigamindError: as the evaluation itself raises it.
@@ -48,7 +48,8 @@ def run_search_flow(options: SearchEvalOptions) -> Evaluated:
     from prefect.flows import load_flow_from_entrypoint
     from prefect.settings import temporary_settings
 
-    entrypoint = f"{asset('flows') / 'eval_search.py'}:eval_search"
+    name = f"eval_{options.task}"
+    entrypoint = f"{asset('flows') / name}.py:{name}"
     flow = cast(
         "Callable[..., State[Any]]",
         load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
@@ -58,7 +59,7 @@ def run_search_flow(options: SearchEvalOptions) -> Evaluated:
         result = cast("dict[str, Any]", flow(options, return_state=True).result())
     release = result["release"]
     return Evaluated(
-        SummaryReport.model_validate(result["summary"]),
+        TASKS[options.task].summary.model_validate(result["summary"]),
         Path(result["out"]),
         ReleaseVerdict.load(release) if release else None,
     )
@@ -77,17 +78,25 @@ def failed(error: GigamindError) -> Any:  # noqa: ANN401  Prefect's State, whose
     return Failed(name=name, message=f"{error} (exit code {error.exit_code})", data=error)
 
 
-def publish_search(finished: Mapping[str, Any], out: Path) -> None:
+def artifact_keys(task: str) -> tuple[str, str]:
+    """Keys of the summary and of the table of figures: `search-summary` and `search-metrics`."""
+    key = VIEWS[task].key
+    return f"{key}-summary", f"{key}-metrics"
+
+
+def publish_run(finished: Mapping[str, Any], out: Path) -> None:
     """Publish what `finish_run` returned, from within its flow run: the summary as Markdown, the figures as a table.
 
     What cannot be published is a warning in the log of the run: the evaluation stands, in its out folder.
     """
     from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
-    about = f"Search evaluation {finished['run_id']}, written to {out.absolute()}"
-    table = metric_table(SummaryReport.model_validate(finished["summary"]))
-    _publish(create_markdown_artifact, SUMMARY_KEY, about, markdown=finished["markdown"])
-    _publish(create_table_artifact, METRICS_KEY, about, table=table)
+    task = finished["task"]
+    summary_key, metrics_key = artifact_keys(task)
+    about = f"{task.capitalize()} evaluation {finished['run_id']}, written to {out.absolute()}"
+    table = metric_table(task, TASKS[task].summary.model_validate(finished["summary"]))
+    _publish(create_markdown_artifact, summary_key, about, markdown=finished["markdown"])
+    _publish(create_table_artifact, metrics_key, about, table=table)
 
 
 def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None
@@ -123,6 +132,7 @@ def _tell(verdict: ReleaseVerdict) -> None:
             event=f"gigamind.gate.{gate.verdict}",
             resource={"prefect.resource.id": f"gigamind.run.{comparison.current.run_id}"},
             payload={
+                "task": comparison.task,
                 "phase": gate.phase,
                 "baseline": comparison.baseline.run_id,
                 "reasons": list(gate.reasons[:_REASONS_TOLD]),
@@ -149,11 +159,7 @@ def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -
         logger.info("Artifact %s: %s/v2/artifacts/artifact/%s", key, ui, made)
 
 
-def metric_table(summary: SummaryReport) -> list[dict[str, str | int]]:
+def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
     """One row a metric; cells are scalars, for the UI shows nothing else, and a figure that is no number is a dash."""
-    known = SummaryReport.model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
-    return [
-        {"block": block, "metric": name, **row}
-        for block in ("search", "unanswerable")
-        for name, row in figure_rows(known.overall, block)
-    ]
+    known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
+    return [row._asdict() for row in VIEWS[task].rows(known)]

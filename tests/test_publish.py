@@ -66,11 +66,12 @@ def summary(
 
 def test_a_table_has_a_row_a_metric_with_its_interval_and_its_number_of_items():
     table = metric_table(
+        "search",
         summary(
             {"mrr": 0.75, "latency_p50_ms": 3.0},
             {"far": 1.0},
             {"search.mrr": interval(0.5, 1.0, 2), "unanswerable.far": interval(1.0, 1.0, 1)},
-        )
+        ),
     )
     assert table == [
         {"block": "search", "metric": "MRR", "value": "0.750", "interval": "0.500 – 1.000", "n": 2},
@@ -80,7 +81,9 @@ def test_a_table_has_a_row_a_metric_with_its_interval_and_its_number_of_items():
 
 @pytest.mark.parametrize("figure", [None, math.nan, math.inf, -math.inf])
 def test_a_figure_that_is_no_number_is_a_dash_in_a_table(figure: float | None):
-    table = metric_table(summary({"mrr": figure}, {}, {"search.mrr": interval(figure, figure, 2)}))
+    table = metric_table(
+        "search", summary({"mrr": figure}, {}, {"search.mrr": interval(figure, figure, 2)})
+    )
     assert table == [{"block": "search", "metric": "MRR", "value": "–", "interval": "–", "n": 2}]
     json.dumps(table, allow_nan=False)
 

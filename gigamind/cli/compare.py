@@ -29,7 +29,8 @@ def compare(baseline: Path, current: Path, out: Path | None, **values: object) -
     options = read_release_options(values)
     if out:
         check_out_folder(out)
-    verdict = read_reference(baseline, options).judge(read_baseline(current))
+    latest = read_baseline(current)
+    verdict = read_reference(baseline, options, latest.task).judge(latest)
     if out:
         write_texts(out, verdict.files())
     announce(verdict, options.junit)

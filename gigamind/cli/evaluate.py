@@ -1,6 +1,5 @@
 """`gigamind eval ...`."""
 
-import sys
 from typing import Any
 
 import click
@@ -8,8 +7,8 @@ import click
 from gigamind.cli.generate import generate_links, generate_queries
 from gigamind.cli.links import links
 from gigamind.cli.options import options_of
-from gigamind.cli.show import progress_bar, show_checked, show_release, show_run
-from gigamind.evals.finish import Evaluated
+from gigamind.cli.run import run_and_show
+from gigamind.cli.show import show_checked
 from gigamind.evals.options import SearchEvalOptions, read_options
 
 
@@ -34,23 +33,6 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
 
         show_checked(prepare(options))
         return
-    finished = _run_flow(options) if flow else _run(options)
-    show_run(finished.summary, finished.out)
-    if finished.summary.status == "interrupted":
-        raise KeyboardInterrupt
-    if finished.verdict:
-        show_release(finished.verdict, finished.out)
-        sys.exit(finished.verdict.exit_code(fail_on_regression=options.fail_on_regression))
-
-
-def _run(options: SearchEvalOptions) -> Evaluated:
     from gigamind.evals.summary import evaluate as run_evaluation
 
-    with progress_bar() as progress:
-        return run_evaluation(options, progress)
-
-
-def _run_flow(options: SearchEvalOptions) -> Evaluated:
-    from gigamind.publish import run_search_flow
-
-    return run_search_flow(options)
+    run_and_show(options, run_evaluation, flow=flow)

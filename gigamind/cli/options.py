@@ -13,16 +13,29 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 
 def options_of(model: type[BaseModel]) -> Callable[[Command], Command]:
-    """A decorator that adds one option for each field of `model`: its own in their order, then the inherited ones."""
-    own = model.__annotations__
-    ordered = sorted(model.model_fields.items(), key=lambda entry: entry[0] not in own)
+    """A decorator that adds one option for each field of `model`: its own in their order, then those of its parents.
+
+    A field with one possible value is no option.
+    """
+    ordered = sorted(model.model_fields.items(), key=lambda entry: _distance(model, entry[0]))
 
     def decorate(command: Command) -> Command:
         for name, field in reversed(ordered):
+            if len(get_args(field.annotation)) == 1 and get_origin(field.annotation) is Literal:
+                continue
             command = _option(name, field)(command)
         return command
 
     return decorate
+
+
+def _distance(model: type[BaseModel], name: str) -> int:
+    """How many classes up from `model` the field was last declared."""
+    return next(
+        at
+        for at, kind in enumerate(model.__mro__)
+        if name in kind.__dict__.get("__annotations__", {})
+    )
 
 
 def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:

@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Generator, Sequence
 from pathlib import Path
 
+from pydantic import BaseModel
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -23,9 +24,10 @@ from rich.text import Text
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.release import ReleaseVerdict
-from gigamind.reports.markdown import figure_rows
 from gigamind.reports.release.markdown import headline
-from gigamind.reports.schema import RunReport, SummaryReport
+from gigamind.reports.release.tasks import TASKS
+from gigamind.reports.schema import RunReport
+from gigamind.reports.views import VIEWS
 
 _LINES_SHOWN = 10
 _SLOW = 10  # pieces a second, below which a decimal says something
@@ -82,28 +84,23 @@ def show_checked(prepared: Prepared) -> None:
     console.print(f"dataset_hash {prepared.dataset_hash}\nnotes_hash   {prepared.notes_hash}")
 
 
-def show_run(summary: SummaryReport, out: Path) -> None:
+def show_run(task: str, summary: BaseModel, out: Path) -> None:
     """The main figures and where the report is; problems and warnings on standard error."""
-    console = plain_console()
-    console.print(_figures(summary))
-    p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
-    if p50 is not None and p95 is not None:
-        console.print(f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms")
+    view, console = VIEWS[task], plain_console()
+    console.print(_figures(task, summary))
+    if times := view.times(summary):
+        console.print(times)
     pages = ("report.html", "summary.md", "summary.json")
     report = next(page for page in pages if (out / page).exists())
     console.print(f"Report: {out / report}")
     aside = plain_console(stderr=True)
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
     show_lines(aside, "warning", run.warnings)
-    counts = summary.counts
-    lost = (
-        (counts.rows_rejected, "row rejected", "rows rejected"),
-        (counts.queries_failed, "query failed", "queries failed"),
-    )
-    if told := ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in lost if n):
+    missing = view.missing(summary)
+    if told := ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in missing if n):
         aside.print(f"{told}: see {out / 'errors.jsonl'}")
-    if summary.status == "interrupted":
-        aside.print(f"{counts.queries_not_run} queries were not run")
+    if run.status == "interrupted":
+        aside.print(f"{view.not_run(summary)} {TASKS[task].units} were not run")
 
 
 def plain_console(*, stderr: bool = False) -> Console:
@@ -118,9 +115,9 @@ def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
     console.print(headline(verdict.comparison, verdict.gate))
     for mismatch in verdict.comparison.mismatches:
         console.print(f"  {mismatch.what}: {mismatch.meaning}")
-    lost = [f"lost: {item.query} ({item.id})" for item in verdict.comparison.lost]
+    lost = [f"lost: {item.text} ({item.id})" for item in verdict.comparison.lost]
     worse = [
-        f"worse: {item.query} ({item.id}): {item.what}"
+        f"worse: {item.text} ({item.id}): {item.what}"
         for item in verdict.comparison.changes
         if item.change == "worse"
     ]
@@ -133,14 +130,12 @@ def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
         console.print(f"Comparison: {out / 'compare.md'}")
 
 
-def _figures(summary: SummaryReport) -> Table:
+def _figures(task: str, summary: BaseModel) -> Table:
     table = Table("metric", "value", "95 % interval", "N", box=None, pad_edge=False)
-    for name, row in figure_rows(summary.overall, "search"):
-        table.add_row(name, str(row["value"]), str(row["interval"]), str(row["n"]))
-    if summary.counts.queries_unanswerable:
-        for name, row in figure_rows(summary.overall, "unanswerable"):
-            cells = (str(row["value"]), str(row["interval"]), str(row["n"]))
-            table.add_row(f"unanswerable {name}", *cells)
+    main = TASKS[task].blocks[0]
+    for row in VIEWS[task].rows(summary):
+        name = row.metric if row.block == main else f"{row.block} {row.metric}"
+        table.add_row(name, row.value, row.interval, str(row.n))
     return table
 
 

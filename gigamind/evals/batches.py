@@ -13,11 +13,10 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from gigamind.evals.finish import check_outputs, finish
+from gigamind.evals.finish import check_outputs, finish_flow
 from gigamind.evals.measure import ItemResult
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.prepare import prepare
-from gigamind.evals.release import read_reference
 from gigamind.evals.runner import Interrupted
 from gigamind.evals.search import (
     Run,
@@ -28,7 +27,6 @@ from gigamind.evals.search import (
     warm_up,
 )
 from gigamind.evals.summary import record_run
-from gigamind.reports.markdown import render_summary
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
 _MIN_BATCH_MS = 650
@@ -115,10 +113,7 @@ def finish_run(
     *,
     interrupted: bool = False,
 ) -> dict[str, Any]:
-    """Put the batches together and write the out folder.
-
-    Returns `summary`, `run_id`, and `markdown`: the text of summary.md; where the run was compared, `release` (see
-    `ReleaseVerdict.dump`) and `release_markdown`, else None for both.
+    """Put the batches together and write the out folder; returns what `finish_flow` does.
 
     Raises:
         GigamindError: see `finish`.
@@ -132,12 +127,4 @@ def finish_run(
         interrupted=interrupted,
     )
     record = record_run(evaluation, run, started)
-    reference = read_reference(options.compare, options) if options.compare else None
-    verdict = finish(record, options, out, reference).verdict
-    return {
-        "summary": record.summary.model_dump(mode="json"),
-        "run_id": record.run.run_id,
-        "markdown": render_summary(record),
-        "release": verdict.dump() if verdict else None,
-        "release_markdown": verdict.markdown() if verdict else None,
-    }
+    return finish_flow(record, options, out)

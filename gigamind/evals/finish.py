@@ -1,20 +1,24 @@
-"""The last step of an evaluation: hold the run against its baseline, and write the out folder."""
+"""The last step of every evaluation: hold the run against its baseline, and write the out folder."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from gigamind.errors import EvaluationError
-from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
-from gigamind.reports.release.snapshot import FILE as SNAPSHOT_FILE
+from gigamind.evals.run_options import EvalOptions
+from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
-from gigamind.reports.schema import RunRecord, SummaryReport
+from gigamind.reports.release.tasks import TASKS
+from gigamind.reports.schema import Record
+from gigamind.reports.views import VIEWS
 from gigamind.reports.write import check_out_folder, write_run
 
 HTML_FILE = "report.html"
 
+Summary = TypeVar("Summary")
 
-class Evaluated(NamedTuple):
+
+class Evaluated(NamedTuple, Generic[Summary]):
     """A finished evaluation.
 
     Attributes:
@@ -22,33 +26,33 @@ class Evaluated(NamedTuple):
         verdict: of the release gates; None where the run was compared with nothing.
     """
 
-    summary: SummaryReport
+    summary: Summary
     out: Path
     verdict: ReleaseVerdict | None
 
 
-def check_outputs(options: SearchEvalOptions, out: Path) -> Reference | None:
+def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     """See to it, before any work is done, that the run can be written, and compared where that is asked for.
 
     Raises:
         InputError: it cannot.
     """
     check_out_folder(out)
-    return read_reference(options.compare, options) if options.compare else None
+    return _reference(options)
 
 
 def finish(
-    record: RunRecord, options: SearchEvalOptions, out: Path, reference: Reference | None
-) -> Evaluated:
+    record: Record[Summary, Any], options: EvalOptions, out: Path, reference: Reference | None
+) -> Evaluated[Summary]:
     """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written, or every query failed (the folder stands and says why).
+        EvaluationError: the folder cannot be written, or every item failed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
     if not record.items:
         write_run(out, record, options.format)
-        _refuse_empty(record.summary, out)
+        _refuse_empty(record, out)
         return Evaluated(record.summary, out, None)
     snapshot = take_snapshot(record)
     files: dict[str, str] = {}
@@ -56,7 +60,7 @@ def finish(
         files[SNAPSHOT_FILE] = snapshot.model_dump_json(indent=2) + "\n"
     verdict = None
     try:
-        if reference and record.summary.status == "complete":
+        if reference and record.run.status == "complete":
             verdict = reference.judge(snapshot)
             files |= verdict.files()
         if options.format != "json":
@@ -68,19 +72,42 @@ def finish(
     return Evaluated(record.summary, out, verdict)
 
 
+def finish_flow(record: Record[Any, Any], options: EvalOptions, out: Path) -> dict[str, Any]:
+    """The same for a flow, whose tasks give JSON values.
+
+    Returns `task`, `summary`, `run_id`, and `markdown`: the text of summary.md; where the run was compared, `release`
+    (see `ReleaseVerdict.dump`) and `release_markdown`, else None for both.
+
+    Raises:
+        GigamindError: see `finish`.
+    """
+    verdict = finish(record, options, out, _reference(options)).verdict
+    return {
+        "task": record.run.task,
+        "summary": record.summary.model_dump(mode="json"),
+        "run_id": record.run.run_id,
+        "markdown": VIEWS[record.run.task].markdown(record),
+        "release": verdict.dump() if verdict else None,
+        "release_markdown": verdict.markdown() if verdict else None,
+    }
+
+
+def _reference(options: EvalOptions) -> Reference | None:
+    return read_reference(options.compare, options, options.task) if options.compare else None
+
+
 def _page(
-    record: RunRecord,
-    options: SearchEvalOptions,
+    record: Record[Any, Any],
+    options: EvalOptions,
     reference: Reference | None,
     verdict: ReleaseVerdict | None,
 ) -> str:
-    from gigamind.reports.page.html import render_html
-
-    if reference is None or verdict is None:
-        return render_html(record, lang=options.lang)
-    return render_html(record, lang=options.lang, baseline=reference.baseline, gate=verdict.gate)
+    baseline = reference.baseline if reference and verdict else None
+    gate = verdict.gate if verdict else None
+    return VIEWS[record.run.task].page(record, lang=options.lang, baseline=baseline, gate=gate)
 
 
-def _refuse_empty(summary: SummaryReport, out: Path) -> None:
-    if summary.status == "complete":
-        raise EvaluationError(f"every query failed: see {out / 'errors.jsonl'}")
+def _refuse_empty(record: Record[Any, Any], out: Path) -> None:
+    if record.run.status == "complete":
+        unit = TASKS[record.run.task].unit
+        raise EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")

@@ -1,43 +1,101 @@
 """From measured notes to the reports of a link evaluation."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from gigamind.datasets.check_links import CheckedLink
+from gigamind.evals.link_prepare import PreparedLinks
+from gigamind.evals.summary import RUN_ID_FORMAT
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.metrics.linking import (
     LinkedNote,
+    acceptance,
     calibration_error,
+    cutoffs,
     is_hit,
     note_values,
     reliability,
     summarise_links,
     sweep_links,
+    terms,
 )
+from gigamind.reports.environment import describe_environment, describe_hardware
 from gigamind.reports.link_schema import (
     ExpectedLinkReport,
     LinkCounts,
     LinkItemReport,
     LinkPerformance,
+    LinkRunRecord,
     LinkSliceReport,
     LinkSummaryReport,
     ReliabilityBinReport,
     SuggestionReport,
     SweepPointReport,
 )
-from gigamind.reports.schema import IntervalReport, PassageReport
+from gigamind.reports.schema import IntervalReport, PassageReport, RunReport
 from gigamind.spans import Span, Utf16
 from gigamind.vault.notes import Note
 
 
+@dataclass(frozen=True, slots=True)
+class EvaluatedNote:
+    """One note: its line of per_item.jsonl, and the same as the metrics see it."""
+
+    item: LinkItemReport
+    measured: LinkedNote
+
+
+@dataclass(frozen=True, slots=True)
+class LinkRun:
+    """What a run gave.
+
+    Attributes:
+        results: in the vault's order.
+        runtime_ms: wall time of all suggestions.
+        interrupted: Ctrl-C stopped it; notes without a result were not run.
+    """
+
+    results: Sequence[EvaluatedNote]
+    runtime_ms: float
+    interrupted: bool = False
+
+
+def record_links(
+    prepared: PreparedLinks, indexing_ms: float, outcome: LinkRun, started: datetime
+) -> LinkRunRecord:
+    """All that the out folder of a run is to hold."""
+    options = prepared.options
+    summary = summarise_run(prepared, indexing_ms, outcome)
+    run = RunReport(
+        run_id=started.astimezone().strftime(RUN_ID_FORMAT),
+        created_at=started.isoformat(timespec="seconds"),
+        task="links",
+        status=summary.status,
+        dataset=str(options.dataset),
+        dataset_hash=prepared.checked.dataset.sha256,
+        notes=str(options.notes),
+        notes_hash=prepared.notes_hash,
+        notes_hash_mode=options.notes_hash_mode,
+        options=options.for_report(),
+        environment=describe_environment(None, "none"),
+        hardware=describe_hardware(),
+        warnings=(*prepared.vault.warnings, *prepared.checked.warnings),
+    )
+    return LinkRunRecord(run, summary, [one.item for one in outcome.results], prepared.errors)
+
+
 def summarise_run(
-    notes: Sequence[LinkedNote], counts: LinkCounts, times: LinkPerformance, topk: int, seed: int
+    prepared: PreparedLinks, indexing_ms: float, outcome: LinkRun
 ) -> LinkSummaryReport:
     """The figures of a run; equal runs give equal summaries, times apart."""
+    notes = [one.measured for one in outcome.results]
+    topk, seed = prepared.options.topk, prepared.options.seed
     languages = sorted({note.language for note in notes})
     bins = reliability(notes)
     return LinkSummaryReport(
-        counts=counts,
+        status="interrupted" if outcome.interrupted else "complete",
+        counts=_counts(prepared, outcome),
         overall=_slice(notes, topk, seed),
         by_language={
             language: _slice([note for note in notes if note.language == language], topk, seed)
@@ -46,7 +104,19 @@ def summarise_run(
         sweep=tuple(SweepPointReport(**asdict(point)) for point in sweep_links(notes, topk)),
         reliability=tuple(ReliabilityBinReport(**asdict(one)) for one in bins),
         calibration_error=calibration_error(bins),
-        performance=times,
+        performance=LinkPerformance(indexing_ms=indexing_ms, eval_runtime_ms=outcome.runtime_ms),
+    )
+
+
+def _counts(prepared: PreparedLinks, outcome: LinkRun) -> LinkCounts:
+    return LinkCounts(
+        links_total=sum(len(one.item.expected) for one in outcome.results),
+        source_notes=len(outcome.results),
+        rows_rejected=len({error.line for error in prepared.checked.errors}),
+        notes_not_sampled=prepared.not_sampled,
+        notes_not_run=len(prepared.rows) - len(outcome.results),
+        ranges_misfit=prepared.checked.misfits,
+        notes=len(prepared.vault.notes),
     )
 
 
@@ -62,6 +132,7 @@ def link_item(
     return LinkItemReport(
         note=note.path,
         language=measured.language,
+        text=note.text,
         expected=tuple(
             ExpectedLinkReport(
                 id=row.item.id,
@@ -86,6 +157,10 @@ def link_item(
             )
             for one, seen in zip(suggestions, measured.suggestions, strict=True)
         ),
+        terms={
+            **{name: term for k in cutoffs(topk) for name, term in terms(measured, k).items()},
+            **acceptance(measured),
+        },
         metrics=note_values(measured, topk),
     )
 

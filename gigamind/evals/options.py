@@ -7,8 +7,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from gigamind.evals.option_errors import validated
-from gigamind.evals.option_types import SampleText
-from gigamind.evals.release_options import ReleaseOptions
+from gigamind.evals.run_options import EvalOptions
 from gigamind.retrieval.cache import default_cache_folder
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import DEFAULT_ALPHA, Mode, RetrievalSettings
@@ -17,38 +16,19 @@ _DAY_MS = 86_400_000
 _PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
-class SearchEvalOptions(ReleaseOptions):
+class SearchEvalOptions(EvalOptions):
     """Everything a search evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    task: Literal["search"] = Field("search", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(description="queries, one JSON object a line")
     notes: Path = Field(description="the vault: a folder of Markdown notes")
-    out: Path | None = Field(None, description="folder for the results; eval/out/<time> without it")
-    format: Literal["json", "md", "both"] = Field(
-        "both", description="summary.json, or summary.md and report.html, or all"
-    )
-    lang: Literal["en", "ko"] = Field("en", description="language of report.html")
-    figures: Literal["svg", "png"] | None = Field(
-        None, description="also write the report's figures as files"
-    )
-    seed: int = Field(42, ge=0, description="of sampling and of the bootstrap intervals")
-    sample: SampleText | None = Field(
-        None, description="evaluate only so many queries: 50, or a share: 0.2"
-    )
     warmup: int = Field(10, ge=0, description="queries run before the clock starts")
     timeout_ms: int = Field(
         15_000, ge=1, le=_DAY_MS, description="time limit of one query, in milliseconds"
     )
     max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
-    strict: bool = Field(
-        default=False, description="stop with exit code 1 at a bad row or an identifier collision"
-    )
-    dry_run: bool = Field(default=False, description="check the dataset and the notes, then stop")
-    notes_hash_mode: Literal["content", "mtime"] = Field(
-        "content", description="hash the notes' bytes, or only their names and times"
-    )
-    notes_hash_exclude: tuple[str, ...] = Field((), description="patterns the hash leaves out, too")
     mode: Mode = Field("hybrid", description="which legs search")
     topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
     min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
@@ -71,17 +51,10 @@ class SearchEvalOptions(ReleaseOptions):
     cache_dir: Path | None = Field(
         None, description="folder of vectors and indexes; the user's cache folder without it"
     )
-    save_snapshot: bool = Field(
-        default=False, description="write snapshot.json, to compare later runs with"
-    )
-    compare: Path | None = Field(
-        None,
-        description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
-    )
 
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values, without a password in an address."""
-        shown: dict[str, object] = self.model_dump(mode="json")
+        shown = super().for_report()
         for name in ("embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
                 shown[name] = _PASSWORD.sub("***@", address)

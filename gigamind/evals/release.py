@@ -11,11 +11,12 @@ from gigamind.errors import InputError
 from gigamind.evals.release_options import ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.reports.release.baseline import read_baseline
+from gigamind.reports.release.comparability import check_task
 from gigamind.reports.release.compare import Comparison, compare
 from gigamind.reports.release.gates import GateResult, Status, judge_release
 from gigamind.reports.release.markdown import render_comparison
+from gigamind.reports.release.model import EvalSnapshot
 from gigamind.reports.release.policy import Policy, read_policy
-from gigamind.reports.release.snapshot import EvalSnapshot
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -62,15 +63,15 @@ class ReleaseVerdict:
 class Reference:
     """What a run will be held against, read before the run so that a wrong path costs no time."""
 
-    baseline: EvalSnapshot
+    baseline: EvalSnapshot[Any, Any]
     policy: Policy
     options: ReleaseOptions
 
-    def judge(self, current: EvalSnapshot) -> ReleaseVerdict:
+    def judge(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
         """Compare and apply the gates.
 
         Raises:
-            InputError: the embedding models differ.
+            InputError: the tasks or the embedding models differ.
         """
         comparison = compare(self.baseline, current)
         return ReleaseVerdict(
@@ -78,13 +79,15 @@ class Reference:
         )
 
 
-def read_reference(baseline: Path, options: ReleaseOptions) -> Reference:
-    """The baseline at that path and the policy of the options.
+def read_reference(baseline: Path, options: ReleaseOptions, task: str) -> Reference:
+    """The baseline of a task at that path, and the policy of the options.
 
     Raises:
         InputError: either cannot be used.
     """
-    return Reference(read_baseline(baseline), read_policy(options.gates, options.phase), options)
+    found = read_baseline(baseline, task)
+    check_task(found, task)
+    return Reference(found, read_policy(options.gates, options.phase), options)
 
 
 def announce(verdict: ReleaseVerdict, junit: Path | None) -> None:

@@ -31,7 +31,9 @@ from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 RUN_ID_FORMAT = "%Y%m%d-%H%M%S"
 
 
-def evaluate(options: SearchEvalOptions, progress: Progress | None = None) -> Evaluated:
+def evaluate(
+    options: SearchEvalOptions, progress: Progress | None = None
+) -> Evaluated[SummaryReport]:
     """Run a whole search evaluation.
 
     Raises:

@@ -3,7 +3,7 @@
 Offsets are UTF-16 code units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
 """
 
-from typing import Literal
+from typing import Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict
 
@@ -13,6 +13,7 @@ from gigamind.reports.schema import (
     IntervalReport,
     Milliseconds,
     PassageReport,
+    Record,
     Share,
 )
 
@@ -34,6 +35,11 @@ class ExpectedLinkReport(_Report):
     passage: PassageReport | None
     label: Literal["accept", "reject"] | None
 
+    @property
+    def wanted(self) -> bool:
+        """Whether it ought to be suggested: no person rejected it."""
+        return self.label != "reject"
+
 
 class SuggestionReport(_Report):
     """One suggested link, with what its confidence is made of."""
@@ -50,13 +56,26 @@ class SuggestionReport(_Report):
 
 
 class LinkItemReport(_Report):
-    """One line of per_item.jsonl: a note."""
+    """One line of per_item.jsonl: a note.
+
+    Attributes:
+        text: the whole note, in which the passages of anchors stand.
+        terms: what it adds to numerator and denominator of each figure; `metrics` are their quotients.
+    """
 
     note: str
     language: str
+    text: str
     expected: tuple[ExpectedLinkReport, ...]
     suggestions: tuple[SuggestionReport, ...]
+    terms: dict[str, tuple[Count, Count]]
     metrics: dict[str, float | None]
+
+    @property
+    def missed(self) -> tuple[ExpectedLinkReport, ...]:
+        """The wanted links that nothing shown leads to."""
+        shown = {one.target for one in self.suggestions}
+        return tuple(row for row in self.expected if row.wanted and shown.isdisjoint(row.targets))
 
 
 class LinkSliceReport(_Report):
@@ -73,6 +92,7 @@ class LinkCounts(_Report):
     Attributes:
         links_total: rows that were evaluated.
         source_notes: notes that were evaluated.
+        notes_not_run: notes that an interrupted run did not come to.
         ranges_misfit: rows whose range does not cut out their anchor.
     """
 
@@ -80,6 +100,7 @@ class LinkCounts(_Report):
     source_notes: Count
     rows_rejected: Count
     notes_not_sampled: Count
+    notes_not_run: Count
     ranges_misfit: Count
     notes: Count
 
@@ -120,6 +141,7 @@ class LinkSummaryReport(_Report):
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     task: Literal["links"] = "links"
+    status: Literal["complete", "interrupted"]
     counts: LinkCounts
     overall: LinkSliceReport
     by_language: dict[str, LinkSliceReport]
@@ -127,3 +149,6 @@ class LinkSummaryReport(_Report):
     reliability: tuple[ReliabilityBinReport, ...]
     calibration_error: Share | None
     performance: LinkPerformance
+
+
+LinkRunRecord: TypeAlias = Record[LinkSummaryReport, LinkItemReport]

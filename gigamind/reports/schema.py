@@ -6,7 +6,7 @@ units, half-open, in the note's file.  A figure that could not be measured is nu
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -201,9 +201,15 @@ class RunReport(_Report):
     warnings: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class RunRecord:
-    """Everything that one out folder holds.
+Summary = TypeVar("Summary")
+Line = TypeVar("Line")
+
+
+@dataclass(
+    frozen=True
+)  # no slots: Python 3.11 cannot make a generic class that has both from an alias
+class Record(Generic[Summary, Line]):
+    """Everything that one out folder holds, whatever the task; `run.task` tells which.
 
     Attributes:
         items: per_item.jsonl, in the dataset's order.
@@ -211,6 +217,9 @@ class RunRecord:
     """
 
     run: RunReport
-    summary: SummaryReport
-    items: Sequence[ItemReport]
+    summary: Summary
+    items: Sequence[Line]
     errors: Sequence[ErrorReport]
+
+
+RunRecord: TypeAlias = Record[SummaryReport, ItemReport]

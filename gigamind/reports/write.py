@@ -8,13 +8,13 @@ import shutil
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.reports.markdown import render_summary
-from gigamind.reports.schema import RunRecord
+from gigamind.reports.schema import Record
+from gigamind.reports.views import VIEWS
 
 Format = Literal["json", "md", "both"]
 
@@ -70,7 +70,7 @@ def _whole_folder(out: Path) -> Generator[Path]:
 
 def write_run(
     out: Path,
-    record: RunRecord,
+    record: Record[Any, Any],
     output: Format,
     more: Mapping[str, str] | None = None,
     figures: Literal["svg", "png"] | None = None,
@@ -89,9 +89,7 @@ def write_run(
         for name, text in (more or {}).items():
             _write(folder / name, text)
         if figures:
-            from gigamind.reports.page.plots import save_figures
-
-            save_figures(record, folder / "figures", format=figures)
+            VIEWS[record.run.task].save_figures(record, folder / "figures", figures)
 
 
 def write_texts(out: Path, files: Mapping[str, str]) -> None:
@@ -114,14 +112,14 @@ def _saying_why(out: Path) -> Generator[None]:
         raise EvaluationError(f"--out {out}: the results cannot be written ({reason})") from error
 
 
-def _write_all(folder: Path, record: RunRecord, output: Format) -> None:
+def _write_all(folder: Path, record: Record[Any, Any], output: Format) -> None:
     _write(folder / "run.json", as_json(record.run, indent=2) + "\n")
     _write_lines(folder / "per_item.jsonl", record.items)
     _write_lines(folder / "errors.jsonl", record.errors)
     if output in {"json", "both"}:
         _write(folder / "summary.json", as_json(record.summary, indent=2) + "\n")
     if output in {"md", "both"}:
-        _write(folder / "summary.md", render_summary(record))
+        _write(folder / "summary.md", VIEWS[record.run.task].markdown(record))
 
 
 def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:

@@ -5,7 +5,7 @@ the caller's knowledge: "improved" means larger.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import fsum
 from typing import Literal
 
@@ -96,6 +96,51 @@ def compare_metrics(
         metric: _compare(*values, intervals[metric], seed, label)
         for metric, values in pairs.items()
     }
+
+
+def compare_ratios(
+    terms: Mapping[str, Matrix], *, seed: int, label: str
+) -> dict[str, PairedComparison]:
+    """Compare figures that are sums over items, divided; the means of the outcome are those quotients.
+
+    An item counts by what it adds to its run's quotient, linearised around the quotient of both runs together (the
+    delta method), so that tests and intervals are those of means.  It is improved when its own quotient grew.
+
+    Args:
+        terms: n x 2 x 2 of each metric: item, baseline and current, numerator and denominator.
+        seed: any whole number.
+        label: names the streams of draws beside `seed`.
+
+    Returns:
+        The metrics whose denominators sum to more than 0 in both runs.
+
+    Raises:
+        ValueError: a number is not finite.
+    """
+    known = {name: found for name, found in terms.items() if (found[:, :, 1].sum(axis=0) > 0).all()}
+    used = {name: found[(found[:, :, 1] > 0).any(axis=1)] for name, found in known.items()}
+    compared = compare_metrics(
+        {name: _linearised(found) for name, found in used.items()}, seed=seed, label=label
+    )
+    return {name: _recounted(compared[name], found) for name, found in used.items()}
+
+
+def _linearised(terms: Matrix) -> tuple[Matrix, Matrix]:
+    """A value an item and run, whose means are the quotients of the runs."""
+    over, under = terms[:, :, 0], terms[:, :, 1]
+    both = over.sum() / under.sum()
+    values: Matrix = both + (over - both * under) / under.mean(axis=0)
+    return values[:, 0], values[:, 1]
+
+
+def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
+    """Improved and worse by the items' own quotients: what an equal one weighs depends on the others."""
+    over, under = terms[:, :, 0], terms[:, :, 1]
+    ways = over[:, 1] * under[:, 0] - over[:, 0] * under[:, 1]
+    improved, worse = int((ways > 0).sum()), int((ways < 0).sum())
+    return replace(
+        compared, improved=improved, worse=worse, unchanged=compared.n - improved - worse
+    )
 
 
 def _check(metric: str, baseline: Matrix, current: Matrix) -> None:

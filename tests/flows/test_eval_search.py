@@ -15,7 +15,7 @@ import pytest
 from gigamind.errors import DatasetError, EvaluationError, GigamindError, InputError, NotesError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.summary import evaluate
-from gigamind.publish import METRICS_KEY, SUMMARY_KEY, publish_search, run_search_flow
+from gigamind.publish import artifact_keys, publish_run, run_flow
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 
@@ -74,7 +74,7 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     with chosen.dataset.open("a", encoding="utf-8") as file:
         file.write("{broken\n")
     evaluate(chosen.model_copy(update={"out": tmp_path / "direct"}))
-    summary, out, _ = run_search_flow(chosen)
+    summary, out, _ = run_flow(chosen)
     assert out == tmp_path / "out"
     assert reports(out) == reports(tmp_path / "direct")
     assert len(reports(out)[1]) == summary.counts.queries_total == 202
@@ -107,7 +107,7 @@ def test_the_log_says_where_the_artifacts_are(
 ):
     flow(options())
     address = prefect_server.removesuffix("/api")
-    for key in (SUMMARY_KEY, METRICS_KEY):
+    for key in artifact_keys("search"):
         assert re.search(
             rf"Artifact {key}: {address}/v2/artifacts/artifact/[0-9a-f-]{{36}}", caplog.text
         )
@@ -119,12 +119,17 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
     import prefect
 
     summary, _, _ = evaluate(options(sample="20"))
-    finished = {"summary": summary.model_dump(mode="json"), "run_id": "1", "markdown": "# Summary"}
+    finished = {
+        "task": "search",
+        "summary": summary.model_dump(mode="json"),
+        "run_id": "1",
+        "markdown": "# Summary",
+    }
 
     @prefect.flow
     def publishes() -> str:
         # A folder name that is no UTF-8 has no JSON form, so no request with it can be sent.
-        publish_search(finished, Path(os.fsdecode(b"/out-\xff")))
+        publish_run(finished, Path(os.fsdecode(b"/out-\xff")))
         return "went on"
 
     assert publishes() == "went on"
@@ -174,7 +179,7 @@ def test_a_flow_run_fails_by_the_name_of_its_exit_code_with_the_error_itself(
 
 def test_a_caller_of_the_flow_meets_the_error_of_the_evaluation(options: Options):
     with pytest.raises(InputError, match=r"missing\.jsonl"):
-        run_search_flow(options(dataset="missing.jsonl"))
+        run_flow(options(dataset="missing.jsonl"))
 
 
 def test_a_dry_run_checks_the_input_and_writes_nothing(options: Options, flow: Any, tmp_path: Path):

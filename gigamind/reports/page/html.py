@@ -34,7 +34,8 @@ from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.page.wording import Language, Words, words
 from gigamind.reports.release.compare import Comparison, compare
 from gigamind.reports.release.gates import GateResult
-from gigamind.reports.release.snapshot import EvalSnapshot, take_snapshot
+from gigamind.reports.release.search import SearchSnapshot
+from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.schema import RunRecord, SliceCounts
 
 _TAGS = 15
@@ -91,7 +92,7 @@ def render_html(
     return _SURROGATE.sub("\ufffd", page)
 
 
-def _compared(record: RunRecord, before: EvalSnapshot | None) -> Comparison | None:
+def _compared(record: RunRecord, before: SearchSnapshot | None) -> Comparison | None:
     return compare(before, take_snapshot(record), seed=seed_of(record.run)) if before else None
 
 

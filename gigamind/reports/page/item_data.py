@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from gigamind.metrics.spans import matches
 from gigamind.reports.failures import failed_items
 from gigamind.reports.release.compare import Comparison
-from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotItem
+from gigamind.reports.release.search import SearchItem, SearchSnapshot
 from gigamind.reports.schema import HitReport, ItemReport, PassageReport
 from gigamind.spans import Passage, Span
 
@@ -24,7 +24,7 @@ def items_json(
     items: Sequence[ItemReport],
     words: Mapping[str, str],
     comparison: Comparison | None = None,
-    baseline: EvalSnapshot | None = None,
+    baseline: SearchSnapshot | None = None,
 ) -> str:
     """JSON that can stand in a script element, whatever the texts hold."""
     tables = _Tables()
@@ -76,9 +76,7 @@ def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[s
     }
 
 
-def _item(
-    item: ItemReport, flags: int, before: SnapshotItem | None, tables: _Tables
-) -> list[object]:
+def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tables) -> list[object]:
     spans = [_passage(span) for span in item.expected_spans]
     return [
         item.id,

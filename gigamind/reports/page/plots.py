@@ -21,13 +21,14 @@ from gigamind.reports.page.slices import Figure as Metric
 from gigamind.reports.page.slices import figure_of, main_metrics, same_slice, slices
 from gigamind.reports.page.typeface import KOREAN_FAMILIES, can_draw, png_families
 from gigamind.reports.page.wording import Language, Words, words
-from gigamind.reports.release.snapshot import EvalSnapshot, take_snapshot
-from gigamind.reports.schema import ItemReport, RunRecord
+from gigamind.reports.release.search import SearchSnapshot
+from gigamind.reports.release.snapshot import take_snapshot
+from gigamind.reports.schema import ItemReport, Record, RunRecord
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Baseline = RunRecord | EvalSnapshot
+Baseline = RunRecord | SearchSnapshot
 _TAGS = 8
 _BINS = 28
 _CURVE_POINTS = 200
@@ -63,9 +64,9 @@ def figures(
     return {name: figure for name, figure in drawn.items() if figure is not None}
 
 
-def as_snapshot(baseline: Baseline | None) -> EvalSnapshot | None:
+def as_snapshot(baseline: Baseline | None) -> SearchSnapshot | None:
     """A baseline in the one form that holds all a report needs of it."""
-    return take_snapshot(baseline) if isinstance(baseline, RunRecord) else baseline
+    return take_snapshot(baseline) if isinstance(baseline, Record) else baseline
 
 
 def save_figures(
@@ -80,9 +81,25 @@ def save_figures(
 
     A PNG needs the fonts of this machine (`typeface`): without a Korean one its words are English.
     """
+    return save_drawn(
+        lambda known, drawable: figures(record, baseline, lang=known, drawable=drawable),
+        folder,
+        format=format,
+        lang=lang,
+    )
+
+
+def save_drawn(
+    draw: Callable[[Language, Callable[[str], bool] | None], dict[str, Figure]],
+    folder: Path,
+    *,
+    format: Literal["svg", "png"],  # noqa: A002  the option's name
+    lang: Language = "en",
+) -> list[Path]:
+    """Write what `draw` makes in a language, of texts that can be drawn; see `save_figures`."""
     png = format == "png"
     known = lang if not png or can_draw(words(lang)("figure.share")) else "en"
-    drawn = figures(record, baseline, lang=known, drawable=can_draw if png else None)
+    drawn = draw(known, can_draw if png else None)
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / f"{name}.{format}" for name in drawn]
     with drawing(png_families() if png else ("DejaVu Sans", *KOREAN_FAMILIES, "sans-serif")):
@@ -94,7 +111,7 @@ def save_figures(
     return paths
 
 
-def _metrics(record: RunRecord, baseline: EvalSnapshot | None, told: Words) -> Figure | None:
+def _metrics(record: RunRecord, baseline: SearchSnapshot | None, told: Words) -> Figure | None:
     before = baseline.metrics.overall if baseline else None
     rows: list[Row] = []
     for metric in main_metrics(record.summary.overall):
@@ -109,7 +126,7 @@ def _metrics(record: RunRecord, baseline: EvalSnapshot | None, told: Words) -> F
 
 def _slices(
     record: RunRecord,
-    baseline: EvalSnapshot | None,
+    baseline: SearchSnapshot | None,
     told: Words,
     drawable: Callable[[str], bool],
 ) -> Figure | None:
@@ -140,7 +157,7 @@ def _whisker(metric: Metric | None) -> Whisker | None:
     return Whisker(metric.value, metric.interval)
 
 
-def _legend(baseline: EvalSnapshot | None, told: Words) -> list[tuple[str, str]]:
+def _legend(baseline: SearchSnapshot | None, told: Words) -> list[tuple[str, str]]:
     if baseline is None:
         return []
     return [(told("figure.this_run"), "accent"), (told("figure.baseline"), "muted")]
@@ -192,7 +209,7 @@ def _score_range(items: Sequence[ItemReport], settings: Sequence[float]) -> tupl
     return max(0.0, min(shown) - air), min(1.0, max(shown) + air)
 
 
-def _latency(record: RunRecord, baseline: EvalSnapshot | None, told: Words) -> Figure | None:
+def _latency(record: RunRecord, baseline: SearchSnapshot | None, told: Words) -> Figure | None:
     times = [item.latency_ms for item in record.items]
     if not times:
         return None

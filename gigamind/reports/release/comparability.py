@@ -1,12 +1,14 @@
 """Whether two runs may be compared at all, and what about them may not (seed 6.2 and 7)."""
 
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.errors import InputError
-from gigamind.reports.release.snapshot import EvalSnapshot
+from gigamind.reports.release.model import EvalSnapshot
+from gigamind.reports.release.tasks import TASKS
 
+Snapshot = EvalSnapshot[Any, Any]
 Severity = Literal["refuse", "no-speed", "warn"]
 
 
@@ -25,12 +27,15 @@ class Mismatch(BaseModel):
     meaning: str
 
 
-def mismatches(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[Mismatch, ...]:
+def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
     """Everything in which the two differ, the gravest first.
 
     Raises:
-        InputError: the embedding models differ: their scores have nothing in common.
+        InputError: the tasks differ, or the embedding models: their scores have nothing in common.
     """
+    check_task(baseline, current.task)
+    task = TASKS[current.task]
+    changed = _changed(baseline, current)
     models = baseline.environment.embedding_model, current.environment.embedding_model
     if models[0] != models[1]:
         raise InputError(
@@ -42,7 +47,7 @@ def mismatches(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[Mismatch,
             "dataset",
             baseline.dataset_hash != current.dataset_hash,
             "refuse",
-            "The datasets differ: a difference may come from the questions. A new baseline is needed.",
+            f"The datasets differ: a difference may come from the {task.subject}. A new baseline is needed.",
         ),
         (
             "judge",
@@ -51,17 +56,17 @@ def mismatches(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[Mismatch,
             "The verdicts were given by different judges or thresholds. A new baseline is needed.",
         ),
         (
-            "retrieval settings",
-            _retrieval(baseline) != _retrieval(current),
+            f"{task.setting} settings",
+            bool(changed),
             "warn",
-            f"Retrieval was set differently ({_changed(baseline, current)}): that may be what is measured here.",
+            f"{task.setting.capitalize()} was set differently ({changed}): that may be what is measured here.",
         ),
         (
             "notes",
             baseline.notes_hash != current.notes_hash
             or baseline.notes_hash_mode != current.notes_hash_mode,
             "warn",
-            "The notes changed: a difference may come from them and not from the search.",
+            f"The notes changed: a difference may come from them and not from {task.maker}.",
         ),
         (
             "hardware",
@@ -83,13 +88,23 @@ def mismatches(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[Mismatch,
     )
 
 
-_SETTINGS = ("mode", "alpha", "topk", "graph_rerank")
+def check_task(baseline: Snapshot, task: str) -> None:
+    """See to it that a baseline is of this task.
+
+    Raises:
+        InputError: it is of another one.
+    """
+    if baseline.task != task:
+        raise InputError(
+            f"the runs cannot be compared: the baseline {baseline.run_id} is of the task {baseline.task}, the current"
+            f" run of {task}; give a baseline of {task}"
+        )
 
 
-def _retrieval(snapshot: EvalSnapshot) -> dict[str, object]:
-    return {name: snapshot.config.get(name) for name in _SETTINGS}
-
-
-def _changed(baseline: EvalSnapshot, current: EvalSnapshot) -> str:
-    before, after = _retrieval(baseline), _retrieval(current)
-    return ", ".join(f"{n} {before[n]} -> {after[n]}" for n in _SETTINGS if before[n] != after[n])
+def _changed(baseline: Snapshot, current: Snapshot) -> str:
+    """The settings that differ, with both values; "" where none does."""
+    both = (
+        (name, baseline.config.get(name), current.config.get(name))
+        for name in TASKS[current.task].settings
+    )
+    return ", ".join(f"{name} {old} -> {new}" for name, old, new in both if old != new)

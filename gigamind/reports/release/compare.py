@@ -1,20 +1,22 @@
 """Two runs side by side, item by item: what changed, by how much, and whether chance alone could have done it."""
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.metrics.answerability import confusion
 from gigamind.reports.release.comparability import Mismatch, mismatches
+from gigamind.reports.release.model import EvalSnapshot, SnapshotHit
 from gigamind.reports.release.policy import LOWER_IS_BETTER
-from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
+from gigamind.reports.release.task import Change, ComparedTask, Shown, Speed
+from gigamind.reports.release.tasks import TASKS
 from gigamind.stats.multiple import holm
-from gigamind.stats.paired import PairedComparison, compare_metrics
+from gigamind.stats.paired import PairedComparison, compare_metrics, compare_ratios
 
-COMPARE_VERSION = "1.0"
-Pair = tuple[SnapshotItem, SnapshotItem]
+COMPARE_VERSION = "1.1"  # 1.0 called an item's text its query and knew one task
+Snapshot = EvalSnapshot[Any, Any]
+Task = ComparedTask[Any, Any, Any]
 
 
 class _Part(BaseModel):
@@ -55,30 +57,35 @@ class MetricChange(_Part):
         return round(self.difference if self.metric in LOWER_IS_BETTER else -self.difference, 12)
 
 
-class ItemChange(_Part):
-    """One item that ended otherwise than in the baseline."""
+class ComparedItem(_Part):
+    """Which item this is: a query, a note, a question."""
 
     id: str
-    query: str
+    text: str
+    expected_notes: tuple[str, ...]
+
+
+class ItemChange(ComparedItem):
+    """One item that ended otherwise than in the baseline.
+
+    Attributes:
+        baseline_ranking, current_ranking: null for a task that ranks nothing.
+    """
+
     change: Literal["improved", "worse"]
     what: str
-    expected_notes: tuple[str, ...]
-    baseline_ranking: tuple[SnapshotHit, ...]
-    current_ranking: tuple[SnapshotHit, ...]
+    baseline_ranking: tuple[SnapshotHit, ...] | None
+    current_ranking: tuple[SnapshotHit, ...] | None
 
 
-class LostItem(_Part):
+class LostItem(ComparedItem):
     """An item that could not be evaluated any more; the current run's errors.jsonl says why."""
-
-    id: str
-    query: str
-    expected_notes: tuple[str, ...]
 
 
 class SpeedChange(_Part):
     """A time in milliseconds; null where a run did not measure it."""
 
-    name: Literal["search_p95", "cold_start"]
+    name: Speed
     baseline_ms: float | None
     current_ms: float | None
 
@@ -102,8 +109,8 @@ class Comparison(_Part):
         changes: the worse first, the worst of them first.
     """
 
-    version: Literal["1.0"] = COMPARE_VERSION
-    task: Literal["search"]
+    version: Literal["1.1"] = COMPARE_VERSION
+    task: str
     baseline: RunName
     current: RunName
     mismatches: tuple[Mismatch, ...]
@@ -121,18 +128,18 @@ class Comparison(_Part):
         return next((found for found in self.metrics if found.metric == name), None)
 
 
-def compare(baseline: EvalSnapshot, current: EvalSnapshot, *, seed: int = 42) -> Comparison:
-    """Compare two runs on the items that both evaluated.
+def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Comparison:
+    """Compare two runs of one task on the items that both evaluated.
 
     Raises:
-        InputError: their embedding models differ.
+        InputError: their tasks or their embedding models differ.
     """
     found = mismatches(baseline, current)
+    task = TASKS[current.task]
     before = {item.id: item for item in baseline.items}
     pairs = [(before[item.id], item) for item in current.items if item.id in before]
-    changes = sorted(
-        (change for pair in pairs if (change := _change(*pair))), key=lambda change: change[0]
-    )
+    changed = [(change, *pair) for pair in pairs if (change := task.change(*pair))]
+    changed.sort(key=lambda entry: entry[0].gain)
     return Comparison(
         task=current.task,
         baseline=_name(baseline),
@@ -141,27 +148,42 @@ def compare(baseline: EvalSnapshot, current: EvalSnapshot, *, seed: int = 42) ->
         shared=len(pairs),
         only_baseline=len(baseline.items) - len(pairs),
         only_current=len(current.items) - len(pairs),
-        lost=_lost(baseline, current),
-        metrics=_metrics(pairs, seed),
-        speed=_speed(baseline, current),
-        unchanged=len(pairs) - len(changes),
-        changes=tuple(change for _, change in changes),
+        lost=_lost(task, baseline, current),
+        metrics=_metrics(task, pairs, seed),
+        speed=_speed(task, baseline, current),
+        unchanged=len(pairs) - len(changed),
+        changes=tuple(
+            _item_change(after.id, change, task.shown(before), task.shown(after))
+            for change, before, after in changed
+        ),
     )
 
 
-def _lost(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[LostItem, ...]:
+def _item_change(item_id: str, change: Change, before: Shown, after: Shown) -> ItemChange:
+    return ItemChange(
+        id=item_id,
+        text=after.text,
+        change="improved" if change.gain > 0 else "worse",
+        what=change.what,
+        expected_notes=after.expected_notes,
+        baseline_ranking=before.ranking,
+        current_ranking=after.ranking,
+    )
+
+
+def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, ...]:
     """Empty where another sample was drawn: then an absence says nothing."""
     if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
         return ()
     evaluated = {item.id for item in current.items}
+    gone = [(item.id, task.shown(item)) for item in baseline.items if item.id not in evaluated]
     return tuple(
-        LostItem(id=item.id, query=item.query, expected_notes=item.expected_notes)
-        for item in baseline.items
-        if item.id not in evaluated
+        LostItem(id=item_id, text=shown.text, expected_notes=shown.expected_notes)
+        for item_id, shown in gone
     )
 
 
-def _name(snapshot: EvalSnapshot) -> RunName:
+def _name(snapshot: Snapshot) -> RunName:
     return RunName(
         run_id=snapshot.run_id,
         created_at=snapshot.created_at,
@@ -170,36 +192,24 @@ def _name(snapshot: EvalSnapshot) -> RunName:
     )
 
 
-def _metrics(pairs: Sequence[Pair], seed: int) -> tuple[MetricChange, ...]:
-    """All metrics, ranking first; p-values adjusted over all of them."""
-    values = {name: both for name, both in _values(pairs).items() if both}
-    columns = {name: tuple(np.array(both, dtype=np.float64).T) for name, both in values.items()}
-    compared = compare_metrics(
-        {n: (c[0], c[1]) for n, c in columns.items()}, seed=seed, label="compare"
-    )
-    adjusted = holm([found.p_value for found in compared.values()])
-    changes = {
-        name: _change_of(name, found, p)
-        for (name, found), p in zip(compared.items(), adjusted, strict=True)
+def _metrics(task: Task, pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[MetricChange, ...]:
+    """All metrics in the task's order, those without a test last; p-values adjusted over all of them."""
+    values = {name: np.array(both, float) for name, both in task.values(pairs).items() if both}
+    terms = {name: np.array(both, float) for name, both in task.terms(pairs).items() if both}
+    means = {name: (both[:, 0], both[:, 1]) for name, both in values.items()}
+    compared = {
+        **compare_metrics(means, seed=seed, label="compare"),
+        **compare_ratios(terms, seed=seed, label="compare"),
     }
-    return (*changes.values(), *_ratios(pairs))
-
-
-def _values(pairs: Sequence[Pair]) -> dict[str, list[tuple[float, float]]]:
-    """Baseline and current value of each item that both runs measured, by metric.
-
-    FAR and recall of the verdicts are means over unanswerable items; precision and F1 are not means: see `_ratios`.
-    """
-    found: dict[str, list[tuple[float, float]]] = {}
-    for name in sorted({name for pair in pairs for item in pair for name in item.metrics}):
-        both = ((a.metrics.get(name), b.metrics.get(name)) for a, b in pairs)
-        found[f"search.{name}"] = [(a, b) for a, b in both if a is not None and b is not None]
-    missed = [
-        (not a.judged_unanswerable, not b.judged_unanswerable) for a, b in pairs if not b.answerable
+    adjusted = holm([found.p_value for found in compared.values()])
+    tested = [
+        _change_of(name, found, p)
+        for (name, found), p in zip(compared.items(), adjusted, strict=True)
     ]
-    found["unanswerable.recall"] = [(float(not a), float(not b)) for a, b in missed]
-    found["unanswerable.far"] = [(float(a), float(b)) for a, b in missed]
-    return found
+    untested = [
+        _untested(one.metric, len(pairs), one.baseline, one.current) for one in task.untested(pairs)
+    ]
+    return (*tested, *untested)
 
 
 def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -> MetricChange:
@@ -221,79 +231,13 @@ def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -
     )
 
 
-def _ratios(pairs: Sequence[Pair]) -> list[MetricChange]:
-    """Precision and F1 of the verdicts: compared, but not tested item by item."""
-    before, after = (
-        confusion((not pair[run].answerable, pair[run].judged_unanswerable) for pair in pairs)
-        for run in (0, 1)
-    )
-    return [
-        _ratio("unanswerable.precision", len(pairs), before.precision, after.precision),
-        _ratio("unanswerable.f1", len(pairs), before.f1, after.f1),
-    ]
-
-
-def _ratio(metric: str, n: int, before: float | None, after: float | None) -> MetricChange:
+def _untested(metric: str, n: int, before: float | None, after: float | None) -> MetricChange:
     difference = None if before is None or after is None else after - before
     return MetricChange(metric=metric, n=n, baseline=before, current=after, difference=difference)
 
 
-def _speed(baseline: EvalSnapshot, current: EvalSnapshot) -> tuple[SpeedChange, ...]:
-    return (
-        SpeedChange(
-            name="search_p95",
-            baseline_ms=baseline.metrics.overall.search.get("latency_p95_ms"),
-            current_ms=current.metrics.overall.search.get("latency_p95_ms"),
-        ),
-        SpeedChange(
-            name="cold_start",
-            baseline_ms=baseline.metrics.performance.cold_start_ms,
-            current_ms=current.metrics.performance.cold_start_ms,
-        ),
+def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
+    before, after = task.speed(baseline.metrics), task.speed(current.metrics)
+    return tuple(
+        SpeedChange(name=name, baseline_ms=before[name], current_ms=after[name]) for name in after
     )
-
-
-def _change(before: SnapshotItem, after: SnapshotItem) -> tuple[float, ItemChange] | None:
-    """How an item changed, and its place in the list (the worst first); None when it ended alike.
-
-    The rank of the first right note decides, then the verdict, then nDCG over the whole ranking.
-    """
-    ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
-    rights = _verdict_right(before), _verdict_right(after)
-    gains = ranks[1] - ranks[0], float(rights[1]) - float(rights[0]), _ndcg(after) - _ndcg(before)
-    first = next((gain for gain in gains if gain), 0.0)
-    if not first:
-        return None
-    change = ItemChange(
-        id=after.id,
-        query=after.query,
-        change="improved" if first > 0 else "worse",
-        what=_what(ranks, rights),
-        expected_notes=after.expected_notes,
-        baseline_ranking=before.ranking,
-        current_ranking=after.ranking,
-    )
-    return first, change
-
-
-def _verdict_right(item: SnapshotItem) -> bool:
-    return item.judged_unanswerable != item.answerable
-
-
-def _ndcg(item: SnapshotItem) -> float:
-    cutoffs = [name for name in item.metrics if name.startswith("ndcg_at_")]
-    deepest = max(cutoffs, key=lambda name: int(name.removeprefix("ndcg_at_")), default=None)
-    return (item.metrics.get(deepest) if deepest else None) or 0.0
-
-
-def _what(ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:
-    parts: list[str] = []
-    if ranks[0] != ranks[1]:
-        parts.append(f"{_rank(ranks[0])} -> {_rank(ranks[1])}")
-    if rights[0] != rights[1]:
-        parts.append("verdict now right" if rights[1] else "verdict now wrong")
-    return ", ".join(parts) or "the order of the notes behind the first changed"
-
-
-def _rank(reciprocal: float) -> str:
-    return f"rank {round(1 / reciprocal)}" if reciprocal else "not found"

@@ -9,15 +9,12 @@ from pydantic import BaseModel, ConfigDict
 
 from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
 from gigamind.reports.release.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
+from gigamind.reports.release.tasks import TASKS
 from gigamind.stats.intervals import Interval
 from gigamind.stats.noninferiority import non_inferiority
 
 Status = Literal["passed", "failed", "warned", "skipped", "inconclusive"]
 Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
-
-
-# What a task measures; a policy covers all tasks, and a run only its own.
-_BLOCKS = {"search": ("search", "unanswerable")}
 
 
 class _Part(BaseModel):
@@ -57,7 +54,7 @@ class GateResult(_Part):
 
 
 def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateResult:
-    """Apply every rule of the policy; where the runs cannot be compared, no verdict is invented."""
+    """Apply every rule that concerns the task; where the runs cannot be compared, no verdict is invented."""
     refusals = tuple(m.meaning for m in comparison.mismatches if m.severity == "refuse")
     if not comparison.shared:
         refusals += ("The runs share no item. A new baseline is needed.",)
@@ -67,7 +64,7 @@ def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateR
         *(
             _quality(comparison, policy, phase, name)
             for name in (*policy.quality.metrics, *policy.quality.judged)
-            if name.partition(".")[0] in _BLOCKS[comparison.task]
+            if name.partition(".")[0] in TASKS[comparison.task].blocks
         ),
         _coverage(comparison, policy),
         *_speed(comparison, policy),
@@ -92,7 +89,8 @@ def _coverage(comparison: Comparison, policy: Policy) -> RuleResult:
         baseline=1.0,
         current=comparison.shared / total,
         limit=allowed,
-        explanation=f"coverage: {lost} of {total} queries of the baseline could not be evaluated{example};"
+        explanation=f"coverage: {lost} of {total} {TASKS[comparison.task].units} of the baseline could not be"
+        f" evaluated{example};"
         f" a share of {allowed:g} is allowed.",
     )
 

@@ -1,4 +1,4 @@
-"""compare.md: is this release worse, how sure is that, and which queries broke."""
+"""compare.md: is this release worse, how sure is that, and which items broke."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,8 @@ from gigamind.reports.escape import code
 from gigamind.reports.markdown import figure
 from gigamind.reports.release.compare import Comparison, MetricChange, RunName
 from gigamind.reports.release.gates import GateResult, RuleResult
-from gigamind.reports.release.snapshot import SnapshotHit
+from gigamind.reports.release.model import SnapshotHit
+from gigamind.reports.release.tasks import TASKS
 from gigamind.reports.templating import render
 
 _ITEMS_SHOWN = 20
@@ -55,7 +56,7 @@ def headline(comparison: Comparison, gate: GateResult) -> str:
     """The verdict in one or two sentences."""
     worse = sum(change.change == "worse" for change in comparison.changes)
     better = len(comparison.changes) - worse
-    items = f"{worse} of {comparison.shared} shared queries got worse, {better} better."
+    items = f"{worse} of {comparison.shared} shared {TASKS[comparison.task].units} got worse, {better} better."
     if gate.verdict == "passed":
         return f"No metric is worse than the gates of phase {gate.phase} allow. {items}"
     if gate.verdict == "not-comparable":
@@ -77,7 +78,7 @@ def _shared(comparison: Comparison) -> str:
         )
         if count
     ]
-    return f"{comparison.shared} queries in both runs" + (
+    return f"{comparison.shared} {TASKS[comparison.task].units} in both runs" + (
         f" ({', '.join(alone)})." if alone else "."
     )
 

@@ -1,5 +1,6 @@
 """gates.toml: when a release is stopped."""
 
+import re
 import tomllib
 from pathlib import Path
 from typing import Annotated, Literal
@@ -14,11 +15,12 @@ Block = Literal["search", "unanswerable", "links"]
 Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
-# Metrics that may be gated: means over items, and figures of the answerability verdicts.
-_SEARCH = ("hit_at_", "ndcg_at_", "recall_at_")
-_OTHER = frozenset({"search.mrr", "search.span_precision", "search.span_recall"})
-_UNANSWERABLE = frozenset({"precision", "recall", "f1", "far"})
-_LINKS = ("precision_at_", "recall_at_")
+# Metrics that may be gated, by block.
+_GATED: dict[Block, re.Pattern[str]] = {
+    "search": re.compile(r"(hit|ndcg|recall)_at_\d+|mrr|span_precision|span_recall"),
+    "unanswerable": re.compile("precision|recall|f1|far"),
+    "links": re.compile(r"(precision|recall)_at_\d+"),
+}
 LOWER_IS_BETTER = frozenset({"unanswerable.far"})
 
 
@@ -61,9 +63,7 @@ class Quality(_Section):
     def _check_names(self) -> "Quality":
         for name in (*self.metrics, *self.judged):
             block, _, metric = name.partition(".")
-            known = name in _OTHER or (block == "unanswerable" and metric in _UNANSWERABLE)
-            cut = {"search": _SEARCH, "links": _LINKS}.get(block, ())
-            if not (known or metric.startswith(cut)):
+            if not any(block == b and gated.fullmatch(metric) for b, gated in _GATED.items()):
                 raise ValueError(
                     f'unknown metric "{name}"; metrics are named as in summary.json, such as search.mrr'
                 )

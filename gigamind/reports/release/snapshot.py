@@ -1,109 +1,46 @@
-"""snapshot.json: what a later run is compared with (seed 6.2), one file that needs no vault and no dataset.
+"""snapshot.json: what a later run is compared with, one file that needs no vault and no dataset; see `model`."""
 
-Beside the seed's fields it keeps the hardware, which its section 7 compares, the judge's fingerprint, and the values of
-each item, without which nothing can be said about chance.
-"""
-
-import hashlib
 import json
 from pathlib import Path
-from typing import Annotated, Literal, TypeVar
+from typing import Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ValidationError
 
 from gigamind.errors import InputError
-from gigamind.reports.schema import (
-    Environment,
-    ErrorReport,
-    Hardware,
-    ItemReport,
-    RunRecord,
-    RunReport,
-    SummaryReport,
-)
-
-VERSION = "1.0"
-FILE = "snapshot.json"
+from gigamind.reports.release.model import VERSION, EvalSnapshot
+from gigamind.reports.release.task import ComparedTask
+from gigamind.reports.release.tasks import TASKS
+from gigamind.reports.schema import ErrorReport, Record, RunReport
 
 Report = TypeVar("Report", bound=BaseModel)
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SnapshotHit(_Part):
-    """One note of a ranking."""
-
-    note: str
-    base_score: Finite
-    final_score: Finite
-
-
-class SnapshotItem(_Part):
-    """What a comparison needs of one item.
-
-    Attributes:
-        metrics: as in per_item.jsonl.
-    """
-
-    id: str
-    query: str
-    answerable: bool
-    judged_unanswerable: bool
-    expected_notes: tuple[str, ...]
-    ranking: tuple[SnapshotHit, ...]
-    metrics: dict[str, Finite | None]
-
-
-class EvalSnapshot(_Part):
-    """One run as a baseline.
-
-    Attributes:
-        judge_fingerprint: changes with anything that may change a verdict on the same ranking.
-        config: the options of the run.
-    """
-
-    version: Literal["1.0"] = VERSION
-    created_at: str
-    run_id: str
-    task: Literal["search"] = "search"
-    dataset_hash: str
-    notes_hash: str
-    notes_hash_mode: Literal["content", "mtime"]
-    environment: Environment
-    hardware: Hardware
-    judge_fingerprint: str
-    config: dict[str, object]
-    metrics: SummaryReport
-    items: tuple[SnapshotItem, ...]
-
-
-def take_snapshot(record: RunRecord) -> EvalSnapshot:
+def take_snapshot(record: Record[Any, Any]) -> EvalSnapshot[Any, Any]:
     """The snapshot of a run."""
     run = record.run
-    return EvalSnapshot(
+    task = TASKS[run.task]
+    return task.snapshot(
         created_at=run.created_at,
         run_id=run.run_id,
+        task=run.task,
         dataset_hash=run.dataset_hash,
         notes_hash=run.notes_hash,
         notes_hash_mode=run.notes_hash_mode,
         environment=run.environment,
         hardware=run.hardware,
-        judge_fingerprint=_threshold_fingerprint(run.options.get("min_score")),
+        judge_fingerprint=task.judge_fingerprint(run),
         config=run.options,
         metrics=record.summary,
-        items=tuple(_item(item) for item in record.items),
+        items=tuple(task.item(line) for line in record.items),
     )
 
 
-def read_snapshot(path: Path) -> EvalSnapshot:
+def read_snapshot(path: Path) -> EvalSnapshot[Any, Any]:
     """A snapshot from its file, or from the out folder of a run (which need not have saved one).
 
     Raises:
-        InputError: there is none, it is cut short, foreign, of another task or of a newer version, or it lacks items;
-            says which and what to do.
+        InputError: there is none, it is cut short, foreign, of an unknown task or of a newer version, or it lacks
+            items; says which and what to do.
     """
     if not path.exists():
         raise InputError(
@@ -113,8 +50,8 @@ def read_snapshot(path: Path) -> EvalSnapshot:
         snapshot = take_snapshot(read_run(path))
     else:
         content = _object(path)
-        _check_header(path, content)
-        snapshot = _parsed(json.dumps(content), EvalSnapshot, str(path))
+        task = _checked_task(path, content)
+        snapshot = _parsed(json.dumps(content), task.snapshot, str(path))
     if not snapshot.items:
         raise InputError(
             f"{path}: holds no item, so nothing can be compared with it; run the baseline again"
@@ -122,43 +59,25 @@ def read_snapshot(path: Path) -> EvalSnapshot:
     return snapshot
 
 
-def read_run(out: Path) -> RunRecord:
-    """Everything in an out folder.
+def read_run(out: Path) -> Record[Any, Any]:
+    """Everything in an out folder; `Record.run.task` tells of which task.
 
     Raises:
         InputError: a file is missing, unreadable, or not what it should be; names the file and the line.
     """
-    return RunRecord(
-        _parsed(_text(out / "run.json"), RunReport, str(out / "run.json")),
-        _parsed(_text(out / "summary.json"), SummaryReport, str(out / "summary.json")),
-        _lines(out / "per_item.jsonl", ItemReport),
+    run = _parsed(_text(out / "run.json"), RunReport, str(out / "run.json"))
+    task = TASKS[run.task]
+    return Record(
+        run,
+        _parsed(_text(out / "summary.json"), task.summary, str(out / "summary.json")),
+        _lines(out / "per_item.jsonl", task.line),
         _lines(out / "errors.jsonl", ErrorReport),
     )
 
 
-def _item(item: ItemReport) -> SnapshotItem:
-    return SnapshotItem(
-        id=item.id,
-        query=item.query,
-        answerable=item.answerable,
-        judged_unanswerable=item.judged_unanswerable,
-        expected_notes=item.expected_notes,
-        ranking=tuple(
-            SnapshotHit(note=hit.note, base_score=hit.base_score, final_score=hit.final_score)
-            for hit in item.ranking
-        ),
-        metrics=item.metrics,
-    )
-
-
-def _threshold_fingerprint(min_score: object) -> str:
-    definition = json.dumps({"kind": "threshold", "min_score": min_score}, sort_keys=True)
-    return hashlib.sha256(definition.encode()).hexdigest()[:16]
-
-
-def _check_header(path: Path, content: dict[str, object]) -> None:
-    """Say what a file is before saying which of its fields is wrong."""
-    version, task = content.get("version"), content.get("task")
+def _checked_task(path: Path, content: dict[str, object]) -> ComparedTask[Any, Any, Any]:
+    """The task of a snapshot; says what a file is before saying which of its fields is wrong."""
+    version, task = content.get("version"), TASKS.get(str(content.get("task")))
     if not isinstance(version, str) or "metrics" not in content:
         raise InputError(f"{path}: not a snapshot of gigamind; make one with --save-snapshot")
     if version != VERSION:
@@ -166,14 +85,16 @@ def _check_header(path: Path, content: dict[str, object]) -> None:
             f"{path}: snapshot version {version}, and this gigamind reads {VERSION};"
             " use the version that wrote it, or make a new baseline"
         )
-    if task != "search":
+    if task is None:
         raise InputError(
-            f'{path}: a snapshot of the task "{task}", which cannot be compared with a search'
+            f'{path}: a snapshot of the task "{content.get("task")}", which this gigamind does not know;'
+            f" it knows {', '.join(TASKS)}"
         )
     if "items" not in content:
         raise InputError(
             f"{path}: has no values by item, so chance cannot be told; make a new baseline"
         )
+    return task
 
 
 def _object(path: Path) -> dict[str, object]:

@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
-from gigamind.reports.release.snapshot import EvalSnapshot, SnapshotHit, SnapshotItem
+from gigamind.reports.release.model import SnapshotHit
+from gigamind.reports.release.search import SearchItem, SearchSnapshot
 from gigamind.reports.schema import (
     Environment,
     Hardware,
@@ -15,15 +16,15 @@ from gigamind.reports.schema import (
     SummaryReport,
 )
 
-Make = Callable[..., EvalSnapshot]
+Make = Callable[..., SearchSnapshot]
 
 
-def item(name: str, rank: int | None, *, unanswerable: bool | None = None) -> SnapshotItem:
+def item(name: str, rank: int | None, *, unanswerable: bool | None = None) -> SearchItem:
     """An answerable item whose note came at `rank`, or an unanswerable one judged so (True) or not (False)."""
     answerable = unanswerable is None
     reciprocal = 1 / rank if rank else 0.0
     hits = [f"other{i}.md" for i in range(1, rank or 3)] + (["right.md"] if rank else [])
-    return SnapshotItem(
+    return SearchItem(
         id=name,
         query=f"question {name}",
         answerable=answerable,
@@ -78,7 +79,7 @@ def snapshot() -> Make:
         cold: float | None = None,
         model: str | None = "use@1",
         **changed: str,
-    ) -> EvalSnapshot:
+    ) -> SearchSnapshot:
         made = [
             item(name, None, unanswerable=value == "right")
             if isinstance(value, str)
@@ -86,9 +87,10 @@ def snapshot() -> Make:
             for name, value in items.items()
         ]
         hardware = changed.get("hardware", "same")
-        return EvalSnapshot(
+        return SearchSnapshot(
             created_at="2026-01-01T00:00:00+00:00",
             run_id=changed.get("run_id", "20260101-000000"),
+            task="search",
             dataset_hash=changed.get("dataset", "d"),
             notes_hash=changed.get("notes", "n"),
             notes_hash_mode="content",

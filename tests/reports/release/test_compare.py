@@ -39,7 +39,7 @@ def test_only_shared_items_count(snapshot):
     comparison = compare(snapshot({"a": 1, "gone": None}), snapshot({"a": 1, "new": None}))
     assert (comparison.shared, comparison.only_baseline, comparison.only_current) == (1, 1, 1)
     assert comparison.metric("search.mrr").baseline == 1.0
-    assert [(lost.id, lost.query) for lost in comparison.lost] == [("gone", "question gone")]
+    assert [(lost.id, lost.text) for lost in comparison.lost] == [("gone", "question gone")]
 
 
 def test_an_item_outside_another_sample_is_not_lost(snapshot):

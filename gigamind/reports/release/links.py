@@ -1,0 +1,112 @@
+"""What a comparison must know of a link evaluation: its items are notes, its figures sums over notes, divided."""
+
+from collections.abc import Sequence
+
+from gigamind.reports.link_schema import LinkItemReport, LinkSummaryReport
+from gigamind.reports.release.model import EvalSnapshot, Finite, Part, SnapshotHit, SnapshotItem
+from gigamind.reports.release.task import Change, ComparedTask, Shown, Terms
+from gigamind.reports.schema import RunReport
+
+_CEILING = "_ceiling"
+
+
+class SnapshotSuggestion(Part):
+    """One suggested link; `hit` tells whether its target was expected."""
+
+    anchor: str
+    target: str
+    confidence: Finite
+    hit: bool
+
+
+class LinkItem(SnapshotItem):
+    """One note, whose path is its id.
+
+    Attributes:
+        expected: notes that its removed links led to.
+        suggestions: best first.
+        terms: as in per_item.jsonl.
+    """
+
+    expected: tuple[str, ...]
+    suggestions: tuple[SnapshotSuggestion, ...]
+    terms: dict[str, tuple[int, int]]
+
+
+LinkSnapshot = EvalSnapshot[LinkSummaryReport, LinkItem]
+Pair = tuple[LinkItem, LinkItem]
+
+
+class LinkTask(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
+    """See the module."""
+
+    name = "links"
+    unit = "note"
+    units = "notes"
+    subject = "links"
+    maker = "the suggestions"
+    blocks = ("links",)
+    settings = ("topk", "min_confidence", "exclude_linked")
+    setting = "suggesting"
+    summary = LinkSummaryReport
+    line = LinkItemReport
+    snapshot = LinkSnapshot
+
+    def judge_fingerprint(self, run: RunReport) -> str:
+        """Removed links alone are the truth; nobody judges."""
+        del run
+        return "removed-links"
+
+    def item(self, line: LinkItemReport) -> LinkItem:
+        expected = (target for row in line.expected if row.wanted for target in row.targets)
+        return LinkItem(
+            id=line.note,
+            expected=tuple(dict.fromkeys(expected)),
+            suggestions=tuple(
+                SnapshotSuggestion(
+                    anchor=one.anchor.text,
+                    target=one.target,
+                    confidence=one.confidence,
+                    hit=one.hit,
+                )
+                for one in line.suggestions
+            ),
+            terms=line.terms,
+        )
+
+    def shown(self, item: LinkItem) -> Shown:
+        ranking = tuple(
+            SnapshotHit(note=one.target, base_score=one.confidence, final_score=one.confidence)
+            for one in item.suggestions
+        )
+        return Shown(item.id, item.expected, ranking)
+
+    def terms(self, pairs: Sequence[Pair]) -> Terms:
+        """All but the ceilings, which only the dataset can move."""
+        names = [name for name in pairs[0][1].terms if not name.endswith(_CEILING)] if pairs else []
+        return {
+            f"links.{name}": [
+                (a.terms[name], b.terms[name])
+                for a, b in pairs
+                if name in a.terms and name in b.terms
+            ]
+            for name in names
+        }
+
+    def change(self, before: LinkItem, after: LinkItem) -> Change | None:
+        """More expected links found decide, then fewer wrong suggestions."""
+        found, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
+        wrong = _wrong(before), _wrong(after)
+        gain = len(found) - len(lost) or (wrong[0] - wrong[1]) / 1_000
+        parts = [f"lost {', '.join(sorted(lost))}"] if lost else []
+        parts += [f"found {', '.join(sorted(found))}"] if found else []
+        parts += [f"{wrong[0]} -> {wrong[1]} wrong suggestions"] if wrong[0] != wrong[1] else []
+        return Change(gain, "; ".join(parts)) if gain else None
+
+
+def _hits(item: LinkItem) -> set[str]:
+    return {one.target for one in item.suggestions if one.hit}
+
+
+def _wrong(item: LinkItem) -> int:
+    return sum(not one.hit for one in item.suggestions)
