@@ -40,6 +40,11 @@ _EN_ABSTENTION = re.compile(
 _CONTRAST = re.compile(
     r"지만[, ]|으나[, ]|는데[, ]|\b(?:but|however|although|though|yet)\b|;", re.IGNORECASE
 )
+_APOLOGY = re.compile(
+    r"^[\s*_]*(?:(?:죄송|미안)(?:하지만|합니다만)|아쉽(?:게도|지만)|안타깝(?:게도|지만)|유감(?:스럽게도|이지만)"
+    r"|(?:I['’]m |I am |we are )?(?:very )?sorry,? but|I(?:['’]m| am) afraid(?: that)?|unfortunately),?",
+    re.IGNORECASE,
+)
 _COURTESY = re.compile(
     r"안녕하(?:세요|십니까)|감사합니다|고맙습니다|좋은 질문|도움이 되(?:셨|었|시|기|길)|(?:더|추가로) (?:궁금|필요)한"
     r"|언제든|(?:답변|알려|설명해?|정리해?|안내해?) ?드리겠습니다"
@@ -55,8 +60,9 @@ def abstains(text: str) -> bool:
     """Whether a sentence says that the notes do not tell, and nothing besides."""
     if len(text) > _MAX_ABSTENTION_CHARS:
         return False
-    found = _KO_ABSTENTION.search(text) or _EN_ABSTENTION.search(text)
-    return bool(found) and not _CONTRAST.search(text)
+    said = _APOLOGY.sub("", text)
+    found = _KO_ABSTENTION.search(said) or _EN_ABSTENTION.search(said)
+    return bool(found) and not _CONTRAST.search(said)
 
 
 def is_courtesy(text: str) -> bool:
