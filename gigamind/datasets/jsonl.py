@@ -1,4 +1,4 @@
-"""Reads a dataset of queries, links or answers: usable rows, and for every other row what is wrong and how to mend it."""
+"""Reads a dataset of queries, links or answers: usable rows, and for all others what is wrong and how to mend it."""
 
 import difflib
 import hashlib
