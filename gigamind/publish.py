@@ -37,7 +37,9 @@ _SETTINGS = {
 
 
 def run_flow(options: EvalOptions) -> Evaluated[Any]:
-    """Run the task's flow, such as `flows/eval_search.py`, here, against the configured Prefect server, or a short-lived one where none is.
+    """Run the task's flow, such as `flows/eval_search.py`, here.
+
+    It speaks to the configured Prefect server, or to a short-lived one where none is.
 
     Raises:
         GigamindError: as the evaluation itself raises it.

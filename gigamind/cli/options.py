@@ -1,5 +1,6 @@
 """Command line options from an options model: names, types, defaults and help stand in one place, the model."""
 
+import inspect
 from collections.abc import Callable
 from pathlib import Path
 from types import NoneType, UnionType
@@ -32,9 +33,7 @@ def options_of(model: type[BaseModel]) -> Callable[[Command], Command]:
 def _distance(model: type[BaseModel], name: str) -> int:
     """How many classes up from `model` the field was last declared."""
     return next(
-        at
-        for at, kind in enumerate(model.__mro__)
-        if name in kind.__dict__.get("__annotations__", {})
+        at for at, kind in enumerate(model.__mro__) if name in inspect.get_annotations(kind)
     )
 
 

@@ -10,6 +10,7 @@ GIVEN: dict[str, object] = {"dataset": "q.jsonl", "notes": "vault"}
 def test_defaults_are_those_of_the_specification():
     options = read_options(GIVEN)
     assert options.model_dump(exclude=set(GIVEN)) == {
+        "task": "search",
         "out": None,
         "format": "both",
         "lang": "en",

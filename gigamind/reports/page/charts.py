@@ -168,6 +168,23 @@ def histogram(
     return figure
 
 
+def scatter(
+    title: str, labels: tuple[str, str], points: Sequence[tuple[float, float, int]]
+) -> Figure:
+    """Points (x, y, number) in the unit square, larger where they stand for more, against the line of equals."""
+    figure, axes = _canvas(title, 252, left=52, right=14, top=34, bottom=40)
+    axes.plot([0, 1], [0, 1], color=INK["muted"], linewidth=1, linestyle="--")
+    most = max(number for _, _, number in points)
+    for x, y, number in points:
+        size = 4 + 10 * (number / most) ** 0.5
+        axes.plot([x], [y], color=INK["accent"], marker="o", markersize=size, clip_on=False)
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=labels[0], ylabel=labels[1])
+    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
+    axes.tick_params(axis="y", labelsize=10, labelcolor=INK["muted"])
+    axes.grid(axis="both")
+    return figure
+
+
 def _canvas(
     title: str, height: float, *, left: float, right: float, top: float, bottom: float
 ) -> tuple[Figure, Axes]:

@@ -1,12 +1,13 @@
 """What report.html says first: the headline, what to keep in mind, and the main metrics."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from gigamind.reports.page.slices import Figure, main_metrics
 from gigamind.reports.page.wording import Words
 from gigamind.reports.release.compare import Comparison, MetricChange
-from gigamind.reports.schema import RunRecord
+from gigamind.reports.schema import Record, RunRecord
 
 _LEADING = ("search.hit_at_1", "search.mrr", "search.ndcg", "search.recall", "unanswerable.far")
 _CHANGES_TOLD = 3
@@ -19,6 +20,7 @@ class Card:
     Attributes:
         interval: "0.443 – 0.608"; "" where there is none.
         better: whether a change against the baseline is surely for the better (True) or the worse (False).
+        ceiling: what the dataset lets the metric reach; None where that is 1.
     """
 
     label: str
@@ -32,23 +34,50 @@ class Card:
     difference: str
     difference_interval: str
     better: bool | None
+    ceiling: float | None = None
 
 
 def headline(record: RunRecord, comparison: Comparison | None, told: Words) -> str:
     """The run in one sentence; with a comparable baseline, what surely changed."""
+    main = [figure.key for figure in main_metrics(record.summary.overall)]
+    changed = against(comparison, told, _LEADING, main, told.metric)
+    return _result(record, told) if changed is None else changed
+
+
+def against(
+    comparison: Comparison | None,
+    told: Words,
+    leading: tuple[str, ...],
+    main: Sequence[str],
+    called: Callable[[str], str],
+) -> str | None:
+    """What surely changed among the metrics that start with `leading`; None where nothing can be compared.
+
+    Of several, those in `main` are told; `called` names a metric without its block.
+    """
     if comparison is None or any(m.severity == "refuse" for m in comparison.mismatches):
-        return _result(record, told)
+        return None
     if not comparison.shared:
-        return told("headline.not_paired")
-    moved = [m for m in comparison.metrics if m.metric.startswith(_LEADING) and sure(m) is not None]
+        key = f"headline.{comparison.task}_not_paired"
+        return told(key) if told.knows(key) else told("headline.not_paired")
+    moved = [m for m in comparison.metrics if m.metric.startswith(leading) and sure(m) is not None]
     ways = {sure(change) for change in moved}
     if not ways:
         return told("headline.same")
     kind = "mixed" if len(ways) > 1 else "better" if True in ways else "worse"
-    shown = {figure.key for figure in main_metrics(record.summary.overall)}
-    main = [change for change in moved if change.metric in shown] or moved
-    listed = sorted(main, key=lambda change: -abs(change.difference or 0.0))[:_CHANGES_TOLD]
-    return told(f"headline.{kind}", changes=", ".join(_told(change, told) for change in listed))
+    shown = [change for change in moved if change.metric in main] or moved
+    listed = sorted(shown, key=lambda change: -abs(change.difference or 0.0))[:_CHANGES_TOLD]
+    changes = ", ".join(
+        told(
+            "headline.change",
+            metric=called(change.metric.partition(".")[2]),
+            difference=signed(change.difference),
+            low=signed(change.low),
+            high=signed(change.high),
+        )
+        for change in listed
+    )
+    return told(f"headline.{kind}", changes=changes)
 
 
 def sure(change: MetricChange) -> bool | None:
@@ -61,7 +90,12 @@ def sure(change: MetricChange) -> bool | None:
 def cards(record: RunRecord, comparison: Comparison | None, told: Words) -> list[Card]:
     """The main metrics, the p95 latency last."""
     found = [
-        _card(figure, comparison.metric(figure.key) if comparison else None, told)
+        card(
+            figure,
+            comparison.metric(figure.key) if comparison else None,
+            told.metric(figure.name),
+            told(f"about.{figure.name.partition('_at_')[0]}"),
+        )
         for figure in main_metrics(record.summary.overall)
         if figure.key not in {"search.span_precision", "unanswerable.precision"}
         and figure.key != "unanswerable.recall"
@@ -69,25 +103,60 @@ def cards(record: RunRecord, comparison: Comparison | None, told: Words) -> list
     return [*found, *_latency(record, comparison, told)]
 
 
-def notices(record: RunRecord, comparison: Comparison | None, told: Words) -> Iterator[str]:
-    """What a reader must know before believing the figures."""
-    counts = record.summary.counts
+def card(
+    figure: Figure,
+    change: MetricChange | None,
+    label: str,
+    about: str,
+    ceiling: float | None = None,
+) -> Card:
+    """A metric with its change against the baseline."""
+    low, high = figure.interval.low, figure.interval.high
+    known = low is not None and high is not None
+    return Card(
+        label=label,
+        about=about,
+        value=share(figure.value),
+        interval=f"{share(low)} – {share(high)}" if known else "",
+        n=figure.interval.n,
+        at=figure.value,
+        low=low,
+        high=high,
+        difference=signed(change.difference) if change else "",
+        difference_interval=change_interval(change),
+        better=sure(change) if change else None,
+        ceiling=ceiling,
+    )
+
+
+def notices(
+    record: Record[Any, Any], comparison: Comparison | None, told: Words, *, not_run: int = 0
+) -> Iterator[str]:
+    """What a reader must know before believing the figures; `not_run`: items that an interrupted run left."""
+    task = record.run.task
+
+    def say(key: str, **values: object) -> str:
+        own = f"{task}_notice.{key}"
+        return told(own if told.knows(own) else f"page.{key}", **values)
+
     if record.summary.status == "interrupted":
-        yield told("page.interrupted", missing=counts.queries_not_run)
+        yield say("interrupted", missing=not_run)
     if record.errors:
-        yield told("page.problems", errors=len(record.errors))
+        yield say("problems", errors=len(record.errors))
     if record.run.warnings:
-        yield told("page.warned", warnings=len(record.run.warnings))
+        yield say("warned", warnings=len(record.run.warnings))
     if comparison:
-        yield told(
-            "page.against",
+        yield say(
+            "against",
             run=comparison.baseline.run_id,
             created=moment(comparison.baseline.created_at),
             shared=comparison.shared,
         )
         for mismatch in comparison.mismatches:
-            key = "mismatch." + mismatch.what.replace(" ", "_")
-            yield told(key) if told.knows(key) else mismatch.meaning
+            what = mismatch.what.replace(" ", "_")
+            keys = (f"mismatch.{task}_{what}", f"mismatch.{what}")
+            known = next((key for key in keys if told.knows(key)), None)
+            yield told(known) if known else mismatch.meaning
 
 
 def share(value: float | None) -> str:
@@ -134,34 +203,6 @@ def _result(record: RunRecord, told: Words) -> str:
     )
     key = "headline.judged" if counts.unanswerable else "headline.not_judged"
     return told(key, found=found, **judged)
-
-
-def _told(change: MetricChange, told: Words) -> str:
-    return told(
-        "headline.change",
-        metric=told.metric(change.metric.partition(".")[2]),
-        difference=signed(change.difference),
-        low=signed(change.low),
-        high=signed(change.high),
-    )
-
-
-def _card(figure: Figure, change: MetricChange | None, told: Words) -> Card:
-    low, high = figure.interval.low, figure.interval.high
-    known = low is not None and high is not None
-    return Card(
-        label=told.metric(figure.name),
-        about=told(f"about.{figure.name.partition('_at_')[0]}"),
-        value=share(figure.value),
-        interval=f"{share(low)} – {share(high)}" if known else "",
-        n=figure.interval.n,
-        at=figure.value,
-        low=low,
-        high=high,
-        difference=signed(change.difference) if change else "",
-        difference_interval=change_interval(change),
-        better=sure(change) if change else None,
-    )
 
 
 def _latency(record: RunRecord, comparison: Comparison | None, told: Words) -> Iterator[Card]:

@@ -5,12 +5,12 @@ evidence is a range of its chunk.  templates/report.js unpacks the arrays in the
 Offsets are UTF-16 code units of the note's file, as JavaScript counts.
 """
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gigamind.metrics.spans import matches
 from gigamind.reports.failures import failed_items
+from gigamind.reports.page.layout import in_script
 from gigamind.reports.release.compare import Comparison
 from gigamind.reports.release.search import SearchItem, SearchSnapshot
 from gigamind.reports.schema import HitReport, ItemReport, PassageReport
@@ -39,9 +39,7 @@ def items_json(
         "compared": comparison is not None,
         "items": rows,
     }
-    text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    # A script element ends at "</script", and "<!--" opens a comment that hides that end: neither can be written so.
-    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+    return in_script(content)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ class Words:
     def knows(self, name: str) -> bool:
         """Whether there is a phrase "table.key"."""
         table, _, key = name.partition(".")
-        return key in self.tables[table]
+        return key in self.tables.get(table, {})
 
     def metric(self, name: str) -> str:
         """A metric's name for people: `ndcg_at_10` is "nDCG@10", `latency_p95_ms` is "latency p95"."""

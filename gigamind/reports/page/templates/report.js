@@ -1,32 +1,14 @@
 
-// The list of queries: searched, filtered and sorted whole, shown a page at a time.
+// The list of items: searched, filtered and sorted whole, shown a page at a time.  The script of the task's items comes
+// before this one: it says what an item's FIELDS, COLUMNS, FILTERS, cells and details are.
 const PAGE = 50;
 const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
 const state = { words: [], show: "all", language: "", tag: "", sort: "number", descending: false, page: 0 };
-const FILTERS = {
-  all: () => true,
-  failures: (item) => is(item, "failure"),
-  unanswerable: (item) => !is(item, "answerable"),
-  cross_lingual: (item) => is(item, "crossLingual"),
-  worse: (item) => is(item, "worse"),
-  better: (item) => is(item, "better"),
-};
-const LAST = Number.MAX_VALUE;
-const COLUMNS = {
-  number: ["n number", (item) => item.number],
-  query: ["query", (item) => item.query],
-  expected: ["expected", (item) => data.notes[item.expected[0]] ?? ""],
-  rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST)],
-  score: ["score number", (item) => item.score ?? -1],
-  verdict: ["verdict", (item) => (is(item, "failure") ? 0 : 1)],
-  latency: ["ms number", (item) => item.ms],
-};
 const plain = (text) => text.normalize("NFKC").toLowerCase();
 
 // What a search looks in, made when first searched: 5 000 long strings are not needed to show the page.
 function searched(item) {
-  item.searched ??= plain([item.id, item.query, ...item.expected.map((note) => data.notes[note]),
-    ...item.hits.map((hit) => data.notes[hit[0]]), ...item.tags.map((tag) => data.tags[tag])].join("\n"));
+  item.searched ??= plain(searchable(item).join("\n"));
   return item.searched;
 }
 
@@ -34,7 +16,7 @@ function chosen() {
   const tag = data.tags.indexOf(state.tag);
   const found = items.filter((item) => FILTERS[state.show](item)
     && (!state.language || item.language === state.language)
-    && (!state.tag || item.tags.includes(tag))
+    && (!state.tag || tagsOf(item).includes(tag))
     && state.words.every((word) => searched(item).includes(word)));
   const key = COLUMNS[state.sort][1];
   const way = state.descending ? -1 : 1;
@@ -44,20 +26,12 @@ function chosen() {
 
 function row(item) {
   const id = `detail-${item.number}`;
-  const meta = [item.id, item.language, ...item.tags.map((tag) => data.tags[tag])].filter(Boolean).join(" · ");
-  const toggle = make("button", { type: "button", className: "toggle", text: item.query,
+  const toggle = make("button", { type: "button", className: "toggle", text: title(item),
     attributes: { "aria-expanded": "false", "aria-controls": id } });
-  const cells = {
-    number: item.number,
-    expected: item.expected.map((note) => data.notes[note]).join(", ") || "–",
-    rank: item.rank ?? "–",
-    score: figure(item.score),
-    latency: item.ms.toFixed(1),
-  };
   const line = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => {
-    if (name === "query") return make("td", { className }, toggle, make("div", { className: "meta", text: meta }));
+    if (name === TITLE) return make("td", { className }, toggle, make("div", { className: "meta", text: meta(item) }));
     if (name === "verdict") return make("td", { className }, verdict(item));
-    return make("td", { className, text: cells[name] });
+    return make("td", { className, text: cell(name, item) });
   }));
   toggle.addEventListener("click", () => {
     const open = toggle.getAttribute("aria-expanded") === "true";
@@ -91,7 +65,7 @@ const body = make("tbody");
 const head = make("tr", {}, ...Object.entries(COLUMNS).map(([name, [className]]) => heading(name, className)));
 const shown = make("span", { attributes: { role: "status", "aria-live": "polite" } });
 const pageButton = (name, step) => make("button", { type: "button", text: say(name),
-  on: { click: () => { state.page += step; update(); document.getElementById("queries").scrollIntoView(); } } });
+  on: { click: () => { state.page += step; update(); document.querySelector(".listing").scrollIntoView(); } } });
 const previous = pageButton("previous", -1);
 const next = pageButton("next", 1);
 
@@ -140,7 +114,7 @@ function start() {
   const languages = [...new Set(items.map((item) => item.language).filter(Boolean))].sort();
   const tools = make("div", { className: "tools" }, make("label", { className: "search" }, say("search"), search),
     choice("language", languages), choice("tag", [...data.tags].sort((a, b) => a.localeCompare(b))));
-  const caption = document.getElementById("queries-title").textContent;
+  const caption = document.getElementById("listing-title").textContent;
   document.getElementById("items").append(tools, filters(),
     make("table", { className: "items" }, make("caption", { className: "hidden", text: caption }), make("thead", {}, head), body),
     make("div", { className: "pager" }, previous, next, shown));

@@ -1,26 +1,43 @@
-"use strict";
 
-// The data of the page, and how one query is shown.  Every text goes in through textContent: a note cannot become markup.
-const data = JSON.parse(document.getElementById("data").textContent);
+// How one query is shown, and what the list of queries is searched, filtered and sorted by.
 const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32 };
 const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before"];
 const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "matches"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
-
-const named = (fields, values) => Object.fromEntries(fields.map((field, at) => [field, values[at]]));
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
-const say = (key, values = {}) => data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
-const figure = (value) => (value === null ? "–" : value.toFixed(3));
+const TITLE = "query";
+const title = (item) => item.query;
+const meta = (item) => [item.id, item.language, ...item.tags.map((tag) => data.tags[tag])].filter(Boolean).join(" · ");
+const tagsOf = (item) => item.tags;
+const FILTERS = {
+  all: () => true,
+  failures: (item) => is(item, "failure"),
+  unanswerable: (item) => !is(item, "answerable"),
+  cross_lingual: (item) => is(item, "crossLingual"),
+  worse: (item) => is(item, "worse"),
+  better: (item) => is(item, "better"),
+};
+const LAST = Number.MAX_VALUE;
+const COLUMNS = {
+  number: ["n number", (item) => item.number],
+  query: ["query", (item) => item.query],
+  expected: ["expected", (item) => data.notes[item.expected[0]] ?? ""],
+  rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST)],
+  score: ["score number", (item) => item.score ?? -1],
+  verdict: ["verdict", (item) => (is(item, "failure") ? 0 : 1)],
+  latency: ["ms number", (item) => item.ms],
+};
 
-function make(tag, options = {}, ...children) {
-  const { text, attributes = {}, on = {}, ...properties } = options;
-  const element = Object.assign(document.createElement(tag), properties);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  for (const [name, listener] of Object.entries(on)) element.addEventListener(name, listener);
-  if (text !== undefined) element.textContent = text;
-  element.append(...children.filter((child) => child !== null));
-  return element;
+function cell(name, item) {
+  if (name === "expected") return item.expected.map((note) => data.notes[note]).join(", ") || "–";
+  if (name === "rank") return item.rank ?? "–";
+  if (name === "score") return figure(item.score);
+  if (name === "latency") return item.ms.toFixed(1);
+  return item.number;
 }
+
+const searchable = (item) => [item.id, item.query, ...item.expected.map((note) => data.notes[note]),
+  ...item.hits.map((hit) => data.notes[hit[0]]), ...item.tags.map((tag) => data.tags[tag])];
 
 // What became of a query in a run: whether that is right, and in words.
 function outcome(answerable, refused, rank) {

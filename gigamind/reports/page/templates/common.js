@@ -1,0 +1,18 @@
+"use strict";
+
+// The data of the page, and what both kinds of items are built with.  Every text goes in through textContent: a note
+// cannot become markup.
+const data = JSON.parse(document.getElementById("data").textContent);
+const named = (fields, values) => Object.fromEntries(fields.map((field, at) => [field, values[at]]));
+const say = (key, values = {}) => data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const figure = (value) => (value === null ? "–" : value.toFixed(3));
+
+function make(tag, options = {}, ...children) {
+  const { text, attributes = {}, on = {}, ...properties } = options;
+  const element = Object.assign(document.createElement(tag), properties);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  for (const [name, listener] of Object.entries(on)) element.addEventListener(name, listener);
+  if (text !== undefined) element.textContent = text;
+  element.append(...children.filter((child) => child !== null));
+  return element;
+}
