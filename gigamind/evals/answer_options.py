@@ -2,12 +2,12 @@
 
 import re
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Literal
 
 from pydantic import ConfigDict, Field
 
+from gigamind.evals.judged_options import JudgedOptions
 from gigamind.evals.option_errors import validated
-from gigamind.evals.run_options import EvalOptions
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.cache import default_cache_folder
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
@@ -16,7 +16,7 @@ from gigamind.retrieval.settings import Mode, RetrievalSettings
 _PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
-class AnswerEvalOptions(EvalOptions, ModelOptions):
+class AnswerEvalOptions(JudgedOptions):
     """Everything an evaluation of answers is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -26,15 +26,8 @@ class AnswerEvalOptions(EvalOptions, ModelOptions):
         description="answers, one JSON object a line; with --answer-model, queries"
     )
     notes: Path | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  rows may hold their notes
-        None, description="the vault that the context notes are in; none if the rows hold their text"
-    )
-    judge: Path | None = Field(None, description="another judge file; see judges/README.md")
-    judge_lang: Literal["auto", "ko", "en"] = Field(
-        "auto", description="language of the judge's prompt; auto: that of the item"
-    )
-    fresh_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.0,
-        description="share of the answers that the model judges a second time, to see what flips",
+        None,
+        description="the vault that the context notes are in; none if the rows hold their text",
     )
     answer_model: str | None = Field(
         None, description="first let this model answer the queries from the notes that search finds"
@@ -54,12 +47,6 @@ class AnswerEvalOptions(EvalOptions, ModelOptions):
     )
     cache_dir: Path | None = Field(
         None, description="folder of vectors, indexes and replies; the user's cache without it"
-    )
-    resume: Path | None = Field(
-        None, description="continue the run that was to write this out folder and was stopped"
-    )
-    allow_partial: bool = Field(
-        default=False, description="exit code 0 even if the budget left answers unjudged"
     )
 
     def for_report(self) -> dict[str, object]:

@@ -3,9 +3,11 @@
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from gigamind.errors import EvaluationError
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evals.judged_options import JudgedOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evals.run_options import EvalOptions
+from gigamind.reports.judged import LlmReport
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.release.tasks import TASKS
@@ -37,7 +39,10 @@ def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     Raises:
         InputError: it cannot.
     """
-    check_out_folder(out)
+    resume = _resumed(options)
+    if resume and options.out not in {None, resume}:
+        raise InputError("--out: a resumed run is written where --resume says; leave it out")
+    check_out_folder(out, replace=resume is not None)
     return _reference(options)
 
 
@@ -47,11 +52,13 @@ def finish(
     """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written, or every item failed (the folder stands and says why).
+        EvaluationError: the folder cannot be written; or every item failed, or the budget left some unjudged and that
+            was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
+    replace = _resumed(options) is not None
     if not record.items:
-        write_run(out, record, options.format)
+        write_run(out, record, options.format, replace=replace)
         _refuse_empty(record, out)
         return Evaluated(record.summary, out, None)
     snapshot = take_snapshot(record)
@@ -66,9 +73,10 @@ def finish(
         if options.format != "json":
             files[HTML_FILE] = _page(record, options, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
-        write_run(out, record, options.format, files, options.figures)
+        write_run(out, record, options.format, files, options.figures, replace=replace)
     if verdict:
         announce(verdict, options.junit)
+    _refuse_partial(record, options, out)
     return Evaluated(record.summary, out, verdict)
 
 
@@ -111,3 +119,19 @@ def _refuse_empty(record: Record[Any, Any], out: Path) -> None:
     if record.run.status == "complete":
         unit = TASKS[record.run.task].unit
         raise EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
+
+
+def _resumed(options: EvalOptions) -> Path | None:
+    return options.resume if isinstance(options, JudgedOptions) else None
+
+
+def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -> None:
+    llm: LlmReport | None = getattr(record.summary, "llm", None)
+    skipped = llm.outcomes.get("skipped_budget", 0) if llm else 0
+    allowed = isinstance(options, JudgedOptions) and options.allow_partial
+    if llm and skipped and record.run.status == "complete" and not allowed:
+        units = TASKS[record.run.task].units
+        raise EvaluationError(
+            f"the budget left {skipped} of {llm.items} {units} unjudged: see {out};"
+            f" raise it and continue with --resume {out}, or take the part with --allow-partial"
+        )

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from gigamind.evals.model_run import ModelRun
 from gigamind.llm.ledger import Attempt, totals
 from gigamind.reports.judged import FlipReport, LlmReport, UsageReport
+from gigamind.runs.store import Outcome
 from gigamind.stats.proportion import wilson
 
 
@@ -19,7 +20,7 @@ def llm_report(
     roles: dict[str, list[Attempt]] = {}
     for row in run.attempts:
         roles.setdefault(f"{row.role}: {row.model}" if row.role else row.model, []).append(row)
-    outcomes = Counter(found.outcome for found in run.results.values())
+    outcomes: Counter[Outcome] = Counter(found.outcome for found in run.results.values())
     return LlmReport(
         **usage(run.attempts).model_dump(),
         by_role={role: usage(roles[role]) for role in sorted(roles)},

@@ -96,8 +96,8 @@ def drop_if_final(out: Path, run: ModelRun) -> None:
         shutil.rmtree(unfinished_folder(out), ignore_errors=True)
 
 
-def spent_before(out: Path) -> Sequence[Attempt]:
-    """The requests of the run that is to be resumed."""
+def attempts_of(out: Path) -> Sequence[Attempt]:
+    """The requests of the run that will write `out`."""
     return read_ledger(unfinished_folder(out) / ATTEMPTS_FILE)
 
 

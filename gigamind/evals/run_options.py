@@ -14,7 +14,7 @@ class EvalOptions(ReleaseOptions):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    task: Literal["search", "links"] = Field(description="what is evaluated")
+    task: Literal["search", "links", "answers"] = Field(description="what is evaluated")
     dataset: Path = Field(description="one JSON object a line")
     notes: Path = Field(description="the vault: a folder of Markdown notes")
     out: Path | None = Field(None, description="folder for the results; eval/out/<time> without it")

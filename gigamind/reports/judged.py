@@ -63,6 +63,7 @@ class JudgementReport(_Report):
 
     Attributes:
         outcome: `scored`, or why there is no verdict; `code` is that of errors.jsonl.
+        unanswerable: by the rule of the judge file; null without a verdict.
         told_unanswerable: what the model said; null where it was not asked, or gave no verdict.
         verified: it said "answerable", and a quote that stands in its note proves it.
         flagged: notes that a person should look at before trusting the verdict, and why.
@@ -71,6 +72,7 @@ class JudgementReport(_Report):
 
     outcome: Outcome
     code: str = ""
+    unanswerable: bool | None = None
     told_unanswerable: bool | None = None
     verified: bool = False
     answer: str = ""

@@ -10,6 +10,9 @@ from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.llm.ledger import Attempt
+from gigamind.reports.judged import JudgementReport, JudgeReport, LlmReport
+
 SCHEMA_VERSION = "1.0"
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -46,6 +49,9 @@ class ItemReport(_Report):
     """One line of per_item.jsonl.
 
     Attributes:
+        judged_unanswerable: null where the judge gave no verdict.
+        answerable_score: what the judge holds against its setting; null for a judge without one, or without a hit.
+        judgement: what a model told, where one was asked.
         metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
         latency_ms: wall time of its retrieval.
     """
@@ -60,16 +66,24 @@ class ItemReport(_Report):
     expected_notes: tuple[str, ...]
     expected_spans: tuple[PassageReport, ...]
     ranking: tuple[HitReport, ...]
-    judged_unanswerable: bool
+    judged_unanswerable: bool | None
     top_base_score: Share | None
+    answerable_score: Share | None = None
+    judgement: JudgementReport | None = None
     metrics: dict[str, float | None]
     latency_ms: Milliseconds
 
 
 class ErrorReport(_Report):
-    """One line of errors.jsonl: a dataset row that could not be used, or an item that could not be evaluated."""
+    """One line of errors.jsonl.
 
-    kind: Literal["row", "item"]
+    Attributes:
+        kind: a dataset row that could not be used, an item that could not be evaluated, or a verdict that could not be
+            had, of an item that stands in per_item.jsonl all the same.
+        error: class of the error; the code of its reason where a model gave no verdict.
+    """
+
+    kind: Literal["row", "item", "verdict"]
     line: int | None = None
     id: str | None = None
     field: str | None = None
@@ -147,7 +161,11 @@ class RunCounts(_Report):
 
 
 class SummaryReport(_Report):
-    """summary.json."""
+    """summary.json.
+
+    Attributes:
+        llm: what asking a model cost; null where none was asked.
+    """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     task: Literal["search"] = "search"
@@ -159,6 +177,7 @@ class SummaryReport(_Report):
     by_tag: dict[str, SliceReport]
     by_difficulty: dict[str, SliceReport]
     performance: Performance
+    llm: LlmReport | None = None
 
 
 class Environment(_Report):
@@ -183,12 +202,16 @@ class Hardware(_Report):
 
 
 class RunReport(_Report):
-    """run.json."""
+    """run.json.
+
+    Attributes:
+        judge: null where nothing is judged.
+    """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     run_id: str
     created_at: str
-    task: Literal["search", "links"] = "search"
+    task: Literal["search", "links", "answers"] = "search"
     status: Literal["complete", "interrupted"]
     dataset: str
     dataset_hash: str
@@ -196,6 +219,7 @@ class RunReport(_Report):
     notes_hash: str
     notes_hash_mode: Literal["content", "mtime"]
     options: dict[str, object]
+    judge: JudgeReport | None = None
     environment: Environment
     hardware: Hardware
     warnings: tuple[str, ...]
@@ -214,12 +238,14 @@ class Record(Generic[Summary, Line]):
     Attributes:
         items: per_item.jsonl, in the dataset's order.
         errors: errors.jsonl, rows first.
+        attempts: attempts.jsonl; None where no model was asked.
     """
 
     run: RunReport
     summary: Summary
     items: Sequence[Line]
     errors: Sequence[ErrorReport]
+    attempts: Sequence[Attempt] | None = None
 
 
 RunRecord: TypeAlias = Record[SummaryReport, ItemReport]

@@ -7,6 +7,7 @@ import secrets
 import shutil
 import tempfile
 from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
 
@@ -18,17 +19,22 @@ from gigamind.reports.views import VIEWS
 
 Format = Literal["json", "md", "both"]
 
+_RUN_FILE = "run.json"
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def check_out_folder(out: Path) -> None:
+def check_out_folder(out: Path, *, replace: bool = False) -> None:
     """See to it, before any work is done, that `out` can be written at the end.
+
+    Args:
+        replace: it may hold the results of the same run, as it was stopped.
 
     Raises:
         InputError: it exists and is not an empty folder that can be replaced, or may not be written.
     """
     try:
-        _refuse_existing(out)
+        if not (replace and (out / _RUN_FILE).is_file()):
+            _refuse_existing(out)
         parent = next(folder for folder in out.resolve().parents if folder.exists())
         with tempfile.TemporaryDirectory(dir=parent):
             pass
@@ -53,17 +59,21 @@ def _refuse_existing(out: Path) -> None:
 
 
 @contextlib.contextmanager
-def _whole_folder(out: Path) -> Generator[Path]:
-    """A folder to write into, which becomes `out` when the block ends without an error."""
+def _whole_folder(out: Path, *, replace: bool = False) -> Generator[Path]:
+    """A folder to write into, which becomes `out`, or takes its place, when the block ends without an error."""
     out = out.resolve()
     out.parent.mkdir(parents=True, exist_ok=True)
     aside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    replaced = aside.with_name(f"{aside.name}.replaced")
     aside.mkdir()
     try:
         yield aside
-        if out.exists():
+        if replace and out.exists():
+            out.rename(replaced)
+        elif out.exists():
             out.rmdir()  # empty, as checked at the start
         aside.rename(out)
+        shutil.rmtree(replaced, ignore_errors=True)
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 
@@ -74,17 +84,20 @@ def write_run(
     output: Format,
     more: Mapping[str, str] | None = None,
     figures: Literal["svg", "png"] | None = None,
+    *,
+    replace: bool = False,
 ) -> None:
     """Write every file of seed section 6, all or none; `output` chooses between summary.json and summary.md.
 
     Args:
         more: other files of the run, name -> text.
         figures: also write the report's figures, as files of this kind in `figures/`.
+        replace: put it in the place of what the same run left when it was stopped.
 
     Raises:
         EvaluationError: the disk is full, or the folder has gone or filled since it was checked.
     """
-    with _saying_why(out), _whole_folder(out) as folder:
+    with _saying_why(out), _whole_folder(out, replace=replace) as folder:
         _write_all(folder, record, output)
         for name, text in (more or {}).items():
             _write(folder / name, text)
@@ -113,9 +126,12 @@ def _saying_why(out: Path) -> Generator[None]:
 
 
 def _write_all(folder: Path, record: Record[Any, Any], output: Format) -> None:
-    _write(folder / "run.json", as_json(record.run, indent=2) + "\n")
+    _write(folder / _RUN_FILE, as_json(record.run, indent=2) + "\n")
     _write_lines(folder / "per_item.jsonl", record.items)
     _write_lines(folder / "errors.jsonl", record.errors)
+    if record.attempts is not None:
+        rows = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in record.attempts)
+        _write(folder / "attempts.jsonl", "".join(rows))
     if output in {"json", "both"}:
         _write(folder / "summary.json", as_json(record.summary, indent=2) + "\n")
     if output in {"md", "both"}:

@@ -1,0 +1,53 @@
+"""What asking a model gave and cost, for people who read text: a section of summary.md, and lines of the shell."""
+
+from gigamind.reports.judged import LlmReport, UsageReport
+from gigamind.reports.templating import render
+
+_OUTCOMES = {
+    "scored": "judged",
+    "unscored": "no usable reply",
+    "refused": "refused",
+    "error": "failed",
+    "skipped_budget": "left by the budget",
+}
+_RULES = {
+    "as_told": "as the model says",
+    "only_with_quotes": "only answers whose quote stands in the note",
+}
+
+
+def model_section(llm: LlmReport) -> str:
+    """The section of summary.md, without a line break at its end."""
+    return render(
+        "model.md.jinja",
+        llm=llm,
+        coverage=coverage(llm),
+        usage=[(role, part, cost(part)) for role, part in llm.by_role.items()],
+        rates=[(_RULES[rule], rates) for rule, rates in llm.rates.items()],
+    ).strip()
+
+
+def coverage(llm: LlmReport) -> str:
+    """How many items have a verdict, and what became of the others."""
+    others = ", ".join(
+        f"{_OUTCOMES[name]}: {count}" for name, count in llm.outcomes.items() if name != "scored"
+    )
+    judged = f"{llm.outcomes.get('scored', 0)} of {llm.items} have a verdict"
+    return f"{judged} ({others})" if others else judged
+
+
+def cost(part: UsageReport) -> str:
+    """Dollars to the microdollar; says what was estimated and what is not known."""
+    if part.usd is None:
+        return "unknown"
+    return f"{part.usd:.6f} USD{' (estimated)' if part.usd_source == 'estimated' else ''}"
+
+
+def cost_lines(llm: LlmReport) -> list[str]:
+    """A line a model for the shell, and one for what has no verdict."""
+    lines = [
+        f"{role}: {part.calls} requests, {part.cache_hits} from the store, cost {cost(part)}"
+        for role, part in llm.by_role.items()
+    ]
+    judged = llm.outcomes.get("scored", 0)
+    return [*lines, coverage(llm)] if judged < llm.items else lines

@@ -1,0 +1,57 @@
+"""The block of a page about the model that judged: what share it judged, what it cost, how far it can be believed."""
+
+from collections.abc import Iterator
+
+from gigamind.reports.judged import LlmReport, UsageReport
+from gigamind.reports.page.headline import share
+from gigamind.reports.page.wording import Words
+
+
+def model_block(llm: LlmReport | None, told: Words) -> dict[str, object] | None:
+    """What the template `model.html.jinja` shows; None where no model was asked."""
+    if llm is None:
+        return None
+    names = list(next(iter(llm.rates.values()))) if llm.rates else []
+    judged = llm.outcomes.get("scored", 0)
+    flips = llm.flips
+    return {
+        "coverage": told(
+            "model.coverage", judged=judged, items=llm.items, share=share(llm.coverage)
+        ),
+        "incomplete": judged < llm.items,
+        "outcomes": [(told(f"model.{name}"), count) for name, count in llm.outcomes.items()],
+        "usage": [(name, *_cells(part)) for name, part in (*llm.by_role.items(), *_sum(llm, told))],
+        "rates": [
+            (told(f"model.rule_{rule}"), [share(rates[name]) for name in rates])
+            for rule, rates in llm.rates.items()
+        ],
+        "rate_names": [told.metric(name) for name in names],
+        "flips": told(
+            "model.flips",
+            flipped=flips.flipped,
+            n=flips.judged_again,
+            rate=share(flips.rate),
+            low=share(flips.low),
+            high=share(flips.high),
+        )
+        if flips
+        else "",
+    }
+
+
+def _sum(llm: LlmReport, told: Words) -> Iterator[tuple[str, UsageReport]]:
+    """A line for the sum, where there is more than one to add up."""
+    if len(llm.by_role) > 1:
+        yield told("model.all"), llm
+
+
+def _cells(part: UsageReport) -> tuple[str, ...]:
+    counts = (part.calls, part.cache_hits, part.prompt_tokens, part.completion_tokens)
+    return (*(f"{count:,}" for count in counts), cost(part))
+
+
+def cost(part: UsageReport) -> str:
+    """Dollars to the microdollar; a tilde before what was estimated, a dash for what is unknown."""
+    if part.usd is None:
+        return "–"
+    return f"{'~' if part.usd_source == 'estimated' else ''}{part.usd:.6f}"
