@@ -75,13 +75,8 @@ class AnswerEvalOptions(JudgedOptions):
     def for_answering(self) -> ModelOptions:
         """How the model that answers is reached."""
         shared = {name: getattr(self, name) for name in ModelOptions.model_fields}
-        return ModelOptions(
-            **{
-                **shared,
-                "model": self.answer_model,
-                "api_base": self.answer_api_base or self.api_base,
-            }
-        )
+        own = {"model": self.answer_model, "api_base": self.answer_api_base or self.api_base}
+        return ModelOptions.model_validate(shared | own)
 
 
 def read_answer_options(values: dict[str, object]) -> AnswerEvalOptions:

@@ -165,7 +165,7 @@ class QuoteQualityReport(_Report):
 
 
 class AnswerPerformance(_Report):
-    """Times in milliseconds: of checking the input, and searching where answers are made; of all questions to models."""
+    """Times in milliseconds: of checking, and of searching where answers are made; of all questions to models."""
 
     preparing_ms: Milliseconds
     eval_runtime_ms: Milliseconds

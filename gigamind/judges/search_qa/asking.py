@@ -54,11 +54,13 @@ class Asking:
         item_id: str,
         fence_key: bytes,
         repeat: int,
+        fresh: bool,
     ) -> None:
         self._model = model
         self._judge = judge
         self._item_id = item_id
         self._repeat = repeat
+        self._fresh = fresh
         self._question = as_json(case.question)
         self._answer = answer_as_json(pieces)
         self._fenced = fence(case.notes, fence_key)
@@ -96,6 +98,7 @@ class Asking:
             item_id=self._item_id,
             fingerprint=self._judge.fingerprint,
             repeat=self._repeat,
+            fresh=self._fresh,
             max_tokens=self._judge.file.tokens_for(len(ids)),
         )
 

@@ -68,8 +68,12 @@ async def judge_answer(
     item_id: str,
     fence_key: bytes,
     repeat: int = 0,
+    fresh: bool = False,
 ) -> Judgement | None:
     """The judgement of one answer; None when there is no context note with text to judge it by.
+
+    Args:
+        fresh: ask anew, to see whether the model says the same again.
 
     Raises:
         LlmError: the model gave no usable reply: the item is unscored.
@@ -86,7 +90,9 @@ async def judge_answer(
         )
     if not case.answer.strip():
         return _silent(case)
-    asking = Asking(model, judge, case, pieces, item_id=item_id, fence_key=fence_key, repeat=repeat)
+    asking = Asking(
+        model, judge, case, pieces, item_id=item_id, fence_key=fence_key, repeat=repeat, fresh=fresh
+    )
     reply, findings = await asking.all_of(claims)
     return judgement_of(case, judge, reply, findings)
 
