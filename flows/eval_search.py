@@ -11,6 +11,7 @@ from prefect.states import Completed
 
 from gigamind.errors import GigamindError
 from gigamind.evals import batches
+from gigamind.evals.chosen_judge import asks_a_model
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.summary import default_out
 from gigamind.publish import failed, publish_run
@@ -19,6 +20,7 @@ from gigamind.publish import failed, publish_run
 check = task(name="check", cache_policy=NO_CACHE)(batches.check_input)
 prepare = task(name="prepare", cache_policy=NO_CACHE)(batches.prepare_batches)
 retrieve = task(name="retrieve", retries=1, cache_policy=NO_CACHE)(batches.run_batch)
+judge = task(name="judge", cache_policy=NO_CACHE)(batches.judge_run)
 report = task(name="report", cache_policy=NO_CACHE)(batches.finish_run)
 
 
@@ -29,7 +31,7 @@ def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
     Ends Failed, named by the meaning of the exit code, where `gigamind eval search` would end with that code.
     """
     started = datetime.now(UTC)
-    out = options.out or default_out(started)
+    out = options.written_to(options.out) or default_out(started)
     try:
         if options.dry_run:
             return Completed(name="Checked", message=check(options))
@@ -54,4 +56,5 @@ def _evaluate(options: SearchEvalOptions, out: Path, started: datetime) -> dict[
             found.append(retrieve(options, first, end))
     except KeyboardInterrupt:  # Ctrl-C leaves what had ended by then
         interrupted = True
-    return report(options, found, out, started, interrupted=interrupted)
+    verdicts = None if interrupted or not asks_a_model(options) else judge(options, found, out)
+    return report(options, found, out, started, verdicts, interrupted=interrupted)

@@ -24,6 +24,7 @@ from rich.text import Text
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.release import ReleaseVerdict
+from gigamind.reports.model_markdown import cost_lines
 from gigamind.reports.release.markdown import headline
 from gigamind.reports.release.tasks import TASKS
 from gigamind.reports.schema import RunReport
@@ -90,6 +91,9 @@ def show_run(task: str, summary: BaseModel, out: Path) -> None:
     console.print(_figures(task, summary))
     if times := view.times(summary):
         console.print(times)
+    if llm := view.llm(summary):
+        for line in cost_lines(llm):
+            console.print(line)
     pages = ("report.html", "summary.md", "summary.json")
     report = next(page for page in pages if (out / page).exists())
     console.print(f"Report: {out / report}")

@@ -6,17 +6,17 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from gigamind.evals.judged_options import JudgedOptions
+from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.option_errors import validated
+from gigamind.evals.run_options import EvalOptions
 from gigamind.llm.options import ModelOptions
-from gigamind.retrieval.cache import default_cache_folder
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import Mode, RetrievalSettings
 
 _PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
-class AnswerEvalOptions(JudgedOptions):
+class AnswerEvalOptions(EvalOptions, ModelRunOptions):
     """Everything an evaluation of answers is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -45,9 +45,6 @@ class AnswerEvalOptions(JudgedOptions):
     context_chars: int = Field(
         12_000, ge=500, le=1_000_000, description="characters of these notes, all together"
     )
-    cache_dir: Path | None = Field(
-        None, description="folder of vectors, indexes and replies; the user's cache without it"
-    )
 
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values, without a password in an address."""
@@ -58,18 +55,13 @@ class AnswerEvalOptions(JudgedOptions):
         return shown
 
     @property
-    def replies(self) -> Path:
-        """Folder of the answers of models."""
-        return self.store or (self.cache_dir or default_cache_folder()) / "replies"
-
-    @property
     def retrieval(self) -> RetrievalSettings:
         """How the notes are found that a model answers from."""
         return RetrievalSettings(
             mode=self.mode,
             topk=self.context_notes,
             embedder=self.embedder,
-            cache=self.cache_dir or default_cache_folder(),
+            cache=self.cache,
         )
 
     def for_answering(self) -> ModelOptions:

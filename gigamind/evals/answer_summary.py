@@ -70,7 +70,7 @@ def record_answers(
         warnings=prepared.warnings,
     )
     errors = [*prepared.errors, *failures(outcome.asked)]
-    return AnswerRunRecord(run, summary, items, errors, outcome.asked.attempts)
+    return AnswerRunRecord(run, summary, items, errors, outcome.asked.attempts, summary.llm)
 
 
 def summarise_answers(

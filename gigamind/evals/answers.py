@@ -28,16 +28,14 @@ def evaluate_answers(
         GigamindError: see `prepare_answers`, `ask_about` and `finish`; its class tells the exit code.
     """
     started = datetime.now(UTC)
-    out = options.resume or options.out or default_out(started)
+    out = options.written_to(options.out) or default_out(started)
     reference = check_outputs(options, out)
     start = time.perf_counter()
     prepared = prepare_answers(options, progress)
     outcome = judge_answers(prepared, out, 1000 * (time.perf_counter() - start), progress)
-    try:
-        return finish(record_answers(prepared, outcome, started), options, out, reference)
-    finally:
-        if (out / "run.json").is_file():
-            drop_if_final(out, outcome.asked)
+    finished = finish(record_answers(prepared, outcome, started), options, out, reference)
+    drop_if_final(out, outcome.asked)
+    return finished
 
 
 def judge_answers(

@@ -7,6 +7,7 @@ import math
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,8 @@ from pydantic import TypeAdapter
 
 from gigamind.evals.finish import check_outputs, finish_flow
 from gigamind.evals.measure import ItemResult
+from gigamind.evals.model_judging import ask_model, with_verdicts
+from gigamind.evals.model_run import ModelRun, attempts_of, drop_if_final
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.prepare import prepare
 from gigamind.evals.runner import Interrupted
@@ -27,12 +30,14 @@ from gigamind.evals.search import (
     warm_up,
 )
 from gigamind.evals.summary import record_run
+from gigamind.runs.store import ItemResult as StoredResult
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
 _MIN_BATCH_MS = 650
 _MOST_BATCHES = 64
 
 _results = TypeAdapter(list[ItemResult])
+_verdicts = TypeAdapter(dict[str, StoredResult])
 _open: dict[str, SearchEvaluation] = {}
 _opening = threading.Lock()
 
@@ -105,26 +110,51 @@ def run_batch(options: SearchEvalOptions, first: int, end: int) -> dict[str, Any
     return {"results": _results.dump_python(results, mode="json"), "runtime_ms": runtime_ms}
 
 
+def judge_run(
+    options: SearchEvalOptions, batches: Sequence[Mapping[str, Any]], out: Path
+) -> dict[str, Any] | None:
+    """Ask the model about what the batches found: `results` and `interrupted`; None if the judge asks no model.
+
+    Raises:
+        GigamindError: see `ask_all`.
+    """
+    asked = ask_model(_evaluation(options), _put_together(batches), out)
+    if asked is None:
+        return None
+    results = _verdicts.dump_python(dict(asked.results), mode="json")
+    return {"results": results, "interrupted": asked.interrupted}
+
+
 def finish_run(
     options: SearchEvalOptions,
     batches: Sequence[Mapping[str, Any]],
     out: Path,
     started: datetime,
+    judged: Mapping[str, Any] | None = None,
     *,
     interrupted: bool = False,
 ) -> dict[str, Any]:
-    """Put the batches together and write the out folder; returns what `finish_flow` does.
+    """Put the batches together, with what `judge_run` gave, and write the out folder; returns what `finish_flow` does.
 
     Raises:
         GigamindError: see `finish`.
     """
     evaluation = _evaluation(options)
-    run = Run(
+    run = replace(_put_together(batches), interrupted=interrupted)
+    if judged is not None:
+        verdicts = _verdicts.validate_python(judged["results"])
+        run = with_verdicts(run, ModelRun(verdicts, attempts_of(out), judged["interrupted"]))
+    record = record_run(evaluation, run, started)
+    finished = finish_flow(record, options, out)
+    if run.asked:
+        drop_if_final(out, run.asked)
+    return finished
+
+
+def _put_together(batches: Sequence[Mapping[str, Any]]) -> Run:
+    return Run(
         results=[
             found for batch in batches for found in _results.validate_python(batch["results"])
         ],
         runtime_ms=sum(float(batch["runtime_ms"]) for batch in batches),
-        interrupted=interrupted,
     )
-    record = record_run(evaluation, run, started)
-    return finish_flow(record, options, out)

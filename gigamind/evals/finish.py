@@ -3,11 +3,10 @@
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from gigamind.errors import EvaluationError, InputError
-from gigamind.evals.judged_options import JudgedOptions
+from gigamind.errors import EvaluationError
+from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evals.run_options import EvalOptions
-from gigamind.reports.judged import LlmReport
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.release.tasks import TASKS
@@ -39,10 +38,7 @@ def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     Raises:
         InputError: it cannot.
     """
-    resume = _resumed(options)
-    if resume and options.out not in {None, resume}:
-        raise InputError("--out: a resumed run is written where --resume says; leave it out")
-    check_out_folder(out, replace=resume is not None)
+    check_out_folder(out, replace=_resumes(options))
     return _reference(options)
 
 
@@ -56,9 +52,8 @@ def finish(
             was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
-    replace = _resumed(options) is not None
     if not record.items:
-        write_run(out, record, options.format, replace=replace)
+        write_run(out, record, options.format, replace=_resumes(options))
         _refuse_empty(record, out)
         return Evaluated(record.summary, out, None)
     snapshot = take_snapshot(record)
@@ -73,7 +68,7 @@ def finish(
         if options.format != "json":
             files[HTML_FILE] = _page(record, options, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
-        write_run(out, record, options.format, files, options.figures, replace=replace)
+        write_run(out, record, options.format, files, options.figures, replace=_resumes(options))
     if verdict:
         announce(verdict, options.junit)
     _refuse_partial(record, options, out)
@@ -121,17 +116,17 @@ def _refuse_empty(record: Record[Any, Any], out: Path) -> None:
         raise EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
 
 
-def _resumed(options: EvalOptions) -> Path | None:
-    return options.resume if isinstance(options, JudgedOptions) else None
+def _resumes(options: EvalOptions) -> bool:
+    return isinstance(options, ModelRunOptions) and options.resume is not None
 
 
 def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -> None:
-    llm: LlmReport | None = getattr(record.summary, "llm", None)
-    skipped = llm.outcomes.get("skipped_budget", 0) if llm else 0
-    allowed = isinstance(options, JudgedOptions) and options.allow_partial
-    if llm and skipped and record.run.status == "complete" and not allowed:
+    """A figure over what the budget allowed is no figure of the dataset, unless that is said to be enough."""
+    skipped = record.llm.outcomes.get("skipped_budget", 0) if record.llm else 0
+    allowed = isinstance(options, ModelRunOptions) and options.allow_partial
+    if record.llm and skipped and record.run.status == "complete" and not allowed:
         units = TASKS[record.run.task].units
         raise EvaluationError(
-            f"the budget left {skipped} of {llm.items} {units} unjudged: see {out};"
+            f"the budget left {skipped} of {record.llm.items} {units} unjudged: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"
         )

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.evals.prepare import Prepared
-from gigamind.judges.threshold import judge_by_threshold
+from gigamind.judges.threshold import ThresholdJudge, judge_by_threshold
+from gigamind.judges.unanswerable import UnanswerableJudge
 from gigamind.metrics.aggregate import Measured
 from gigamind.metrics.ranking import measure_ranking
 from gigamind.metrics.spans import span_precision, span_recall
@@ -27,10 +28,10 @@ EVIDENCE_HITS = 3
 def item_report(
     prepared: Prepared, retriever: Retriever, query: CheckedQuery, outcome: Success[list[Hit]]
 ) -> ItemReport:
-    """Judge the ranking of one query and measure it against its labels."""
+    """Judge the ranking of one query, unless a model will, and measure it against its labels."""
     item, ranking = query.item, outcome.value
     evidence = retriever.evidence(item.query, ranking)
-    verdict = judge_by_threshold(ranking, prepared.options.min_score)
+    unanswerable, score = _decide(prepared.judge.judge, ranking)
     return ItemReport(
         id=item.id,
         query=item.query,
@@ -53,13 +54,22 @@ def item_report(
             )
             for hit, shown in zip(ranking, evidence, strict=True)
         ),
-        judged_unanswerable=verdict.unanswerable,
-        top_base_score=verdict.top_base_score,
+        judged_unanswerable=unanswerable,
+        top_base_score=ranking[0].base_score if ranking else None,
+        answerable_score=score,
         metrics=_metrics(query, ranking, evidence, prepared.options.topk)
         if item.answerable
         else {},
         latency_ms=outcome.latency_ms,
     )
+
+
+def _decide(judge: UnanswerableJudge, ranking: Sequence[Hit]) -> tuple[bool | None, float | None]:
+    """Whether the query is judged unanswerable, and the score that this hangs on; None for what a model is to say."""
+    if isinstance(judge, ThresholdJudge):
+        verdict = judge_by_threshold(ranking, judge.min_score)
+        return verdict.unanswerable, verdict.top_base_score
+    return None, None
 
 
 def item_failure(failure: Failure) -> ErrorReport:

@@ -6,9 +6,10 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
+from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.option_errors import validated
 from gigamind.evals.run_options import EvalOptions
-from gigamind.retrieval.cache import default_cache_folder
+from gigamind.judges.unanswerable import UnanswerableMode
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import DEFAULT_ALPHA, Mode, RetrievalSettings
 
@@ -16,7 +17,7 @@ _DAY_MS = 86_400_000
 _PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
-class SearchEvalOptions(EvalOptions):
+class SearchEvalOptions(EvalOptions, ModelRunOptions):
     """Everything a search evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -31,8 +32,12 @@ class SearchEvalOptions(EvalOptions):
     max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
     mode: Mode = Field("hybrid", description="which legs search")
     topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
-    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        0.3, description="a Top-1 with a base score below this means: unanswerable"
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        None,
+        description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says",
+    )
+    unanswerable_mode: UnanswerableMode = Field(
+        "threshold", description="which judge decides what is unanswerable; llm asks a model"
     )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         DEFAULT_ALPHA, description="share of the semantic score in hybrid mode"
@@ -48,14 +53,11 @@ class SearchEvalOptions(EvalOptions):
         None,
         description="a Qdrant server (key: $QDRANT_API_KEY); without it the engine runs in-process",
     )
-    cache_dir: Path | None = Field(
-        None, description="folder of vectors and indexes; the user's cache folder without it"
-    )
 
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values, without a password in an address."""
         shown = super().for_report()
-        for name in ("embedding_api_base", "qdrant_url"):
+        for name in ("api_base", "embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
                 shown[name] = _PASSWORD.sub("***@", address)
         return shown
@@ -71,7 +73,7 @@ class SearchEvalOptions(EvalOptions):
             embedder=self.embedder,
             embedding_api_base=self.embedding_api_base,
             qdrant_url=self.qdrant_url,
-            cache=self.cache_dir or default_cache_folder(),
+            cache=self.cache,
             cold_start=self.cold_start,
         )
 

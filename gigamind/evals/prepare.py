@@ -6,8 +6,11 @@ from gigamind.datasets.check import CheckedDataset, CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError
+from gigamind.evals.chosen_judge import ChosenJudge, choose_judge
 from gigamind.evals.moved import find_again
 from gigamind.evals.options import SearchEvalOptions
+from gigamind.judges.threshold import ThresholdJudge
+from gigamind.judges.unanswerable import UnanswerableJudge
 from gigamind.reports.schema import ErrorReport
 from gigamind.retrieval.rerank import BOOST
 from gigamind.spans import Utf16
@@ -32,6 +35,7 @@ class Prepared:
     options: SearchEvalOptions
     vault: Vault
     identities: Identities
+    judge: ChosenJudge
     queries: tuple[CheckedQuery, ...]
     not_sampled: int
     errors: tuple[ErrorReport, ...]
@@ -58,10 +62,11 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     """Read and check everything that a run needs.
 
     Raises:
-        InputError: the dataset is missing or unreadable.
+        InputError: the dataset or the judge is missing or unreadable.
         DatasetError: no row can be used, or one is bad under `--strict`.
         NotesError: the vault is missing, unreadable or empty.
     """
+    judge = choose_judge(options)
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
@@ -84,30 +89,33 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         options=options,
         vault=vault,
         identities=identities,
+        judge=judge,
         queries=chosen,
         not_sampled=len(checked.queries) - len(chosen),
         errors=errors,
-        warnings=(*_blunt_threshold(options), *vault.warnings, *checked.warnings),
+        warnings=(*_blunt_threshold(options, judge.judge), *vault.warnings, *checked.warnings),
         dataset_hash=dataset.sha256,
         notes_hash=notes_hash(options.notes, options.notes_hash_mode, options.notes_hash_exclude),
     )
 
 
-def _blunt_threshold(options: SearchEvalOptions) -> tuple[str, ...]:
-    """A word on a `--min-score` that can never tell an unanswerable query.
+def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
+    """A word on a threshold that can never tell an unanswerable query.
 
     The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note
     has at least the keyword leg's share; a note that the link graph puts before it has that share without the boost.
     """
+    if not isinstance(judge, ThresholdJudge):
+        return ()
     share = 1 - options.retrieval.semantic_share
     floor = share / (1 + BOOST) if options.graph_rerank else share
-    if not 0 < options.min_score <= floor:
+    if not 0 < judge.min_score <= floor:
         return ()
     least = f"{floor:.3g} or more" if floor < 1 else "1"
     higher = "" if options.mode == "keyword" else f"a --min-score above {floor:.3g}, or "
     return (
         (
-            f"--min-score {options.min_score:g} finds no query unanswerable that shares a word with the vault: in"
+            f"--min-score {judge.min_score:g} finds no query unanswerable that shares a word with the vault: in"
             f" {options.mode} mode the Top-1 then scores {least}. Use {higher}--mode semantic."
         ),
     )

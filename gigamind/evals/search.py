@@ -14,11 +14,14 @@ from types import TracebackType
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
 from gigamind.evals.measure import ItemResult, item_failure, item_report
+from gigamind.evals.model_run import ModelRun
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.prepare import Prepared, prepare
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.runner import Interrupted, Outcome, run
 from gigamind.outcome import Failure, Success
+from gigamind.reports.judged import LlmReport
+from gigamind.reports.schema import ErrorReport
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
@@ -135,11 +138,17 @@ class Run:
         results: in the dataset's order.
         runtime_ms: wall time of all queries, warm-up apart.
         interrupted: Ctrl-C stopped it; queries without a result were not run.
+        unscored: verdicts that a model was asked for and that could not be had.
+        asked: what asking a model gave; None where none was asked.
+        llm: what that cost.
     """
 
     results: list[ItemResult]
     runtime_ms: float
     interrupted: bool = False
+    unscored: Sequence[ErrorReport] = ()
+    asked: ModelRun | None = None
+    llm: LlmReport | None = None
 
 
 def run_queries(evaluation: SearchEvaluation, progress: Progress | None = None) -> Run:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 from gigamind.evals.finish import Evaluated, check_outputs, finish
 from gigamind.evals.measure import measured
+from gigamind.evals.model_judging import judge_with_model
+from gigamind.evals.model_run import drop_if_final
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.progress import Progress
 from gigamind.evals.search import Run, SearchEvaluation, open_search, run_queries
@@ -40,12 +42,15 @@ def evaluate(
         GigamindError: see `open_search` and `finish`; its class tells the exit code.
     """
     started = datetime.now(UTC)
-    out = options.out or default_out(started)
+    out = options.written_to(options.out) or default_out(started)
     reference = check_outputs(options, out)
     with open_search(options, progress) as evaluation:
-        outcome = run_queries(evaluation, progress)
+        outcome = judge_with_model(evaluation, run_queries(evaluation, progress), out, progress)
         record = record_run(evaluation, outcome, started)
-    return finish(record, options, out, reference)
+    finished = finish(record, options, out, reference)
+    if outcome.asked:
+        drop_if_final(out, outcome.asked)
+    return finished
 
 
 def default_out(started: datetime) -> Path:
@@ -83,6 +88,7 @@ def summarise(evaluation: SearchEvaluation, outcome: Run) -> SummaryReport:
             eval_runtime_ms=outcome.runtime_ms,
             latency_method=_latency_method(prepared.options),
         ),
+        llm=outcome.llm,
     )
 
 
@@ -101,13 +107,21 @@ def record_run(evaluation: SearchEvaluation, outcome: Run, started: datetime) ->
         notes_hash=prepared.notes_hash,
         notes_hash_mode=options.notes_hash_mode,
         options=options.for_report(),
+        judge=prepared.judge.report,
         environment=describe_environment(evaluation.embedding_model, RAG_SCHEMA_VERSION),
         hardware=describe_hardware(),
         warnings=prepared.warnings,
     )
     items = [result for result in outcome.results if isinstance(result, ItemReport)]
     failures = [result for result in outcome.results if isinstance(result, ErrorReport)]
-    return RunRecord(run, summary, items, [*prepared.errors, *failures])
+    return RunRecord(
+        run,
+        summary,
+        items,
+        [*prepared.errors, *failures, *outcome.unscored],
+        outcome.asked.attempts if outcome.asked else None,
+        outcome.llm,
+    )
 
 
 def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:

@@ -5,6 +5,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from gigamind.assets import asset
 from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
+from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
 from gigamind.llm.prompts import Prompt, as_json, load_prompt
 
@@ -50,7 +51,14 @@ async def answer_from(
     """
     if not notes:
         return _NO_NOTES[language]
-    fenced = fence(notes, fence_key)
-    messages = prompt.render(nonce=fenced.nonce, notes=fenced.text, question=as_json(question))
+    messages = answer_messages(prompt, question, notes, fence_key)
     reply = await model.ask(messages, AnswerReply, item_id=item_id, fingerprint=prompt.fingerprint)
     return reply.answer
+
+
+def answer_messages(
+    prompt: Prompt, question: str, notes: list[Source], fence_key: bytes
+) -> list[Message]:
+    """What the model is asked."""
+    fenced = fence(notes, fence_key)
+    return prompt.render(nonce=fenced.nonce, notes=fenced.text, question=as_json(question))

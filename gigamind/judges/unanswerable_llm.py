@@ -89,9 +89,12 @@ async def judge_by_model(
     *,
     item_id: str,
     fence_key: bytes,
-    repeat: int = 0,
+    fresh: bool = False,
 ) -> LlmVerdict:
     """One verdict; without notes, unanswerable without asking.
+
+    Args:
+        fresh: ask even if a reply is stored.
 
     Raises:
         LlmError: the model gave no usable reply: the item is unscored, not answerable and not unanswerable.
@@ -103,7 +106,7 @@ async def judge_by_model(
         nonce=fenced.nonce, notes=fenced.text, question=as_json(question)
     )
     reply = await model.ask(
-        messages, UnanswerableReply, item_id=item_id, fingerprint=judge.fingerprint, repeat=repeat
+        messages, UnanswerableReply, item_id=item_id, fingerprint=judge.fingerprint, fresh=fresh
     )
     return verdict_of(reply, notes, judge)
 

@@ -23,6 +23,7 @@ class Measured:
         language: of the query, such as "ko"; None when the dataset does not say.
         cross_lingual: the query and its expected notes are in different languages.
         difficulty: "easy", "mid", "hard"; None when the dataset does not say.
+        judged_unanswerable: None where there is no verdict: such an item is in no figure of the verdicts.
         values: metric -> value in the metric's unit, or None where it was not measured; empty for an unanswerable item,
             which has no right ranking.
         latency_ms: wall time of the retrieval.
@@ -34,7 +35,7 @@ class Measured:
     tags: tuple[str, ...]
     difficulty: str | None
     is_unanswerable: bool
-    judged_unanswerable: bool
+    judged_unanswerable: bool | None
     values: Mapping[str, float | None]
     latency_ms: float
 
@@ -163,7 +164,11 @@ def _mean(values: Sequence[float], interval: Interval | None) -> Estimate:
 
 def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
     """The figures of `Confusion`, with the intervals of the same ratios over items."""
-    pairs = [(item.is_unanswerable, item.judged_unanswerable) for item in items]
+    pairs = [
+        (item.is_unanswerable, item.judged_unanswerable)
+        for item in items
+        if item.judged_unanswerable is not None
+    ]
     total = confusion(pairs)
     terms = np.array([_terms(confusion([pair])) for pair in pairs], dtype=np.float64)
     over, under = terms.reshape(len(pairs), 2, 4).swapaxes(0, 1)

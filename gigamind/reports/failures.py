@@ -46,7 +46,7 @@ def failure_line(item: ItemReport) -> FailureLine:
 def _badness(item: ItemReport) -> float:
     top = item.top_base_score or 0.0
     if not item.answerable:
-        return 0.0 if item.judged_unanswerable else top
+        return top if item.judged_unanswerable is False else 0.0
     missed = 1 - (item.metrics.get("mrr") or 0.0)
     return max(missed, 1 - top if item.judged_unanswerable else 0.0)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gigamind.reports.failures import failed_items, failure_line
+from gigamind.reports.model_markdown import model_section
 from gigamind.reports.schema import (
     RunRecord,
     RunReport,
@@ -10,7 +11,7 @@ from gigamind.reports.schema import (
     SliceReport,
     SummaryReport,
 )
-from gigamind.reports.templating import render
+from gigamind.reports.templating import figure, render
 
 _LABELS = {
     "mrr": "MRR",
@@ -42,7 +43,9 @@ def render_summary(record: RunRecord) -> str:
         notices=_notices(record),
         search_rows=figure_rows(summary.overall, "search"),
         unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
-        judged_unanswerable=sum(item.judged_unanswerable for item in record.items),
+        judged_by=_judged_by(run),
+        llm=model_section(summary.llm) if summary.llm else "",
+        judged_unanswerable=sum(bool(item.judged_unanswerable) for item in record.items),
         speed_rows=list(_speed_rows(summary)),
         slice_metrics=[label(name) for name in columns],
         slice_rows=list(_slice_rows(summary, columns)),
@@ -53,17 +56,25 @@ def render_summary(record: RunRecord) -> str:
     )
 
 
+def _judged_by(run: RunReport) -> str:
+    """When a query is judged unanswerable, in a sentence."""
+    judge = run.judge
+    if judge is None or judge.setting is None:
+        return "A model read the first notes found and said whether they answer the query."
+    by = {
+        "threshold": "its Top-1 base score",
+        "calibrated": "the probability that the vault answers it",
+    }
+    setting = f"{judge.setting:.12g}"
+    return f"A query is judged unanswerable when {by[judge.kind]} is below {setting}, or nothing is found."
+
+
 def label(metric: str) -> str:
     """A metric's name for people: `ndcg_at_10` is "nDCG@10"."""
     if metric in _LABELS:
         return _LABELS[metric]
     name, _, k = metric.partition("_at_")
     return f"{_LABELS.get(name, name)}@{k}" if k else metric.replace("_", " ")
-
-
-def figure(value: float | None) -> str:
-    """A share with three decimals; a dash where it was not measured."""
-    return "–" if value is None else f"{value:.3f}"
 
 
 def _headline(run: RunReport, summary: SummaryReport) -> str:

@@ -239,6 +239,7 @@ class Record(Generic[Summary, Line]):
         items: per_item.jsonl, in the dataset's order.
         errors: errors.jsonl, rows first.
         attempts: attempts.jsonl; None where no model was asked.
+        llm: what that cost; summary.json has it too.
     """
 
     run: RunReport
@@ -246,6 +247,7 @@ class Record(Generic[Summary, Line]):
     items: Sequence[Line]
     errors: Sequence[ErrorReport]
     attempts: Sequence[Attempt] | None = None
+    llm: LlmReport | None = None
 
 
 RunRecord: TypeAlias = Record[SummaryReport, ItemReport]

@@ -8,6 +8,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gigamind.reports.escape import code, fenced, inline
 
 
+def figure(value: float | None) -> str:
+    """A share with three decimals; a dash where it was not measured."""
+    return "–" if value is None else f"{value:.3f}"
+
+
 def render(template: str, **values: object) -> str:
     """A template of this package with these values; one that is missing is an error, not an empty text."""
     return _templates().get_template(template).render(**values)
@@ -21,6 +26,6 @@ def _templates() -> Environment:
         autoescape=False,  # noqa: S701  Markdown, not HTML; the filters escape what comes from outside
         keep_trailing_newline=True,
     )
-    filters: dict[str, Any] = {"inline": inline, "code": code, "fenced": fenced}
+    filters: dict[str, Any] = {"inline": inline, "code": code, "fenced": fenced, "figure": figure}
     templates.filters.update(filters)
     return templates

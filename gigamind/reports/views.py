@@ -7,7 +7,9 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.reports import link_markdown, markdown
+from gigamind.reports import answer_markdown, link_markdown, markdown
+from gigamind.reports.answer_schema import AnswerItemReport, AnswerSummaryReport
+from gigamind.reports.judged import LlmReport
 from gigamind.reports.link_schema import LinkItemReport, LinkSummaryReport
 from gigamind.reports.release.gates import GateResult
 from gigamind.reports.release.model import EvalSnapshot
@@ -76,6 +78,11 @@ class View(ABC, Generic[Summary, Line]):
         del summary
         return ""
 
+    def llm(self, summary: Summary) -> LlmReport | None:
+        """What asking a model cost; None where none was asked."""
+        del summary
+        return None
+
 
 class SearchView(View[SummaryReport, ItemReport]):
     """See the module."""
@@ -120,14 +127,22 @@ class SearchView(View[SummaryReport, ItemReport]):
         return [
             (counts.rows_rejected, "row rejected", "rows rejected"),
             (counts.queries_failed, "query failed", "queries failed"),
+            (_unjudged(summary.llm), "query without a verdict", "queries without a verdict"),
         ]
 
     def not_run(self, summary: SummaryReport) -> int:
         return summary.counts.queries_not_run
 
+    def llm(self, summary: SummaryReport) -> LlmReport | None:
+        return summary.llm
+
     def times(self, summary: SummaryReport) -> str:
         p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
         return "" if p50 is None or p95 is None else f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+
+
+def _unjudged(llm: LlmReport | None) -> int:
+    return llm.items - llm.outcomes.get("scored", 0) if llm else 0
 
 
 class LinkView(View[LinkSummaryReport, LinkItemReport]):
@@ -176,4 +191,64 @@ class LinkView(View[LinkSummaryReport, LinkItemReport]):
         return summary.counts.notes_not_run
 
 
-VIEWS: dict[str, View[Any, Any]] = {"search": SearchView(), "links": LinkView()}
+class AnswerView(View[AnswerSummaryReport, AnswerItemReport]):
+    """See the module."""
+
+    key = "answer"
+
+    def markdown(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str:
+        return answer_markdown.render_answer_summary(record)
+
+    def page(
+        self,
+        record: Record[AnswerSummaryReport, AnswerItemReport],
+        *,
+        lang: Language,
+        baseline: Snapshot | None,
+        gate: GateResult | None,
+    ) -> str:
+        from gigamind.reports.page.answer_html import render_answer_html
+
+        return render_answer_html(record, lang=lang, baseline=baseline, gate=gate)
+
+    def save_figures(
+        self,
+        record: Record[AnswerSummaryReport, AnswerItemReport],
+        folder: Path,
+        output: Literal["svg", "png"],
+    ) -> None:
+        from gigamind.reports.page.answer_plots import answer_figures
+        from gigamind.reports.page.plots import save_drawn
+
+        save_drawn(
+            lambda lang, drawable: answer_figures(record, lang=lang, drawable=drawable),
+            folder,
+            format=output,
+        )
+
+    def rows(self, summary: AnswerSummaryReport) -> Iterator[MetricRow]:
+        for name, row in answer_markdown.answer_figure_rows(summary.overall):
+            yield MetricRow("answers", name, str(row["value"]), str(row["interval"]), int(row["n"]))
+
+    def missing(self, summary: AnswerSummaryReport) -> list[tuple[int, str, str]]:
+        return [
+            (summary.counts.rows_rejected, "row rejected", "rows rejected"),
+            (
+                summary.counts.unjudged,
+                "answer without an evaluation",
+                "answers without an evaluation",
+            ),
+        ]
+
+    def not_run(self, summary: AnswerSummaryReport) -> int:
+        return summary.counts.not_run
+
+    def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
+        return summary.llm
+
+
+VIEWS: dict[str, View[Any, Any]] = {
+    "search": SearchView(),
+    "links": LinkView(),
+    "answers": AnswerView(),
+}

@@ -68,12 +68,28 @@ def test_every_option_reaches_the_run(case, search):
         "mode": "keyword",
         "topk": 3,
         "min_score": 0.5,
+        "judge_lang": "ko",
+        "fresh_fraction": 0.5,
         "alpha": 0.25,
         "embedder": "use-multilingual",
         "embedding_api_base": "http://localhost:1",
         "cache_dir": "elsewhere",
         "phase": "ga",
         "junit": "gate.xml",
+        "model": "openai/none",
+        "api_base": "http://localhost:2",
+        "key_variable": "NONE",
+        "structured": "md_json",
+        "model_timeout_s": 7.5,
+        "max_in_flight": 3,
+        "requests_per_minute": 4,
+        "tokens_per_minute": 5,
+        "prices": "prices.toml",
+        "max_cost_usd": 0.5,
+        "max_calls": 6,
+        "max_minutes": 1.5,
+        "store": "replies",
+        "store_mode": "refresh",
     }
     given = (
         part for name, value in changes.items() for part in (f"--{name.replace('_', '-')}", value)
@@ -84,6 +100,7 @@ def test_every_option_reaches_the_run(case, search):
         "--cold-start",
         "--save-snapshot",
         "--fail-on-regression",
+        "--allow-partial",
     )
     ended = search(*given, *flags, "--notes-hash-exclude", "*.a", "--notes-hash-exclude", "*.b")
     assert ended.code == 0, ended.stderr
@@ -102,6 +119,10 @@ def test_every_option_reaches_the_run(case, search):
         "fail_on_regression": True,
         "compare": None,
         "gates": None,
+        "unanswerable_mode": "threshold",
+        "judge": None,
+        "resume": None,
+        "allow_partial": True,
     }
     assert run["options"] == expected
     assert run["notes_hash_mode"] == "mtime"
@@ -291,4 +312,4 @@ def test_a_path_is_printed_as_it_is(search):
 def test_a_flag_that_is_not_given_leaves_the_default(case, search):
     search()
     options = json.loads((case / "out" / "run.json").read_text("utf-8"))["options"]
-    assert (options["strict"], options["topk"], options["min_score"]) == (False, 10, 0.3)
+    assert (options["strict"], options["topk"], options["min_score"]) == (False, 10, None)

@@ -47,7 +47,9 @@ def make_item(number: int = 1, **changes: object) -> ItemReport:
         "metrics": {"mrr": 1.0},
         "latency_ms": 1.0,
     }
-    return ItemReport.model_validate(values | changes)
+    values |= changes
+    values.setdefault("answerable_score", values["top_base_score"])
+    return ItemReport.model_validate(values)
 
 
 def make_hit(note: str, score: float = 0.5) -> HitReport:
@@ -129,7 +131,13 @@ def make_record(
         "notes": "vault",
         "notes_hash": "n" * 64,
         "notes_hash_mode": "content",
-        "options": {"mode": "hybrid", "min_score": 0.3, "topk": 10},
+        "options": {"mode": "hybrid", "min_score": None, "topk": 10},
+        "judge": {
+            "kind": "threshold",
+            "file": "judges/unanswerable_threshold.toml",
+            "fingerprint": "f",
+            "setting": 0.3,
+        },
         "environment": Environment(
             app_version="1.0",
             git_commit=None,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from gigamind.errors import LlmError
-from gigamind.judges.search_qa.claims import Claim, claims_of
+from gigamind.judges.search_qa.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.pieces import Piece
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
@@ -41,39 +41,65 @@ class AnswerCase:
     notes: Sequence[Source]
 
 
+class Questions:
+    """What is sent about one answer; the notes and the answer stand in each call, so that a server may keep them."""
+
+    def __init__(self, judge: SearchQAJudge, case: AnswerCase, fence_key: bytes) -> None:
+        pieces = pieces_of(case.answer)
+        self.claims = claims_of(pieces)
+        self._judge = judge
+        self._question = as_json(case.question)
+        self._answer = answer_as_json(pieces)
+        self._fenced = fence(case.notes, fence_key)
+
+    def batches(self) -> list[list[int]]:
+        """Ids of the claims of each call, the first one about the whole as well."""
+        size = self._judge.file.claims_per_call
+        ids = [claim.id for claim in self.claims]
+        return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
+
+    def messages(self, ids: Sequence[int], part: Part) -> list[Message]:
+        """One call."""
+        return self._judge.prompt.render(
+            nonce=self._fenced.nonce,
+            notes=self._fenced.text,
+            question=self._question,
+            answer=self._answer,
+            ids=", ".join(str(number) for number in ids) or "-",
+            part=part,
+        )
+
+
 class Asking:
-    """The calls about one answer; the notes and the answer stand in each, so that a server may keep them."""
+    """The calls about one answer."""
 
     def __init__(
         self,
         model: LanguageModel,
         judge: SearchQAJudge,
-        case: AnswerCase,
-        pieces: Sequence[Piece],
+        questions: Questions,
         *,
         item_id: str,
-        fence_key: bytes,
         repeat: int,
         fresh: bool,
     ) -> None:
         self._model = model
         self._judge = judge
+        self._questions = questions
         self._item_id = item_id
         self._repeat = repeat
         self._fresh = fresh
-        self._question = as_json(case.question)
-        self._answer = answer_as_json(pieces)
-        self._fenced = fence(case.notes, fence_key)
 
-    async def all_of(
-        self, claims: Sequence[Claim]
-    ) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
-        size = self._judge.file.claims_per_call
-        ids = [claim.id for claim in claims]
-        whole = await self._ask(ids[:size], "whole", SearchQAReply)
-        findings = await self._completed(ids[:size], whole)
-        for start in range(size, len(ids), size):
-            batch = ids[start : start + size]
+    async def all_of_them(self) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
+        """What the model says of the whole, and of each claim.
+
+        Raises:
+            LlmError: it gave no usable reply.
+        """
+        first, *others = self._questions.batches()
+        whole = await self._ask(first, "whole", SearchQAReply)
+        findings = await self._completed(first, whole)
+        for batch in others:
             findings |= await self._completed(batch, await self._ask(batch, "claims", ClaimsReply))
         return whole, findings
 
@@ -93,23 +119,13 @@ class Asking:
 
     async def _ask(self, ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
         return await self._model.ask(
-            self._messages(ids, part),
+            self._questions.messages(ids, part),
             reply,
             item_id=self._item_id,
             fingerprint=self._judge.fingerprint,
             repeat=self._repeat,
             fresh=self._fresh,
             max_tokens=self._judge.file.tokens_for(len(ids)),
-        )
-
-    def _messages(self, ids: Sequence[int], part: Part) -> list[Message]:
-        return self._judge.prompt.render(
-            nonce=self._fenced.nonce,
-            notes=self._fenced.text,
-            question=self._question,
-            answer=self._answer,
-            ids=", ".join(str(number) for number in ids) or "-",
-            part=part,
         )
 
 

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gigamind.errors import EvaluationError
-from gigamind.judges.search_qa.asking import AnswerCase, Asking
+from gigamind.judges.search_qa.asking import AnswerCase, Asking, Questions
 from gigamind.judges.search_qa.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.coverage import Coverage, coverage
 from gigamind.judges.search_qa.pieces import Piece
@@ -81,19 +81,16 @@ async def judge_answer(
     """
     if not any(note.text.strip() for note in case.notes):
         return None
-    pieces = pieces_of(case.answer)
-    claims = claims_of(pieces)
-    if len(claims) > judge.file.max_claims:
+    questions = Questions(judge, case, fence_key)
+    if len(questions.claims) > judge.file.max_claims:
         raise EvaluationError(
-            f"the answer has {len(claims):,} claims, and the judge takes {judge.file.max_claims:,}: "
+            f"the answer has {len(questions.claims):,} claims, and the judge takes {judge.file.max_claims:,}: "
             "split it, or raise max_claims in the judge file"
         )
     if not case.answer.strip():
         return _silent(case)
-    asking = Asking(
-        model, judge, case, pieces, item_id=item_id, fence_key=fence_key, repeat=repeat, fresh=fresh
-    )
-    reply, findings = await asking.all_of(claims)
+    asking = Asking(model, judge, questions, item_id=item_id, repeat=repeat, fresh=fresh)
+    reply, findings = await asking.all_of_them()
     return judgement_of(case, judge, reply, findings)
 
 

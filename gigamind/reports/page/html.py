@@ -7,6 +7,7 @@ from gigamind.reports.page.headline import cards, headline, notices, share
 from gigamind.reports.page.item_data import items_json
 from gigamind.reports.page.judging import judging, seed_of
 from gigamind.reports.page.layout import metric_rows, render_page
+from gigamind.reports.page.model_costs import model_block
 from gigamind.reports.page.plots import Baseline, as_snapshot, figures
 from gigamind.reports.page.slices import Figure, all_metrics, figure_of, slices
 from gigamind.reports.page.wording import Language, Words, words
@@ -57,6 +58,7 @@ def render_html(
             )
         ),
         judged=_judged(record, told),
+        model=model_block(record.summary.llm, told),
         speed_rows=list(_speed_rows(record, told)),
         slice_metrics=[told.metric(key.partition(".")[2]) for key in _SLICE_METRICS],
         slice_rows=list(_slice_rows(record, told)),
@@ -77,16 +79,24 @@ def _compared(record: RunRecord, before: SearchSnapshot | None) -> Comparison | 
 def _judged(record: RunRecord, told: Words) -> dict[str, object]:
     """The block about unanswerable queries; `best` is None when there are none to tell apart."""
     found = judging(record)
-    settings = [(told("page.setting_current"), f"{found.min_score:.3f}", found.now.counts)]
+    now = "–" if found.setting is None else f"{found.setting:.3f}"
+    settings = [(told("page.setting_current"), now, found.counts)]
     if found.best:
         best = found.best
         settings.append((told("page.setting_best"), f"{best.min_score:.3f}", best.point.counts))
     if found.both_kinds:
-        settings.append((told("page.setting_all"), "–", _all_refused(found.now.counts)))
+        settings.append((told("page.setting_all"), "–", _all_refused(found.counts)))
     return {
-        "min_score": found.min_score,
-        "counts": found.now.counts,
-        "settings": [
+        "lead": told(
+            f"page.unanswerable_lead_{found.kind}",
+            setting=now,
+            classes=told("page.unanswerable_classes"),
+        ),
+        "setting": told(f"figure.setting_{found.kind}") if found.setting is not None else "–",
+        "counts": found.counts,
+        "settings": []
+        if found.setting is None
+        else [
             (label, setting, [share(v) for v in (c.precision, c.recall, c.f1, c.far)])
             for label, setting, c in settings
         ],

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 from gigamind.metrics.spans import matches
 from gigamind.reports.failures import failed_items
+from gigamind.reports.judged import JudgementReport
 from gigamind.reports.page.layout import in_script
 from gigamind.reports.release.compare import Comparison
 from gigamind.reports.release.search import SearchItem, SearchSnapshot
@@ -17,7 +18,9 @@ from gigamind.reports.schema import HitReport, ItemReport, PassageReport
 from gigamind.spans import Passage, Span
 
 # Bits of an item's flags; report.js has the same.
-_ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER = (1 << bit for bit in range(6))
+_ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
+    1 << bit for bit in range(7)
+)
 
 
 def items_json(
@@ -65,10 +68,11 @@ def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[s
     moved = {change.id: change.change for change in comparison.changes} if comparison else {}
     return {
         item.id: (_ANSWERABLE * item.answerable)
-        | (_REFUSED * item.judged_unanswerable)
+        | (_REFUSED * bool(item.judged_unanswerable))
         | (_CROSS_LINGUAL * item.cross_lingual)
         | (_FAILURE * (item.id in failed))
         | (_WORSE * (moved.get(item.id) == "worse"))
+        | (_UNJUDGED * (item.judged_unanswerable is None))
         | (_BETTER * (moved.get(item.id) == "improved"))
         for item in items
     }
@@ -88,7 +92,27 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
         _rank(item.metrics.get("mrr")),
         item.top_base_score,
         round(item.latency_ms, 2),
-        [_rank(before.metrics.get("mrr")), int(before.judged_unanswerable)] if before else None,
+        [_rank(before.metrics.get("mrr")), int(bool(before.judged_unanswerable))]
+        if before
+        else None,
+        _judgement(item.judgement, tables) if item.judgement else None,
+    ]
+
+
+def _judgement(told: JudgementReport, tables: _Tables) -> list[object]:
+    """What a model said, and where its quotes stand."""
+    return [
+        told.outcome,
+        told.code,
+        told.told_unanswerable,
+        told.verified,
+        told.answer,
+        told.confidence,
+        [
+            [None if q.note is None else tables.note(q.note), q.text, q.found, q.trusted]
+            for q in told.quotes
+        ],
+        [tables.note(note) for note in told.flagged],
     ]
 
 

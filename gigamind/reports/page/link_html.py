@@ -9,7 +9,6 @@ from gigamind.reports.page.link_data import notes_json
 from gigamind.reports.page.link_metrics import (
     about,
     all_links,
-    bounded,
     called,
     ceiling_of,
     link_slices,
@@ -56,15 +55,12 @@ def render_link_html(
         cards=list(_cards(record, comparison, told)),
         metric_rows=list(
             metric_rows(
-                all_links(summary.overall),
-                comparison,
-                lambda found: bounded(found.name, summary.overall, told),
+                all_links(summary.overall), comparison, lambda found: called(found.name, told)
             )
         ),
         sweep_rows=[
             (f"{p.min_confidence:.2f}", p.suggested, share(p.precision), share(p.recall))
             for p in summary.sweep
-            if p.suggested
         ],
         reliability_rows=[
             (f"{b.low:.1f} – {b.high:.1f}", b.n, share(b.mean_confidence), share(b.precision))

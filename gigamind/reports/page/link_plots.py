@@ -28,7 +28,7 @@ def link_figures(
     lang: Language = "en",
     drawable: Callable[[str], bool] | None = None,
 ) -> dict[str, Figure]:
-    """Figures by name, of those that have something to show: metrics, sweep, reliability, slices."""
+    """The figures that have something to show, by name: metrics, sweep, reliability, slices; see `plots.figures`."""
     del drawable  # no text of others stands in them
     told = words(lang)
     if not record.items:

@@ -165,16 +165,16 @@ def _legend(baseline: SearchSnapshot | None, told: Words) -> list[tuple[str, str
 
 def _judged(record: RunRecord, told: Words) -> dict[str, Figure]:
     found = judging(record)
-    if not found.both_kinds:
+    if not found.both_kinds or found.setting is None:
         return {}
-    marks = [Mark(found.min_score, told("figure.now", value=f"{found.min_score:.3f}"))]
+    marks = [Mark(found.setting, told("figure.now", value=f"{found.setting:.3f}"))]
     settings = list(marks)
     if found.best:
         best = found.best.min_score
         settings.append(Mark(best, told("figure.best", value=f"{best:.3f}"), "muted", "--"))
     return {
         "threshold": _threshold(record, found, settings, told),
-        "scores": _scores(record, marks, told),
+        "scores": _scores(record, found.kind, marks, told),
     }
 
 
@@ -188,23 +188,25 @@ def _threshold(record: RunRecord, found: Judging, marks: Sequence[Mark], told: W
         Line(told.metric("recall"), np.array([c.recall for c in counts], float), "accent", "--"),
         Line(told.metric("far"), np.array([c.far for c in counts], float), "warn", ":", 1.8),
     ]
-    return curves(told("figure.threshold"), told("figure.min_score"), settings, lines, marks)
+    return curves(
+        told("figure.threshold"), told(f"figure.setting_{found.kind}"), settings, lines, marks
+    )
 
 
-def _scores(record: RunRecord, marks: Sequence[Mark], told: Words) -> Figure:
+def _scores(record: RunRecord, kind: str, marks: Sequence[Mark], told: Words) -> Figure:
     edges = np.linspace(*_score_range(record.items, [mark.at for mark in marks]), _BINS + 1)
     lines: list[Line] = []
     for name, answerable, ink in (("answerable", True, "accent"), ("unanswerable", False, "warn")):
-        scores = [i.top_base_score or 0.0 for i in record.items if i.answerable is answerable]
+        scores = [i.answerable_score or 0.0 for i in record.items if i.answerable is answerable]
         counts = 100 * np.histogram(scores, edges)[0] / len(scores)
         lines.append(Line(told(f"figure.{name}"), counts, ink, "-" if answerable else "--"))
-    labels = (told("figure.base_score"), told("figure.share"))
+    labels = (told(f"figure.score_{kind}"), told("figure.share"))
     return histogram(told("figure.scores"), labels, edges, lines, marks, y_format="{x:g} %")
 
 
 def _score_range(items: Sequence[ItemReport], settings: Sequence[float]) -> tuple[float, float]:
     """What holds every score and setting, with some air, within [0, 1]."""
-    shown = [item.top_base_score or 0.0 for item in items] + list(settings)
+    shown = [item.answerable_score or 0.0 for item in items] + list(settings)
     air = max(0.02, 0.04 * (max(shown) - min(shown)))
     return max(0.0, min(shown) - air), min(1.0, max(shown) + air)
 

@@ -1,7 +1,5 @@
 """What a comparison must know of a search evaluation: its items are queries."""
 
-import hashlib
-import json
 from collections.abc import Mapping, Sequence
 
 from gigamind.metrics.answerability import confusion
@@ -26,7 +24,7 @@ class SearchItem(SnapshotItem):
 
     query: str
     answerable: bool
-    judged_unanswerable: bool
+    judged_unanswerable: bool | None
     expected_notes: tuple[str, ...]
     ranking: tuple[SnapshotHit, ...]
     metrics: dict[str, Finite | None]
@@ -52,8 +50,7 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     snapshot = SearchSnapshot
 
     def judge_fingerprint(self, run: RunReport) -> str:
-        definition = {"kind": "threshold", "min_score": run.options.get("min_score")}
-        return hashlib.sha256(json.dumps(definition, sort_keys=True).encode()).hexdigest()[:16]
+        return run.judge.fingerprint if run.judge else ""
 
     def item(self, line: ItemReport) -> SearchItem:
         return SearchItem(
@@ -80,7 +77,7 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
             found[f"search.{name}"] = [(a, b) for a, b in both if a is not None and b is not None]
         missed = [
             (not a.judged_unanswerable, not b.judged_unanswerable)
-            for a, b in pairs
+            for a, b in _judged(pairs)
             if not b.answerable
         ]
         found["unanswerable.recall"] = [(float(not a), float(not b)) for a, b in missed]
@@ -90,7 +87,10 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def untested(self, pairs: Sequence[Pair]) -> Sequence[Untested]:
         """Precision and F1 of the verdicts."""
         before, after = (
-            confusion((not pair[run].answerable, pair[run].judged_unanswerable) for pair in pairs)
+            confusion(
+                (not pair[run].answerable, bool(pair[run].judged_unanswerable))
+                for pair in _judged(pairs)
+            )
             for run in (0, 1)
         )
         return (
@@ -107,7 +107,7 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
         """The rank of the first right note decides, then the verdict, then nDCG over the whole ranking."""
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
-        rights = _verdict_right(before), _verdict_right(after)
+        rights = _verdicts_right(before, after)
         gains = (
             ranks[1] - ranks[0],
             float(rights[1]) - float(rights[0]),
@@ -117,8 +117,19 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return Change(first, _what(ranks, rights)) if first else None
 
 
-def _verdict_right(item: SearchItem) -> bool:
-    return item.judged_unanswerable != item.answerable
+def _judged(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs with a verdict on both sides."""
+    return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
+
+
+def _verdicts_right(before: SearchItem, after: SearchItem) -> tuple[bool, bool]:
+    """Whether each verdict is right; alike where one of them is missing, for then nothing can be said."""
+    if not _judged([(before, after)]):
+        return True, True
+    return (
+        before.judged_unanswerable is (not before.answerable),
+        after.judged_unanswerable is (not after.answerable),
+    )
 
 
 def _ndcg(item: SearchItem) -> float:

@@ -104,7 +104,8 @@ def test_every_mismatch_has_words_in_both_languages(compared):
         [1.0],
         dataset_hash="e" * 64,
         notes_hash="m" * 64,
-        options={"mode": "keyword", "min_score": 0.4, "topk": 10},
+        options={"mode": "keyword", "topk": 10},
+        judge={"kind": "threshold", "file": "mine.toml", "fingerprint": "g", "setting": 0.4},
     )
     assert {mismatch.what for mismatch in comparison.mismatches} == {
         "dataset",

@@ -36,8 +36,8 @@ def test_korean_phrases_are_korean_but_for_the_fields_own_names():
         "page.n",
         "page.count",
         "page.version",
-        "figure.min_score",
-        "figure.base_score",
+        "figure.setting_threshold",
+        "model.usd",
         "script.base",
         "script.final",
     }

@@ -1,7 +1,8 @@
 
 // How one query is shown, and what the list of queries is searched, filtered and sorted by.
-const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32 };
-const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before"];
+const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32, unjudged: 64 };
+const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before", "judged"];
+const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged"];
 const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "matches"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
@@ -47,6 +48,7 @@ function outcome(answerable, refused, rank) {
 }
 
 function verdict(item) {
+  if (is(item, "unjudged") && !is(item, "answerable")) return make("span", { className: "faint", text: say("unjudged") });
   const [right, what] = outcome(is(item, "answerable"), is(item, "refused"), item.rank);
   const shown = make("span", { className: right ? "right" : "wrongly", text: what });
   if (!item.before || !(is(item, "worse") || is(item, "better"))) return shown;
@@ -57,7 +59,25 @@ function verdict(item) {
 
 function detail(item) {
   const parts = [make("h4", { text: say("expected_notes") }), expectedNotes(item), make("h4", { text: say("ranking") })];
+  if (item.judged) parts.splice(2, 0, make("h4", { text: say("model_said") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
   parts.push(item.hits.length ? ranking(item) : make("p", { text: say("no_hits") }));
+  return parts;
+}
+
+// What a model said of a query: its answer, and whether each quote really stands in its note.
+function judgement(told) {
+  if (told.outcome !== "scored") return [make("p", { className: "wrongly", text: say("no_verdict", { code: told.code }) })];
+  if (told.unanswerable === null) return [make("p", { text: say("not_asked") })];
+  const sure = say("confidence", { value: figure(told.confidence) });
+  const said = told.unanswerable ? say("said_unanswerable") : told.verified ? say("said_proven") : say("said_unproven");
+  const parts = [make("p", { className: told.unanswerable || told.verified ? "" : "wrongly", text: `${said} (${sure})` })];
+  if (told.answer) parts.push(make("p", { text: told.answer }));
+  parts.push(...told.quotes.map(([note, text, found, trusted]) => make("blockquote", {},
+    make("span", { className: trusted ? "shown" : "wrongly", text }),
+    make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${trusted ? say("stands") : say("stands_not", { found })}` }))));
+  if (told.flagged.length) {
+    parts.push(make("p", { className: "wrongly", text: say("flagged", { notes: told.flagged.map((note) => data.notes[note]).join(", ") }) }));
+  }
   return parts;
 }
 

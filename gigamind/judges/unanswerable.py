@@ -1,0 +1,73 @@
+"""Which judge decides whether a query is unanswerable: a file in `judges/` or another one, read by its kind."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gigamind.assets import asset
+from gigamind.errors import InputError
+from gigamind.judges.spec import Language, LlmJudge, fingerprint_of, read_judge_file
+from gigamind.judges.threshold import ThresholdJudge
+from gigamind.judges.unanswerable_llm import UnanswerableJudgeFile, load_unanswerable_judge
+
+UnanswerableMode = Literal["threshold", "llm"]
+PromptLanguage = Literal["auto", "ko", "en"]
+_LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
+    "auto": ("ko", "en"),
+    "ko": ("ko",),
+    "en": ("en",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelJudge:
+    """A judge that asks a model, with its prompt in each language that it may ask in."""
+
+    by_language: Mapping[Language, LlmJudge[UnanswerableJudgeFile]]
+
+    @property
+    def kind(self) -> Literal["llm"]:
+        """As the judge file has it."""
+        return "llm"
+
+    def judge_in(self, language: str) -> LlmJudge[UnanswerableJudgeFile]:
+        """The judge whose prompt is in this language, else in the first there is."""
+        known = {str(name): judge for name, judge in self.by_language.items()}
+        return known.get(language) or next(iter(known.values()))
+
+    def fingerprint(self, model: str) -> str:
+        """Changes with the file, a prompt, the reply's schema, and the model."""
+        judges = list(self.by_language.values())
+        return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
+
+
+UnanswerableJudge = ThresholdJudge | ModelJudge
+
+
+def judge_path(mode: UnanswerableMode) -> Path:
+    """The judge file of a mode that comes with gigamind."""
+    return asset("judges") / f"unanswerable_{mode}.toml"
+
+
+def load_judge(path: Path, language: PromptLanguage = "auto") -> UnanswerableJudge:
+    """The judge of a file.
+
+    Raises:
+        InputError: the file or a prompt cannot be read, or says something unknown.
+    """
+    kind = _kind(path)
+    if kind == "threshold":
+        return read_judge_file(path, ThresholdJudge)
+    if kind == "llm":
+        languages = _LANGUAGES[language]
+        return ModelJudge({name: load_unanswerable_judge(path, name) for name in languages})
+    raise InputError(f"{path}: kind: must be threshold, calibrated or llm, and is {kind!r}")
+
+
+def _kind(path: Path) -> object:
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")).get("kind")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: the judge file cannot be read: {error}") from error
