@@ -23,7 +23,7 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
     ]
     useful = [abs(told.utility - said.utility) for told, said in both if said.utility is not None]
     abstained = [
-        (told.outcome == "abstained") is said.abstains
+        told.abstains is said.abstains
         for told, said in both
         if said.abstains is not None
     ]

@@ -110,7 +110,7 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
         without_context=sum(item.outcome == "scored" and not item.evaluation for item in items),
         unjudged=sum(item.outcome not in {"scored", "not_run"} for item in items),
         not_run=sum(item.outcome == "not_run" for item in items),
-        abstained=sum(one.outcome == "abstained" for one in evaluated),
+        abstained=sum(one.abstains for one in evaluated),
         without_claims=sum(one.outcome == "no_claims" for one in evaluated),
         claims=sum(len(one.claims) for one in evaluated),
         rows_rejected=len({error.line for error in prepared.errors}),

@@ -87,6 +87,7 @@ class SearchQAEvaluation(_Written):
     summary: str
     outcome: Outcome
     claims: tuple[EvaluatedClaim, ...]
+    abstains: bool
     answerable: bool
     told_answerable: bool | None
     reported_correctness: float | None
@@ -119,6 +120,7 @@ def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) ->
         summary=judgement.summary or ("" if judgement.pieces else _SILENT[language]),
         outcome=judgement.outcome,
         claims=tuple(_claim(one, answer, notes) for one in judgement.claims),
+        abstains=judgement.abstains,
         answerable=judgement.answerable,
         told_answerable=judgement.told_answerable,
         reported_correctness=judgement.reported_correctness,

@@ -35,6 +35,7 @@ class Judgement:
         correctness: verified supported claims over all, in [0, 1]; None without claims.
         utility: in [0, 1], by the rule for abstentions.
         confidence: None without claims.
+        abstains: it says that the notes do not tell, whatever it says besides.
         answerable: whether the notes answer the question, proven by a quote.
         told_answerable: what the model said; None when it was not asked.
         reported_correctness: the model's own estimate; counts for nothing.  None when it was not asked, as below.
@@ -50,6 +51,7 @@ class Judgement:
     correctness: float | None
     utility: float
     confidence: Confidence | None
+    abstains: bool
     answerable: bool
     told_answerable: bool | None
     reported_correctness: float | None
@@ -124,6 +126,7 @@ def judgement_of(
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
+        abstains=kind == "abstained" or any(piece.role == "abstention" for piece in pieces),
         answerable=answerable,
         told_answerable=reply.answerable,
         reported_correctness=reply.correctness,
