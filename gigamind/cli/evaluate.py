@@ -9,7 +9,7 @@ from gigamind.cli.generate import generate_links, generate_queries
 from gigamind.cli.links import links
 from gigamind.cli.options import options_of
 from gigamind.cli.run import run_and_show
-from gigamind.cli.show import show_checked
+from gigamind.cli.show import show_checked, show_estimates
 from gigamind.evals.options import SearchEvalOptions, read_options
 
 
@@ -31,9 +31,12 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     """Measure how well retrieval answers queries: hit@k, MRR, nDCG, spans, unanswerable queries, latency."""
     options = read_options(values)
     if options.dry_run:
+        from gigamind.evals.estimate import estimate
         from gigamind.evals.prepare import prepare
 
-        show_checked(prepare(options))
+        prepared = prepare(options)
+        show_checked(prepared)
+        show_estimates([one.describe() for one in estimate(prepared)])
         return
     from gigamind.evals.summary import evaluate as run_evaluation
 

@@ -38,6 +38,7 @@ _COMMANDS = {
         "Find quotes in their sources, exactly or not at all.",
     ),
     "memory": ("gigamind.cli.memory", "memory", "Keep what a session says, with evidence."),
+    "judge": ("gigamind.cli.judge", "judge", "Fit the judges that need no model."),
     "llm": ("gigamind.cli.llm", "llm", "Look at a language model, or play one."),
 }
 

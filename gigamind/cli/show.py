@@ -85,6 +85,13 @@ def show_checked(prepared: Prepared) -> None:
     console.print(f"dataset_hash {prepared.dataset_hash}\nnotes_hash   {prepared.notes_hash}")
 
 
+def show_estimates(lines: Sequence[str]) -> None:
+    """What the run would need, were it the first."""
+    console = plain_console()
+    for line in lines:
+        console.print(f"estimate: {line}")
+
+
 def show_run(task: str, summary: BaseModel, out: Path) -> None:
     """The main figures and where the report is; problems and warnings on standard error."""
     view, console = VIEWS[task], plain_console()

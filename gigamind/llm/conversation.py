@@ -27,7 +27,7 @@ class Conversation:
         """A completion as OpenAI has it; an answer that was cut off is asked for once more, with more room."""
         # instructor asks again, so the last answer failed validation.
         self._sender.close_row(self._call, "invalid_output")
-        messages = tuple(asked["messages"])
+        messages = tuple(_sendable(message) for message in asked["messages"])
         schema = _strict(asked.get("response_format"))
         try:
             answer = await self._send(messages, schema)
@@ -48,6 +48,14 @@ class Conversation:
         return await self._sender.send(
             Request(messages, schema, dict(self._parameters)), self._call
         )
+
+
+def _sendable(message: Message) -> Message:
+    """The message without lone surrogates, which no HTTP body can carry; a model's own answer may hold one."""
+    content = message.get("content")
+    if not isinstance(content, str):
+        return message
+    return {**message, "content": content.encode("utf-8", "replace").decode()}
 
 
 def _cut_off(text: str | None) -> bool:

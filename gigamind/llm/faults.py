@@ -58,7 +58,7 @@ def scrub(text: str) -> str:
 _HINTS: dict[LlmCode, str] = {
     "auth_failed": "; check the provider's key in the environment",
     "quota_exhausted": "; the account has no money or quota left",
-    "context_too_long": "; use a model with a longer context, or fewer notes (--topk)",
+    "context_too_long": "; use a model with a longer context, or send less text",
 }
 
 

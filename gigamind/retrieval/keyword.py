@@ -56,6 +56,12 @@ class KeywordIndex:
         best = raw.max(initial=0.0)
         return np.maximum(raw, 0.0) / best if best > 0 else np.zeros(self.size)
 
+    def postings(self, term: str) -> npt.NDArray[np.int64]:
+        """Chunks that hold a token, rising."""
+        row = self.rows.get(term)
+        own = slice(0, 0) if row is None else slice(self.starts[row], self.starts[row + 1])
+        return self.chunks[own].astype(np.int64)
+
     def weight(self, term: str) -> float:
         """Inverse document frequency of a token, never negative; 0.0 for one that no chunk holds."""
         row = self.rows.get(term)

@@ -189,6 +189,17 @@ def test_a_scripted_answer_comes_out_as_it_is(ask, fake_server):
     assert not hasattr(reply, "_raw_response")
 
 
+def test_an_answer_with_half_a_character_is_sent_back_and_ends_as_any_other_bad_one(
+    ask, fake_server
+):
+    fake_server.script.extend([{"unanswerable": True, "confidence": 0.5, "reason": "\ud800"}] * 2)
+
+    asked = ask()
+
+    assert asked.error.code == BAD
+    assert asked.statuses == [BAD, BAD]
+
+
 def test_the_rows_tell_who_answered_and_how_long_it_took(ask):
     (row,) = ask(";lat=50").rows
 

@@ -1,0 +1,112 @@
+"""`gigamind judge fit`: a judge for one's own vault, from queries whose answers are known."""
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import click
+from pydantic import BaseModel, ConfigDict, Field
+from rich.table import Table
+
+from gigamind.cli.options import options_of
+from gigamind.cli.show import plain_console, progress_bar, show_lines
+from gigamind.datasets.copy_vault import refuse_existing_file
+from gigamind.errors import InputError
+from gigamind.evals.option_errors import validated
+from gigamind.judges.calibrated import CalibratedJudgeFile
+from gigamind.judges.labelled import LeaveOut
+from gigamind.retrieval.cache import default_cache_folder
+from gigamind.retrieval.embed import DEFAULT_EMBEDDER
+from gigamind.retrieval.settings import RetrievalSettings
+
+
+class FitOptions(BaseModel):
+    """What a fit is told; `dataset` and `notes` go in pairs."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    dataset: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
+        description="labelled queries, one JSON object a line; may be repeated"
+    )
+    notes: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
+        description="the vault of each --dataset, in the same order"
+    )
+    out: Path = Field(description="the judge file to write")
+    leave_out: LeaveOut = Field(
+        "auto",
+        description="ask answerable queries again without their notes, as unanswerable; auto: where few are known",
+    )
+    mode: Literal["hybrid", "keyword"] = Field(
+        "hybrid", description="keyword: fit without vectors, for keyword search alone"
+    )
+    embedder: str = Field(
+        DEFAULT_EMBEDDER,
+        description="use-multilingual, fastembed:<model or folder> or litellm:<model>",
+    )
+    embedding_api_base: str | None = Field(None, description="address of the litellm provider")
+    cache_dir: Path | None = Field(
+        None, description="folder of vectors and indexes; the user's cache folder without it"
+    )
+
+
+@click.group()
+def fit() -> None:
+    """Fit a judge to labelled queries."""
+
+
+@fit.command()
+@options_of(FitOptions)
+def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Fit a `calibrated` judge of unanswerable queries, and show how reliable it is."""
+    options = validated(FitOptions, values)
+    refuse_existing_file("--out", options.out)
+    if len(options.dataset) != len(options.notes):
+        raise InputError(
+            f"--dataset is given {len(options.dataset)} times and --notes {len(options.notes)} times:"
+            " give each dataset its vault, in the same order"
+        )
+    fitted, warnings = _fit(options)
+    from gigamind.judges.write_calibrated import write_judge_file
+
+    write_judge_file(options.out, fitted)
+    _show(fitted)
+    plain_console().print(f"Judge file: {options.out}")
+    show_lines(plain_console(stderr=True), "warning", warnings)
+
+
+def _fit(options: FitOptions) -> tuple[CalibratedJudgeFile, list[str]]:
+    from gigamind.judges.fit_collections import fit_judge, label_collection
+
+    settings = RetrievalSettings(
+        mode=options.mode,
+        embedder=options.embedder,
+        embedding_api_base=options.embedding_api_base,
+        cache=options.cache_dir or default_cache_folder(),
+    )
+    with progress_bar() as bar:
+        collections = [
+            label_collection(
+                dataset,
+                notes,
+                settings,
+                options.leave_out,
+                lambda done, total, name=str(dataset): bar.stage(name, done, total),
+            )
+            for dataset, notes in zip(options.dataset, options.notes, strict=True)
+        ]
+    warnings = [warning for collection in collections for warning in collection.warnings]
+    return fit_judge(collections), warnings
+
+
+def _show(fitted: CalibratedJudgeFile) -> None:
+    """The figures of both sets of coefficients, each from folds that the fit had not seen."""
+    sets = {"keyword": fitted.keyword} | ({"with cosines": fitted.cosine} if fitted.cosine else {})
+    table = Table("cross-validated", *sets, box=None, pad_edge=False)
+    for field in type(fitted.keyword.reliability).model_fields:
+        figures = (getattr(one.reliability, field) for one in sets.values())
+        shown = (
+            f"{figure:.3f}" if isinstance(figure, float) else str(figure) for figure in figures
+        )
+        table.add_row(field.replace("_", " "), *shown)
+    thresholds = (f"{one.min_probability:.3f}" for one in sets.values())
+    table.add_row("min probability", *thresholds)
+    plain_console().print(table)

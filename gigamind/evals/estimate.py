@@ -1,0 +1,158 @@
+"""What a run would cost and last, before anything is sent (seed 4.3): calls, tokens, dollars, time.
+
+Tokenizers differ by half for Korean, and nobody knows how long a model will answer, so figures are ranges.  What an
+earlier run left in a cache or a store is not counted: the estimate is of a first run.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gigamind.evals.context import context_of
+from gigamind.evals.prepare import Prepared
+from gigamind.judges.unanswerable import ModelJudge
+from gigamind.judges.unanswerable_llm import UnanswerableReply
+from gigamind.llm import tokens
+from gigamind.llm.client import Message, Request, Usage
+from gigamind.llm.fences import fence
+from gigamind.llm.prices import Price, micro_usd, price_of, read_prices
+from gigamind.llm.prompts import as_json
+from gigamind.retrieval.chunk import chunk_notes
+from gigamind.retrieval.embed import DEFAULT_EMBEDDER
+from gigamind.retrieval.prepare import open_retriever
+
+_ENCODED_PER_S = 80.0  # chunks of the bundled encoder on one core, measured: 63 to 110
+_QUERIES_PER_S = 50.0
+_EMBEDDING_BATCH = 64
+_ANSWER_TOKENS = 60  # the shortest reply: a verdict, one quote
+_REPLY_S = (1.0, 8.0)  # of one request
+_PROVIDER = "litellm:"
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """One kind of work.
+
+    Attributes:
+        calls: requests over HTTP, none of them failing; 0 for work that is done here.
+        tokens: sent and answered, low and high.
+        usd: low and high; None where the price is not known.
+        seconds: low and high.
+    """
+
+    what: str
+    calls: int
+    tokens: tuple[int, int]
+    usd: tuple[float, float] | None
+    seconds: tuple[float, float]
+
+    def describe(self) -> str:
+        """In a line."""
+        low, high = (_duration(seconds) for seconds in self.seconds)
+        parts = [self.what]
+        if self.calls:
+            parts.append(f"{self.calls:,} requests, {_range(*self.tokens)} tokens")
+        parts.append(_dollars(self.usd))
+        parts.append(low if low == high else f"{low} to {high}")
+        return ": ".join([parts[0], ", ".join(parts[1:])])
+
+
+def estimate(prepared: Prepared) -> list[Estimate]:
+    """What the run that was prepared would need, the embedding first.
+
+    Raises:
+        InputError: the price file cannot be read.
+    """
+    found = [*_embedding(prepared)]
+    if isinstance(prepared.judge.judge, ModelJudge):
+        found.append(_judging(prepared, prepared.judge.judge))
+    return found
+
+
+def _embedding(prepared: Prepared) -> Iterator[Estimate]:
+    options = prepared.options
+    if options.mode == "keyword":
+        return
+    texts = [chunk.indexed_text for chunk in chunk_notes(prepared.vault.notes)]
+    queries = [query.item.query for query in prepared.queries]
+    what = f"embedding {len(texts):,} passages and {len(queries):,} queries with {options.embedder}"
+    if not options.embedder.startswith(_PROVIDER):
+        seconds = len(texts) / _ENCODED_PER_S + len(queries) / _QUERIES_PER_S
+        # Of another encoder on this machine nobody knows the speed.
+        most = seconds if options.embedder == DEFAULT_EMBEDDER else 20 * seconds
+        yield Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, most))
+        return
+    calls = math.ceil(len(texts) / _EMBEDDING_BATCH) + len(queries)
+    likely = sum(tokens.likely_in(text) for text in (*texts, *queries))
+    sent = (round(0.6 * likely), round(1.6 * likely))
+    price = price_of(options.embedder.removeprefix(_PROVIDER), {})
+    yield Estimate(what, calls, sent, _usd(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls))
+
+
+def _judging(prepared: Prepared, judge: ModelJudge) -> Estimate:
+    options = prepared.options
+    settings = judge.judge_in("").settings(options.settings())
+    requests = [
+        Request(tuple(messages), _SCHEMA, {"max_tokens": settings.max_tokens})
+        for messages in _prompts(prepared, judge)
+    ]
+    again = 1 + options.fresh_fraction
+    calls = math.ceil(len(requests) * again)
+    likely = again * sum(tokens.likely(request) for request in requests)
+    most = again * sum(tokens.most(request) for request in requests)
+    low = (round(0.7 * likely), calls * _ANSWER_TOKENS)
+    high = (round(min(most, 1.6 * likely)), calls * settings.max_tokens)
+    own = read_prices(options.prices) if options.prices else {}
+    rounds = math.ceil(calls / options.max_in_flight)
+    return Estimate(
+        f"judging {len(requests):,} queries with {settings.model}",
+        calls,
+        (sum(low), sum(high)),
+        _usd(price_of(settings.model, own), [low, high]),
+        (rounds * _REPLY_S[0], rounds * _REPLY_S[1]),
+    )
+
+
+_SCHEMA = UnanswerableReply.model_json_schema()
+
+
+def _prompts(prepared: Prepared, judge: ModelJudge) -> Iterator[list[Message]]:
+    """What would be asked, about: over the notes that the keyword leg finds, for that costs nothing."""
+    settings = replace(prepared.options.retrieval, mode="keyword")
+    with open_retriever(
+        prepared.vault, prepared.identities, settings, lambda _done, _total: None
+    ) as retriever:
+        for query in prepared.queries:
+            hits = retriever.search(query.item.query)
+            found = [(prepared.vault.note(hit.note), hit.passage.span) for hit in hits]
+            context = context_of([(note, span) for note, span in found if note is not None])
+            if context:
+                fenced = fence([note.source for note in context], b"")
+                yield judge.judge_in(query.item.language or "").prompt.render(
+                    nonce=fenced.nonce, notes=fenced.text, question=as_json(query.item.query)
+                )
+
+
+def _usd(price: Price | None, used: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
+    """Dollars of prompt and completion tokens, for the low and the high end."""
+    if price is None:
+        return None
+    low, high = (micro_usd(price.cost_pico_usd(Usage(*pair))) / 1e6 for pair in used)
+    return low, high
+
+
+def _dollars(usd: tuple[float, float] | None) -> str:
+    if usd is None:
+        return "cost unknown (name a price with --prices)"
+    return "0 USD" if usd == (0.0, 0.0) else f"{usd[0]:.4f} to {usd[1]:.4f} USD"
+
+
+def _range(low: int, high: int) -> str:
+    return f"{low:,} to {high:,}"
+
+
+def _duration(seconds: float) -> str:
+    """As people say it."""
+    if seconds < 90:  # noqa: PLR2004
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min"

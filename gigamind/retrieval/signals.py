@@ -1,0 +1,166 @@
+"""What a search shows of whether the vault answers the query at all, before any judge looks.
+
+The figures are those of one query over all notes, whatever the mode and the length of the ranking: how much of the
+query's words the best pieces hold, how far the best note stands before the others, and whether both legs agree.  Most
+are shares or ratios, so that they mean the same in a small and in a large vault.  Words are weighed by their inverse
+document frequency (IDF), a word that no note holds the most.
+"""
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from gigamind.retrieval.coverage import QueryWords, read_query_words
+from gigamind.retrieval.fuse import ChunkLayout, Floats, Ints
+from gigamind.retrieval.retriever import Retriever, SemanticLeg
+from gigamind.text import sentences, tokens
+
+_NEAREST = 64  # chunks; search asks for at least as many, so that a remembering index is asked once
+_RUNNERS_UP = 9  # notes after the first that it is compared with
+_PIECES = 3  # best chunks whose text is read
+
+
+@dataclass(frozen=True, slots=True)
+class Signals:
+    """The raw figures of one query over one retriever.
+
+    Attributes:
+        found: some note shares a word with the query or, with vectors, has a cosine above 0.
+        query_words: ln(1 + number of different tokens).
+        bm25_top: BM25 of the best note, at least 0; it grows with the vault and with the query.
+        bm25_gap: `bm25_top` less that of the second note.
+        bm25_share: `bm25_top` over the IDF of all query tokens.
+        bm25_z: standard deviations of `bm25_top` above the mean of all notes.
+        note_coverage: IDF share of the query's tokens in the best note by BM25, in [0, 1].
+        word_coverage: squared-IDF share of the query's words in the best of the 3 best chunks, endings forgiven.
+        sentence_coverage: the same in the best sentence of these chunks.
+        cosine_top: that of the best chunk; None, as all below, in keyword mode.
+        cosine_gap: `cosine_top` less that of the best chunk of another note.
+        cosine_lead: `cosine_top` less the mean of notes 2 to 10.
+        agreement: 1 / rank of the best note by BM25 among the nearest notes, 0 where it is not among them.
+        nearest_coverage: `word_coverage` of the nearest chunk.
+    """
+
+    found: bool
+    query_words: float
+    bm25_top: float
+    bm25_gap: float
+    bm25_share: float
+    bm25_z: float
+    note_coverage: float
+    word_coverage: float
+    sentence_coverage: float
+    cosine_top: float | None = None
+    cosine_gap: float | None = None
+    cosine_lead: float | None = None
+    agreement: float | None = None
+    nearest_coverage: float | None = None
+
+
+def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = ()) -> Signals:
+    """The signals of a query, as if the notes `without` were not in the vault.
+
+    Raises:
+        EmbeddingError: the query could not be embedded.
+        IndexingError: the vector index failed.
+    """
+    hidden = _chunks_of(retriever, without)
+    raw = retriever.keyword.scores(query)
+    raw[hidden] = -np.inf
+    words = read_query_words(query, retriever.keyword, hidden)
+    leading = [chunk for chunk in _best(raw, _PIECES) if raw[chunk] > 0]
+    pieces = {chunk: _read(words, retriever.chunks[chunk].indexed_text) for chunk in leading}
+    notes = retriever.layout.best(raw)
+    leaders = _best(notes, 2)
+    keyword = _keyword_signals(retriever, words, notes, leaders, list(pieces.values()))
+    if retriever.semantic is None or len(hidden) == len(raw):
+        return Signals(found=keyword["bm25_top"] > 0, **keyword)
+    nearest = _nearest(retriever.semantic, retriever.layout, query, hidden)
+    chunk, cosine = nearest[0]
+    covered, _ = pieces.get(chunk) or _read(words, retriever.chunks[chunk].indexed_text)
+    return Signals(
+        found=keyword["bm25_top"] > 0 or cosine > 0,
+        nearest_coverage=covered,
+        **keyword,
+        **_semantic_signals(retriever.layout, nearest, leaders[0]),
+    )
+
+
+def _chunks_of(retriever: Retriever, notes: Collection[str]) -> Ints:
+    places = [place for place, note in enumerate(retriever.notes) if note in notes] if notes else []
+    if not places:
+        return np.zeros(0, dtype=np.int64)
+    return retriever.layout.chunks(np.array(places, dtype=np.int64))
+
+
+def _keyword_signals(
+    retriever: Retriever,
+    words: QueryWords,
+    notes: Floats,
+    leaders: Sequence[int],
+    pieces: Sequence[tuple[float, float]],
+) -> dict[str, float]:
+    """From the best BM25 of each note (-inf: hidden), the best two notes and the coverages of the best chunks."""
+    visible = np.maximum(notes[np.isfinite(notes)], 0.0)
+    top, second = (max(0.0, float(score)) for score in (*notes[list(leaders)], 0.0)[:2])
+    mean, spread = (float(visible.mean()), float(visible.std())) if len(visible) else (0.0, 0.0)
+    own = retriever.layout.chunks(np.array(leaders[:1]))
+    return {
+        "query_words": float(np.log1p(len(words.idf))),
+        "bm25_top": top,
+        "bm25_gap": top - second,
+        "bm25_share": top / words.mass if words.mass else 0.0,
+        "bm25_z": (top - mean) / spread if spread else 0.0,
+        "note_coverage": words.share_in(retriever.keyword, own) if top else 0.0,
+        "word_coverage": max((whole for whole, _ in pieces), default=0.0),
+        "sentence_coverage": max((sentence for _, sentence in pieces), default=0.0),
+    }
+
+
+def _best(scores: Floats, count: int) -> list[int]:
+    """Places of the highest scores, best first, the first of equals before the others; changes nothing."""
+    left = scores.copy()
+    found: list[int] = []
+    for _ in range(min(count, len(left))):  # for a few places far cheaper than to sort or partition
+        found.append(int(left.argmax()))
+        left[found[-1]] = -np.inf
+    return found
+
+
+def _read(words: QueryWords, text: str) -> tuple[float, float]:
+    """Coverage by a text, and by the best of its sentences."""
+    parts = [set(tokens(span.slice(text))) for span in sentences(text)]
+    every = set[str]().union(*parts)
+    forms = words.forms(every)
+    best = max((words.coverage(part, forms) for part in parts), default=0.0)
+    return words.coverage(every, forms), best
+
+
+def _nearest(
+    leg: SemanticLeg, layout: ChunkLayout, query: str, hidden: Ints
+) -> list[tuple[int, float]]:
+    """The nearest chunk of each note among the nearest chunks, with its cosine, best first."""
+    every = int(layout.starts[-1])
+    limit = min(every, _NEAREST + len(hidden))
+    ids, cosines = leg.index.nearest(leg.embedder.embed_query(query), limit)
+    seen = ~np.isin(ids, hidden)
+    first: dict[int, tuple[int, float]] = {}
+    shortlist = zip(ids[seen][:_NEAREST].tolist(), cosines[seen].tolist(), strict=False)
+    for chunk, cosine in shortlist:
+        first.setdefault(int(layout.note_of[chunk]), (chunk, cosine))
+    return list(first.values())
+
+
+def _semantic_signals(
+    layout: ChunkLayout, nearest: Sequence[tuple[int, float]], keyword_top: int
+) -> dict[str, float]:
+    top = nearest[0][1]
+    rest = [cosine for _, cosine in nearest[1 : _RUNNERS_UP + 1]]
+    notes = [int(layout.note_of[chunk]) for chunk, _ in nearest]
+    return {
+        "cosine_top": top,
+        "cosine_gap": top - rest[0] if rest else 0.0,
+        "cosine_lead": top - sum(rest) / len(rest) if rest else 0.0,
+        "agreement": 1 / (1 + notes.index(keyword_top)) if keyword_top in notes else 0.0,
+    }

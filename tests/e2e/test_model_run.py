@@ -1,0 +1,116 @@
+"""An LLM-mode run over the examples that is killed in the middle and resumed, as a user would meet it."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gigamind.evals.model_run import unfinished_folder
+from gigamind.llm.fake.server import running
+from gigamind.llm.ledger import read_ledger, totals
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+IN_FLIGHT = 8
+MODEL = "openai/judge;lat=20"
+
+
+@pytest.fixture
+def server():
+    with running() as fake:
+        yield fake
+
+
+@pytest.fixture
+def start(server, tmp_path):
+    """Starts `gigamind eval search` on the examples; with stores of their own, so that no run answers for another."""
+    prices = tmp_path / "prices.toml"
+    prices.write_text(f'[models."{MODEL}"]\nprompt = 1\ncompletion = 2\n', encoding="utf-8")
+    environment = {
+        **{name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")},
+        "GIGAMIND_CACHE_DIR": str(tmp_path / "cache"),
+    }
+
+    def run(name, *options):
+        given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
+        judged = ("--unanswerable-mode", "llm", "--model", MODEL, "--api-base", server.url)
+        more = ("--mode", "keyword", "--format", "json", "--max-in-flight", str(IN_FLIGHT))
+        kept = ("--store", tmp_path / f"replies-{name}", "--prices", prices)
+        command = [sys.executable, "-m", "gigamind", "eval", "search"]
+        return subprocess.Popen(
+            [*command, *map(str, (*given, *judged, *more, *kept, *options))],
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    return run
+
+
+def verdicts(out):
+    rows = map(json.loads, (out / "per_item.jsonl").read_text("utf-8").splitlines())
+    return {row["id"]: (row["judged_unanswerable"], row["judgement"]) for row in rows}
+
+
+def test_killed_in_the_middle_and_resumed_it_ends_as_an_unbroken_run_does(server, start, tmp_path):
+    whole, broken = tmp_path / "whole", tmp_path / "broken"
+    ended = start("whole", "--out", whole)
+    assert ended.communicate()[1] == ""
+    assert ended.returncode == 0
+    paid = json.loads((whole / "summary.json").read_text("utf-8"))["llm"]
+    seen = server.seen
+    assert round(paid["usd"] * 1e6) == seen.prompt_tokens + 2 * seen.completion_tokens
+    calls = seen.total
+
+    # Without the stored replies, but with the same fences: this server answers what it is sent.
+    (tmp_path / "replies-broken").mkdir()
+    shutil.copy(tmp_path / "replies-whole" / "fence.key", tmp_path / "replies-broken")
+    killed = start("broken", "--out", broken)
+    while server.seen.total < 1.5 * calls and killed.poll() is None:
+        time.sleep(0.005)
+    killed.kill()
+    killed.communicate()
+    assert killed.returncode == -signal.SIGKILL
+    assert not broken.exists()
+    assert unfinished_folder(broken).is_dir()
+    time.sleep(0.1)  # the server ends what it was answering
+
+    resumed = start("broken", "--resume", broken)
+    assert resumed.communicate()[1] == ""
+    assert resumed.returncode == 0
+    assert not unfinished_folder(broken).exists()
+    assert len(verdicts(broken)) == 202
+    assert verdicts(broken) == verdicts(whole)
+    summary = json.loads((broken / "summary.json").read_text("utf-8"))["llm"]
+    assert summary["outcomes"] == {"scored": 202}
+    again = server.seen.total - calls
+    assert calls <= again <= calls + IN_FLIGHT
+    booked = totals(read_ledger(broken / "attempts.jsonl"))
+    assert again - IN_FLIGHT <= booked.http_calls <= again
+
+
+def test_a_threshold_run_loads_nothing_of_models(tmp_path):
+    code = (
+        "import sys\n"
+        "from gigamind.cli.main import main\n"
+        "try:\n"
+        "    main(sys.argv[1:])\n"
+        "except SystemExit as end:\n"
+        "    assert not end.code, end.code\n"
+        "loaded = {'litellm', 'instructor', 'openai', 'tenacity', 'prefect'} & sys.modules.keys()\n"
+        "assert not loaded, loaded\n"
+    )
+    given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
+    more = ("--mode", "keyword", "--sample", "20", "--out", tmp_path / "out")
+    subprocess.run(
+        [sys.executable, "-c", code, "eval", "search", *map(str, (*given, *more))],
+        env={**os.environ, "GIGAMIND_CACHE_DIR": str(tmp_path / "cache")},
+        check=True,
+        capture_output=True,
+    )

@@ -1,0 +1,68 @@
+"""The flow `eval-search` with a judge that asks a model: the same verdicts and costs as without Prefect."""
+
+from pathlib import Path
+
+import pytest
+
+from gigamind.errors import EvaluationError
+from gigamind.evals.model_run import unfinished_folder
+from gigamind.evals.summary import evaluate
+from gigamind.llm.fake.server import running
+from gigamind.reports.release.snapshot import read_run
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
+
+
+@pytest.fixture
+def server():
+    with running() as fake:
+        yield fake
+
+
+@pytest.fixture
+def by_model(options, server, tmp_path):
+    def make(**changes):
+        judged = {
+            "unanswerable_mode": "llm",
+            "model": "openai/judge",
+            "api_base": server.url,
+            "sample": "10",
+            "store": tmp_path / "replies",
+        }
+        return options(**(judged | changes))
+
+    return make
+
+
+@pytest.fixture
+def flow():
+    from prefect.flows import load_flow_from_entrypoint
+
+    return load_flow_from_entrypoint(f"{FLOW}:eval_search", use_placeholder_flow=False)
+
+
+def test_the_flow_gives_the_verdicts_and_the_costs_of_the_shell(flow, by_model, server, tmp_path):
+    state = flow(by_model(), return_state=True)
+    assert state.is_completed()
+    llm = state.result()["summary"]["llm"]
+    assert (llm["calls"], llm["coverage"]) == (server.seen.total, 1.0)
+    assert (tmp_path / "out" / "attempts.jsonl").is_file()
+    assert not unfinished_folder(tmp_path / "out").exists()
+    shell = evaluate(by_model(out=tmp_path / "shell"))
+    found, expected = (
+        [item.judgement for item in read_run(out).items] for out in (tmp_path / "out", shell.out)
+    )
+    assert found == expected
+    assert shell.summary.llm.calls == 0
+
+
+def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, by_model, tmp_path):
+    state = flow(by_model(max_calls=4), return_state=True)
+    assert state.is_failed()
+    assert "--resume" in state.message
+    with pytest.raises(EvaluationError):
+        state.result()
+    state = flow(by_model(out=None, resume=tmp_path / "out"), return_state=True)
+    assert state.is_completed()
+    assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 10}

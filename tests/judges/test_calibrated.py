@@ -1,0 +1,271 @@
+import hashlib
+import math
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.assets import asset
+from gigamind.datasets.check import CheckedQuery, check_queries
+from gigamind.datasets.jsonl import read_queries
+from gigamind.errors import InputError
+from gigamind.judges.calibrated import (
+    CalibratedJudgeFile,
+    CalibratedVerdict,
+    Coefficient,
+    Collection,
+    CosineCalibration,
+    KeywordCalibration,
+    Reliability,
+    judge_by_calibration,
+    load_calibrated_judge,
+)
+from gigamind.judges.labelled import Labelled, label
+from gigamind.judges.write_calibrated import write_judge_file
+from gigamind.metrics.calibration import auc
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.retrieval.signals import Signals, signals_of
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+SHIPPED = asset("judges") / "unanswerable_calibrated.toml"
+
+# What the examples' vault says nothing of, five questions each.
+ELSEWHERE = {
+    "ko": (
+        "광합성은 식물의 어느 부분에서 일어나?",
+        "월드컵에서 우승을 가장 많이 한 나라는?",
+        "피아노 건반은 모두 몇 개야?",
+        "고래는 왜 포유류로 분류되나요",
+        "셰익스피어가 쓴 비극 네 편의 제목",
+    ),
+    "en": (
+        "Which composer wrote the opera The Magic Flute?",
+        "Who painted the ceiling of the Sistine Chapel?",
+        "What is the boiling point of liquid nitrogen?",
+        "How many chambers does the heart of a frog have?",
+        "Why did the Roman Empire fall in the west?",
+    ),
+}
+SIGNALS = Signals(
+    found=True,
+    query_words=1.0,
+    bm25_top=8.0,
+    bm25_gap=2.0,
+    bm25_share=1.0,
+    bm25_z=3.0,
+    note_coverage=0.5,
+    word_coverage=0.75,
+    sentence_coverage=0.5,
+    cosine_top=0.6,
+    cosine_gap=0.1,
+    cosine_lead=0.2,
+    agreement=1.0,
+    nearest_coverage=0.5,
+)
+RELIABILITY = Reliability(
+    queries=40, unanswerable=20, left_out=0, folds=10, auc=0.9, f1=0.8, far=0.1, brier=0.1, ece=0.05
+)
+
+
+def judge_file(min_probability: float = 0.5, weight: float = 2.0) -> CalibratedJudgeFile:
+    """Keyword mode looks at word coverage alone, the other at the cosine alone."""
+    return CalibratedJudgeFile(
+        kind="calibrated",
+        keyword=KeywordCalibration(
+            intercept=0.5,
+            min_probability=min_probability,
+            signals={"word_coverage": Coefficient(mean=0.5, scale=0.5, weight=weight)},
+            reliability=RELIABILITY,
+        ),
+        cosine=CosineCalibration(
+            embedder="ours@1",
+            intercept=0.0,
+            min_probability=min_probability,
+            signals={"cosine_top": Coefficient(mean=0.6, scale=0.1, weight=1.0)},
+            reliability=RELIABILITY,
+        ),
+        fitted_on=(
+            Collection(
+                dataset="q.jsonl",
+                dataset_hash="0",
+                notes_hash="1",
+                answerable=20,
+                unanswerable=20,
+                languages=("ko",),
+            ),
+        ),
+    )
+
+
+@pytest.fixture
+def written(tmp_path: Path) -> Callable[[CalibratedJudgeFile], Path]:
+    def write(file: CalibratedJudgeFile) -> Path:
+        write_judge_file(tmp_path / "judge.toml", file)
+        return tmp_path / "judge.toml"
+
+    return write
+
+
+def test_the_log_odds_add_up_the_standardised_signals(
+    written: Callable[[CalibratedJudgeFile], Path],
+):
+    judge = load_calibrated_judge(written(judge_file()), None)
+    # 0.5 + 2 * (0.75 - 0.5) / 0.5 = 1.5
+    expected = 1 / (1 + math.exp(-1.5))
+    verdict = judge_by_calibration(SIGNALS, judge)
+    assert verdict.answerable_probability == pytest.approx(expected)
+    assert not verdict.unanswerable
+
+
+@pytest.mark.parametrize(
+    ("word_coverage", "unanswerable"), [(0.375, False), (0.376, False), (0.374, True)]
+)
+def test_below_the_threshold_a_query_is_unanswerable(
+    written: Callable[[CalibratedJudgeFile], Path], word_coverage: float, unanswerable: bool
+):
+    # 0.5 + 2 * (0.375 - 0.5) / 0.5 = 0: a probability of exactly one half.
+    judge = load_calibrated_judge(written(judge_file()), None)
+    verdict = judge_by_calibration(replace(SIGNALS, word_coverage=word_coverage), judge)
+    assert verdict.unanswerable is unanswerable
+
+
+def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(
+    written: Callable[[CalibratedJudgeFile], Path],
+):
+    judge = load_calibrated_judge(written(judge_file(min_probability=0.0)), None)
+    nothing = replace(SIGNALS, found=False)
+    assert judge_by_calibration(nothing, judge) == CalibratedVerdict(True, 0.0)
+    assert not judge_by_calibration(SIGNALS, judge).unanswerable
+
+
+@pytest.mark.parametrize(("weight", "expected"), [(1e9, 1.0), (-1e9, 0.0)])
+def test_extreme_log_odds_overflow_nothing(
+    written: Callable[[CalibratedJudgeFile], Path], weight: float, expected: float
+):
+    judge = load_calibrated_judge(written(judge_file(weight=weight)), None)
+    assert judge_by_calibration(SIGNALS, judge).answerable_probability == expected
+
+
+def test_cosines_count_only_for_the_embedder_that_was_fitted(
+    written: Callable[[CalibratedJudgeFile], Path],
+):
+    path = written(judge_file())
+    ours, other, none = (load_calibrated_judge(path, e) for e in ("ours@1", "ours@2", None))
+    assert judge_by_calibration(SIGNALS, ours).answerable_probability == 0.5
+    assert (ours.warnings, none.warnings) == ((), ())
+    assert other.calibration == none.calibration == judge_file().keyword
+    assert "fitted for ours@1, not for ours@2" in other.warnings[0]
+    assert len({ours.fingerprint, other.fingerprint}) == 2
+    assert other.fingerprint == none.fingerprint
+
+
+def test_a_file_without_cosines_says_so_to_a_run_with_vectors(
+    written: Callable[[CalibratedJudgeFile], Path],
+):
+    path = written(judge_file().model_copy(update={"cosine": None}))
+    judge = load_calibrated_judge(path, "ours@1")
+    assert judge.calibration == judge_file().keyword
+    assert "fitted for keyword search alone" in judge.warnings[0]
+
+
+def test_signals_of_keyword_mode_cannot_pass_for_cosines(
+    written: Callable[[CalibratedJudgeFile], Path],
+):
+    judge = load_calibrated_judge(written(judge_file()), "ours@1")
+    with pytest.raises(ValueError, match="cosine_top"):
+        judge_by_calibration(replace(SIGNALS, cosine_top=None), judge)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "field"),
+    [
+        ("min_probability = 0.5", "min_probability = 1.5", "min_probability"),
+        ("scale = 0.5", "scale = 0", "scale"),
+        ("weight = 2.0", "weight = nan", "weight"),
+        ("word_coverage", "cosine_top", "keyword.signals.cosine_top"),
+        ('kind = "calibrated"', 'kind = "llm"', "kind"),
+    ],
+)
+def test_a_judge_file_that_cannot_be_is_refused_by_field(
+    written: Callable[[CalibratedJudgeFile], Path], old: str, new: str, field: str
+):
+    path = written(judge_file())
+    path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
+    with pytest.raises(InputError, match=field):
+        load_calibrated_judge(path, None)
+
+
+_floats = st.floats(allow_nan=False, allow_infinity=False)
+_texts = st.text(st.characters(exclude_categories=("Cs",)))
+
+
+@given(_floats, _floats, _texts, st.lists(_texts, max_size=3))
+def test_a_written_judge_file_reads_back_equal(
+    tmp_path_factory: pytest.TempPathFactory,
+    intercept: float,
+    mean: float,
+    dataset: str,
+    languages: list[str],
+):
+    file = judge_file()
+    signals = {"bm25_z": Coefficient(mean=mean, scale=5e-324, weight=1e300)}
+    keyword = file.keyword.model_copy(update={"intercept": intercept, "signals": signals})
+    source = file.fitted_on[0].model_copy(
+        update={"dataset": dataset, "languages": tuple(languages)}
+    )
+    file = file.model_copy(update={"keyword": keyword, "fitted_on": (source, source)})
+    path = tmp_path_factory.mktemp("judge") / "judge.toml"
+    write_judge_file(path, file)
+    assert load_calibrated_judge(path, None).file == file
+
+
+def held_back(query: CheckedQuery) -> bool:
+    """The half of the examples that the shipped judge was not fitted on, as its file says."""
+    return int(hashlib.sha256(query.item.id.encode()).hexdigest(), 16) % 2 == 1
+
+
+@pytest.fixture(scope="module", params=["hybrid", "keyword"])
+def judged(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> dict[str, tuple[list[Labelled], list[CalibratedVerdict], list[CalibratedVerdict]]]:
+    """By language: rows of the held-back examples, their verdicts, and those on questions of elsewhere."""
+    vault = read_vault(asset("examples") / "vault")
+    identities = Identities(vault.notes)
+    dataset = read_queries(asset("examples") / "queries.jsonl")
+    queries = [q for q in check_queries(dataset, vault, identities).queries if held_back(q)]
+    settings = RetrievalSettings(mode=request.param, cache=tmp_path_factory.mktemp("cache"))
+    found = {}
+    with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
+        leg = retriever.semantic
+        judge = load_calibrated_judge(SHIPPED, leg.embedder.name if leg else None)
+        assert not judge.warnings
+        for language, questions in ELSEWHERE.items():
+            own = [q for q in queries if q.item.answerable and q.item.language == language]
+            rows = label(retriever, own, "always", lambda *_: None)
+            verdicts = [judge_by_calibration(row.signals, judge) for row in rows]
+            away = [judge_by_calibration(signals_of(retriever, q), judge) for q in questions]
+            found[language] = (rows, verdicts, away)
+    return found
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_the_shipped_judge_catches_what_the_vault_says_nothing_of(judged, language: str):
+    _, _, away = judged[language]
+    assert [verdict.unanswerable for verdict in away] == [True] * 5
+
+
+@pytest.mark.parametrize(("language", "floor"), [("ko", 0.70), ("en", 0.64)])
+def test_the_shipped_judge_notices_that_a_note_was_left_out(judged, language: str, floor: float):
+    # Half of these questions share no word with their note, and other notes come close: no easy data.
+    rows, verdicts, _ = judged[language]
+    chances = [verdict.answerable_probability for verdict in verdicts]
+    reached = auc(chances, [row.answerable for row in rows])
+    assert reached is not None
+    assert reached >= floor
+    caught = sum(v.unanswerable for r, v in zip(rows, verdicts, strict=True) if not r.answerable)
+    assert caught / (len(rows) / 2) >= 0.8

@@ -1,0 +1,56 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from gigamind.datasets.check import check_queries
+from gigamind.datasets.jsonl import read_queries
+from gigamind.judges.labelled import Labelled, label
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+
+def labelled(folder: Path, unanswerable: int, leave_out: str) -> list[Labelled]:
+    """One answerable query of two notes, and so many unanswerable ones."""
+    (folder / "vault").mkdir()
+    for name, text in (
+        ("a", "apple"),
+        ("b", "apple"),
+        ("c", "cherry"),
+        ("d", "plum"),
+        ("e", "pear"),
+    ):
+        (folder / "vault" / f"{name}.md").write_text(text, "utf-8")
+    rows = [{"id": "q", "query": "apple", "answerable": True, "expected_notes": ["a.md", "b"]}]
+    rows += [
+        {"id": f"u{n}", "query": f"zebra {n}", "answerable": False, "expected_notes": []}
+        for n in range(unanswerable)
+    ]
+    (folder / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    vault = read_vault(folder / "vault")
+    identities = Identities(vault.notes)
+    queries = check_queries(read_queries(folder / "q.jsonl"), vault, identities).queries
+    settings = RetrievalSettings(mode="keyword")
+    with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
+        return label(retriever, queries, leave_out, lambda *_: None)
+
+
+def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(tmp_path: Path):
+    first, second = labelled(tmp_path, 0, "always")
+    assert (first.answerable, first.left_out, first.signals.found) == (True, False, True)
+    assert (second.answerable, second.left_out, second.signals.found) == (False, True, False)
+    assert first.keys == second.keys == {"id q", "note a.md", "note b.md"}
+
+
+@pytest.mark.parametrize(
+    ("unanswerable", "leave_out", "left_out"),
+    [(49, "auto", 1), (50, "auto", 0), (50, "always", 1), (0, "never", 0)],
+)
+def test_auto_leaves_notes_out_only_where_few_unanswerable_queries_are_known(
+    tmp_path: Path, unanswerable: int, leave_out: str, left_out: int
+):
+    rows = labelled(tmp_path, unanswerable, leave_out)
+    assert sum(row.left_out for row in rows) == left_out
+    assert len(rows) == 1 + unanswerable + left_out

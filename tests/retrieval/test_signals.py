@@ -1,0 +1,160 @@
+from collections.abc import Callable, Mapping, Sequence
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+import pytest
+
+from gigamind.retrieval.chunk import Chunk
+from gigamind.retrieval.embed import Vectors
+from gigamind.retrieval.fuse import ChunkLayout, Fusion
+from gigamind.retrieval.keyword import build_keyword_index
+from gigamind.retrieval.one_query import for_one_query
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.retriever import Retriever, SemanticLeg
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.retrieval.signals import signals_of
+from gigamind.retrieval.use_multilingual import UseMultilingual
+from gigamind.spans import Passage, Span
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Vault
+
+# Seven notes of one chunk: "apple" in one, "pear" in two, nothing else shared.
+TEXTS = (
+    "apple pie. a red pear",
+    "pear",
+    "cherry",
+    "plum",
+    "grape",
+    "lemon",
+    "배터리 교체",
+)
+
+
+class CountingEmbedder:
+    """One unit vector for every query, and how often it was asked for."""
+
+    name = "counting@1"
+
+    def __init__(self, vector: Sequence[float]) -> None:
+        self.vector = np.array(vector, np.float32)
+        self.asked = 0
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self.vector for _ in texts])
+
+    def embed_query(self, text: str) -> Vectors:
+        assert text
+        self.asked += 1
+        return self.vector.copy()
+
+
+def retriever_of(texts: Sequence[str], semantic: SemanticLeg | None = None) -> Retriever:
+    chunks = [Chunk(Passage(f"{i}.md", t, Span(0, len(t))), "") for i, t in enumerate(texts)]
+    count = len(texts)
+    return Retriever(
+        notes=tuple(f"{i}.md" for i in range(count)),
+        chunks=chunks,
+        layout=ChunkLayout.of([1] * count),
+        keyword=build_keyword_index(list(texts)),
+        semantic=semantic,
+        fusion=Fusion(0.7 if semantic else 0.0, np.ones(count), 10),
+    )
+
+
+def test_the_keyword_figures_are_those_of_the_best_note():
+    retriever = retriever_of(TEXTS)
+    found = signals_of(retriever, "apple pear zebra")
+    bm25 = retriever.keyword.scores("apple pear zebra")
+    top, second = float(bm25[0]), float(bm25[1])
+    assert (found.bm25_top, found.bm25_gap) == (top, pytest.approx(top - second))
+    assert top > second > 0
+    apple, pear, zebra = log(1 + 6.5 / 1.5), log(1 + 5.5 / 2.5), log(1 + 7.5 / 0.5)
+    assert found.bm25_share == pytest.approx(top / (apple + pear + zebra))
+    assert found.note_coverage == pytest.approx((apple + pear) / (apple + pear + zebra))
+    mean = (top + second) / 7
+    spread = sqrt(((top - mean) ** 2 + (second - mean) ** 2 + 5 * mean**2) / 7)
+    assert found.bm25_z == pytest.approx((top - mean) / spread)
+    assert found.query_words == pytest.approx(log(4))
+
+
+def test_a_sentence_covers_less_than_the_note_that_it_stands_in():
+    found = signals_of(retriever_of(TEXTS), "apple pear")
+    apple, pear = log(1 + 6.5 / 1.5), log(1 + 5.5 / 2.5)
+    assert found.word_coverage == pytest.approx(1.0)
+    assert found.sentence_coverage == pytest.approx(apple**2 / (apple**2 + pear**2))
+
+
+def test_a_query_that_shares_no_word_finds_nothing_in_keyword_mode():
+    found = signals_of(retriever_of(TEXTS), "zebra")
+    assert not found.found
+    assert (found.bm25_top, found.note_coverage, found.word_coverage) == (0.0, 0.0, 0.0)
+    assert found.cosine_top is None
+    assert signals_of(retriever_of(TEXTS), "배터리는?").found
+
+
+@pytest.mark.parametrize("query", ["apple", "?"])
+def test_without_every_note_nothing_is_found(query: str):
+    retriever = retriever_of(TEXTS)
+    assert not signals_of(retriever, query, without=retriever.notes).found
+
+
+def test_a_left_out_note_lends_the_query_nothing():
+    found = signals_of(retriever_of(TEXTS), "apple pear", without=["0.md"])
+    # "apple" now stands in none of six notes, "pear" in one.
+    apple, pear = log(1 + 6.5 / 0.5), log(1 + 5.5 / 1.5)
+    assert found.note_coverage == pytest.approx(pear / (apple + pear))
+    assert found.word_coverage == pytest.approx(pear**2 / (apple**2 + pear**2))
+    assert not signals_of(retriever_of(TEXTS), "apple", without=["0.md"]).found
+
+
+def test_the_cosines_are_compared_note_by_note(plain_index: type[Any]):
+    cosines = [0.2, 0.9, 0.5, 0.4, 0.0, -0.3, 0.1]
+    vectors = np.array([[c, sqrt(1 - c * c)] for c in cosines], np.float32)
+    index = plain_index(vectors)
+    leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), index)
+    found = signals_of(retriever_of(TEXTS, leg), "apple")
+    assert found.cosine_top == pytest.approx(0.9)
+    assert found.cosine_gap == pytest.approx(0.4)
+    assert found.cosine_lead == pytest.approx(0.9 - (0.5 + 0.4 + 0.2 + 0.1 + 0.0 - 0.3) / 6)
+    assert found.agreement == 1 / 4  # the note that holds "apple" is the fourth by cosine
+    assert found.nearest_coverage == 0.0  # and the nearest one holds no "apple"
+    left = signals_of(retriever_of(TEXTS, leg), "apple", without=["1.md"])
+    assert (left.cosine_top, left.agreement) == (pytest.approx(0.5), 1 / 3)
+
+
+@pytest.mark.parametrize(("cosine", "found"), [(-0.1, False), (0.0, False), (0.1, True)])
+def test_a_cosine_above_zero_finds_what_shares_no_word(
+    plain_index: type[Any], cosine: float, found: bool
+):
+    vectors = np.array([[cosine, sqrt(1 - cosine**2)]] * 7, np.float32)
+    leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), plain_index(vectors))
+    assert signals_of(retriever_of(TEXTS, leg), "zebra").found is found
+
+
+def test_search_and_signals_of_one_query_ask_the_embedder_once(plain_index: type[Any]):
+    embedder = CountingEmbedder([1.0, 0.0])
+    leg = SemanticLeg(embedder, plain_index(np.eye(7, 2, dtype=np.float32)))
+    retriever = retriever_of(TEXTS, leg)
+    apart = (retriever.search("apple"), signals_of(retriever, "apple"))
+    assert embedder.asked == 2
+    own = for_one_query(retriever)
+    assert (own.search("apple"), signals_of(own, "apple")) == apart
+    assert embedder.asked == 3
+    own.search("pear")
+    assert embedder.asked == 4
+
+
+def test_every_mode_of_search_sees_the_same_signals(
+    write_vault: Callable[[Mapping[str, str]], Vault], encoder: UseMultilingual
+):
+    assert encoder.name
+    vault = write_vault(
+        {"a.md": "The deploy runs every Friday.", "나.md": "휴가는 팀장에게 신청한다."}
+    )
+    seen = []
+    for mode in ("hybrid", "semantic"):
+        settings = RetrievalSettings(mode=mode, topk=1)
+        with open_retriever(vault, Identities(vault.notes), settings, lambda *_: None) as opened:
+            seen.append([signals_of(opened, query) for query in ("휴가 신청", "deploy day")])
+    assert seen[0] == seen[1]
