@@ -24,17 +24,18 @@ def answers(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by t
 
 
 def _show_checked(options: AnswerEvalOptions) -> None:
-    """The outcome of `--dry-run`: what would be asked, and what it would cost at most."""
-    from gigamind.cli.show import plain_console, show_lines
-    from gigamind.evals.answer_estimate import estimate
+    """The outcome of `--dry-run`: what would be asked, and what it would cost."""
+    from gigamind.cli.show import plain_console, show_estimates, show_lines
+    from gigamind.evals.answer_estimate import estimate_answers
     from gigamind.evals.answer_prepare import prepare_answers
 
-    prepared = prepare_answers(options)
+    # By keywords, for another embedder may be one that is paid for.
+    prepared = prepare_answers(options.model_copy(update={"mode": "keyword"}))
     console = plain_console()
-    for line in estimate(prepared).lines():
-        console.print(line)
+    console.print(f"{len(prepared.cases)} answers ready")
     show_lines(console, "problem", [error.message for error in prepared.errors])
     show_lines(console, "warning", prepared.warnings)
-    console.print(
-        f"dataset_hash {prepared.dataset_hash}\nnotes_hash   {prepared.notes_hash or '–'}"
-    )
+    console.print(f"dataset_hash {prepared.dataset_hash}")
+    if prepared.notes_hash:
+        console.print(f"notes_hash   {prepared.notes_hash}")
+    show_estimates([one.describe() for one in estimate_answers(prepared)])

@@ -22,11 +22,7 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
         if told.correctness is not None and said.correctness is not None
     ]
     useful = [abs(told.utility - said.utility) for told, said in both if said.utility is not None]
-    abstained = [
-        told.abstains is said.abstains
-        for told, said in both
-        if said.abstains is not None
-    ]
+    abstained = [told.abstains is said.abstains for told, said in both if said.abstains is not None]
     matched = [
         _same(told, claim)
         for told, said in both

@@ -146,7 +146,7 @@ def _silent(case: AnswerCase) -> Judgement:
     )
     return Judgement(
         outcome="no_claims", pieces=(), claims=(), coverage=notes, correctness=None, utility=0.0,
-        confidence=None, answerable=False, told_answerable=None, reported_correctness=None,
+        confidence=None, abstains=False, answerable=False, told_answerable=None, reported_correctness=None,
         reported_utility=None, utility_reason="", reported_issues=(), summary="",
         flagged=_flagged(case),
     )  # fmt: skip
