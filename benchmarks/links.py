@@ -12,18 +12,27 @@ import random
 import re
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.datasets.particles import ends_in_consonant
 from gigamind.datasets.schema import LinkItem
 from gigamind.linking.places import runs
+from gigamind.linking.relatedness import Relatedness
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.metrics.linking import LinkedNote, calibration_error, reliability, summarise_links
+from gigamind.metrics.linking import Suggested as SuggestedLink
+from gigamind.retrieval.embed import DEFAULT_EMBEDDER
+from gigamind.retrieval.providers import load_embedder
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault, read_vault
 
 OPTIONS = SuggestOptions(max_suggestions=10, min_confidence=0.0, exclude_existing=False)
+Suggested = dict[str, list[tuple[str, float | None]]]
+"""Path of a note -> targets, best first, each with its confidence."""
+FIGURES = "P@5 / R@5 / R@10 / calibration error"
 NOTE_SENTENCES = 40  # about 2 000 characters
 
 
@@ -73,18 +82,32 @@ def _sentence(rng: random.Random, titles: Sequence[str], *, korean: bool) -> str
     return " ".join(spoken) + "."
 
 
-def gigamind(vault: Vault) -> dict[str, list[str]]:
-    suggester = LinkSuggester(vault, Identities(vault.notes))
+def gigamind(vault: Vault) -> Suggested:
+    return _suggested(vault, None)
+
+
+def with_cosine(cache: Path) -> Callable[[Vault], Suggested]:
+    """The same with the bundled encoder, whose vectors are kept in `cache`."""
+
+    def suggest(vault: Vault) -> Suggested:
+        return _suggested(vault, Relatedness(vault, load_embedder(DEFAULT_EMBEDDER), cache))
+
+    return suggest
+
+
+def _suggested(vault: Vault, related: Relatedness | None) -> Suggested:
+    suggester = LinkSuggester(vault, Identities(vault.notes), related)
     return {
-        note.path: [one.target for one in suggester.suggest(note, OPTIONS)] for note in vault.notes
+        note.path: [(one.target, one.confidence) for one in suggester.suggest(note, OPTIONS)]
+        for note in vault.notes
     }
 
 
-def plugin(vault: Vault) -> dict[str, list[str]]:
-    """Title or alias between word boundaries, one pattern each, in the order of the text."""
+def plugin(vault: Vault) -> Suggested:
+    """Title or alias between word boundaries, one pattern each, in the order of the text; it knows no confidence."""
     names = [(name, note.path) for note in vault.notes for name in _names(note)]
     patterns = [(re.compile(rf"\b{re.escape(n.lower())}\b"), p) for n, p in names if len(n) > 1]
-    found: dict[str, list[str]] = {}
+    found: Suggested = {}
     for note in vault.notes:
         text = "\n".join(run.folded for run in runs(note))
         places = [
@@ -92,7 +115,8 @@ def plugin(vault: Vault) -> dict[str, list[str]]:
             for pattern, path in patterns
             if path != note.path and (match := pattern.search(text))
         ]
-        found[note.path] = list(dict.fromkeys(path for _, path in sorted(places)))[:10]
+        targets = dict.fromkeys(path for _, path in sorted(places))
+        found[note.path] = [(path, None) for path in targets][:10]
     return found
 
 
@@ -100,23 +124,43 @@ def _names(note: Note) -> set[str]:
     return {note.title, note.stem, *note.aliases}
 
 
-def quality(
-    rows: Sequence[LinkItem], suggested: Mapping[str, list[str]], language: str
-) -> tuple[float, float, float]:
-    """Micro P@5, R@5 and R@10 over distinct targets."""
+def quality(rows: Sequence[LinkItem], suggested: Suggested, language: str) -> str:
+    """Micro P@5, R@5 and R@10 over distinct targets, and the calibration error of the first five."""
     expected: dict[str, set[str]] = {}
     for row in rows:
         if row.language == language:
             expected.setdefault(row.source_note, set()).update(row.expected_links)
-    total = sum(map(len, expected.values())) or 1
-    hits = {k: sum(len(t & set(suggested[n][:k])) for n, t in expected.items()) for k in (5, 10)}
-    shown = sum(len(suggested[note][:5]) for note in expected) or 1
-    return hits[5] / shown, hits[5] / total, hits[10] / total
+    total = sum(map(len, expected.values()))
+    if not total:
+        return "no links"
+    notes = [
+        LinkedNote(
+            note,
+            language,
+            tuple(_measured(suggested[note])),
+            (),
+            tuple(frozenset({t}) for t in targets),
+        )
+        for note, targets in expected.items()
+    ]
+    figures = summarise_links(notes, 10, seed=42)
+    values = [
+        figures[name].value or 0.0 for name in ("precision_at_5", "recall_at_5", "recall_at_10")
+    ]
+    shown = [replace(note, suggestions=note.suggestions[:5]) for note in notes]
+    known = all(conf is not None for note in expected for _, conf in suggested[note])
+    error = calibration_error(reliability(shown)) if known else None
+    return " / ".join(f"{value:.3f}" for value in values) + (
+        " / -" if error is None else f" / {error:.3f}"
+    )
 
 
-def measure(
-    notes: Path, folder: Path, peers: Mapping[str, Callable[[Vault], dict[str, list[str]]]]
-) -> None:
+def _measured(shown: Sequence[tuple[str, float | None]]) -> Iterator[SuggestedLink]:
+    for target, confidence in shown:
+        yield SuggestedLink(target, confidence or 0.0, None, is_novel=True, accepted=None)
+
+
+def measure(notes: Path, folder: Path, peers: Mapping[str, Callable[[Vault], Suggested]]) -> None:
     made = generate_links(notes, folder / "copy", folder / "links.jsonl")
     start = time.perf_counter()
     vault = read_vault(folder / "copy")
@@ -125,15 +169,12 @@ def measure(
     print(
         f"\n{len(vault.notes)} notes, {chars:,} characters, {len(made.rows)} links removed; read in {reading:.2f} s"
     )
-    print("| method | seconds | en P@5 / R@5 / R@10 | ko P@5 / R@5 / R@10 |\n|---|---:|---|---|")
+    print(f"| method | seconds | en {FIGURES} | ko {FIGURES} |\n|---|---:|---|---|")
     for name, suggest in peers.items():
         start = time.perf_counter()
         suggested = suggest(vault)
         seconds = time.perf_counter() - start
-        cells = (
-            " / ".join(f"{v:.3f}" for v in quality(made.rows, suggested, lang))
-            for lang in ("en", "ko")
-        )
+        cells = (quality(made.rows, suggested, language) for language in ("en", "ko"))
         print(f"| {name} | {seconds:.2f} | {' | '.join(cells)} |")
 
 
@@ -147,15 +188,21 @@ def main() -> None:
         "--most-for-plugin", type=int, default=500, help="notes, beyond which the peer is left out"
     )
     options = parser.parse_args()
-    if options.notes:
-        with tempfile.TemporaryDirectory() as folder:
-            measure(options.notes, Path(folder), {"plugin": plugin, "gigamind": gigamind})
-        return
-    for size in options.sizes:
-        with tempfile.TemporaryDirectory() as folder:
-            synthetic(Path(folder) / "vault", size)
-            peers = {"plugin": plugin} if size <= options.most_for_plugin else {}
-            measure(Path(folder) / "vault", Path(folder), {**peers, "gigamind": gigamind})
+    sizes = [None] if options.notes else options.sizes
+    for size in sizes:
+        with tempfile.TemporaryDirectory() as name:
+            folder = Path(name)
+            notes = options.notes or folder / "vault"
+            if size:
+                synthetic(notes, size)
+            peers = {"plugin": plugin} if not size or size <= options.most_for_plugin else {}
+            cosine = with_cosine(folder / "vectors.sqlite")
+            peers |= {
+                "gigamind": gigamind,
+                "gigamind, cosine": cosine,
+                "again, vectors kept": cosine,
+            }
+            measure(notes, folder, peers)
 
 
 if __name__ == "__main__":

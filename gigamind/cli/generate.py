@@ -1,8 +1,14 @@
 """`gigamind eval generate-links` and `gigamind eval generate-queries`: datasets from a vault."""
 
 from pathlib import Path
+from typing import Any
 
 import click
+
+from gigamind.cli.options import options_of
+from gigamind.cli.written_queries import QueryWriterOptions
+from gigamind.errors import InputError
+from gigamind.evals.option_errors import validated
 
 _path = click.Path(path_type=Path)
 
@@ -50,8 +56,32 @@ def generate_links(
     help="questions a note at most",
 )
 @click.option("--include-headers", is_flag=True, help="ask about headings of level 1 to 3, too")
-def generate_queries(notes: Path, out: Path, max_per_note: int, *, include_headers: bool) -> None:
-    """Make a search dataset from titles and headings, for review."""
+@options_of(QueryWriterOptions)
+def generate_queries(
+    *,
+    notes: Path,
+    out: Path,
+    max_per_note: int,
+    include_headers: bool,
+    **asked: Any,  # noqa: ANN401  checked by the options model
+) -> None:
+    """Make a search dataset for review: from titles and headings, or written by a model (--model).
+
+    A model quotes the passage that answers each question; a question whose quote does not stand in its note is dropped.
+    It also writes questions that their note does not answer: see in the review whether another note does.
+    """
+    options = validated(QueryWriterOptions, asked)
+    if options.model is not None:
+        if include_headers:
+            raise InputError(
+                "--include-headers: makes no sense with --model, which reads whole notes"
+            )
+        from gigamind.cli.written_queries import write_with_model
+
+        write_with_model(notes, out, max_per_note, options)
+        return
+    if options.dry_run:
+        raise InputError("--dry-run: counts the calls of a model, so --model must be given")
     from gigamind.datasets.generate_queries import generate_queries as generate
 
     made = generate(notes, out, max_per_note=max_per_note, include_headers=include_headers)

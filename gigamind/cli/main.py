@@ -38,7 +38,11 @@ _COMMANDS = {
         "Find quotes in their sources, exactly or not at all.",
     ),
     "memory": ("gigamind.cli.memory", "memory", "Keep what a session says, with evidence."),
-    "judge": ("gigamind.cli.judge", "judge", "Fit the judges that need no model."),
+    "judge": (
+        "gigamind.cli.judge",
+        "judge",
+        "Fit a judge, and put it to the test before its verdicts count.",
+    ),
     "llm": ("gigamind.cli.llm", "llm", "Look at a language model, or play one."),
 }
 

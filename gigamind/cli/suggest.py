@@ -10,11 +10,15 @@ import click
 
 from gigamind.cli.alignments import printable
 from gigamind.errors import InputError
+from gigamind.linking.relatedness import Relatedness
 from gigamind.linking.suggest import LinkSuggester, LinkSuggestion, SuggestOptions
+from gigamind.retrieval.cache import Cache, default_cache_folder
+from gigamind.retrieval.providers import load_embedder
 from gigamind.spans import Utf16
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault, read_vault
 
+_NO_EMBEDDER = "none"
 _share = click.FloatRange(0, 1)
 
 
@@ -45,6 +49,12 @@ _share = click.FloatRange(0, 1)
     help="also suggest notes that are linked already elsewhere in the note",
 )
 @click.option(
+    "--embedder",
+    default=_NO_EMBEDDER,
+    show_default=True,
+    help="weigh meaning too: use-multilingual, fastembed:<model> or litellm:<model>",
+)
+@click.option(
     "--context-chars",
     type=click.IntRange(min=0),
     default=200,
@@ -60,6 +70,7 @@ def suggest(
     notes: Path,
     most: int,
     min_confidence: float,
+    embedder: str,
     context_chars: int,
     form: str,
     every: bool,
@@ -75,7 +86,7 @@ def suggest(
     identities = Identities(vault.notes)
     chosen = vault.notes if name is None else (_note(vault, identities, name),)
     options = SuggestOptions(most, min_confidence, not include_linked, context_chars)
-    suggester = LinkSuggester(vault, identities)
+    suggester = LinkSuggester(vault, identities, _related(vault, embedder))
     found = {note.path: (note, suggester.suggest(note, options)) for note in chosen}
     if form == "json":
         shown = [_json(note, suggestions) for note, suggestions in found.values()]
@@ -85,6 +96,13 @@ def suggest(
     else:
         (only,) = found.values()
         _print(*only, identities)
+
+
+def _related(vault: Vault, embedder: str) -> Relatedness | None:
+    """What compares paragraphs with notes; vectors are kept beside those of searches."""
+    if embedder == _NO_EMBEDDER:
+        return None
+    return Relatedness(vault, load_embedder(embedder), Cache(default_cache_folder()).embeddings)
 
 
 def _note(vault: Vault, identities: Identities, name: str) -> Note:

@@ -87,8 +87,8 @@ def generate_links(
 def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     """Links to other notes in the order of the vault.
 
-    Embeds, links in headings (no link is ever suggested there), links around an image or without visible text, and
-    notes that are not valid UTF-8 (the copy would differ in other places too) are left out.
+    Embeds, links in headings or around code (no link is ever suggested there), links around an image or without visible
+    text, and notes that are not valid UTF-8 (the copy would differ in other places too) are left out.
     """
     found: list[NoteLink] = []
     for note in vault.notes:
@@ -99,7 +99,8 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
             resolution = identities.resolve_link(link, note.path)
             if resolution is None or resolution.note.path == note.path or link.embed:
                 continue
-            if link.text.strip() and link.span not in entangled:
+            shown = link.text_span.slice(note.text)
+            if link.text.strip() and link.span not in entangled and "`" not in shown:
                 found.append(NoteLink(note, link, resolution.note.path))
     return found
 
@@ -155,7 +156,7 @@ def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
     anchors: list[Span] = []
     done = length = 0
     for link in links:
-        shown = link.text_span.slice(text)
+        shown = _shown(link, text)
         inner = shown.find(link.text)
         at = length + link.span.start - done
         anchors.append(
@@ -166,6 +167,14 @@ def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
         pieces += [text[done : link.span.start], shown]
         done, length = link.span.end, at + len(shown)
     return "".join([*pieces, text[done:]]), anchors
+
+
+def _shown(link: Link, text: str) -> str:
+    """What stays of a link.  Obsidian shows `[[note#h1#h2]]` as "note > h1 > h2"."""
+    written = link.text_span.slice(text)
+    if not (link.wikilink and link.fragment) or "|" in link.span.slice(text):
+        return written
+    return " > ".join(part.strip() for part in written.split("#") if part.strip())
 
 
 def _context(text: str, anchor: Span, body_start: int) -> str:

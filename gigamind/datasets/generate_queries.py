@@ -97,9 +97,7 @@ def generate_queries(
     """
     if max_per_note < 1:
         raise InputError(f"--max-per-note {max_per_note}: must be 1 or more")
-    if out.resolve().is_relative_to(notes.resolve()):
-        raise InputError(f"--out {out}: lies in the vault. Name a file beside it.")
-    refuse_existing_file("--out", out)
+    refuse_query_place(notes, out)
     vault = read_vault(notes)
     made = queries(vault, max_per_note, include_headers=include_headers)
     if not made.rows:
@@ -108,12 +106,39 @@ def generate_queries(
     return made
 
 
+def refuse_query_place(notes: Path, out: Path) -> None:
+    """See to it that a dataset neither stands in the vault nor replaces another.
+
+    Raises:
+        InputError: it would.
+    """
+    if out.resolve().is_relative_to(notes.resolve()):
+        raise InputError(f"--out {out}: lies in the vault. Name a file beside it.")
+    refuse_existing_file("--out", out)
+
+
+def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
+    """The notes with text, and the paths of those without.
+
+    Raises:
+        InputError: no note has text.
+    """
+    asked = [one for one in vault.notes if _has_text(one)]
+    if not asked:
+        raise InputError(f"{vault.root}: no note has text, so there is nothing to ask about.")
+    return asked, [note.path for note in vault.notes if not _has_text(note)]
+
+
+def _has_text(note: Note) -> bool:
+    return _says_something(note, note.document.body_start, len(note.text))
+
+
 def queries(vault: Vault, max_per_note: int, *, include_headers: bool) -> GeneratedQueries:
     """The rows of a vault, in its order."""
     rows: dict[str, QueryItem] = {}
     empty: list[str] = []
     for note in vault.notes:
-        if not _says_something(note, note.document.body_start, len(note.text)):
+        if not _has_text(note):
             empty.append(note.path)
             continue
         asked = dict.fromkeys(_questions(note, include_headers=include_headers))

@@ -1,5 +1,6 @@
 """Writes a dataset as JSON lines, whole or not at all."""
 
+import contextlib
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,5 +32,6 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         aside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
         aside.replace(path)
     except OSError as error:
-        aside.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):  # its folder may be a file
+            aside.unlink()
         raise EvaluationError(f"{path}: cannot be written ({error.strerror or error})") from error

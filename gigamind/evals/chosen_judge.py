@@ -6,6 +6,7 @@ from pathlib import Path
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evals.options import SearchEvalOptions
+from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_judge
 from gigamind.reports.judged import JudgeReport
@@ -17,17 +18,21 @@ class ChosenJudge:
 
     judge: UnanswerableJudge
     report: JudgeReport
+    warnings: tuple[str, ...] = ()
 
 
-def choose_judge(options: SearchEvalOptions) -> ChosenJudge:
+def choose_judge(options: SearchEvalOptions, embedder: str | None = None) -> ChosenJudge:
     """The judge of the options.
+
+    Args:
+        embedder: the full name of the run's; None in keyword mode, or while it is not known.
 
     Raises:
         InputError: its file cannot be used, or an option says something that it cannot follow.
     """
     mode = options.unanswerable_mode
     path = options.judge or judge_path(mode)
-    judge = load_judge(path, options.judge_lang)
+    judge = load_judge(path, options.judge_lang, embedder)
     if options.judge and mode not in {"threshold", judge.kind}:
         raise InputError(
             f"--judge {path}: is of the kind {judge.kind}, and --unanswerable-mode says {mode}; leave one out"
@@ -44,6 +49,14 @@ def choose_judge(options: SearchEvalOptions) -> ChosenJudge:
         return ChosenJudge(judge, report)
     if options.min_score is not None:
         raise InputError("--min-score: only a judge of the kind threshold has one; leave it out")
+    if isinstance(judge, CalibratedJudge):
+        report = JudgeReport(
+            kind=judge.kind,
+            file=_name(path),
+            fingerprint=judge.fingerprint,
+            setting=judge.calibration.min_probability,
+        )
+        return ChosenJudge(judge, report, judge.warnings)
     model = options.settings().model
     report = JudgeReport(
         kind="llm",

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.evals.prepare import Prepared
+from gigamind.judges.calibrated import CalibratedJudge, judge_by_calibration
 from gigamind.judges.threshold import ThresholdJudge, judge_by_threshold
 from gigamind.judges.unanswerable import UnanswerableJudge
 from gigamind.metrics.aggregate import Measured
@@ -14,6 +15,7 @@ from gigamind.outcome import Failure, Success
 from gigamind.reports.schema import ErrorReport, HitReport, ItemReport, PassageReport
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.retriever import Retriever
+from gigamind.retrieval.signals import signals_of
 from gigamind.spans import Passage
 
 ItemResult = ItemReport | ErrorReport
@@ -31,7 +33,7 @@ def item_report(
     """Judge the ranking of one query, unless a model will, and measure it against its labels."""
     item, ranking = query.item, outcome.value
     evidence = retriever.evidence(item.query, ranking)
-    unanswerable, score = _decide(prepared.judge.judge, ranking)
+    unanswerable, score = _decide(prepared.judge.judge, retriever, item.query, ranking)
     return ItemReport(
         id=item.id,
         query=item.query,
@@ -64,11 +66,16 @@ def item_report(
     )
 
 
-def _decide(judge: UnanswerableJudge, ranking: Sequence[Hit]) -> tuple[bool | None, float | None]:
+def _decide(
+    judge: UnanswerableJudge, retriever: Retriever, query: str, ranking: Sequence[Hit]
+) -> tuple[bool | None, float | None]:
     """Whether the query is judged unanswerable, and the score that this hangs on; None for what a model is to say."""
     if isinstance(judge, ThresholdJudge):
         verdict = judge_by_threshold(ranking, judge.min_score)
         return verdict.unanswerable, verdict.top_base_score
+    if isinstance(judge, CalibratedJudge):
+        calibrated = judge_by_calibration(signals_of(retriever, query), judge)
+        return calibrated.unanswerable, calibrated.answerable_probability
     return None, None
 
 

@@ -37,7 +37,8 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
         description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says",
     )
     unanswerable_mode: UnanswerableMode = Field(
-        "threshold", description="which judge decides what is unanswerable; llm asks a model"
+        "threshold",
+        description="which judge decides what is unanswerable: calibrated weighs all signals, llm asks a model",
     )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         DEFAULT_ALPHA, description="share of the semantic score in hybrid mode"

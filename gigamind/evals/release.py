@@ -10,6 +10,7 @@ from typing import Any, Literal
 from gigamind.errors import InputError
 from gigamind.evals.release_options import ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
+from gigamind.reports.cards.schema import JudgeCard, read_card
 from gigamind.reports.release.baseline import read_baseline
 from gigamind.reports.release.comparability import check_task
 from gigamind.reports.release.compare import Comparison, compare
@@ -66,6 +67,7 @@ class Reference:
     baseline: EvalSnapshot[Any, Any]
     policy: Policy
     options: ReleaseOptions
+    card: JudgeCard | None = None
 
     def judge(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
         """Compare and apply the gates.
@@ -75,7 +77,14 @@ class Reference:
         """
         comparison = compare(self.baseline, current)
         return ReleaseVerdict(
-            comparison, judge_release(comparison, self.policy, self.options.phase)
+            comparison,
+            judge_release(
+                comparison,
+                self.policy,
+                self.options.phase,
+                judge=current.judge,
+                card=self.card,
+            ),
         )
 
 
@@ -87,7 +96,12 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str) -> Refere
     """
     found = read_baseline(baseline, task)
     check_task(found, task)
-    return Reference(found, read_policy(options.gates, options.phase), options)
+    return Reference(
+        found,
+        read_policy(options.gates, options.phase),
+        options,
+        read_card(options.judge_card) if options.judge_card else None,
+    )
 
 
 def announce(verdict: ReleaseVerdict, junit: Path | None) -> None:

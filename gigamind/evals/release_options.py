@@ -17,6 +17,9 @@ class ReleaseOptions(BaseModel):
     gates: Path | None = Field(
         None, description="gates.toml; the one that comes with gigamind without it"
     )
+    judge_card: Path | None = Field(
+        None, description="card of the judge, or its folder: see `gigamind judge certify`"
+    )
     fail_on_regression: bool = Field(
         default=False, description="exit code 4 when a gate fails, 1 when nothing can be said"
     )

@@ -8,11 +8,12 @@ steps as tasks, a batch of queries at a time.
 import time
 from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import TracebackType
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
+from gigamind.evals.chosen_judge import choose_judge
 from gigamind.evals.measure import ItemResult, item_failure, item_report
 from gigamind.evals.model_run import ModelRun
 from gigamind.evals.options import SearchEvalOptions
@@ -24,6 +25,7 @@ from gigamind.reports.judged import LlmReport
 from gigamind.reports.schema import ErrorReport
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.recording import recording
 from gigamind.retrieval.retriever import Retriever
 
 
@@ -32,11 +34,13 @@ class SearchEvaluation(AbstractContextManager["SearchEvaluation"]):
     """Checked input and a retriever that is ready; close it, or use `with`.
 
     Attributes:
+        recalled: the same retriever, for a second look at queries that it searched: it does not embed them again.
         indexing_ms: from the first read of the dataset and the vault to here.
     """
 
     prepared: Prepared
     retriever: Retriever
+    recalled: Retriever
     indexing_ms: float
 
     @property
@@ -71,7 +75,16 @@ def open_search(options: SearchEvalOptions, progress: Progress | None = None) ->
         options.retrieval,
         lambda done, total: told.stage("Indexing", done, total),
     )
-    return SearchEvaluation(prepared, retriever, 1000 * (time.perf_counter() - start))
+    retriever, recalled = recording(retriever)
+    ready = _judged_with(prepared, retriever)
+    return SearchEvaluation(ready, retriever, recalled, 1000 * (time.perf_counter() - start))
+
+
+def _judged_with(prepared: Prepared, retriever: Retriever) -> Prepared:
+    """With the judge for the embedder that has turned out."""
+    embedder = retriever.semantic.embedder.name if retriever.semantic else None
+    judge = choose_judge(prepared.options, embedder)
+    return replace(prepared, judge=judge, warnings=(*judge.warnings, *prepared.warnings))
 
 
 def warm_up(evaluation: SearchEvaluation) -> None:
@@ -123,7 +136,7 @@ def judge_and_measure(
     """Judge each ranking by threshold and measure it against its labels; failures pass through."""
     by_id = {query.item.id: query for query in evaluation.prepared.queries}
     return [
-        item_report(evaluation.prepared, evaluation.retriever, by_id[outcome.item_id], outcome)
+        item_report(evaluation.prepared, evaluation.recalled, by_id[outcome.item_id], outcome)
         if isinstance(outcome, Success)
         else item_failure(outcome)
         for outcome in outcomes

@@ -141,6 +141,11 @@ class CalibratedJudge:
     fingerprint: str
     warnings: tuple[str, ...]
 
+    @property
+    def kind(self) -> Literal["calibrated"]:
+        """As the judge file has it."""
+        return self.file.kind
+
 
 @dataclass(frozen=True, slots=True)
 class CalibratedVerdict:

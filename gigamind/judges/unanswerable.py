@@ -8,11 +8,12 @@ from typing import Literal
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
+from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
 from gigamind.judges.spec import Language, LlmJudge, fingerprint_of, read_judge_file
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.judges.unanswerable_llm import UnanswerableJudgeFile, load_unanswerable_judge
 
-UnanswerableMode = Literal["threshold", "llm"]
+UnanswerableMode = Literal["threshold", "calibrated", "llm"]
 PromptLanguage = Literal["auto", "ko", "en"]
 _LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
     "auto": ("ko", "en"),
@@ -43,7 +44,7 @@ class ModelJudge:
         return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
 
 
-UnanswerableJudge = ThresholdJudge | ModelJudge
+UnanswerableJudge = ThresholdJudge | CalibratedJudge | ModelJudge
 
 
 def judge_path(mode: UnanswerableMode) -> Path:
@@ -51,8 +52,13 @@ def judge_path(mode: UnanswerableMode) -> Path:
     return asset("judges") / f"unanswerable_{mode}.toml"
 
 
-def load_judge(path: Path, language: PromptLanguage = "auto") -> UnanswerableJudge:
+def load_judge(
+    path: Path, language: PromptLanguage = "auto", embedder: str | None = None
+) -> UnanswerableJudge:
     """The judge of a file.
+
+    Args:
+        embedder: the full name of the run's; None in keyword mode, or while it is not known.
 
     Raises:
         InputError: the file or a prompt cannot be read, or says something unknown.
@@ -60,6 +66,8 @@ def load_judge(path: Path, language: PromptLanguage = "auto") -> UnanswerableJud
     kind = _kind(path)
     if kind == "threshold":
         return read_judge_file(path, ThresholdJudge)
+    if kind == "calibrated":
+        return load_calibrated_judge(path, embedder)
     if kind == "llm":
         languages = _LANGUAGES[language]
         return ModelJudge({name: load_unanswerable_judge(path, name) for name in languages})

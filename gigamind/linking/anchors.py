@@ -20,7 +20,7 @@ from gigamind.vault.notes import Note, Vault
 
 Kind = Literal["title", "alias", "heading", "text"]
 
-_KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
+KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 _LEAST_CHARS = 2
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]$")
 MAX_WORDS = 6
@@ -49,7 +49,7 @@ class Anchor:
     @property
     def kind(self) -> Kind:
         """The strongest kind for any note."""
-        return min(self.kinds.values(), key=_KINDS.index)
+        return min(self.kinds.values(), key=KINDS.index)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def _add(
         return None
     anchor = anchors.setdefault(text, Anchor(text))
     known = anchor.kinds.get(path)
-    if known is None or _KINDS.index(kind) < _KINDS.index(known):
+    if known is None or KINDS.index(kind) < KINDS.index(known):
         anchor.kinds[path] = kind
     return anchor
 
@@ -157,10 +157,17 @@ def _add_link(
     resolution = identities.resolve_link(link, note.path)
     if resolution is None or link.embed or resolution.note.path == note.path:
         return
-    anchor = _add(anchors, link.text, resolution.note.path, "text", max_words)
+    anchor = _add(anchors, _name_of(link, note), resolution.note.path, "text", max_words)
     if anchor is not None:
         anchor.linked.setdefault(resolution.note.path, set()).add(note.path)
         anchor.linking.add(note.path)
+
+
+def _name_of(link: Link, note: Note) -> str:
+    """The words of a link; of `[[note#part]]`, which stands as "note > part" in no other text, the name of the note."""
+    if link.wikilink and link.fragment and "|" not in link.span.slice(note.text):
+        return link.target
+    return link.text
 
 
 def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
@@ -176,7 +183,7 @@ def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
         counted = 0 if anchor.kind == "text" and links == 1 else links
         linked[anchor.kind] += counted
         said[anchor.kind] += counted + anchor.mentions - links
-    return {kind: (linked[kind] + 1) / (said[kind] + 2) for kind in _KINDS}
+    return {kind: (linked[kind] + 1) / (said[kind] + 2) for kind in KINDS}
 
 
 class _Finder:

@@ -1,20 +1,25 @@
 """Suggests links for one note: names of other notes in its running text, each with a confidence and a reason.
 
-The confidence is an estimate of how likely people link this name in a note that says it, and link it to this target:
-link probability times commonness, both counted in the rest of the vault.  No model is asked.
+Candidates are weighed by `weights.py`; an embedder is asked only if one is given, and only about the best of them.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from gigamind.linking.anchors import Anchor, AnchorDictionary, Kind, Mention, build_dictionary
+from gigamind.linking.anchors import KINDS
+from gigamind.linking.candidates import Candidate, CandidateFinder
+from gigamind.linking.features import Features, with_cosine
+from gigamind.linking.reason import reason
+from gigamind.linking.relatedness import Relatedness
+from gigamind.linking.weights import load_weights
 from gigamind.spans import Span
-from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
 
-LEAST_LINK_PROBABILITY = 0.065  # Milne & Witten 2008, found again by Wikimedia's Add-a-Link
+_COMPARED = (
+    20  # candidates of a note whose paragraphs are embedded: the rest is too unlikely to pay for
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,27 +37,6 @@ class SuggestOptions:
     min_confidence: float = 0.3
     exclude_existing: bool = True
     context_chars: int = 200
-
-
-@dataclass(frozen=True, slots=True)
-class Features:
-    """What a confidence is made of, each for itself.
-
-    Attributes:
-        link_probability: of the anchor, in (0, 1).
-        commonness: of the target for this anchor, in (0, 1].
-        kind: how the anchor names the target.
-        linked_notes: other notes in which the anchor is a link.
-        saying_notes: other notes that say it, linked or not.
-        centrality: of the target in the link graph, in (0, 1]; breaks ties.
-    """
-
-    link_probability: float
-    commonness: float
-    kind: Kind
-    linked_notes: int
-    saying_notes: int
-    centrality: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,79 +63,84 @@ class LinkSuggestion:
 
 
 class LinkSuggester:
-    """Suggests links for the notes of one vault; building it reads every note once."""
+    """Suggests links for the notes of one vault; building it reads every note once.
 
-    def __init__(self, vault: Vault, identities: Identities) -> None:
+    Args:
+        related: compares paragraphs with notes; None weighs without that.
+    """
+
+    def __init__(
+        self, vault: Vault, identities: Identities, related: Relatedness | None = None
+    ) -> None:
         self.vault = vault
-        self.dictionary: AnchorDictionary = build_dictionary(vault, identities)
-        self._graph = link_graph(vault, identities)
-        self._centrality = centrality(self._graph)
+        self.finder = CandidateFinder(vault, identities)
+        self._related = related
         self._titles = {note.path: note.title for note in vault.notes}
 
     def suggest(self, note: Note, options: SuggestOptions | None = None) -> list[LinkSuggestion]:
         """Suggestions for a note of this vault, the most confident first: one a target, without overlaps."""
         chosen = options or SuggestOptions()
-        linked = set(self._graph[note.path]) if chosen.exclude_existing else set[str]()
-        best: dict[str, LinkSuggestion] = {}
-        for mention in self.dictionary.mentions[note.path]:
-            found = self._suggestion(note, mention, linked, chosen)
-            if found is None or found.confidence < chosen.min_confidence:
-                continue
-            known = best.get(found.target)
-            if known is None or found.confidence > known.confidence:
-                best[found.target] = found
-        return sorted(best.values(), key=_order)[: chosen.max_suggestions]
+        linked = self.linked_targets(note.path) if chosen.exclude_existing else frozenset[str]()
+        best = _best_of_each_target(self._meant(note, linked))
+        if self._related is not None:
+            best = self._compared(note, best, self._related)
+        kept = [one for one in best if one.confidence >= chosen.min_confidence]
+        return [
+            self._suggestion(note, one, chosen.context_chars)
+            for one in kept[: chosen.max_suggestions]
+        ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         """Paths of the notes that the note at `path` links to."""
-        return frozenset(self._graph[path])
+        return frozenset(self.finder.graph[path])
 
-    def _suggestion(
-        self, note: Note, mention: Mention, linked: set[str], options: SuggestOptions
-    ) -> LinkSuggestion | None:
-        anchor = mention.anchor
-        if anchor.kinds.get(note.path, "text") != "text":
-            return None  # the note speaks of itself
-        probability = self.dictionary.link_probability(anchor, note.path)
-        if probability < LEAST_LINK_PROBABILITY:
-            return None
-        targets = self._targets(anchor, note.path)
-        commonness, target = min(targets, default=(0.0, ""))
-        if not target or target in linked:
-            return None
-        features = self._features(anchor, target, note.path, probability, -commonness)
-        span = Span(mention.start, mention.end)
-        around = options.context_chars
+    def _meant(self, note: Note, linked: frozenset[str]) -> "Iterator[_Weighed]":
+        """The likeliest meaning of each place.
+
+        Where a name may as well mean a note that is linked already, that is what it means.
+        """
+        for place in self.finder.places(note):
+            weighed = sorted(map(_weigh, place), key=_order)
+            free = [one for one in weighed if one.candidate.target not in linked]
+            if free and not any(
+                _commonness(one) >= _commonness(free[0]) for one in weighed if one not in free
+            ):
+                yield free[0]
+
+    def _compared(
+        self, note: Note, best: "list[_Weighed]", related: Relatedness
+    ) -> "list[_Weighed]":
+        """The best again, the meaning of their paragraphs weighed too."""
+        first = [one.candidate for one in best[:_COMPARED]]
+        cosines = related.cosines(note, [(one.span, one.target) for one in first])
+        again = [
+            replace(one, features=with_cosine(one.features, cosine))
+            for one, cosine in zip(first, cosines, strict=True)
+        ]
+        return sorted(map(_weigh, again), key=_order)
+
+    def _suggestion(self, note: Note, weighed: "_Weighed", around: int) -> LinkSuggestion:
+        span, target = weighed.candidate.span, weighed.candidate.target
+        features = weighed.candidate.features
         left = max(note.document.body_start, span.start - around)
         return LinkSuggestion(
             anchor=span.slice(note.text),
             span=span,
             target=target,
             target_title=self._titles[target],
-            confidence=probability * -commonness,
-            reason=_reason(features, note_language(note)),
+            confidence=weighed.confidence,
+            reason=reason(features, note_language(note)),
             context=note.text[left : span.end + around].strip(),
             features=features,
         )
 
-    def _targets(self, anchor: Anchor, note: str) -> Iterator[tuple[float, str]]:
-        """Negative commonness and path of each note that the anchor may mean, the most common first."""
-        for target in anchor.kinds:
-            commonness = self.dictionary.commonness(anchor, target, note)
-            if target != note and commonness:
-                yield -commonness, target
 
-    def _features(
-        self, anchor: Anchor, target: str, note: str, probability: float, commonness: float
-    ) -> Features:
-        return Features(
-            link_probability=probability,
-            commonness=commonness,
-            kind=anchor.kinds[target],
-            linked_notes=len(anchor.linking) - (note in anchor.linking),
-            saying_notes=anchor.mentions - 1,
-            centrality=self._centrality[target],
-        )
+@dataclass(frozen=True, slots=True)
+class _Weighed:
+    """A candidate and its confidence, in (0, 1)."""
+
+    candidate: Candidate
+    confidence: float
 
 
 def suggest_links(
@@ -165,36 +154,23 @@ def suggest_links(
     return {note.path: suggester.suggest(note, options) for note in notes}
 
 
-def _order(suggestion: LinkSuggestion) -> tuple[float, float, int]:
-    return -suggestion.confidence, -suggestion.features.centrality, suggestion.span.start
+def _weigh(candidate: Candidate) -> _Weighed:
+    return _Weighed(candidate, load_weights().of(candidate.features).confidence(candidate.features))
 
 
-_REASONS = {
-    "ko": {
-        "title": "노트 제목과 같음",
-        "alias": "노트의 별칭과 같음",
-        "heading": "노트의 첫 제목과 같음",
-        "text": "다른 노트에서 이 말로 연결함",
-        "linked": "이 말을 쓴 다른 노트 {said}개 중 {linked}개가 연결함",
-        "shared": "연결의 {share:.0%}가 이 노트로 감",
-    },
-    "en": {
-        "title": "title of the note",
-        "alias": "alias of the note",
-        "heading": "first heading of the note",
-        "text": "other notes link it with these words",
-        "linked": "linked in {linked} of {said} other notes that say it",
-        "shared": "{share:.0%} of such links lead there",
-    },
-}
+def _best_of_each_target(weighed: Iterable[_Weighed]) -> list[_Weighed]:
+    found: dict[str, _Weighed] = {}
+    for one in sorted(weighed, key=_order):
+        found.setdefault(one.candidate.target, one)
+    return list(found.values())
 
 
-def _reason(features: Features, language: str) -> str:
-    words = _REASONS["ko" if language == "ko" else "en"]
-    parts = [words[features.kind]]
-    if features.linked_notes:
-        numbers = {"linked": features.linked_notes, "said": features.saying_notes}
-        parts.append(words["linked"].format(**numbers))
-    if features.commonness < 1:
-        parts.append(words["shared"].format(share=features.commonness))
-    return "; ".join(parts)
+def _commonness(weighed: _Weighed) -> float:
+    return weighed.candidate.features.commonness
+
+
+def _order(weighed: _Weighed) -> tuple[float, int, float, int, str]:
+    """The surest first; of equally sure ones the strongest kind of name, then the most central target."""
+    one = weighed.candidate
+    kind = KINDS.index(one.features.kind)
+    return -weighed.confidence, kind, -one.features.centrality, one.span.start, one.target

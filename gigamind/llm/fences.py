@@ -8,31 +8,22 @@ unchanged.
 import hashlib
 import hmac
 import json
-import re
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-Flag = Literal["invisible_characters", "looks_like_instructions"]
+from gigamind.llm.suspicion import (
+    has_encoded_text,
+    has_invisible_characters,
+    looks_like_instructions,
+)
+
+Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
 _KEY_BYTES = 32
 _NONCE_DIGITS = 16
-_INVISIBLE = re.compile(
-    "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-    "|(?<=\\w)[\u200c\u200d](?=\\w)"  # between letters; an emoji may be joined
-)
-_INSTRUCTIONS = re.compile(
-    r"\b(ignore|disregard|forget)\b.{0,40}\b(instruction|prompt|previous|above|rule)s?\b"
-    r"|\b(you are|act as) (now )?(an?|the) (ai|assistant|judge|model|system)\b"
-    r"|\b(respond|answer|reply|output|return)\b.{0,20}\b(only|with)\b.{0,40}(\bjson\b|\{|\btrue\b|\bfalse\b)"
-    r"|<\s*/?\s*(system|assistant|note-)|\[/?INST\]|<\|im_start\|>"
-    r"|(이전|위|앞)(의|에)?\s*(모든\s*)?(지시|지침|명령|프롬프트|규칙).{0,12}(무시|잊)"
-    r"|(너는|당신은)\s*(이제|지금부터)"
-    r"|(반드시|무조건).{0,30}(라고|으로|로)\s*(답|출력|응답|평가|판정)",
-    re.IGNORECASE | re.DOTALL,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,13 +59,13 @@ def fence(sources: Sequence[Source], key: bytes, *, tag: str = "note", first: in
 
 
 def flags(text: str) -> tuple[Flag, ...]:
-    """What a person should look at in a note before trusting a verdict about it."""
-    found: list[Flag] = []
-    if _INVISIBLE.search(text):
-        found.append("invisible_characters")
-    if _INSTRUCTIONS.search(text):
-        found.append("looks_like_instructions")
-    return tuple(found)
+    """What a person should look at in a text before trusting a verdict about it."""
+    signs: dict[Flag, Callable[[str], bool]] = {
+        "invisible_characters": has_invisible_characters,
+        "looks_like_instructions": looks_like_instructions,
+        "encoded_text": has_encoded_text,
+    }
+    return tuple(flag for flag, shows in signs.items() if shows(text))
 
 
 def fence_key(path: Path) -> bytes:

@@ -1,4 +1,5 @@
 import json
+import re
 
 import pytest
 
@@ -21,12 +22,12 @@ def suggest(gigamind, tmp_path):
 
 def test_a_suggestion_reads_as_the_format_says(suggest):
     ended = suggest("--note", "projects/gigamind.md")
-    # One other note says the alias, and links it; of aliases (1 + 1) / (2 + 2) are linked: (1 + 2 / 2) / (1 + 2).
+    confidence = re.search(r"Confidence: (0\.\d\d)\n", ended.stdout)[1]
     assert ended.stdout == (
         "Found 1 link suggestion:\n"
         "\n"
         '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
-        "   Position: 20-27, Confidence: 0.67\n"
+        f"   Position: 20-27, Confidence: {confidence}\n"
         "   Reason: 노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 연결함\n"
     )
     assert ended.code == 0
@@ -38,8 +39,34 @@ def test_json_carries_range_confidence_and_features(suggest):
     assert found["note"] == "projects/gigamind.md"
     assert only["anchor_range"] == {"start": 20, "end": 27}
     assert only["suggested_target"] == "RAG 아키텍처.md"
-    assert only["confidence"] == pytest.approx(2 / 3)
-    assert only["features"]["kind"] == "alias"
+    assert 0 < only["confidence"] < 1
+    # One other note says the alias, and links it; of aliases (1 + 1) / (2 + 2) are linked: (1 + 2 / 2) / (1 + 2).
+    assert only["features"] == {
+        "link_probability": pytest.approx(2 / 3),
+        "commonness": 1.0,
+        "kind": "alias",
+        "linked_notes": 1,
+        "saying_notes": 1,
+        "chars": 7,
+        "words": 2,
+        "spelled_as_name": True,
+        "names_in_note": 1,
+        "linked_back": False,
+        "centrality": 1.0,
+    }
+
+
+def test_an_embedder_adds_the_cosine_of_paragraph_and_note(suggest, tmp_path, monkeypatch):
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    options = ("--note", "gigamind", "--format", "json", "--embedder", "use-multilingual")
+    (only,) = json.loads(suggest(*options).stdout)["suggestions"]
+    assert -1 <= only["features"]["cosine"] <= 1
+    assert (tmp_path / "cache" / "embeddings.sqlite").is_file()
+
+
+def test_an_unknown_embedder_is_invalid_input(suggest):
+    ended = suggest("--note", "gigamind", "--embedder", "no-such")
+    assert (ended.code, 'unknown embedder "no-such"' in ended.stderr) == (1, True)
 
 
 def test_all_notes_at_once(suggest, tmp_path):
@@ -50,9 +77,12 @@ def test_all_notes_at_once(suggest, tmp_path):
 
 
 def test_confidence_and_number_are_limits(suggest):
-    assert (
-        suggest("--note", "gigamind", "--min-confidence", 0.67).stdout == "No link suggestions.\n"
-    )
+    options = ("--note", "gigamind", "--format", "json")
+    (only,) = json.loads(suggest(*options).stdout)["suggestions"]
+    sure = only["confidence"]
+    assert json.loads(suggest(*options, "--min-confidence", sure).stdout)["suggestions"]
+    assert not json.loads(suggest(*options, "--min-confidence", sure + 1e-9).stdout)["suggestions"]
+    assert suggest("--note", "gigamind", "--min-confidence", 1.0).stdout == "No link suggestions.\n"
     assert suggest("--note", "gigamind", "--min-confidence", 1.01).code == 1
     assert suggest("--note", "gigamind", "--max", 0).code == 1
 

@@ -60,7 +60,7 @@ def test_every_link_to_another_note_can_be_removed_and_nothing_else(generate, tm
         ("a.md", "b", ["b.md"]),
         ("a.md", "씨 노트", ["c.md"]),
         ("a.md", "the *third*", ["c.md"]),
-        ("b.md", "c#part", ["c.md"]),
+        ("b.md", "c > part", ["c.md"]),
         ("b.md", "a", ["a.md"]),
         ("b.md", "cell", ["c.md"]),
         ("c.md", "bold", ["a.md"]),
@@ -74,7 +74,7 @@ def test_every_link_to_another_note_can_be_removed_and_nothing_else(generate, tm
         "👋 b and 씨 노트, the *third*, `[[b]]`.\n\n"
         "[[a]] [[#here]] ![[b]] [[missing]] [[pic.png]] [x](https://example.org)\n"
     )
-    assert (out / "b.md").read_text("utf-8") == "c#part then a\n\n| t |\n|---|\n| cell |\n"
+    assert (out / "b.md").read_text("utf-8") == "c > part then a\n\n| t |\n|---|\n| cell |\n"
     assert (out / "c.md").read_text("utf-8") == "**bold**\n\n[![p](pic.png)](a.md)\n"
 
 
@@ -167,6 +167,52 @@ def test_the_example_vault_gives_a_third_of_its_links(tmp_path):
     made = generate_links(EXAMPLES, tmp_path / "notes", tmp_path / "links.jsonl")
     assert (made.links, len(made.rows)) == (112, 34)
     assert {row.language for row in made.rows} == {"ko", "en"}
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("[[b#h]]", "b > h"),
+        ("[[sub/b#h1#h2]]", "sub/b > h1 > h2"),
+        ("[[b# h ]]", "b > h"),
+        ("[[b#^block-1]]", "b > ^block-1"),
+        ("[[b#]]", "b#"),
+        ("[[b#h|the part]]", "the part"),
+        ("[the part](b.md#h)", "the part"),
+    ],
+)
+def test_a_removed_link_leaves_what_obsidian_shows_of_it(link, shown):
+    text = f"See {link}."
+    plain, (anchor,) = unlinked(text, parse(text).links)
+    assert plain == f"See {shown}."
+    assert anchor.slice(plain) == shown
+
+
+def test_a_link_into_the_same_note_is_none_to_another(tmp_path):
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("# h\n\n[[#h]] [[#h|up]] [[a#h]] [up](#h) [[#^x]]")
+    with pytest.raises(InputError, match="no link can be removed"):
+        generate_links(tmp_path / "vault", tmp_path / "out", tmp_path / "links.jsonl")
+
+
+def test_a_link_around_code_stays_since_none_is_ever_suggested_there(tmp_path):
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("[`run`](b.md) [see `run`](b.md) [run](b.md)")
+    (tmp_path / "vault" / "b.md").write_text("x")
+    made = generate_links(tmp_path / "vault", tmp_path / "out", tmp_path / "l.jsonl")
+    assert [(made.links, row.anchor) for row in made.rows] == [(1, "run")]
+
+
+def test_embeds_in_a_circle_and_links_to_missing_notes_are_left_alone(tmp_path):
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "a.md").write_text("![[b]] [[nowhere]] [[b]]")
+    (tmp_path / "vault" / "b.md").write_text("![[a]] [lost](gone.md)")
+    made = generate_links(
+        tmp_path / "vault", tmp_path / "out", tmp_path / "l.jsonl", remove_ratio=1.0
+    )
+    assert [row.source_note for row in made.rows] == ["a.md"]
+    assert (tmp_path / "out" / "a.md").read_text() == "![[b]] [[nowhere]] b"
+    assert (tmp_path / "out" / "b.md").read_text() == "![[a]] [lost](gone.md)"
 
 
 WORDS = st.text(alphabet="ab가나👋 \n*", max_size=6)

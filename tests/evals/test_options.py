@@ -59,6 +59,7 @@ def test_defaults_are_those_of_the_specification():
         "phase": "mvp",
         "gates": None,
         "fail_on_regression": False,
+        "judge_card": None,
         "junit": None,
     }
 

@@ -119,3 +119,11 @@ def test_longer_names_than_the_setting_are_left_out(dictionary_of, most, found):
 
 def test_one_letter_and_signs_alone_are_no_names(dictionary_of):
     assert dictionary_of({"a.md": "---\naliases: ['!!', b]\n---\n"}).anchors.keys() == {"a.md"}
+
+
+def test_a_link_to_a_part_of_a_note_counts_for_the_name_of_the_note(vault_of):
+    vault = vault_of({"wind.md": "x", "a.md": "[[wind#north]]", "b.md": "[[wind#north|gale]]"})
+    anchors = build_dictionary(vault, Identities(vault.notes)).anchors
+    assert anchors["wind"].linking == {"a.md"}
+    assert anchors["gale"].linking == {"b.md"}
+    assert "wind#north" not in anchors

@@ -28,7 +28,7 @@ def test_particles_that_agree_end_a_name(text):
     [
         "회의|적인", "규칙|가", "규칙|가를", "결재 규정|는", "결재 규정|가", "결재 규정|로", "모아 재배치|은",
         "모아 재배치|을", "모아 재배치|으로", "서울|으로", "안전|점검", "의|사", "배터리|는지", "배터리|x",
-        "배터리|는2",
+        "배터리|는2", "가지|고", "가지|며", "배포|하고",
     ],
 )  # fmt: skip
 def test_letters_that_are_no_particle_or_do_not_agree_go_on_the_word(text):

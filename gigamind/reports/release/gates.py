@@ -7,6 +7,9 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from gigamind.reports.cards.schema import JudgeCard
+from gigamind.reports.judged import JudgeReport
+from gigamind.reports.release.cards import METRIC, card_rule
 from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
 from gigamind.reports.release.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
 from gigamind.reports.release.tasks import TASKS
@@ -53,7 +56,14 @@ class GateResult(_Part):
         return tuple(rule for rule in self.rules if rule.status == "failed")
 
 
-def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateResult:
+def judge_release(
+    comparison: Comparison,
+    policy: Policy,
+    phase: Phase,
+    *,
+    judge: JudgeReport | None = None,
+    card: JudgeCard | None = None,
+) -> GateResult:
     """Apply every rule that concerns the task; where the runs cannot be compared, no verdict is invented."""
     refusals = tuple(m.meaning for m in comparison.mismatches if m.severity == "refuse")
     if not comparison.shared:
@@ -68,6 +78,7 @@ def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateR
         ),
         _coverage(comparison, policy),
         *_speed(comparison, policy),
+        *_card(judge, card, policy),
     )
     verdict: Literal["failed", "inconclusive", "warned", "passed"] = "passed"
     for worst in ("failed", "inconclusive", "warned"):
@@ -76,6 +87,23 @@ def judge_release(comparison: Comparison, policy: Policy, phase: Phase) -> GateR
             break
     told = [rule.explanation for rule in rules if verdict != "passed" and rule.status == verdict]
     return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=tuple(told))
+
+
+def _card(judge: JudgeReport | None, card: JudgeCard | None, policy: Policy) -> list[RuleResult]:
+    """None for a judge that asks no model: its verdicts are what its file says."""
+    if judge is None or not judge.asks_a_model:
+        return []
+    rule = card_rule(card, judge.fingerprint, judge.model, policy.quality.cards)
+    return [
+        RuleResult(
+            metric=METRIC,
+            status=rule.status,
+            baseline=None,
+            current=None,
+            limit=None,
+            explanation=rule.explanation,
+        )
+    ]
 
 
 def _coverage(comparison: Comparison, policy: Policy) -> RuleResult:

@@ -8,6 +8,7 @@ from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.reports.judged import JudgeReport
 from gigamind.reports.schema import Environment, Hardware
 
 VERSION = "1.0"
@@ -60,6 +61,7 @@ class EvalSnapshot(Part, Generic[Summary, Item]):
     environment: Environment
     hardware: Hardware
     judge_fingerprint: str
+    judge: JudgeReport | None = None
     config: dict[str, object]
     metrics: Summary
     items: tuple[Item, ...]

@@ -9,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
+from gigamind.reports.release.cards import CardPolicy
 
 Phase = Literal["mvp", "beta", "ga"]
 Block = Literal["search", "unanswerable", "links", "answers"]
@@ -65,10 +66,12 @@ class Quality(_Section):
         metrics: deterministic ones, held to the raw drop.
         judged: those that vary between equal runs because a model gives them: they fail only on a drop that chance does
             not explain, and may stay inconclusive.
+        cards: whether a judge that asks a model needs a valid card (`gigamind judge certify`).
     """
 
     metrics: tuple[str, ...]
     judged: tuple[str, ...] = ()
+    cards: CardPolicy = "warn"
 
     @model_validator(mode="after")
     def _check_names(self) -> "Quality":

@@ -29,6 +29,7 @@ def take_snapshot(record: Record[Any, Any]) -> EvalSnapshot[Any, Any]:
         environment=run.environment,
         hardware=run.hardware,
         judge_fingerprint=task.judge_fingerprint(run),
+        judge=run.judge,
         config=run.options,
         metrics=record.summary,
         items=tuple(task.item(line) for line in record.items),

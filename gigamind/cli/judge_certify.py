@@ -1,0 +1,66 @@
+"""`gigamind judge certify`: the card of the judge of finished runs."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+import click
+
+if TYPE_CHECKING:
+    from gigamind.reports.cards.schema import JudgeCard
+
+_path = click.Path(path_type=Path)
+
+
+@click.command("certify", epilog="Exit codes: 0 the card is written; 1 bad input; 3 it cannot be.")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_path)
+@click.option("--out", required=True, type=_path, help="New folder for the card.")
+@click.option(
+    "--labels",
+    metavar="FILE",
+    type=_path,
+    help="JSON lines of people's labels; for a search run, by default the dataset's own.",
+)
+@click.option(
+    "--attacks", metavar="FILE", type=_path, help="JSON report of attacks on the same judge."
+)
+@click.option("--lang", type=click.Choice(["en", "ko"]), default="en", show_default=True)
+@click.option("--seed", type=int, default=42, show_default=True, help="Of the bootstrap.")
+def certify(
+    *,
+    runs: tuple[Path, ...],
+    out: Path,
+    labels: Path | None,
+    attacks: Path | None,
+    lang: Literal["en", "ko"],
+    seed: int,
+) -> None:
+    """Certify the judge of RUN, the out folder of an evaluation; further RUNs are its repetitions.
+
+    A label is {"id": ..., "unanswerable": true} for a search run, and {"id": ..., "correctness": 0.5, "utility": 1.0}
+    for a run over answers.  Writes judge_card.json, judge_card.md and judge_card.html.
+    """
+    from gigamind.evals.certify import certify as make_card
+    from gigamind.reports.cards.page import card_files
+    from gigamind.reports.write import check_out_folder, write_texts
+
+    check_out_folder(out)
+    created_at = datetime.now(UTC).isoformat(timespec="seconds")
+    card = make_card(runs, labels, created_at=created_at, attacks=attacks, seed=seed)
+    write_texts(out, card_files(card, lang))
+    _tell(card, lang, out)
+
+
+def _tell(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
+    from gigamind.reports.cards.cautions import cautions
+    from gigamind.reports.cards.view import card_words, scale_view
+
+    told = card_words(lang)
+    for scale in card.scales:
+        view = scale_view(card, scale, told)
+        click.echo(view.headline)
+        if view.flips:
+            click.echo(view.flips)
+    for caution in cautions(card, told):
+        click.echo(caution, err=True)
+    click.echo(f"{told('title.page')}: {out / 'judge_card.html'}")

@@ -1,0 +1,103 @@
+"""Asks the model for a judge that `gigamind judge` puts on trial, and writes what came of it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, TypeVar
+
+import click
+from pydantic import BaseModel, Field
+
+from gigamind.assets import asset
+from gigamind.datasets.write import write_lines
+from gigamind.errors import InputError
+from gigamind.llm.fences import fence_key
+from gigamind.llm.ledger import Ledger
+from gigamind.llm.options import ModelOptions, open_model
+from gigamind.retrieval.cache import default_cache_folder
+
+if TYPE_CHECKING:
+    from gigamind.judges.trial import JudgeOnTrial, Share
+
+Report = TypeVar("Report", bound=BaseModel)
+
+
+class TrialOptions(ModelOptions):
+    """Which model judges, in which language it is asked, and where the report goes."""
+
+    judge_lang: Literal["ko", "en"] = Field("ko", description="language of the judge's prompt")
+    out: Path | None = Field(None, description="write the report to this file too, as JSON")
+
+
+def judge_path(name: str) -> Path:
+    """The judge file of that path, or of that name, such as "x" or "judges/x.toml", among those of gigamind itself.
+
+    Raises:
+        InputError: there is none.
+    """
+    if (path := Path(name)).is_file():
+        return path
+    folder = asset("judges")
+    own = name.removeprefix("judges/").removesuffix(".toml")
+    if (path := folder / f"{own}.toml").is_file():
+        return path
+    known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
+    raise InputError(f"JUDGE {name}: neither a file nor one of {known}")
+
+
+def try_judge(
+    name: str, options: TrialOptions, trial: Callable[["JudgeOnTrial"], Awaitable[Report]]
+) -> Report:
+    """The report of a trial; its cost is told on standard error, however it ends.
+
+    Raises:
+        InputError: the judge or an option cannot be used.
+        LlmError: the model cannot be called at all.
+        EvaluationError: the trial is not whole, or the report cannot be written.
+    """
+    from gigamind.judges.trial_judges import load_judge
+
+    loaded = load_judge(judge_path(name), options.judge_lang)
+    store = default_cache_folder() / "trials"
+    # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
+    key = fence_key((options.store or store) / "fence.key")
+    model = open_model(options, Ledger(), store, loaded.settings)
+
+    async def run() -> Report:
+        try:
+            return await trial(loaded.on_trial(model, key))
+        finally:
+            await model.close()
+
+    try:
+        report = asyncio.run(run())
+    finally:
+        spent = model.ledger.totals()
+        cost = "unknown" if spent.micro_usd is None else f"{spent.micro_usd / 1e6:.6f} USD"
+        click.echo(
+            f"requests: {spent.http_calls}, from the store: {spent.store_hits}, cost: {cost}",
+            err=True,
+        )
+    if options.out:
+        write_lines(options.out, [report.model_dump_json(indent=2)])
+    return report
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows in columns, the first to the left and the others to the right; names are plain ASCII."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+    return "\n".join(lines)
+
+
+def percent(share: "Share") -> str:
+    """A share with its interval, or "-" for the share of none."""
+    if share.rate is None or share.low is None or share.high is None:
+        return "-"
+    return f"{share.hits}/{share.of} = {share.rate:.1%} [{share.low:.1%}, {share.high:.1%}]"

@@ -1,0 +1,194 @@
+"""Several verdicts on one item become one: by majority when they are yes or no, by median when they are graded.
+
+The seats of a panel are models, or repetitions of one model.  A panel that lost a member is unscored: the verdict of
+those who are left is that of another panel.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from statistics import fmean, median
+from typing import Annotated, Generic, Literal, Self, TypeVar
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gigamind.stats.estimate import Estimate
+from gigamind.stats.krippendorff import Level, krippendorff_alpha
+
+Tie = Literal["unscored", "positive", "negative"]
+Code = Literal["panel_incomplete", "panel_tied"]
+Value = TypeVar("Value", bool, float)
+
+_EDGE = 1e-9  # 0.8 - 0.1 and 0.7 are the same distance to a person
+
+
+class PanelFields(BaseModel):
+    """What a judge file says about its panel; the models of judge files inherit it.
+
+    Attributes:
+        panel: models, each of which votes once; none for the one model that the run names.
+        repeats: votes of that one model.
+        adaptive: ask only the first seat, and the others where its verdict is near a threshold or its quotes failed.
+        near: how close to a threshold a graded verdict is near, in its unit.
+        tie: what a yes/no panel that is split in halves decides.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    panel: tuple[Annotated[str, Field(min_length=1)], ...] = ()
+    repeats: Annotated[int, Field(ge=1, le=99)] = 1
+    adaptive: bool = False
+    near: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
+    tie: Tie = "unscored"
+
+    @model_validator(mode="after")
+    def _check_seats(self) -> Self:
+        if self.panel and self.repeats > 1:
+            raise ValueError("a panel of models votes once each: give `panel` or `repeats`")
+        if len(set(self.panel)) < len(self.panel) or len(self.panel) == 1:
+            raise ValueError("a panel is of two or more different models")
+        if self.adaptive and not (self.panel or self.repeats > 1):
+            raise ValueError("`adaptive` needs a `panel` or `repeats`: there is nobody else to ask")
+        return self
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Seat:
+    """A place in a panel: a model, and the number of its repetition from 0."""
+
+    model: str
+    repeat: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Vote(Generic[Value]):
+    """What one seat decided.
+
+    Attributes:
+        proven: False when a quote that the verdict rests on failed.
+    """
+
+    value: Value
+    proven: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class PanelVerdict(Generic[Value]):
+    """What a panel decided on one item.
+
+    Attributes:
+        value: None when it is unscored.
+        code: why it is.
+        votes: of every seat that gave one, kept also when the panel is unscored.
+        missing: seats that were asked and gave none.
+        disagreement: mean difference between two votes, in [0, 1] for yes/no; None with fewer than two votes.
+    """
+
+    value: Value | None
+    code: Code | None
+    votes: Mapping[Seat, Vote[Value]]
+    missing: tuple[Seat, ...]
+    disagreement: float | None
+
+
+def seats(fields: PanelFields, model: str) -> tuple[Seat, ...]:
+    """The seats of a panel, the first to be asked first; `model` is that of the run."""
+    if fields.panel:
+        return tuple(Seat(name) for name in fields.panel)
+    return tuple(Seat(model, repeat) for repeat in range(fields.repeats))
+
+
+def first_asked(fields: PanelFields, model: str) -> tuple[Seat, ...]:
+    """The seats that vote on every item."""
+    every = seats(fields, model)
+    return every[:1] if fields.adaptive else every
+
+
+def more_asked(
+    fields: PanelFields,
+    model: str,
+    first: float,
+    thresholds: Sequence[float] = (),
+    *,
+    proven: bool = True,
+) -> tuple[Seat, ...]:
+    """The seats that an adaptive panel asks besides, given its first vote; none where that vote is enough.
+
+    Args:
+        fields: of the judge file.
+        model: that of the run.
+        first: verdict of the first seat, a bool or a grade.
+        thresholds: values at which a grade changes what follows from it; a yes or no has none.
+        proven: False when a quote that the verdict rests on failed.
+    """
+    if not fields.adaptive:
+        return ()
+    graded = not isinstance(first, bool)
+    near = graded and any(abs(first - limit) <= fields.near + _EDGE for limit in thresholds)
+    return seats(fields, model)[1:] if near or not proven else ()
+
+
+def decide_binary(
+    votes: Mapping[Seat, Vote[bool]], asked: Sequence[Seat], tie: Tie
+) -> PanelVerdict[bool]:
+    """The majority of all seats that were asked; a split in halves decides as `tie` says.
+
+    Raises:
+        ValueError: nobody was asked.
+    """
+    if missing := _missing(votes, asked):
+        return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
+    yes = sum(vote.value for vote in votes.values())
+    if 2 * yes != len(votes):
+        return PanelVerdict(2 * yes > len(votes), None, votes, (), _disagreement(votes))
+    value = None if tie == "unscored" else tie == "positive"
+    code: Code | None = "panel_tied" if value is None else None
+    return PanelVerdict(value, code, votes, (), _disagreement(votes))
+
+
+def decide_graded(votes: Mapping[Seat, Vote[float]], asked: Sequence[Seat]) -> PanelVerdict[float]:
+    """The median of all seats that were asked, of an even number the mean of the middle two.
+
+    Raises:
+        ValueError: nobody was asked.
+    """
+    if missing := _missing(votes, asked):
+        return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
+    value = float(median(vote.value for vote in votes.values()))
+    return PanelVerdict(value, None, votes, (), _disagreement(votes))
+
+
+def panel_alpha(
+    verdicts: Sequence[PanelVerdict[bool]] | Sequence[PanelVerdict[float]],
+    level: Level,
+    *,
+    seed: int,
+) -> Estimate:
+    """Krippendorff's alpha of the seats over items.
+
+    Of an adaptive panel it speaks for the items on which more seats were asked, which are the hard ones.
+    """
+    columns = sorted({seat for verdict in verdicts for seat in verdict.votes})
+    ratings = np.array(
+        [
+            [float(v.votes[seat].value) if seat in v.votes else np.nan for seat in columns]
+            for v in verdicts
+        ],
+        dtype=np.float64,
+    ).reshape(len(verdicts), len(columns))
+    return krippendorff_alpha(ratings, level, seed=seed, label="panel")
+
+
+def _missing(
+    votes: Mapping[Seat, Vote[bool]] | Mapping[Seat, Vote[float]], asked: Sequence[Seat]
+) -> tuple[Seat, ...]:
+    if not asked or set(votes) - set(asked):
+        raise ValueError("a panel decides by the votes of the seats that were asked, at least one")
+    return tuple(seat for seat in asked if seat not in votes)
+
+
+def _disagreement(votes: Mapping[Seat, Vote[bool]] | Mapping[Seat, Vote[float]]) -> float | None:
+    values = [float(vote.value) for vote in votes.values()]
+    pairs = [abs(a - b) for a, b in combinations(values, 2)]
+    return fmean(pairs) if pairs else None

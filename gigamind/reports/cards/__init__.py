@@ -1,0 +1,1 @@
+"""The judge card: how far a judge may be trusted."""

@@ -1,0 +1,183 @@
+"""judge_card.json: how far a judge agreed with labels, bound to the judge, the model and the labels that it is about.
+
+Figures are shares, kappas or errors with their 95 % interval and the number of items behind them; null where the items
+do not define them.
+"""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from gigamind.errors import InputError
+from gigamind.reports.judged import JudgeReport
+
+FILE = "judge_card.json"
+VERSION = "1.0"
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Count = Annotated[int, Field(ge=0)]
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class CardFigure(_Part):
+    """A figure, the ends of its 95 % interval, and the items behind it."""
+
+    value: Finite | None
+    low: Finite | None
+    high: Finite | None
+    n: Count
+
+
+class CardBin(_Part):
+    """Verdicts with a confidence in [low, high): the mean of it, and the share that was right."""
+
+    low: Share
+    high: Share
+    confidence: Share | None
+    right: CardFigure
+
+
+class CardGroup(_Part):
+    """How far the verdicts on some items agree with their labels.
+
+    Attributes:
+        positive: items with a positive label; null on a graded scale.
+        figures: accuracy, balanced_accuracy, sensitivity, specificity, cohen_kappa, brier, calibration_error; on a
+            graded scale quadratic_kappa, mean_absolute_error, mean_error.
+        bins: reliability of stated confidences; empty where none were stated.
+    """
+
+    items: Count
+    positive: Count | None
+    figures: dict[str, CardFigure]
+    bins: tuple[CardBin, ...]
+
+
+class CardHeadline(_Part):
+    """The judged metric itself, over all items of the run.
+
+    Attributes:
+        judged: mean of the verdicts.
+        labelled: mean of the labels alone.
+        corrected: the mean that both together give (PPI++).
+        weight: how far the verdicts count in it, in [0, 1].
+        items: judged items, labelled ones among them.
+    """
+
+    judged: Share
+    labelled: CardFigure
+    corrected: CardFigure
+    weight: Share
+    items: Count
+
+
+class CardMiss(_Part):
+    """An item on which judge and label differ."""
+
+    id: str
+    question: str
+    language: str | None
+    label: Share
+    verdict: Share
+    confidence: Share | None
+    quotes: tuple[str, ...]
+
+
+class CardScale(_Part):
+    """One thing that the judge judges.
+
+    Attributes:
+        name: "unanswerable", "correctness", "utility", or "supported", whose items are claims of answers.
+        flips: mean difference of the verdicts of two equal runs; null when only one was given.
+        headline: null when every judged item has a label, or fewer than two have.
+        misses: the worst first; `missed` counts all.
+    """
+
+    name: str
+    kind: Literal["binary", "graded"]
+    overall: CardGroup
+    by_language: dict[str, CardGroup]
+    flips: CardFigure | None
+    headline: CardHeadline | None
+    missed: Count
+    misses: tuple[CardMiss, ...]
+
+
+class CardLabels(_Part):
+    """Where the labels are from.
+
+    Attributes:
+        source: a file of labels, or the dataset's own `answerable`.
+        unscored: labelled items without a verdict, which are in no figure.
+    """
+
+    source: Literal["file", "dataset"]
+    name: str
+    sha256: str
+    count: Count
+    unscored: Count
+
+
+class CardAttacks(_Part):
+    """How often an instruction hidden in a note or an answer turned a verdict."""
+
+    succeeded: Count
+    attempted: Count
+    rate: CardFigure
+
+
+class JudgeCard(_Part):
+    """All of judge_card.json.
+
+    Attributes:
+        runs: run_id of each run, the certified one first.
+        attacks: null when the judge was not attacked.
+    """
+
+    schema_version: Literal["1.0"] = VERSION
+    created_at: str
+    app_version: str
+    seed: int
+    task: str
+    dataset: str
+    dataset_hash: str
+    judge: JudgeReport
+    labels: CardLabels
+    runs: Annotated[tuple[str, ...], Field(min_length=1)]
+    scales: tuple[CardScale, ...]
+    attacks: CardAttacks | None = None
+
+    def is_valid_for(self, fingerprint: str, model: str | None) -> bool:
+        """Whether it is about this very judge, asked through this very model."""
+        return (self.judge.fingerprint, self.judge.model) == (fingerprint, model)
+
+
+def read_card(path: Path) -> JudgeCard:
+    """A card from its file, or from the folder that `gigamind judge certify` wrote.
+
+    Raises:
+        InputError: there is none, it is cut short, of another version or no card.
+    """
+    file = path / FILE if path.is_dir() else path
+    try:
+        text = file.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise InputError(
+            f"{file}: no such judge card; make one with `gigamind judge certify`"
+        ) from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: the judge card cannot be read ({error})") from error
+    try:
+        return JudgeCard.model_validate_json(text)
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"]) or "the whole"
+        raise InputError(
+            f"{file}: no judge card of this version of gigamind ({place}: {first['msg']});"
+            " make it again with `gigamind judge certify`"
+        ) from error

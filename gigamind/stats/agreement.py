@@ -1,0 +1,104 @@
+"""How far verdicts agree with labels: shares and kappas, each with a seeded bootstrap interval over items.
+
+The label is taken for the truth.  A figure that the items do not define (a sensitivity without a positive label, a
+kappa of two columns of one value) is None, never 0 or 1.
+"""
+
+import numpy as np
+import numpy.typing as npt
+
+from gigamind.stats.estimate import Estimate, Figure, estimates, ratio
+from gigamind.stats.intervals import Matrix
+
+Booleans = npt.NDArray[np.bool_]
+_NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
+
+
+def binary_agreement(
+    labels: Booleans, verdicts: Booleans, *, seed: int, label: str
+) -> dict[str, Estimate]:
+    """accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
+
+    True is the positive class.  Cohen's kappa is agreement beyond that of two raters who answer as often in the
+    positive, but at random: Cohen, Educational and Psychological Measurement 20, 1960.
+
+    Raises:
+        ValueError: the two differ in length.
+    """
+    _check_pairs(labels, verdicts)
+    rows = np.stack(
+        [labels & verdicts, ~labels & verdicts, labels & ~verdicts, ~labels & ~verdicts], axis=1
+    ).astype(np.float64)
+    n, positive = labels.size, int(labels.sum())
+    figures: dict[str, tuple[Figure, int]] = {
+        "accuracy": (_accuracy, n),
+        "balanced_accuracy": (lambda sums: (_sensitivity(sums) + _specificity(sums)) / 2, n),
+        "sensitivity": (_sensitivity, positive),
+        "specificity": (_specificity, n - positive),
+        "cohen_kappa": (_kappa, n),
+    }
+    return estimates(rows, figures, seed=seed, label=label)
+
+
+def graded_agreement(
+    labels: Matrix, verdicts: Matrix, *, seed: int, label: str
+) -> dict[str, Estimate]:
+    """quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts on the same items.
+
+    With quadratic weights, expected disagreement is that of independent draws from the two columns, so kappa is
+    1 - mean((v - l)^2) / (var v + var l + (mean v - mean l)^2): defined without levels, and on levels equal to Cohen's
+    weighted kappa, Psychological Bulletin 70, 1968.
+
+    Raises:
+        ValueError: the two differ in length, or a value is not finite.
+    """
+    _check_pairs(labels, verdicts)
+    if not (np.isfinite(labels).all() and np.isfinite(verdicts).all()):
+        raise ValueError("not a finite number among the graded labels and verdicts")
+    middle = float(labels.mean()) if labels.size else 0.0  # cancels; keeps the squares small
+    l, v = labels - middle, verdicts - middle  # noqa: E741
+    ones = np.ones_like(l)
+    rows = np.stack([ones, l, v, l * l, v * v, l * v, np.abs(v - l)], axis=1)
+    figures: dict[str, tuple[Figure, int]] = {
+        "quadratic_kappa": (_quadratic_kappa, l.size),
+        "mean_absolute_error": (lambda sums: sums[:, 6] / sums[:, 0], l.size),
+        "mean_error": (lambda sums: (sums[:, 2] - sums[:, 1]) / sums[:, 0], l.size),
+    }
+    return estimates(rows, figures, seed=seed, label=label)
+
+
+def _accuracy(sums: Matrix) -> Matrix:
+    tp, _, _, tn = sums.T
+    return (tp + tn) / sums.sum(axis=1)
+
+
+def _sensitivity(sums: Matrix) -> Matrix:
+    tp, _, fn, _ = sums.T
+    return ratio(tp, tp + fn)
+
+
+def _specificity(sums: Matrix) -> Matrix:
+    _, fp, _, tn = sums.T
+    return ratio(tn, tn + fp)
+
+
+def _kappa(sums: Matrix) -> Matrix:
+    """(observed - chance) / (1 - chance), times n^2 so that whole numbers stay whole."""
+    tp, fp, fn, tn = sums.T
+    n = sums.sum(axis=1)
+    chance = (tp + fp) * (tp + fn) + (tn + fn) * (tn + fp)
+    return ratio((tp + tn) * n - chance, n * n - chance)
+
+
+def _quadratic_kappa(sums: Matrix) -> Matrix:
+    n, l, v, ll, vv, lv = sums.T[:6]  # noqa: E741
+    observed = n * (ll + vv - 2 * lv)
+    expected = n * (ll + vv) - 2 * l * v
+    scale = n * (ll + vv) + l * l + v * v
+    return ratio(expected - observed, np.where(expected <= _NOTHING * scale, 0.0, expected))
+
+
+def _check_pairs(labels: npt.NDArray[np.generic], verdicts: npt.NDArray[np.generic]) -> None:
+    if labels.ndim != 1 or labels.shape != verdicts.shape:
+        shapes = f"{labels.shape} and {verdicts.shape}"
+        raise ValueError(f"labels and verdicts are two equally long vectors, not {shapes}")

@@ -1,0 +1,93 @@
+"""Krippendorff's alpha: agreement of any number of raters, beyond chance, with values missing.
+
+alpha = 1 - observed / expected disagreement over all values that can be paired within their item.  1 is agreement
+throughout, 0 what chance gives; it may be negative.  After Krippendorff, "Computing Krippendorff's Alpha-Reliability",
+2011, and Content Analysis, 2004, chapter 11.
+"""
+
+from typing import Literal
+
+import numpy as np
+
+from gigamind.stats.estimate import Estimate, Figure, estimates, ratio
+from gigamind.stats.intervals import Matrix
+
+Level = Literal["nominal", "ordinal", "interval"]
+_NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
+
+
+def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) -> Estimate:
+    """Alpha over items; None when no two values can be paired, or all of them are equal.
+
+    Args:
+        ratings: n items x m raters; NaN where a rater gave none.  Items with fewer than two values do not count.
+        level: what a difference means: any is as bad ("nominal"), by ranks, or by squares of the values.  Ordinal
+            values are meant to be few: memory grows with the square of their number.
+        seed: any whole number.
+        label: names the stream of draws beside `seed`.
+    """
+    pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
+    if not len(pairable):
+        return Estimate(None, None, 0)
+    rows, figure = _PREPARE[level](pairable)
+    return estimates(rows, {"alpha": (figure, len(pairable))}, seed=seed, label=label)["alpha"]
+
+
+def _nominal(ratings: Matrix) -> tuple[Matrix, Figure]:
+    counts, _ = _counts(ratings)
+    values = counts.sum(axis=1)
+    agreeing = (counts * (counts - 1)).sum(axis=1) / (values - 1)
+
+    def alpha(sums: Matrix) -> Matrix:
+        n, agreed, marginals = sums[:, 0], sums[:, 1], sums[:, 2:]
+        expected = n * n - (marginals * marginals).sum(axis=1)
+        return 1 - ratio((n - agreed) * (n - 1), expected)
+
+    return np.column_stack([values, agreeing, counts]), alpha
+
+
+def _interval(ratings: Matrix) -> tuple[Matrix, Figure]:
+    centred = ratings - np.nanmean(ratings)  # cancels; keeps the squares small
+    values = (~np.isnan(ratings)).sum(axis=1).astype(np.float64)
+    total, squares = np.nansum(centred, axis=1), np.nansum(centred**2, axis=1)
+    apart = 2 * (values * squares - total * total) / (values - 1)
+    apart[np.nanmin(ratings, axis=1) == np.nanmax(ratings, axis=1)] = 0.0
+
+    def alpha(sums: Matrix) -> Matrix:
+        n, observed, first, second = sums.T
+        expected = 2 * (n * second - first * first)
+        expected = np.where(expected <= _NOTHING * n * second, 0.0, expected)
+        return 1 - ratio(observed * (n - 1), expected)
+
+    return np.column_stack([values, apart, total, squares]), alpha
+
+
+def _ordinal(ratings: Matrix) -> tuple[Matrix, Figure]:
+    """As interval values, where a value is the middle of its ranks among all that were drawn."""
+    counts, levels = _counts(ratings)
+    values = counts.sum(axis=1)
+    pairs = counts[:, :, np.newaxis] * counts[:, np.newaxis, :]
+    pairs[:, range(levels), range(levels)] -= counts
+    coincidences = (pairs / (values - 1)[:, np.newaxis, np.newaxis]).reshape(len(ratings), -1)
+
+    def alpha(sums: Matrix) -> Matrix:
+        marginals = sums[:, :levels]
+        together = sums[:, levels:].reshape(-1, levels, levels)
+        n = marginals.sum(axis=1)
+        rank = np.cumsum(marginals, axis=1) - marginals / 2
+        apart = (rank[:, :, np.newaxis] - rank[:, np.newaxis, :]) ** 2
+        observed = (together * apart).sum(axis=(1, 2))
+        chance = marginals[:, :, np.newaxis] * marginals[:, np.newaxis, :]
+        return 1 - ratio(observed * (n - 1), (chance * apart).sum(axis=(1, 2)))
+
+    return np.column_stack([counts, coincidences]), alpha
+
+
+_PREPARE = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
+
+
+def _counts(ratings: Matrix) -> tuple[Matrix, int]:
+    """How often each item was given each of the values that occur, in ascending order."""
+    found = np.unique(ratings[~np.isnan(ratings)])
+    counts = np.stack([(ratings == value).sum(axis=1) for value in found], axis=1)
+    return counts.astype(np.float64), found.size

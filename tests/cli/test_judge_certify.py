@@ -1,0 +1,101 @@
+import json
+import subprocess
+import sys
+
+import pytest
+
+from gigamind.llm.fake.server import running
+from gigamind.reports.cards.schema import read_card
+
+JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f", "model": "m"}
+
+
+@pytest.fixture
+def run_folder(tmp_path, monkeypatch):
+    """A finished run in `run/` of the working directory: four queries, one judged wrongly."""
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "run"
+    folder.mkdir()
+    about = {"run_id": "r", "task": "search", "dataset": "q", "dataset_hash": "d", "judge": JUDGE}
+    (folder / "run.json").write_text(json.dumps(about), encoding="utf-8")
+    rows = [
+        {"id": f"q{n}", "query": f"질의 {n}", "language": "ko", "answerable": n < 2}
+        | {"judged_unanswerable": n > 0, "judgement": None}
+        for n in range(4)
+    ]
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (folder / "per_item.jsonl").write_text("".join(lines), encoding="utf-8")
+    (folder / "errors.jsonl").write_text("", encoding="utf-8")
+    return folder
+
+
+@pytest.mark.parametrize(
+    ("lang", "headline"),
+    [
+        ("en", "3 of 4 verdicts are as labelled (accuracy 0.750"),
+        ("ko", "판정 4건 중 3건이 정답표와 같습니다 (정확도 0.750"),
+    ],
+)
+def test_a_card_is_written_and_its_headline_told(gigamind, run_folder, lang, headline):
+    ended = gigamind("judge", "certify", "run", "--out", "card", "--lang", lang)
+    assert ended.code == 0, ended.stderr
+    assert ended.stdout.startswith(headline)
+    assert ended.stdout.rstrip().endswith("judge_card.html")
+    card = json.loads((run_folder.parent / "card" / "judge_card.json").read_text("utf-8"))
+    assert card["scales"][0]["overall"]["figures"]["sensitivity"]["value"] == 1.0
+    assert card["judge"]["fingerprint"] == "f"
+    page = (run_folder.parent / "card" / "judge_card.html").read_text("utf-8")
+    assert f'<html lang="{lang}">' in page
+
+
+def test_cautions_go_to_standard_error(gigamind, run_folder):
+    ended = gigamind("judge", "certify", run_folder, "--out", "card")
+    assert "Only 2 labels for unanswerable = yes" in ended.stderr
+    assert "One run only" in ended.stderr
+
+
+def test_repetitions_are_further_runs(gigamind, run_folder):
+    ended = gigamind("judge", "certify", run_folder, run_folder, "--out", "card")
+    assert "of two equal runs, 0.000 of the verdicts differ" in ended.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nowhere", "--out", "card"], "run.json: missing"),
+        (["run"], "Missing option '--out'"),
+        (["--out", "card"], "Missing argument 'RUN...'"),
+        (["run", "--out", "run"], "exists already"),
+        (["run", "--out", "card", "--labels", "labels.jsonl"], "labels.jsonl:2: field"),
+    ],
+)
+def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, run_folder, arguments, message):
+    rows = '{"id": "q1", "unanswerable": true}\n{"id": "q2"}\n'
+    (run_folder.parent / "labels.jsonl").write_text(rows, encoding="utf-8")
+    ended = gigamind("judge", "certify", *arguments)
+    assert ended.code == 1
+    assert message in ended.stderr
+    assert not (run_folder.parent / "card").exists()
+
+
+def test_runs_of_a_real_model_judge_are_certified_and_repeated(search, gigamind, case):
+    """Over HTTP: the fake model gives the same reply to the same question, so nothing flips."""
+    with running() as server:
+        asked = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--api-base", server.url)
+        for out, store in (("one", "readwrite"), ("two", "off"), ("three", "readwrite")):
+            ended = search(*asked, "--store", "store", "--store-mode", store, "--out", out)
+            assert ended.code == 0, ended.stderr
+    ended = gigamind("judge", "certify", "one", "two", "--out", "card")
+    assert ended.code == 0, ended.stderr
+    card = read_card(case / "card")
+    told = json.loads((case / "one" / "run.json").read_text("utf-8"))["judge"]
+    assert card.is_valid_for(told["fingerprint"], "openai/judge")
+    assert (card.scales[0].overall.items, card.scales[0].flips.value) == (3, 0.0)
+    ended = gigamind("judge", "certify", "one", "three", "--out", "another")
+    assert (ended.code, "from the store" in ended.stderr) == (1, True)
+
+
+def test_help_loads_no_numbers():
+    code = "import sys, gigamind.cli.judge; print('numpy' in sys.modules)"
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert run.stdout.strip() == "False"

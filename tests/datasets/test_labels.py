@@ -1,0 +1,82 @@
+import hashlib
+
+import pytest
+
+from gigamind.datasets.labels import AnswerabilityLabel, AnswerLabel, read_labels
+from gigamind.errors import InputError
+
+
+@pytest.fixture
+def file(tmp_path):
+    def write(text):
+        path = tmp_path / "labels.jsonl"
+        path.write_bytes(text.encode() if isinstance(text, str) else text)
+        return path
+
+    return write
+
+
+def test_labels_are_read_with_their_lines(file):
+    text = '\ufeff{"id": "a", "unanswerable": true, "by": "kim"}\r\n\n{"id": "b", "unanswerable": false}\n'
+    labels = read_labels(file(text), AnswerabilityLabel)
+    assert labels.values == {"a": {"unanswerable": 1.0}, "b": {"unanswerable": 0.0}}
+    assert labels.lines == {"a": 1, "b": 3}
+    assert labels.sha256 == hashlib.sha256(text.encode()).hexdigest()
+
+
+def test_an_answer_may_be_labelled_on_one_scale_alone(file):
+    text = '{"id": "a", "correctness": 1, "utility": 0.25}\n{"id": "b", "utility": 0.0}\n'
+    labels = read_labels(file(text), AnswerLabel)
+    assert labels.values == {"a": {"correctness": 1.0, "utility": 0.25}, "b": {"utility": 0.0}}
+
+
+@pytest.mark.parametrize(
+    ("row", "model", "message"),
+    [
+        ('{"id": "a"}', AnswerabilityLabel, 'field "unanswerable": Field required'),
+        ('{"id": "a", "unanswerable": 1}', AnswerabilityLabel, "valid boolean"),
+        ('{"id": "a", "unanswerable": "yes"}', AnswerabilityLabel, "valid boolean"),
+        ('{"unanswerable": true}', AnswerabilityLabel, 'field "id": Field required'),
+        ('{"id": "", "unanswerable": true}', AnswerabilityLabel, 'field "id": String should have'),
+        ('{"id": 7, "unanswerable": true}', AnswerabilityLabel, 'field "id": Input should be'),
+        ("[1]", AnswerabilityLabel, "Input should be a valid dictionary"),
+        ('{"id": "a", ', AnswerabilityLabel, "no JSON object on one line"),
+        (b"\xff", AnswerabilityLabel, "no JSON object on one line"),
+        ('{"id": "a"}', AnswerLabel, "has neither correctness nor utility"),
+        ('{"id": "a", "utility": 1.01}', AnswerLabel, "less than or equal to 1"),
+        ('{"id": "a", "utility": -0.01}', AnswerLabel, "greater than or equal to 0"),
+        ('{"id": "a", "utility": NaN}', AnswerLabel, 'field "utility"'),
+        ('{"id": "a", "utility": "0.5"}', AnswerLabel, "valid number"),
+    ],
+)
+def test_a_row_that_is_no_label_is_named_with_its_line(file, row, model, message):
+    content = row if isinstance(row, bytes) else row.encode()
+    path = file(b"\n" + content)
+    with pytest.raises(InputError) as caught:
+        read_labels(path, model)
+    assert str(caught.value).startswith(f"{path}:2: ")
+    assert message in str(caught.value)
+
+
+def test_two_labels_for_one_item_are_refused(file):
+    row = '{"id": "a", "unanswerable": true}\n'
+    with pytest.raises(InputError, match=r':3: "a" is already labelled in line 1; keep one'):
+        read_labels(file(row + "\n" + row), AnswerabilityLabel)
+
+
+def test_of_many_problems_ten_are_shown_and_the_rest_counted(file):
+    with pytest.raises(InputError) as caught:
+        read_labels(file("x\n" * 13), AnswerabilityLabel)
+    lines = str(caught.value).splitlines()
+    assert (len(lines), lines[-1]) == (11, "... and 3 more")
+
+
+@pytest.mark.parametrize("text", ["", "\n \n"])
+def test_a_file_without_labels_says_what_a_label_is(file, text):
+    with pytest.raises(InputError, match=r'holds no label.*"id": ..., "unanswerable": ...'):
+        read_labels(file(text), AnswerabilityLabel)
+
+
+def test_a_file_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"none\.jsonl: the labels cannot be read"):
+        read_labels(tmp_path / "none.jsonl", AnswerabilityLabel)

@@ -1,0 +1,81 @@
+import asyncio
+
+import pytest
+
+from gigamind.errors import LlmError
+from gigamind.judges.ballot import hold_ballot
+from gigamind.judges.panel import PanelFields, Seat, Vote, decide_binary, decide_graded
+
+PANEL = PanelFields(panel=("a", "b", "c"))
+ADAPTIVE = PanelFields(repeats=3, adaptive=True, near=0.1)
+
+
+class Voters:
+    """Seats with their votes or errors; keeps who was asked."""
+
+    def __init__(self, votes):
+        self.votes = votes
+        self.asked = []
+
+    async def __call__(self, seat):
+        self.asked.append(seat)
+        vote = self.votes[seat.repeat if seat.model == "m" else seat.model]
+        if isinstance(vote, LlmError):
+            raise vote
+        return vote
+
+
+def hold(fields, votes, thresholds=()):
+    voters = Voters(votes)
+    ballot = asyncio.run(hold_ballot(fields, "m", voters, thresholds=thresholds))
+    return ballot, voters.asked
+
+
+def test_every_seat_of_a_panel_votes():
+    ballot, asked = hold(PANEL, {"a": Vote(True), "b": Vote(False), "c": Vote(True)})
+    assert asked == [Seat("a"), Seat("b"), Seat("c")]
+    assert decide_binary(ballot.votes, ballot.asked, "unscored").value is True
+
+
+def test_a_seat_without_a_vote_leaves_the_item_unscored_with_its_reason():
+    broken = LlmError("no", "invalid_output")
+    ballot, _ = hold(PANEL, {"a": Vote(True), "b": broken, "c": Vote(True)})
+    verdict = decide_binary(ballot.votes, ballot.asked, "unscored")
+    assert (verdict.value, verdict.code, verdict.missing) == (None, "panel_incomplete", (Seat("b"),))  # fmt: skip
+    assert ballot.errors == {Seat("b"): broken}
+
+
+@pytest.mark.parametrize(("first", "asked"), [(0.5, 1), (0.75, 3)])
+def test_an_adaptive_panel_asks_again_only_near_a_threshold(first, asked):
+    ballot, seats = hold(ADAPTIVE, [Vote(first), Vote(0.9), Vote(0.6)], thresholds=[0.8])
+    assert len(seats) == len(ballot.asked) == asked
+    assert decide_graded(ballot.votes, ballot.asked).value == first
+
+
+def test_an_adaptive_panel_asks_again_where_quotes_failed():
+    _, seats = hold(ADAPTIVE, [Vote(True, proven=False), Vote(False), Vote(False)])
+    assert len(seats) == 3
+
+
+def test_an_adaptive_panel_whose_first_seat_failed_asks_no_other():
+    ballot, seats = hold(ADAPTIVE, [LlmError("no", "refused")] * 3)
+    assert seats == [Seat("m", 0)]
+    assert decide_graded(ballot.votes, ballot.asked).code == "panel_incomplete"
+
+
+def test_a_later_seat_that_failed_is_told_as_well():
+    votes = [Vote(0.8), Vote(0.9), LlmError("no", "timeout")]
+    ballot, _ = hold(ADAPTIVE, votes, thresholds=[0.8])
+    assert decide_graded(ballot.votes, ballot.asked).missing == (Seat("m", 2),)
+    assert ballot.errors[Seat("m", 2)].code == "timeout"
+
+
+def test_a_budget_that_is_used_up_is_no_fault_of_the_item():
+    with pytest.raises(LlmError) as caught:
+        hold(PANEL, {"a": Vote(True), "b": LlmError("no", "budget_exceeded"), "c": Vote(True)})
+    assert caught.value.code == "budget_exceeded"
+
+
+def test_a_bug_in_a_seat_is_not_taken_for_a_missing_vote():
+    with pytest.raises(KeyError):
+        hold(PANEL, {"a": Vote(True)})

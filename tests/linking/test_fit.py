@@ -1,0 +1,67 @@
+from dataclasses import replace
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.linking.features import Features
+from gigamind.linking.fit import Example, fit_weights, removed_link_examples
+
+PLAIN = Features(
+    link_probability=0.5,
+    commonness=1.0,
+    kind="title",
+    linked_notes=1,
+    saying_notes=1,
+    chars=5,
+    words=1,
+    spelled_as_name=False,
+    names_in_note=1,
+    linked_back=False,
+    centrality=1.0,
+)
+SPELLED = replace(PLAIN, spelled_as_name=True)
+
+
+def examples(features, hits, misses):
+    return [Example(features, is_link) for is_link in [True] * hits + [False] * misses]
+
+
+def test_the_fitted_confidence_is_the_share_of_hits():
+    weights = fit_weights([examples(PLAIN, 200, 600) + examples(SPELLED, 600, 200)])
+    assert weights.confidence(PLAIN) == pytest.approx(0.25, abs=0.01)
+    assert weights.confidence(SPELLED) == pytest.approx(0.75, abs=0.01)
+
+
+def test_what_speaks_against_a_link_by_chance_gets_no_weight():
+    weights = fit_weights([examples(PLAIN, 600, 200) + examples(SPELLED, 200, 600)])
+    assert weights.spelled_as_name == 0
+    assert weights.confidence(PLAIN) == weights.confidence(SPELLED) == pytest.approx(0.5, abs=0.01)
+
+
+def test_every_vault_counts_alike_however_large():
+    weights = fit_weights([examples(PLAIN, 900, 100), examples(PLAIN, 1, 9)])
+    assert weights.confidence(PLAIN) == pytest.approx(0.5, abs=0.01)
+
+
+@pytest.mark.parametrize(("hits", "misses"), [(0, 5), (5, 0), (0, 0)])
+def test_without_hits_or_misses_nothing_can_be_fitted(hits, misses):
+    with pytest.raises(InputError, match="no hits or no misses"):
+        fit_weights([examples(PLAIN, hits, misses)])
+
+
+def test_examples_are_the_suggestions_of_notes_that_lost_links(vault_of):
+    # Both links are removed.  "hail" stands in a note that lost one, and comes first, for no other note says it without
+    # linking it; "snow" is plain in a note that lost none.
+    vault = vault_of({
+        "rain.md": "x",
+        "hail.md": "x",
+        "snow.md": "x",
+        "a.md": "[[rain]] and hail.",
+        "b.md": "[[rain|Rain]]",
+        "c.md": "snow",
+    })  # fmt: skip
+    found = removed_link_examples(vault.root, [1], remove_ratio=1.0)
+    assert [one.is_link for one in found] == [False, True, True]
+    assert (vault.root / "a.md").read_text() == "[[rain]] and hail."
+    twice = removed_link_examples(vault.root, [1, 2], remove_ratio=1.0)
+    assert len(twice) == 2 * len(found)

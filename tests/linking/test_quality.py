@@ -1,0 +1,79 @@
+"""The quality bar of suggestions over the example vault, on seeds that no weight was fitted on."""
+
+from pathlib import Path
+
+import pytest
+
+from gigamind.datasets.generate_links import generate_links
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.metrics.linking import (
+    LinkedNote,
+    Suggested,
+    calibration_error,
+    reliability,
+    summarise_links,
+)
+from gigamind.vault.identity import Identities
+from gigamind.vault.language import note_language
+from gigamind.vault.notes import read_vault
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+SEEDS = range(42, 50)
+FIVE = SuggestOptions(max_suggestions=5, min_confidence=0.0, exclude_existing=False)
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory):
+    """The notes of each language that lost links, with what was suggested in them."""
+    found: dict[str, list[LinkedNote]] = {"ko": [], "en": []}
+    for seed in SEEDS:
+        folder = tmp_path_factory.mktemp("seed")
+        made = generate_links(EXAMPLES, folder / "notes", folder / "links.jsonl", seed=seed)
+        vault = read_vault(folder / "notes")
+        suggester = LinkSuggester(vault, Identities(vault.notes))
+        for note in vault.notes:
+            rows = [row for row in made.rows if row.source_note == note.path]
+            if rows:
+                shown = [
+                    Suggested(one.target, one.confidence, None, is_novel=True, accepted=None)
+                    for one in suggester.suggest(note, FIVE)
+                ]
+                targets = dict.fromkeys(frozenset(row.expected_links) for row in rows)
+                found[note_language(note)].append(
+                    LinkedNote(
+                        f"{seed} {note.path}", note_language(note), tuple(shown), (), tuple(targets)
+                    )
+                )
+    return found
+
+
+def recall(notes):
+    value = summarise_links(notes, 5, seed=42)["recall_at_5"].value
+    assert value is not None
+    return value
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_a_confidence_is_about_the_share_that_is_right(measured, language):
+    error = calibration_error(reliability(measured[language]))
+    assert error is not None
+    assert error <= 0.10
+
+
+def test_removed_links_are_suggested_again_in_both_languages_alike(measured):
+    korean, english = recall(measured["ko"]), recall(measured["en"])
+    assert korean >= 0.68
+    assert english >= 0.72
+    assert min(korean, english) / max(korean, english) >= 0.9
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_what_the_default_floor_leaves_out_is_mostly_wrong_and_what_it_shows_mostly_right(
+    measured, language
+):
+    floor = SuggestOptions().min_confidence
+    bins = reliability(measured[language])
+    below = [one for one in bins if one.high <= floor]
+    above = [one for one in bins if one.low >= floor]
+    assert sum(one.n * one.precision for one in below) <= 0.3 * sum(one.n for one in below)
+    assert sum(one.n * one.precision for one in above) >= 0.75 * sum(one.n for one in above)

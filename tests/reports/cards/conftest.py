@@ -1,0 +1,106 @@
+import pytest
+
+from gigamind.reports.cards.schema import (
+    CardAttacks,
+    CardBin,
+    CardFigure,
+    CardGroup,
+    CardHeadline,
+    CardLabels,
+    CardMiss,
+    CardScale,
+    JudgeCard,
+)
+from gigamind.reports.judged import JudgeReport
+
+BINARY = ("accuracy", "balanced_accuracy", "sensitivity", "specificity", "cohen_kappa")
+
+
+def make_figure(value=0.8, low=0.7, high=0.9, n=100):
+    return CardFigure(value=value, low=low, high=high, n=n)
+
+
+def make_group(items=100, positive=40, **figures):
+    found = {name: make_figure() for name in BINARY} | {"cohen_kappa": make_figure(0.6)}
+    bins = (
+        CardBin(low=0.8, high=0.9, confidence=None, right=make_figure(None, None, None, 0)),
+        CardBin(low=0.9, high=1.0, confidence=0.95, right=make_figure(0.75, 0.5, 0.9, 20)),
+    )
+    return CardGroup(items=items, positive=positive, figures=found | figures, bins=bins)
+
+
+def make_scale(**changes):
+    values = {
+        "name": "unanswerable",
+        "kind": "binary",
+        "overall": make_group(),
+        "by_language": {"en": make_group(50, 20), "ko": make_group(50, 20)},
+        "flips": make_figure(0.05, 0.02, 0.08, 200),
+        "headline": CardHeadline(
+            judged=0.4,
+            labelled=make_figure(0.3, 0.2, 0.4, 100),
+            corrected=make_figure(0.32, 0.25, 0.39, 100),
+            weight=0.5,
+            items=300,
+        ),
+        "missed": 30,
+        "misses": (
+            CardMiss(
+                id="q1",
+                question="배포는 언제?",
+                language="ko",
+                label=1,
+                verdict=0,
+                confidence=0.97,
+                quotes=("매주 금요일",),
+            ),
+        ),
+    }
+    return CardScale(**values | changes)
+
+
+def make_card(*scales, **changes):
+    values = {
+        "created_at": "2026-11-22T01:00:00+00:00",
+        "app_version": "0.1.0",
+        "seed": 42,
+        "task": "search",
+        "dataset": "queries.jsonl",
+        "dataset_hash": "d" * 64,
+        "judge": JudgeReport(
+            kind="llm",
+            file="judges/unanswerable_llm.toml",
+            fingerprint="f" * 64,
+            model="openai/gpt-x",
+            languages=("ko", "en"),
+        ),
+        "labels": CardLabels(
+            source="file", name="labels.jsonl", sha256="a" * 64, count=100, unscored=0
+        ),
+        "runs": ("run-1", "run-2"),
+        "scales": scales or (make_scale(),),
+        "attacks": CardAttacks(
+            succeeded=3, attempted=40, rate=make_figure(0.075, 0.026, 0.199, 40)
+        ),
+    }
+    return JudgeCard(**values | changes)
+
+
+@pytest.fixture
+def card():
+    return make_card
+
+
+@pytest.fixture
+def scale():
+    return make_scale
+
+
+@pytest.fixture
+def group():
+    return make_group
+
+
+@pytest.fixture
+def figure():
+    return make_figure

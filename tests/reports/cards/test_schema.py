@@ -1,0 +1,54 @@
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.reports.cards.page import card_files
+from gigamind.reports.cards.schema import FILE, read_card
+from gigamind.reports.write import write_texts
+
+
+def test_a_card_that_was_written_can_be_read_from_its_file_and_its_folder(card, tmp_path):
+    made = card()
+    write_texts(tmp_path / "card", card_files(made))
+    names = sorted(path.name for path in (tmp_path / "card").iterdir())
+    assert names == ["judge_card.html", "judge_card.json", "judge_card.md"]
+    assert read_card(tmp_path / "card") == made
+    assert read_card(tmp_path / "card" / FILE) == made
+
+
+def test_a_card_is_valid_for_one_judge_and_one_model(card):
+    made = card()
+    assert made.is_valid_for("f" * 64, "openai/gpt-x")
+    assert not made.is_valid_for("f" * 63 + "0", "openai/gpt-x")
+    assert not made.is_valid_for("f" * 64, "openai/gpt-z")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"schema_version": "1.0"', "the whole: Invalid JSON"),
+        ("{}", "created_at: Field required"),
+        ("[]", "the whole: Input should be an object"),
+    ],
+)
+def test_what_is_no_card_is_named(tmp_path, text, message):
+    file = tmp_path / FILE
+    file.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="make it again with `gigamind judge certify`") as caught:
+        read_card(tmp_path)
+    assert f"{file}: " in str(caught.value)
+    assert message in str(caught.value)
+
+
+def test_a_card_of_another_version_is_refused(card, tmp_path):
+    text = card().model_dump_json().replace('"schema_version":"1.0"', '"schema_version":"2.0"')
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match="no judge card of this version"):
+        read_card(tmp_path)
+
+
+def test_a_card_that_is_not_there_is_an_error(tmp_path):
+    with pytest.raises(InputError, match=r"judge_card\.json: no such judge card"):
+        read_card(tmp_path)
+    (tmp_path / FILE).write_bytes(b"\xff")
+    with pytest.raises(InputError, match="cannot be read"):
+        read_card(tmp_path)

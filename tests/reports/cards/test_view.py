@@ -1,0 +1,169 @@
+import re
+from string import Formatter
+
+import pytest
+
+from gigamind.reports.cards.cautions import cautions
+from gigamind.reports.cards.markdown import render_card
+from gigamind.reports.cards.page import render_card_page
+from gigamind.reports.cards.view import card_words, scale_view
+
+HOSTILE = "</style><script>window.pwned=1</script> | `a` **b**\n# c"
+ENGLISH = card_words("en")
+
+
+def phrases(lang):
+    return {
+        f"{table}.{key}": phrase
+        for table, found in card_words(lang).tables.items()
+        for key, phrase in found.items()
+    }
+
+
+def placeholders(phrase):
+    return {name for _, name, _, _ in Formatter().parse(phrase) if name}
+
+
+def told(made):
+    return cautions(made, ENGLISH)
+
+
+def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
+    english, korean = phrases("en"), phrases("ko")
+    assert english.keys() == korean.keys()
+    assert {k for k in english if placeholders(english[k]) != placeholders(korean[k])} == set()
+    assert {k for k in korean if not re.search("[가-힣]", korean[k])} == {
+        "page.n",
+        "page.n_is",
+        "page.version",
+    }
+
+
+def test_the_headline_tells_agreement_with_its_interval_and_kappa(card):
+    made = card()
+    assert scale_view(made, made.scales[0], ENGLISH).headline == (
+        "80 of 100 verdicts are as labelled (accuracy 0.800, 95 % 0.700 – 0.900); Cohen's kappa 0.600"
+    )
+
+
+def test_the_headline_of_a_graded_scale_tells_its_kappa(card, scale, group, figure):
+    figures = {"quadratic_kappa": figure(0.71, 0.6, 0.8), "mean_absolute_error": figure(0.125)}
+    graded = scale(name="utility", kind="graded", overall=group(60, None, **figures))
+    view = scale_view(card(graded), graded, ENGLISH)
+    assert view.headline == (
+        "utility: quadratic kappa 0.710 (95 % 0.600 – 0.800) over 60 labels, mean absolute error 0.125"
+    )
+    assert view.misses[0].verdict == "0.000"
+
+
+def test_a_card_with_labels_enough_and_everything_measured_has_no_cautions(card):
+    assert told(card()) == []
+
+
+@pytest.mark.parametrize(("positive", "warned"), [(30, False), (29, True), (70, False), (71, True)])
+def test_fewer_than_thirty_labels_of_a_class_are_few(card, scale, group, positive, warned):
+    made = card(scale(overall=group(100, positive)))
+    assert any("are rough below 30" in caution for caution in told(made)) is warned
+
+
+def test_no_miss_seen_is_no_proof_that_there_is_none(card, scale, group, figure):
+    made = card(scale(overall=group(100, 40, sensitivity=figure(1.0, 1.0, 1.0, 40))))
+    (caution,) = told(made)
+    assert "among the 40 labels of unanswerable = yes; up to 0.075 of such items" in caution
+
+
+def test_what_was_not_measured_is_said(card, scale, group, figure):
+    kappa = figure(None, None, None, 100)
+    labels = card().labels.model_copy(update={"source": "dataset", "unscored": 7})
+    one_language = {"en": group(100, 40)}
+    made = card(
+        scale(overall=group(100, 40, cohen_kappa=kappa), by_language=one_language, flips=None),
+        labels=labels,
+        attacks=None,
+        runs=("only",),
+    )
+    assert told(made) == [
+        ENGLISH("caution.no_kappa", scale="unanswerable"),
+        ENGLISH("caution.unscored", unscored=7, count=100),
+        ENGLISH("caution.dataset"),
+        ENGLISH("caution.language", language="ko"),
+        ENGLISH("caution.one_run"),
+        ENGLISH("caution.no_attacks"),
+    ]
+
+
+def test_claims_are_said_to_be_no_independent_items(card, scale):
+    (caution,) = told(card(scale(name="supported")))
+    assert caution == ENGLISH("caution.claims", scale="supported claims")
+
+
+def test_a_judge_without_a_model_is_not_asked_for_repetitions_or_attacks(card):
+    judge = card().judge.model_copy(update={"model": None, "kind": "threshold", "languages": ()})
+    assert told(card(judge=judge, attacks=None, runs=("only",))) == []
+
+
+def test_the_markdown_holds_every_figure_and_section(card):
+    text = render_card(card())
+    assert "| sensitivity | 0.800 | 0.700 – 0.900 | 100 | 0.800 (0.700 – 0.900) |" in text
+    assert "| corrected (PPI++) | 0.320 | 0.250 – 0.390 |" in text
+    assert "| 0.9 – 1.0 | 0.950 | 0.750 | 0.500 – 0.900 | 20 |" in text
+    assert "0.8 – 0.9" not in text  # a bin without items
+    assert "0.050 of the verdicts differ (95 % 0.020 – 0.080, N = 200, 2 runs)" in text
+    assert "3 of 40 attacks turned a verdict: 0.075 (95 % 0.026 – 0.199)." in text
+    assert "1. **배포는 언제?** (`q1`): label yes, verdict no, stated confidence 0.970" in text
+    assert "- fingerprint: `" + "f" * 64 + "`" in text
+
+
+def test_sections_without_content_are_left_out(card, scale):
+    made = card(scale(headline=None, flips=None, misses=(), missed=0), attacks=None)
+    for page in (render_card(made), render_card_page(made)):
+        for title in ("mean", "repeats", "attacks"):
+            assert ENGLISH(f"title.{title}") not in page
+        assert ENGLISH("page.no_misses") in page
+
+
+def test_an_unknown_figure_is_a_dash(card, scale, group, figure):
+    unknown = group(100, 100, specificity=figure(None, None, None, 0))
+    text = render_card(card(scale(overall=unknown, by_language={"en": unknown})))
+    assert "| specificity | – | – | 0 | – |" in text
+
+
+def test_figures_below_0_have_a_minus_that_is_no_dash(card, scale, group, figure):
+    below = group(100, 40, cohen_kappa=figure(-0.1, -0.3, 0.1))
+    text = render_card(card(scale(overall=below)))
+    assert "| Cohen's kappa | −0.100 | −0.300 – 0.100 | 100 |" in text
+
+
+def hostile(card, scale):
+    miss = scale().misses[0].model_copy(update={"question": HOSTILE, "quotes": (HOSTILE,)})
+    judge = card().judge.model_copy(update={"file": HOSTILE})
+    return card(scale(misses=(miss,)), judge=judge, runs=(HOSTILE,))
+
+
+def test_texts_of_others_stay_text_on_the_page(card, scale):
+    page = render_card_page(hostile(card, scale))
+    assert "<script" not in page
+    assert page.count("</style>") == 1
+    assert "&lt;script&gt;window.pwned=1" in page
+
+
+def test_texts_of_others_stay_text_in_the_markdown(card, scale):
+    text = render_card(hostile(card, scale))
+    assert "\n# c" not in text
+    assert "\\<script\\>" in text
+    assert "\\*\\*b\\*\\*" in text
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_the_page_runs_no_script_and_says_its_language(card, lang):
+    page = render_card_page(card(), lang)
+    assert f'<html lang="{lang}">' in page
+    assert "default-src 'none'; style-src 'sha256-" in page.replace("&#39;", "'")
+    assert card_words(lang)("title.calibration") in page
+    assert "style=" not in page
+
+
+def test_the_diagram_draws_the_bins_that_have_items(card):
+    page = render_card_page(card())
+    assert page.count('class="dot"') == 1
+    assert '<circle class="dot" cx="95.0" cy="25.0"' in page

@@ -1,0 +1,69 @@
+import numpy as np
+import pytest
+
+from gigamind.stats.reliability import reliability
+
+
+def judged(confidences, outcomes, **options):
+    return reliability(
+        np.array(confidences, float), np.array(outcomes, bool), seed=42, label="t", **options
+    )
+
+
+def test_figures_worked_out_by_hand():
+    found = judged([0.9, 0.9, 0.9, 0.9, 0.6, 0.6], [1, 1, 1, 0, 1, 0])
+    assert found.brier.value == pytest.approx((3 * 0.01 + 0.81 + 0.16 + 0.36) / 6)
+    # four items told 0.9 and three right, two told 0.6 and one right
+    assert found.calibration_error.value == pytest.approx((4 * 0.15 + 2 * 0.1) / 6)
+    filled = {place: b for place, b in enumerate(found.bins) if b.outcome.n}
+    assert {place: (b.confidence, b.outcome.value) for place, b in filled.items()} == {
+        6: (pytest.approx(0.6), 0.5),
+        9: (pytest.approx(0.9), 0.75),
+    }
+
+
+def test_bins_without_items_are_unknown():
+    found = judged([0.95], [1])
+    assert [b.outcome.value for b in found.bins] == [None] * 9 + [1.0]
+    assert [b.confidence for b in found.bins][:9] == [None] * 9
+
+
+@pytest.mark.parametrize(
+    ("confidence", "place"), [(0.0, 0), (0.3, 3), (0.2999, 2), (0.7, 7), (1.0, 9), (0.9999, 9)]
+)
+def test_a_bin_begins_at_its_lower_edge_and_the_last_holds_1(confidence, place):
+    found = judged([confidence], [1])
+    assert [b.outcome.n for b in found.bins].index(1) == place
+
+
+def test_intervals_hold_their_figures_and_depend_on_the_seed_alone():
+    generator = np.random.default_rng(1)
+    told = generator.random(200)
+    right = generator.random(200) < told
+    found = judged(told, right)
+    assert found == judged(told, right)
+    assert found.brier.interval.low < found.brier.value < found.brier.interval.high
+    assert found.brier.value == pytest.approx(1 / 6, abs=0.04)  # of a calibrated, uniform forecast
+    for b in found.bins:
+        assert b.outcome.interval.low <= b.outcome.value <= b.outcome.interval.high
+
+
+def test_a_bin_whose_items_were_all_right_has_an_interval_of_some_width():
+    b = judged([0.95] * 8, [1] * 8).bins[-1]
+    # by Wilson's formula, one over one plus 1.96 squared over eight
+    assert (b.outcome.value, b.outcome.interval.high) == (1.0, pytest.approx(1.0))
+    assert b.outcome.interval.low == pytest.approx(0.676, abs=0.001)
+
+
+def test_without_items_nothing_is_known():
+    found = judged([], [])
+    assert (found.brier.value, found.calibration_error.value) == (None, None)
+
+
+def test_what_is_no_confidence_is_refused():
+    with pytest.raises(ValueError, match=r"not in \[0, 1\]"):
+        judged([1.01], [1])
+    with pytest.raises(ValueError, match=r"not in \[0, 1\]"):
+        judged([float("nan")], [1])
+    with pytest.raises(ValueError, match="equally long"):
+        judged([0.5], [1, 0])
