@@ -201,7 +201,7 @@ def test_an_interrupted_run_is_held_against_no_baseline(evaluate, tmp_path):
 def test_a_run_is_held_against_its_baseline(evaluate, tmp_path):
     evaluate(out=tmp_path / "base", save_snapshot=True)
     baseline = tmp_path / "base" / "snapshot.json"
-    finished = evaluate(compare=baseline, min_confidence=0.999, phase="beta")
+    finished = evaluate(compare=baseline, min_confidence=1.0, phase="beta")
     assert finished.verdict.gate.verdict == "failed"
     assert finished.verdict.exit_code(fail_on_regression=True) == 4
     assert finished.verdict.comparison.shared == 2

@@ -76,7 +76,7 @@ def judge_release(
             for name in (*policy.quality.metrics, *policy.quality.judged)
             if name.partition(".")[0] in TASKS[comparison.task].blocks
         ),
-        _coverage(comparison, policy),
+        _coverage(comparison, policy, phase),
         *_speed(comparison, policy),
         *_card(judge, card, policy),
     )
@@ -106,20 +106,26 @@ def _card(judge: JudgeReport | None, card: JudgeCard | None, policy: Policy) -> 
     ]
 
 
-def _coverage(comparison: Comparison, policy: Policy) -> RuleResult:
-    """Items that can no longer be evaluated are the worst of all, and no mean shows them."""
+def _coverage(comparison: Comparison, policy: Policy, phase: Phase) -> RuleResult:
+    """Items that can no longer be evaluated are the worst of all, and no mean shows them.
+
+    A task of which nothing stops a release in this phase is not stopped by them either.
+    """
     lost, total = len(comparison.lost), len(comparison.lost) + comparison.shared
     allowed = policy.coverage.lost_share
+    task = TASKS[comparison.task]
+    soft = set(task.blocks) <= set(policy.phases[phase].soft)
+    failed, remark = ("warned", f"; only told in phase {phase}") if soft else ("failed", "")
     example = f", such as {comparison.lost[0].id}" if lost else ""
     return RuleResult(
         metric="coverage",
-        status="failed" if lost / total > allowed else "passed",
+        status=failed if lost / total > allowed else "passed",
         baseline=1.0,
         current=comparison.shared / total,
         limit=allowed,
-        explanation=f"coverage: {lost} of {total} {TASKS[comparison.task].units} of the baseline could not be"
+        explanation=f"coverage: {lost} of {total} {task.units} of the baseline could not be"
         f" evaluated{example};"
-        f" a share of {allowed:g} is allowed.",
+        f" a share of {allowed:g} is allowed{remark if lost / total > allowed else ''}.",
     )
 
 
