@@ -41,6 +41,11 @@ class Scripted:
 
 
 @pytest.fixture
+def notes():
+    return NOTES
+
+
+@pytest.fixture
 def scripted():
     return Scripted
 
