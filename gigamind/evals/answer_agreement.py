@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from math import fsum
 
-from gigamind.judges.search_qa.evaluation import SearchQAEvaluation
 from gigamind.reports.answer_schema import (
     AgreementReport,
     AnswerItemReport,
     LabelledClaimReport,
 )
+from gigamind.reports.search_qa import SearchQAEvaluation
 
 
 def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:

@@ -8,9 +8,9 @@ from gigamind.evals.answer_case import EvalCase
 from gigamind.evals.answer_labels import grounding_of, labels_report
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.model_run import ModelRun
-from gigamind.judges.search_qa.evaluation import SearchQAEvaluation
 from gigamind.reports.answer_schema import AnswerItemReport, NoteReport
 from gigamind.reports.schema import ErrorReport
+from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.runs.store import ItemResult
 
 

@@ -9,13 +9,13 @@ from typing import Any
 from gigamind.datasets.sample import sample
 from gigamind.errors import LlmError
 from gigamind.evals.answer_case import EvalCase
+from gigamind.evals.answer_evaluation import evaluation_of
 from gigamind.evals.answer_judge import AnswerJudge
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.model_run import ModelRun, ask_all
 from gigamind.evals.progress import Progress
 from gigamind.judges.search_answer import answer_from, load_answer_prompt
 from gigamind.judges.search_qa.asking import AnswerCase
-from gigamind.judges.search_qa.evaluation import SearchQAEvaluation, evaluation_of
 from gigamind.judges.search_qa.judge import judge_answer
 from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
@@ -24,6 +24,7 @@ from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.options import budget_of, open_model
 from gigamind.llm.prompts import Prompt
 from gigamind.llm.settings import ModelSettings
+from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.runs.resume import outcome_of
 from gigamind.runs.store import FINAL, ItemResult
 

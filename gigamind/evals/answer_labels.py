@@ -4,10 +4,10 @@ from collections.abc import Iterable, Sequence
 
 from gigamind.datasets.answer_schema import AnswerLabels
 from gigamind.judges.search_qa.claims import claims_of, pieces_of
-from gigamind.judges.search_qa.evaluation import SearchQAEvaluation
 from gigamind.judges.search_qa.pieces import without_citations
 from gigamind.metrics.grounding import ClaimRow, Grounding, GroundingTable, grounding
 from gigamind.reports.answer_schema import LabelledClaimReport, LabelsReport
+from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.text import plain
 
 

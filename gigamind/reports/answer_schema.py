@@ -7,7 +7,6 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.judges.search_qa.evaluation import SearchQAEvaluation
 from gigamind.reports.judged import LlmReport
 from gigamind.reports.schema import (
     SCHEMA_VERSION,
@@ -17,6 +16,7 @@ from gigamind.reports.schema import (
     Record,
     Share,
 )
+from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.runs.store import Outcome
 
 LabelledVerdict = Literal["supported", "contradicted", "not_found"]

@@ -6,10 +6,10 @@ templates/answer_item.js unpacks the arrays in the order in which they are built
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from gigamind.judges.search_qa.evaluation import EvaluatedClaim, SearchQAEvaluation
 from gigamind.reports.answer_schema import AnswerItemReport, NoteReport
 from gigamind.reports.page.layout import in_script
 from gigamind.reports.release.compare import Comparison
+from gigamind.reports.search_qa import EvaluatedClaim, SearchQAEvaluation
 
 _CONTEXT = 120  # code points of the note shown on either side of a quote
 

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import EvaluationError, InputError, LlmError
+from gigamind.evals.answer_evaluation import evaluation_of
 from gigamind.judges.search_qa.asking import AnswerCase
-from gigamind.judges.search_qa.evaluation import evaluation_of
 from gigamind.judges.search_qa.reply import SearchQAJudgeFile, load_search_qa_judge
 from gigamind.judges.search_qa.rules import confidence, outcome, utility
 from gigamind.llm.fences import Source

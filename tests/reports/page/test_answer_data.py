@@ -2,7 +2,6 @@ import json
 
 import pytest
 
-from gigamind.judges.search_qa.evaluation import EvaluatedClaim, SearchQAEvaluation
 from gigamind.reports.answer_schema import (
     AnswerItemReport,
     LabelledClaimReport,
@@ -10,6 +9,7 @@ from gigamind.reports.answer_schema import (
     NoteReport,
 )
 from gigamind.reports.page.answer_data import answers_json, pieces
+from gigamind.reports.search_qa import EvaluatedClaim, SearchQAEvaluation
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
 NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200)

@@ -1,17 +1,13 @@
-"""A judgement as it leaves the program: the fields of the seed under their names, and ours beside them."""
+"""Writes a judgement of an answer as reports and services have it."""
 
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
+from typing import Any
 
 from gigamind.evidence.record import record
 from gigamind.judges.search_qa.asking import AnswerCase
 from gigamind.judges.search_qa.judge import Judgement
-from gigamind.judges.search_qa.reply import Told
-from gigamind.judges.search_qa.rules import Confidence, Outcome
-from gigamind.judges.search_qa.verify import Doubt, JudgedClaim, Verdict
+from gigamind.judges.search_qa.verify import JudgedClaim, Verdict
 from gigamind.judges.spec import Language
-from gigamind.llm.fences import Flag
+from gigamind.reports.search_qa import EvaluatedClaim, SearchQAEvaluation, SourceCoverage
 from gigamind.spans import Utf16
 
 _ISSUES: dict[Language, dict[Verdict, str]] = {
@@ -27,74 +23,6 @@ _ISSUES: dict[Language, dict[Verdict, str]] = {
     },
 }
 _SILENT: dict[Language, str] = {"ko": "답변이 비어 있습니다.", "en": "The answer is empty."}
-
-
-class _Written(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SourceCoverage(_Written):
-    """Which note was used (seed 004); `relevant` and `marked` are ours, see `Coverage`."""
-
-    note_index: int
-    note_title: str
-    cited: bool
-    relevant_claim: str
-    relevant: bool | None
-    marked: bool
-
-
-class EvaluatedClaim(_Written):
-    """One claim; offsets are half-open, in the answer.
-
-    Attributes:
-        start: code points; so is `end`.
-        utf16_start: UTF-16 code units; so is `utf16_end`.
-        cited: numbers of the notes that the answer names for it.
-        evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
-    """
-
-    id: int
-    text: str
-    offset_unit: Literal["code_point"] = "code_point"
-    start: int
-    end: int
-    utf16_start: int
-    utf16_end: int
-    cited: tuple[int, ...]
-    told: Told
-    verdict: Verdict
-    note: int | None
-    doubt: Doubt | None
-    new_numbers: tuple[str, ...]
-    evidence: dict[str, Any] | None
-
-
-class SearchQAEvaluation(_Written):
-    """The evaluation of an answer: six fields of the seed, then ours, see `Judgement`.
-
-    Attributes:
-        correctness: in [0, 1]; None without claims, where the seed has a number always.  So is `confidence`.
-        utility: in [0, 1].
-        grounding_issues: one sentence for each claim that is not supported, in the language of the item.
-    """
-
-    correctness: float | None
-    utility: float
-    confidence: Confidence | None
-    source_coverage: tuple[SourceCoverage, ...]
-    grounding_issues: tuple[str, ...]
-    summary: str
-    outcome: Outcome
-    claims: tuple[EvaluatedClaim, ...]
-    abstains: bool
-    answerable: bool
-    told_answerable: bool | None
-    reported_correctness: float | None
-    reported_utility: float | None
-    utility_reason: str
-    reported_issues: tuple[str, ...]
-    flagged: dict[int, tuple[Flag, ...]]
 
 
 def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) -> SearchQAEvaluation:
