@@ -66,24 +66,32 @@ def render_answer_html(
                 lambda found: called(found.name, told),
             )
         ),
-        separation=_separation(record, told),
-        grades=[
-            (grade, told(f"answer_script.{grade}"), summary.confidence.get(grade, 0))
-            for grade in _GRADES
-        ],
-        verdicts=[
-            (name, told(f"answer_script.{name}"), summary.verdicts.get(name, 0))
-            for name in _VERDICTS
-        ],
-        doubts=[(told(f"answer_script.{name}"), n) for name, n in summary.doubts.items()],
-        agreement=list(_agreement(record, told)),
-        model=model_block(summary.llm, told),
+        **_judging(record, told),
         slice_metrics=[called(name, told) for name in COLUMNS],
         slice_rows=[
             (label, part.items, [share(part.answers.get(name)) for name in COLUMNS])
             for label, part in answer_slices(summary, told)
         ],
     )
+
+
+def _judging(record: AnswerRunRecord, told: Words) -> dict[str, object]:
+    """What the section on the verdicts shows."""
+    summary = record.summary
+    return {
+        "separation": _separation(record, told),
+        "grades": [
+            (grade, told(f"answer_script.{grade}"), summary.confidence.get(grade, 0))
+            for grade in _GRADES
+        ],
+        "verdicts": [
+            (name, told(f"answer_script.{name}"), summary.verdicts.get(name, 0))
+            for name in _VERDICTS
+        ],
+        "doubts": [(told(f"answer_script.{name}"), n) for name, n in summary.doubts.items()],
+        "agreement": list(_agreement(record, told)),
+        "model": model_block(summary.llm, told),
+    }
 
 
 def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, told: Words) -> str:
