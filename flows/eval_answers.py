@@ -47,4 +47,4 @@ def eval_answers(options: AnswerEvalOptions) -> dict[str, Any] | State[Any]:
 
 def _evaluate(options: AnswerEvalOptions, out: Path, started: datetime) -> dict[str, Any]:
     prepare(options, out)
-    return report(options, judge(options, out), out, started)
+    return report(options, [judge(options, out)], out, started)

@@ -5,13 +5,14 @@ All answers are judged in one task: what survives a crash is kept item by item b
 
 import functools
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import TypeAdapter
 
+from gigamind.errors import InputError
 from gigamind.evals.answer_options import AnswerEvalOptions
 from gigamind.evals.answer_prepare import PreparedAnswers, prepare_answers
 from gigamind.evals.answer_summary import AnswerRun, record_answers
@@ -63,6 +64,28 @@ def prepare_run(options: AnswerEvalOptions, out: Path) -> int:
     return len(_prepared(options)[0].cases)
 
 
+def prepare_batches(options: AnswerEvalOptions) -> list[tuple[int, int]]:
+    """The same for flows that run every task: one batch, of all answers.
+
+    Raises:
+        GigamindError: see `prepare_run`; also where no out folder is named, which the answers are kept beside.
+    """
+    return [(0, prepare_run(options, _named_out(options)))]
+
+
+def run_batch(options: AnswerEvalOptions, first: int, end: int) -> dict[str, Any]:
+    """The same as `judge_run` for such flows; the batch is always the whole."""
+    del first, end
+    return judge_run(options, _named_out(options))
+
+
+def _named_out(options: AnswerEvalOptions) -> Path:
+    out = options.written_to(options.out)
+    if out is None:
+        raise InputError("--out: must be given; what a model is paid for is kept beside it")
+    return out
+
+
 def judge_run(options: AnswerEvalOptions, out: Path) -> dict[str, Any]:
     """Ask the models about every answer: `results`, `interrupted` and `runtime_ms`.
 
@@ -79,13 +102,14 @@ def judge_run(options: AnswerEvalOptions, out: Path) -> dict[str, Any]:
 
 
 def finish_run(
-    options: AnswerEvalOptions, judged: Mapping[str, Any], out: Path, started: datetime
+    options: AnswerEvalOptions, pieces: Sequence[Mapping[str, Any]], out: Path, started: datetime
 ) -> dict[str, Any]:
-    """Write the out folder; returns what `finish_flow` does.
+    """Write the out folder from what `judge_run` gave, the one piece; returns what `finish_flow` does.
 
     Raises:
         GigamindError: see `finish`.
     """
+    (judged,) = pieces
     prepared, preparing_ms = _prepared(options)
     results = _results.validate_python(judged["results"])
     asked = ModelRun(results, attempts_of(out), judged["interrupted"])

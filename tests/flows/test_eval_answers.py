@@ -96,3 +96,19 @@ def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, make, serve
 def test_a_dry_run_checks_and_sends_nothing(flow, make, server):
     state = flow(make(dry_run=True), return_state=True)
     assert (state.name, server.seen.total) == ("Checked", 0)
+
+
+def test_the_release_gate_judges_answers_too(make, server, tmp_path):
+    from prefect.flows import load_flow_from_entrypoint
+
+    from gigamind.evals.answers import evaluate_answers
+
+    gate = load_flow_from_entrypoint(
+        f"{FLOW.with_name('release_gate.py')}:release_gate", use_placeholder_flow=False
+    )
+    server.script.extend([REPLY, REPLY])
+    before = evaluate_answers(make(out=tmp_path / "before", save_snapshot=True))
+    state = gate(make(compare=before.out).model_dump(mode="json"), return_state=True)
+    assert state.is_completed()
+    assert state.result()["release"]["comparison"]["shared"] == 2
+    assert server.seen.total == 2  # equal answers keep their verdicts
