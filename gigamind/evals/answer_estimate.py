@@ -8,8 +8,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gigamind.evals.answer_case import EvalCase
+from gigamind.evals.answer_checklist import ChecklistGate, response_of
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.estimate import REPLY_S, Estimate, dollars_of
+from gigamind.judges.checklist import ChecklistReply, checklist_messages
 from gigamind.judges.search_answer import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.judges.search_qa.asking import AnswerCase, Questions
 from gigamind.judges.search_qa.reply import SearchQAReply
@@ -20,7 +22,7 @@ from gigamind.llm.prices import price_of, read_prices
 
 _KEY = bytes(32)  # prompts are of equal length whatever the key
 _LEAST_REPLY, _LEAST_CLAIM = 120, 40  # tokens of the shortest useful reply, and of each claim in it
-_LEAST_ANSWER = 40
+_LEAST_ANSWER, _LEAST_ITEM = 40, 25
 _UNWRITTEN = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
 
 
@@ -34,7 +36,7 @@ class _Call:
 
 
 def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
-    """What the run that was prepared would need: the answering, where a model answers, then the judging.
+    """What the run that was prepared would need: answering, where a model answers, judging, checking.
 
     Raises:
         InputError: the price file cannot be read.
@@ -47,7 +49,11 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     judged = [call for case in cases for call in _judging(prepared, case)]
     again = math.ceil(options.fresh_fraction * len(judged))
     model = options.settings().model
-    return [*found, _estimate(prepared, "judging", model, [*judged, *judged[:again]])]
+    found.append(_estimate(prepared, "judging", model, [*judged, *judged[:again]]))
+    if gate := prepared.gate:
+        checked = [call for case in cases for call in _checking(gate, case)]
+        found.append(_estimate(prepared, "checking", model, checked))
+    return found
 
 
 def _estimate(prepared: PreparedAnswers, what: str, model: str, calls: Sequence[_Call]) -> Estimate:
@@ -86,6 +92,15 @@ def _judging(prepared: PreparedAnswers, case: EvalCase) -> Iterator[_Call]:
         least = _LEAST_REPLY * (not place) + _LEAST_CLAIM * len(ids)
         request = _request(messages, SearchQAReply.model_json_schema())
         yield _Call(request, least, judge.file.tokens_for(len(ids)))
+
+
+def _checking(gate: ChecklistGate, case: EvalCase) -> Iterator[_Call]:
+    answer = _UNWRITTEN if case.answer is None else case.answer
+    if answer.strip():
+        judge, items = gate.judge_in(case.prompt_language), gate.checklist.items
+        messages = checklist_messages(judge, response_of(gate, case, answer), items, _KEY)
+        request = _request(messages, ChecklistReply.model_json_schema())
+        yield _Call(request, _LEAST_ITEM * len(items), judge.definition.file.max_tokens)
 
 
 def _sources(case: EvalCase) -> list[Source]:

@@ -5,10 +5,12 @@ from dataclasses import asdict
 from typing import Any
 
 from gigamind.evals.answer_case import EvalCase
+from gigamind.evals.answer_checklist import check_key, checked_id
 from gigamind.evals.answer_labels import grounding_of, labels_report
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.model_run import ModelRun
 from gigamind.reports.answer_schema import AnswerItemReport, NoteReport
+from gigamind.reports.quality_schema import QualityReport
 from gigamind.reports.schema import ErrorReport
 from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.runs.store import ItemResult
@@ -16,18 +18,29 @@ from gigamind.runs.store import ItemResult
 
 def answer_items(prepared: PreparedAnswers, run: ModelRun) -> list[AnswerItemReport]:
     """One line an answer, in the dataset's order."""
-    return [answer_item(case, run.results.get(case.id)) for case in prepared.cases.values()]
+    results = run.results
+    return [
+        answer_item(case, results.get(case.id), results.get(check_key(case.id)))
+        for case in prepared.cases.values()
+    ]
 
 
-def answer_item(case: EvalCase, result: ItemResult | None) -> AnswerItemReport:
-    """The line of one answer; without a result, that of one that the run did not come to."""
+def answer_item(
+    case: EvalCase, result: ItemResult | None, check: ItemResult | None = None
+) -> AnswerItemReport:
+    """The line of one answer; without a result, that of one that the run did not come to.
+
+    Args:
+        check: by the checklist; None where none was asked for, or where the run did not come to it.
+    """
     value: dict[str, Any] = (result.value if result else None) or {}
     told = value.get("evaluation")
+    checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = SearchQAEvaluation.model_validate(told) if told else None
     return AnswerItemReport(
         id=case.id,
         question=case.question,
-        answer=value.get("answer", case.answer),
+        answer=value.get("answer", checked.get("answer", case.answer)),
         language=case.language,
         tags=case.tags,
         notes=tuple(NoteReport(title=n.title, path=n.path, text=n.text) for n in case.notes),
@@ -37,19 +50,24 @@ def answer_item(case: EvalCase, result: ItemResult | None) -> AnswerItemReport:
         metrics=_metrics(case, evaluation) if evaluation else {},
         labels=labels_report(case.labels, evaluation),
         flipped=value.get("flipped"),
+        quality=QualityReport.model_validate(checked["quality"]) if checked else None,
+        quality_code=check.code if check else "",
         latency_ms=result.latency_ms if result else 0.0,
     )
 
 
 def failures(run: ModelRun) -> Iterator[ErrorReport]:
-    """The evaluations that could not be had; their answers stand in per_item.jsonl all the same."""
+    """The evaluations and checks that could not be had; their answers stand in per_item.jsonl all the same."""
     for found in run.results.values():
         if found.outcome != "scored":
+            checked = checked_id(found.item_id)
+            what = "answer" if checked is None else "checklist of answer"
+            name = found.item_id if checked is None else checked
             yield ErrorReport(
                 kind="verdict",
-                id=found.item_id,
+                id=name,
                 error=found.code,
-                message=f"answer {found.item_id}: {found.message}",
+                message=f"{what} {name}: {found.message}",
             )
 
 

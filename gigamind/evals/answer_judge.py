@@ -11,7 +11,7 @@ from gigamind.judges.search_qa.reply import SearchQAJudge, load_search_qa_judge
 from gigamind.judges.spec import Language, fingerprint_of
 from gigamind.reports.judged import JudgeReport
 
-_LANGUAGES: Mapping[Literal["auto", "ko", "en"], tuple[Language, ...]] = {
+LANGUAGES: Mapping[Literal["auto", "ko", "en"], tuple[Language, ...]] = {
     "auto": ("ko", "en"),
     "ko": ("ko",),
     "en": ("en",),
@@ -38,14 +38,14 @@ def choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
     """
     path = options.judge or asset("judges") / "search_qa.toml"
     judges: dict[Language, SearchQAJudge] = {
-        name: load_search_qa_judge(path, name) for name in _LANGUAGES[options.judge_lang]
+        name: load_search_qa_judge(path, name) for name in LANGUAGES[options.judge_lang]
     }
     model = options.settings().model
     first = next(iter(judges.values()))
     marks = [judge.fingerprint for judge in judges.values()]
     report = JudgeReport(
         kind=first.file.kind,
-        file=_name(path),
+        file=short_name(path),
         fingerprint=fingerprint_of(first.file, model, *marks),
         model=model,
         languages=tuple(judges),
@@ -53,6 +53,6 @@ def choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
     return AnswerJudge(judges, report)
 
 
-def _name(path: Path) -> str:
+def short_name(path: Path) -> str:
     """A file that comes with gigamind by its short name, which is the same everywhere."""
     return f"judges/{path.name}" if path.parent == asset("judges") else str(path)

@@ -1,18 +1,26 @@
 """Asks about every answer of a run; what was paid for survives Ctrl-C, kill, budget and faults (see `model_run`)."""
 
+import asyncio
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from gigamind.datasets.sample import sample
 from gigamind.errors import LlmError
 from gigamind.evals.answer_case import EvalCase
+from gigamind.evals.answer_checklist import (
+    GATE_ROLE,
+    ChecklistGate,
+    check_answer,
+    check_key,
+    checked_id,
+)
 from gigamind.evals.answer_evaluation import evaluation_of
 from gigamind.evals.answer_judge import AnswerJudge
 from gigamind.evals.answer_prepare import PreparedAnswers
-from gigamind.evals.model_run import ModelRun, ask_all
+from gigamind.evals.model_run import ModelRun, ask_all, unfinished_folder
 from gigamind.evals.progress import Progress
 from gigamind.judges.search_answer import answer_from, load_answer_prompt
 from gigamind.judges.search_qa.asking import AnswerCase
@@ -21,12 +29,12 @@ from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source, fence_key
 from gigamind.llm.ledger import Ledger, totals
-from gigamind.llm.options import budget_of, open_model
+from gigamind.llm.options import ModelOptions, budget_of, open_model
 from gigamind.llm.prompts import Prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.runs.resume import outcome_of
-from gigamind.runs.store import FINAL, ItemResult
+from gigamind.runs.store import FINAL, ItemResult, read_results
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
@@ -38,17 +46,26 @@ class _Asker:
     """What asking about one answer needs beside the models: the judge, and one that answers where there is one.
 
     Attributes:
+        gate: of the checklists; asked by the last of the models.
         prompts: of the model that answers; empty where none does.
         fresh: items that are judged a second time.
+        given: answers of that model that the run has already, by id.
+        answers: those that are being given: an answer is asked for once, then judged and checked.
     """
 
     judge: AnswerJudge
+    gate: ChecklistGate | None
     prompts: Mapping[Language, Prompt]
     fence_key: bytes
     fresh: frozenset[str]
+    given: Mapping[str, str]
+    answers: dict[str, asyncio.Future[str]] = field(default_factory=dict[str, asyncio.Future[str]])
 
     async def ask(self, models: Sequence[LanguageModel], item_id: str, case: EvalCase) -> Any:  # noqa: ANN401  JSON values
-        answer = case.answer if case.answer is not None else await self._answer(models[1], case)
+        answer = await self._answer_of(models, case)
+        if self.gate and checked_id(item_id) is not None:
+            found = await check_answer(models[-1], self.gate, case, answer, self.fence_key)
+            return {"answer": answer, "quality": found}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
         try:
             told = await self._judge(models[0], case, answer, fresh=False)
@@ -64,6 +81,14 @@ class _Asker:
             again = await self._judge(models[0], case, answer, fresh=True)
             value["flipped"] = again is None or _figures(again) != _figures(told)
         return value
+
+    async def _answer_of(self, models: Sequence[LanguageModel], case: EvalCase) -> str:
+        known = case.answer if case.answer is not None else self.given.get(case.id)
+        if known is not None:
+            return known
+        if case.id not in self.answers:
+            self.answers[case.id] = asyncio.ensure_future(self._answer(models[1], case))
+        return await self.answers[case.id]
 
     async def _answer(self, model: LanguageModel, case: EvalCase) -> str:
         language = case.prompt_language
@@ -95,50 +120,69 @@ class _Asker:
 
 
 def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress | None = None) -> ModelRun:
-    """What the models say of every answer.
+    """What the models say of every answer; its check stands beside its evaluation, under an id of its own.
 
     Raises:
         GigamindError: see `ask_all`.
     """
-    options, judge = prepared.options, prepared.judge
+    options, cases = prepared.options, prepared.cases
     asker = _Asker(
-        judge,
+        prepared.judge,
+        prepared.gate,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies / "fence.key"),
         _again(prepared),
+        _given(out) if options.resume else {},
     )
-
-    def connect(ledger: Ledger) -> list[LanguageModel]:
-        def as_judge(settings: ModelSettings) -> ModelSettings:
-            return replace(
-                next(iter(judge.by_language.values())).settings(settings), role=JUDGE_ROLE
-            )
-
-        def as_answerer(settings: ModelSettings) -> ModelSettings:
-            return replace(
-                settings,
-                role=ANSWER_ROLE,
-                temperature=_ANSWER_TEMPERATURE,
-                max_tokens=options.answer_max_tokens,
-            )
-
-        budget = budget_of(options, totals(ledger.rows) if options.resume else None)
-        models = [open_model(options, ledger, options.replies, as_judge, budget)]
-        if options.answer_model:
-            answering = options.for_answering()
-            models.append(open_model(answering, ledger, options.replies, as_answerer, budget))
-        return models
-
+    # Checks come last: should the budget not do for all, evaluations are what a run is for.
+    checks = {check_key(name): case for name, case in cases.items()} if prepared.gate else {}
     run = ask_all(
-        prepared.cases,
+        {**cases, **checks},
         asker.ask,
-        connect,
+        lambda ledger: _open_models(prepared, ledger),
         _identity(prepared),
         out,
         resume=options.resume is not None,
         progress=progress,
     )
     return replace(run, results={name: _told(found) for name, found in run.results.items()})
+
+
+def _open_models(prepared: PreparedAnswers, ledger: Ledger) -> list[LanguageModel]:
+    """The judge; the model that answers, where one does; the gate, where there is one."""
+    options = prepared.options
+    judge = next(iter(prepared.judge.by_language.values()))
+    asked: list[tuple[ModelOptions, ModelSettings, str]] = [
+        (options, judge.settings(options.settings()), JUDGE_ROLE)
+    ]
+    if options.answer_model:
+        answering = options.for_answering()
+        settings = replace(
+            answering.settings(),
+            temperature=_ANSWER_TEMPERATURE,
+            max_tokens=options.answer_max_tokens,
+        )
+        asked.append((answering, settings, ANSWER_ROLE))
+    if prepared.gate:
+        gate = next(iter(prepared.gate.by_language.values())).definition
+        asked.append((options, gate.settings(options.settings()), GATE_ROLE))
+    budget = budget_of(options, totals(ledger.rows) if options.resume else None)
+    return [
+        open_model(reached, ledger, options.replies, _always(replace(settings, role=role)), budget)
+        for reached, settings, role in asked
+    ]
+
+
+def _always(settings: ModelSettings) -> Callable[[ModelSettings], ModelSettings]:
+    return lambda _: settings
+
+
+def _given(out: Path) -> dict[str, str]:
+    """The answers that the run to be continued has from its model, by id."""
+    found = read_results(unfinished_folder(out))
+    return {
+        checked_id(name) or name: one.value["answer"] for name, one in found.items() if one.value
+    }
 
 
 def _told(found: ItemResult) -> ItemResult:
@@ -171,5 +215,6 @@ def _identity(prepared: PreparedAnswers) -> dict[str, str]:
         "dataset": prepared.dataset_hash,
         "notes": prepared.notes_hash,
         "judge and model": prepared.judge.report.fingerprint,
+        "checklist": prepared.gate.report.fingerprint if prepared.gate else "",
         **{f"--{name.replace('_', '-')}": str(getattr(options, name)) for name in named},
     }

@@ -41,6 +41,16 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions):
         DEFAULT_EMBEDDER,
         description="use-multilingual, fastembed:<model or folder> or litellm:<model>",
     )
+    checklist: bool = Field(
+        default=False,
+        description="also check each answer by the quality gate's checklist: one more request an answer",
+    )
+    feature: str = Field(
+        "search_qa", description="whose checklist, with --checklist: a feature of its judge file"
+    )
+    checklist_judge: Path | None = Field(
+        None, description="another file of checklists, with --checklist; see judges/README.md"
+    )
     context_notes: int = Field(5, ge=1, le=50, description="notes that such an answer is made from")
     context_chars: int = Field(
         12_000, ge=500, le=1_000_000, description="characters of these notes, all together"

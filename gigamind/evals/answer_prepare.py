@@ -4,7 +4,7 @@ With a model that answers, the dataset is one of queries, and the context is wha
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gigamind.datasets.check_answers import CheckedAnswer, CheckedAnswers, check_answers
 from gigamind.datasets.jsonl import read_answers
@@ -12,6 +12,7 @@ from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError
 from gigamind.evals.answer_case import EvalCase, language_of
+from gigamind.evals.answer_checklist import ChecklistGate, choose_gate
 from gigamind.evals.answer_context import cases_from_search
 from gigamind.evals.answer_judge import AnswerJudge, choose_answer_judge
 from gigamind.evals.answer_labels import unmatched_labels
@@ -33,6 +34,7 @@ class PreparedAnswers:
         cases: by id, in the dataset's order.
         notes: how many the vault has; 0 without a vault.
         notes_hash: empty without a vault.
+        gate: of the checklists; None without `--checklist`.
         embedding_model: of the search that found the context; None where nothing was searched with vectors.
     """
 
@@ -46,6 +48,7 @@ class PreparedAnswers:
     dataset_hash: str
     notes_hash: str
     embedding_model: str | None = None
+    gate: ChecklistGate | None = None
 
 
 def prepare_answers(
@@ -58,10 +61,10 @@ def prepare_answers(
         DatasetError: no row can be used, or one is bad under `--strict`.
         NotesError, IndexingError, EmbeddingError: the vault cannot be read or searched.
     """
-    judge = choose_answer_judge(options)
+    judge, gate = choose_answer_judge(options), choose_gate(options)
     if options.answer_model:
-        return _from_queries(options, judge, progress)
-    return _from_answers(options, judge)
+        return replace(_from_queries(options, judge, progress), gate=gate)
+    return replace(_from_answers(options, judge), gate=gate)
 
 
 def _from_answers(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedAnswers:

@@ -9,6 +9,7 @@ from typing import Any
 from gigamind.evals.answer_agreement import agreement
 from gigamind.evals.answer_items import answer_items, failures
 from gigamind.evals.answer_prepare import PreparedAnswers
+from gigamind.evals.answer_quality import quality_summary
 from gigamind.evals.model_costs import flip_report, llm_report
 from gigamind.evals.model_run import ModelRun
 from gigamind.evals.summary import RUN_ID_FORMAT
@@ -98,7 +99,8 @@ def summarise_answers(
         performance=AnswerPerformance(
             preparing_ms=outcome.preparing_ms, eval_runtime_ms=outcome.runtime_ms
         ),
-        llm=llm_report(asked, len(items), flip_report(flips)),
+        quality=quality_summary(prepared.gate, items),
+        llm=llm_report(asked, len(items) * (2 if prepared.gate else 1), flip_report(flips)),
     )
 
 

@@ -143,7 +143,7 @@ async def judge_checklist(
     found: dict[str, CheckedItem] = {}
     for _ in range(2):
         left = [item for item in checklist.items if item.id not in found]
-        messages = _prompt(judge, response, left, fence_key)
+        messages = checklist_messages(judge, response, left, fence_key)
         fingerprint = judge.definition.fingerprint
         reply = await model.ask(
             messages, ChecklistReply, item_id=item_id, fingerprint=fingerprint, repeat=repeat
@@ -181,9 +181,10 @@ def _checklist(judge: ChecklistJudge, feature: str) -> Checklist:
     return features[feature]
 
 
-def _prompt(
+def checklist_messages(
     judge: ChecklistJudge, response: Response, items: Sequence[ChecklistItem], key: bytes
 ) -> list[Message]:
+    """What is sent to ask about some items of a checklist."""
     fenced = fence(response.notes, key)
     asked = (
         {

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 
 from gigamind.reports.answer_schema import AnswerItemReport, AnswerRunRecord, AnswerSliceReport
 from gigamind.reports.model_markdown import model_section
+from gigamind.reports.quality_markdown import quality_section
 from gigamind.reports.templating import figure, render
 
 _WORST_SHOWN = 10
@@ -46,6 +47,7 @@ def render_answer_summary(record: AnswerRunRecord) -> str:
         separation=separation(record),
         agreement=summary.agreement,
         quotes=summary.quotes,
+        quality=quality_section(summary.quality) if summary.quality else None,
         flagged=summary.flagged,
         worst=_worst(record.items),
         llm=model_section(summary.llm) if summary.llm else "",

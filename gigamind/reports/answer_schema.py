@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.reports.judged import LlmReport
+from gigamind.reports.quality_schema import QualityReport, QualitySummaryReport
 from gigamind.reports.schema import (
     SCHEMA_VERSION,
     Count,
@@ -66,6 +67,8 @@ class AnswerItemReport(_Report):
         evaluation: null without one, also when there was no context note to judge by.
         metrics: by name, as in the summary; empty without an evaluation, null where undefined.
         flipped: whether a fresh judgment differs in correctness or utility; null where none was asked for.
+        quality: of the checklist; null where none was asked for, or where it could not be had.
+        quality_code: why it could not, as in errors.jsonl; empty otherwise.
     """
 
     id: str
@@ -80,6 +83,8 @@ class AnswerItemReport(_Report):
     metrics: dict[str, float | None]
     labels: LabelsReport | None
     flipped: bool | None
+    quality: QualityReport | None = None
+    quality_code: str = ""
     latency_ms: Milliseconds
 
 
@@ -178,6 +183,8 @@ class AnswerSummaryReport(_Report):
         confidence: answers by grade; `none` are those without claims.
         verdicts: claims by verdict; `doubts` counts why the unverified ones are.
         flagged: answers whose text or notes a person should look at.
+        quality: the checklist quality gate; null without it.
+        llm: its outcomes are of evaluations and checks.
     """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION
@@ -195,6 +202,7 @@ class AnswerSummaryReport(_Report):
     agreement: AgreementReport | None
     flagged: Count
     performance: AnswerPerformance
+    quality: QualitySummaryReport | None = None
     llm: LlmReport | None = None
 
 

@@ -11,9 +11,11 @@ from gigamind.reports import answer_markdown, link_markdown, markdown
 from gigamind.reports.answer_schema import AnswerItemReport, AnswerSummaryReport
 from gigamind.reports.judged import LlmReport
 from gigamind.reports.link_schema import LinkItemReport, LinkSummaryReport
+from gigamind.reports.quality_markdown import quality_interval
 from gigamind.reports.release.gates import GateResult
 from gigamind.reports.release.model import EvalSnapshot
 from gigamind.reports.schema import ItemReport, Record, SummaryReport
+from gigamind.reports.templating import figure
 
 Summary = TypeVar("Summary", bound=BaseModel)
 Line = TypeVar("Line", bound=BaseModel)
@@ -229,6 +231,10 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport]):
     def rows(self, summary: AnswerSummaryReport) -> Iterator[MetricRow]:
         for name, row in answer_markdown.answer_figure_rows(summary.overall):
             yield MetricRow("answers", name, str(row["value"]), str(row["interval"]), int(row["n"]))
+        if summary.quality:
+            found = summary.quality.overall
+            rate, between = figure(found.pass_rate), quality_interval(found)
+            yield MetricRow("checklist", "passed", rate, between, found.checked)
 
     def missing(self, summary: AnswerSummaryReport) -> list[tuple[int, str, str]]:
         return [
@@ -237,6 +243,11 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport]):
                 summary.counts.unjudged,
                 "answer without an evaluation",
                 "answers without an evaluation",
+            ),
+            (
+                summary.quality.unchecked if summary.quality else 0,
+                "answer without a checklist",
+                "answers without a checklist",
             ),
         ]
 

@@ -71,6 +71,7 @@ def _item(item: AnswerItemReport, change: str, tags: list[int]) -> list[object]:
         told.summary if told else "",
         told.utility_reason if told else "",
         _flagged(told, item.notes) if told else [],
+        _quality(item),
     ]
 
 
@@ -95,6 +96,28 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
         _passage(evidence, note) if note and evidence.get("status") == "aligned" else None,
         claim.cited,
         next((label.verdict for label in labels if label.claim == claim.id), ""),
+    ]
+
+
+def _quality(item: AnswerItemReport) -> list[object] | None:
+    """Whether it passes, and each item with the place of its proof: a note's title, or "" for the answer."""
+    found = item.quality
+    if found is None:
+        return None
+    titles = ["", *(note.title for note in item.notes)]
+    return [
+        found.passed,
+        [
+            (
+                one.text,
+                one.yes,
+                one.told,
+                one.quote,
+                one.trusted,
+                titles[one.source] if one.source is not None else "",
+            )
+            for one in found.items
+        ],
     ]
 
 

@@ -15,6 +15,7 @@ from gigamind.reports.page.answer_plots import answer_figures
 from gigamind.reports.page.headline import Card, against, card, notices, share
 from gigamind.reports.page.layout import metric_rows, render_page
 from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.page.quality import quality_block
 from gigamind.reports.page.wording import Language, Words, words
 from gigamind.reports.release.answers import AnswerSnapshot
 from gigamind.reports.release.compare import Comparison, compare
@@ -90,6 +91,7 @@ def _judging(record: AnswerRunRecord, told: Words) -> dict[str, object]:
         ],
         "doubts": [(told(f"answer_script.{name}"), n) for name, n in summary.doubts.items()],
         "agreement": list(_agreement(record, told)),
+        "quality": quality_block(summary.quality, told),
         "model": model_block(summary.llm, told),
     }
 

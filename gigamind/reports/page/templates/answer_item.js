@@ -1,7 +1,7 @@
 
 // How one judged answer is shown, and what the list of answers is searched, filtered and sorted by.
 const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
-  "claims", "coverage", "issues", "summary", "reason", "flagged"];
+  "claims", "coverage", "issues", "summary", "reason", "flagged", "quality"];
 const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled"];
 const VERDICTS = ["supported", "contradicted", "not_found", "unverified"];
 const GRADES = ["high", "medium", "low"];
@@ -12,12 +12,14 @@ const tagsOf = (item) => item.tags;
 const unsupported = (item) => item.claims.filter((claim) => claim[2] !== "supported").length;
 const unlike = (item) => item.claims.filter((claim) => claim[8] && claim[8] !== judgedAs(claim[2])).length;
 const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
+const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
   all: () => true,
   issues: (item) => unsupported(item) > 0,
   abstained: (item) => item.outcome === "abstained",
   unjudged: (item) => !["judged", "abstained", "no_claims"].includes(item.outcome),
   unlike: (item) => unlike(item) > 0,
+  ...(CHECKED ? { unpassed: (item) => item.quality !== null && !item.quality[0] } : {}),
   worse: (item) => item.change === "worse",
   better: (item) => item.change === "improved",
 };
@@ -51,6 +53,7 @@ function detail(item) {
   if (item.claims.length) parts.push(make("h4", { text: say("claims") }), claimTable(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
   parts.push(make("h4", { text: say("issues") }), issues(item));
+  if (item.quality) parts.push(make("h4", { text: say("checklist") }), checklist(item.quality));
   return parts;
 }
 
@@ -97,4 +100,14 @@ function coverage(item) {
 function issues(item) {
   if (!item.issues.length) return make("p", { className: "small faint", text: say("no_issues") });
   return make("ul", { className: "issues" }, ...item.issues.map((text) => make("li", { text })));
+}
+
+// Each item of the quality gate with its proof; a yes that nothing proves is struck out, and counts as the judge file says.
+function checklist([passed, items]) {
+  return make("div", {}, make("p", {}, make("span", { className: `badge ${passed ? "high" : "low"}`, text: say(passed ? "passed" : "not_passed") })),
+    make("ul", { className: "sources checklist" }, ...items.map(([text, yes, told, quote, trusted, note]) =>
+      make("li", { className: yes ? "cited" : "" }, make("span", { text: `${text} ` }),
+        make("span", { className: yes ? "tick" : "faint", text: say(yes ? "yes" : told ? "yes_unproven" : "no") }),
+        quote ? make("div", { className: "meta" }, make(trusted ? "span" : "s", { text: quote }),
+          note ? make("span", { text: ` (${note})` }) : null) : null))));
 }

@@ -1,0 +1,132 @@
+"""Puts answers through the checklist quality gate, beside their evaluation and independent of it (seed 004, "2-1")."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gigamind.assets import asset
+from gigamind.errors import InputError
+from gigamind.evals.answer_case import EvalCase
+from gigamind.evals.answer_judge import LANGUAGES, short_name
+from gigamind.evals.answer_options import AnswerEvalOptions
+from gigamind.evidence.result import Aligned
+from gigamind.judges.checklist import (
+    ChecklistJudge,
+    ChecklistVerdict,
+    ItemVerdict,
+    Response,
+    judge_checklist,
+    load_checklist_judge,
+)
+from gigamind.judges.checklist_file import Checklist
+from gigamind.judges.spec import Language, fingerprint_of
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.fences import Source
+from gigamind.reports.judged import JudgeReport
+from gigamind.reports.quality_schema import QualityItemReport, QualityReport
+
+GATE_ROLE = "quality_gate"
+_MARK = f"\x1f{GATE_ROLE}"  # no id that a person writes ends like this
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistGate:
+    """The gate of a run, and what its summary says of it."""
+
+    feature: str
+    by_language: Mapping[Language, ChecklistJudge]
+    report: JudgeReport
+
+    def judge_in(self, language: Language) -> ChecklistJudge:
+        """The judge whose prompt is in this language, else in the one there is."""
+        return self.by_language.get(language) or next(iter(self.by_language.values()))
+
+    @property
+    def checklist(self) -> Checklist:
+        """What answers are checked for."""
+        judge = next(iter(self.by_language.values()))
+        return judge.definition.file.features[self.feature]
+
+
+def choose_gate(options: AnswerEvalOptions) -> ChecklistGate | None:
+    """The gate of the options; None where they ask for none.
+
+    Raises:
+        InputError: its file cannot be used, has no such feature, or is named without `--checklist`.
+    """
+    if not options.checklist:
+        if options.checklist_judge is not None:
+            raise InputError("--checklist-judge: is used with --checklist only; give both, or none")
+        return None
+    path = options.checklist_judge or asset("judges") / "quality_gate.toml"
+    judges: dict[Language, ChecklistJudge] = {
+        name: load_checklist_judge(path, name) for name in LANGUAGES[options.judge_lang]
+    }
+    first = next(iter(judges.values())).definition.file
+    if options.feature not in first.features:
+        raise InputError(
+            f'--feature: {path} has no feature "{options.feature}"; it has {", ".join(sorted(first.features))}'
+        )
+    model = options.settings().model
+    marks = [judge.definition.fingerprint for judge in judges.values()]
+    report = JudgeReport(
+        kind=first.kind,
+        file=short_name(path),
+        fingerprint=fingerprint_of(first, options.feature, model, *marks),
+        model=model,
+        languages=tuple(judges),
+    )
+    return ChecklistGate(options.feature, judges, report)
+
+
+def check_key(case_id: str) -> str:
+    """Under which id a run keeps the check of an answer, apart from its evaluation."""
+    return case_id + _MARK
+
+
+def checked_id(key: str) -> str | None:
+    """The answer whose check is kept under this id; None for an evaluation."""
+    return key.removesuffix(_MARK) if key.endswith(_MARK) else None
+
+
+def response_of(gate: ChecklistGate, case: EvalCase, answer: str) -> Response:
+    """An answer as the gate is asked about it."""
+    notes = tuple(Source(note.title, note.text) for note in case.notes)
+    return Response(gate.feature, case.question, answer, notes)
+
+
+async def check_answer(
+    model: LanguageModel, gate: ChecklistGate, case: EvalCase, answer: str, fence_key: bytes
+) -> dict[str, Any]:
+    """The check of one answer, as JSON values of a `QualityReport`.
+
+    Raises:
+        LlmError: see `judge_checklist`.
+    """
+    verdict = await judge_checklist(
+        model,
+        gate.judge_in(case.prompt_language),
+        response_of(gate, case, answer),
+        item_id=case.id,
+        fence_key=fence_key,
+    )
+    return _report(verdict).model_dump(mode="json")
+
+
+def _report(verdict: ChecklistVerdict) -> QualityReport:
+    return QualityReport(
+        passed=verdict.passed, ratio=verdict.share, items=tuple(map(_item, verdict.items))
+    )
+
+
+def _item(item: ItemVerdict) -> QualityItemReport:
+    place = item.evidence
+    return QualityItemReport(
+        id=item.id,
+        text=item.question,
+        yes=item.yes,
+        told=item.told,
+        quote=place.quote.text if place else "",
+        trusted=item.verified,
+        source=place.quote.source_index if isinstance(place, Aligned) else None,
+    )
