@@ -32,7 +32,11 @@ def render_answer_summary(record: AnswerRunRecord) -> str:
         run=record.run,
         errors=record.errors,
         counts=summary.counts,
-        rows=list(answer_figure_rows(summary.overall)),
+        rows=[(name, row) for name, row in answer_figure_rows(summary.overall) if row["n"]],
+        unmeasured=[
+            name for name, row in answer_figure_rows(summary.overall) if not row["n"]
+        ],
+        supported=summary.verdicts.get("supported", 0),
         columns=[answer_label(name) for name in _COLUMNS],
         slices=[
             (name, part.items, [figure(part.answers.get(column)) for column in _COLUMNS])

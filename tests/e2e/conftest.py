@@ -227,3 +227,111 @@ def _requested(browser):
         message = json.loads(entry["message"])["message"]
         if message["method"] == "Network.requestWillBeSent":
             yield message["params"]["request"]["url"]
+
+
+@dataclass(frozen=True)
+class LabelledAnswers:
+    """The example answers, and judges of them that are scripted from what people said."""
+
+    rows: tuple[dict[str, Any], ...]
+    folder: Path
+
+    def run(self, name: str, replies: list[dict[str, Any]], *options: str) -> Path:
+        """The out folder of `gigamind eval answers` on them, over HTTP; the replies are given in turn."""
+        from gigamind.cli.main import main
+        from gigamind.llm.fake.server import running
+
+        examples, out = ROOT / "examples", self.folder / name
+        paths = ("--dataset", examples / "answers.jsonl", "--notes", examples / "vault")
+        kept = ("--store-mode", "off", "--cache-dir", self.folder / "cache", "--out", out)
+        with running() as server:
+            server.script.extend(replies)
+            model = ("--model", "openai/judge", "--api-base", server.url, "--max-in-flight", 1)
+            with pytest.raises(SystemExit) as ended:
+                main(["eval", "answers", *map(str, (*paths, *model, *kept)), *options])
+        assert not ended.value.code
+        assert server.seen.total == len(replies)
+        return out
+
+    def honest(self) -> list[dict[str, Any]]:
+        """Each claim as people labelled it, quotes included."""
+        return [self._reply(row, self._labelled) for row in self.rows]
+
+    def forging(self, forge: Callable[[dict[str, Any]], str]) -> list[dict[str, Any]]:
+        """Every claim is said to be supported; a quote is forged where people found none that supports it."""
+
+        def forged(row: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+            if claim["verdict"] == "supported":
+                return self._labelled(row, claim)
+            note = claim["note"] or 1
+            return {"verdict": "supported", "note": note, "quote": forge(claim)}
+
+        return [self._reply(row, forged) for row in self.rows]
+
+    def checks(self) -> list[dict[str, Any]]:
+        """A checklist's reply for each answer: what its labels say of directness, grounds, sources and doubt."""
+        return [{"items": [self._checked(row, name) for name in CHECKS]} for row in self.rows]
+
+    def words_of(self, row: dict[str, Any], check: str) -> str:
+        """The words that show that an item of the checklist is fulfilled; "" where it is not."""
+        labels, answer = row["labels"], row["answer"]
+        quotes = [one["quote"] for one in labels["claims"] if one["verdict"] == "supported"]
+        found = {
+            "direct": answer if labels["utility"] >= 0.5 else "",
+            "grounded": quotes[0] if quotes else "",
+            "sources": next((word for word in ("[노트 1]", "[Note 1]") if word in answer), ""),
+            "uncertainty": answer if labels["abstains"] else "",
+        }
+        return found[check]
+
+    def _checked(self, row: dict[str, Any], check: str) -> dict[str, Any]:
+        words = self.words_of(row, check)
+        return {"id": check, "yes": bool(words), "quote": words}
+
+    @staticmethod
+    def _labelled(_row: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+        return {
+            "verdict": claim["verdict"],
+            "note": claim["note"],
+            "quote": claim["quote"] or "",
+        }
+
+    @staticmethod
+    def _reply(
+        row: dict[str, Any], told: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
+    ) -> dict[str, Any]:
+        labels, wrongly = row["labels"], "abstains-wrongly" in row["tags"]
+        return {
+            "claims": [
+                {"id": number} | told(row, claim)
+                for number, claim in enumerate(labels["claims"], start=1)
+            ],
+            "source_coverage": [],
+            "grounding_issues": [],
+            "abstains": labels["abstains"],
+            "answerable": wrongly,
+            "answer_note": 1 if wrongly else None,
+            "answer_quote": _long_line(row["context_notes"][0]) if wrongly else "",
+            "utility_reason": "",
+            "utility": labels["utility"],
+            "correctness": 0.5,
+            "summary": "",
+        }
+
+
+CHECKS = ("direct", "grounded", "sources", "uncertainty")
+
+
+def _long_line(note: dict[str, str]) -> str:
+    text = note.get("text") or (ROOT / "examples" / "vault" / note["path"]).read_text("utf-8")
+    return max(text.splitlines(), key=len)
+
+
+@pytest.fixture(scope="module")
+def labelled_answers(tmp_path_factory):
+    """The forty example answers with judges that say what people said."""
+    text = (ROOT / "examples" / "answers.jsonl").read_text("utf-8")
+    rows = tuple(json.loads(line) for line in text.splitlines())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("OPENAI_API_KEY", raising=False)
+        yield LabelledAnswers(rows, tmp_path_factory.mktemp("answers"))

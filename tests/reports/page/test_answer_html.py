@@ -62,7 +62,7 @@ def page(tmp_path, monkeypatch):
     ("lang", "said"),
     [
         ("en", "Of 2 claims in 1 answers, 1 (50.0\u00a0%) are proven by a quote from a note."),
-        ("ko", "답변 1개의 주장 2개 중 1개(50.0\u00a0%)를 노트의 인용으로 확인했습니다."),
+        ("ko", "답변 1개의 주장 2개 중 1개를 노트의 인용으로 확인했습니다(50.0\u00a0%)."),
     ],
 )
 def test_the_page_says_first_how_many_claims_are_proven(page, lang, said):

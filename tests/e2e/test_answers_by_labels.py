@@ -1,0 +1,114 @@
+"""`gigamind eval answers` on the forty example answers, judged as people judged them, and judged by a liar."""
+
+import json
+import re
+from collections import Counter
+
+import pytest
+
+
+def lines(out):
+    rows = map(json.loads, (out / "per_item.jsonl").read_text("utf-8").splitlines())
+    return {row["id"]: row for row in rows}
+
+
+@pytest.fixture(scope="module")
+def honest(labelled_answers):
+    replies = labelled_answers.honest() + labelled_answers.checks()
+    return labelled_answers.run("honest", replies, "--checklist")
+
+
+def test_correctness_and_utility_are_those_that_people_gave(honest, labelled_answers):
+    found = lines(honest)
+    assert len(found) == 40
+    for row in labelled_answers.rows:
+        told, said = found[row["id"]]["evaluation"], row["labels"]
+        rounded = None if told["correctness"] is None else round(told["correctness"], 2)
+        assert (row["id"], rounded) == (row["id"], said["correctness"])
+        assert (row["id"], told["utility"]) == (row["id"], said["utility"])
+        assert [claim["verdict"] for claim in told["claims"]] == [
+            claim["verdict"] for claim in said["claims"]
+        ]
+
+
+def test_the_summary_agrees_with_the_labels_wholly_in_both_languages(honest, labelled_answers):
+    summary = json.loads((honest / "summary.json").read_text("utf-8"))
+    agreement = summary["agreement"]
+    assert (agreement["claim_accuracy"], agreement["claims_unmatched"]) == (1.0, 0)
+    assert (agreement["abstention_accuracy"], agreement["utility_error"]) == (1.0, 0.0)
+    assert agreement["correctness_error"] < 0.005  # labels have two decimals
+    for language in ("ko", "en"):
+        said = [
+            row["labels"]["correctness"]
+            for row in labelled_answers.rows
+            if row["language"] == language and row["labels"]["correctness"] is not None
+        ]
+        mean = summary["by_language"][language]["answers"]["correctness"]
+        assert mean == pytest.approx(sum(said) / len(said), abs=0.005)
+
+
+def test_every_confidence_follows_the_rule_of_the_product(honest, labelled_answers):
+    grades = Counter()
+    for row in labelled_answers.rows:
+        correct, useful = row["labels"]["correctness"], row["labels"]["utility"]
+        if correct is None:
+            grade = "none"
+        elif correct >= 0.8 and useful >= 0.7:
+            grade = "high"
+        else:
+            grade = "medium" if correct >= 0.5 else "low"
+        grades[grade] += 1
+        assert (lines(honest)[row["id"]]["evaluation"]["confidence"] or "none") == grade
+    summary = json.loads((honest / "summary.json").read_text("utf-8"))
+    assert summary["confidence"] == grades
+
+
+def test_every_answer_passes_its_checklist_as_three_of_four_items_say(honest, labelled_answers):
+    found = lines(honest)
+    passed = Counter()
+    for row in labelled_answers.rows:
+        quality = found[row["id"]]["quality"]
+        yes = {item["id"] for item in quality["items"] if item["yes"]}
+        assert yes == {
+            item["id"] for item in quality["items"] if labelled_answers.words_of(row, item["id"])
+        }
+        assert all(item["trusted"] for item in quality["items"] if item["yes"])
+        assert (quality["passed"], quality["ratio"]) == (len(yes) >= 3, len(yes) / 4)
+        passed[row["language"]] += quality["passed"]
+    block = json.loads((honest / "summary.json").read_text("utf-8"))["quality"]
+    assert {name: part["passed"] for name, part in block["by_language"].items()} == passed
+    assert (block["overall"]["checked"], block["unchecked"]) == (40, 0)
+    assert block["overall"]["pass_rate"] == passed.total() / 40
+
+
+def own_words(claim):
+    return re.sub(r"\[[^\]]*\]", "", claim["text"]).strip(" .")
+
+
+def invented(_claim):
+    return "Every quarter the parrots sing 77 operas. 분기마다 앵무새가 오페라 77곡을 부른다."
+
+
+def none_at_all(_claim):
+    return ""
+
+
+def digits_changed(claim):
+    """The words of the note with other numbers; of a quote without any, words that are not in it."""
+    changed = re.sub(r"\d", lambda one: str((int(one[0]) + 1) % 10), claim["quote"] or "")
+    return changed if changed != (claim["quote"] or "") else own_words(claim)
+
+
+@pytest.mark.parametrize("forge", [own_words, invented, none_at_all, digits_changed])
+def test_a_forged_quote_makes_no_claim_supported(labelled_answers, forge):
+    out = labelled_answers.run(forge.__name__, labelled_answers.forging(forge), "--format", "json")
+    found = lines(out)
+    for row in labelled_answers.rows:
+        verdicts = [claim["verdict"] for claim in found[row["id"]]["evaluation"]["claims"]]
+        said = [claim["verdict"] for claim in row["labels"]["claims"]]
+        assert (row["id"], [one == "supported" for one in verdicts]) == (
+            row["id"],
+            [one == "supported" for one in said],
+        )
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert set(summary["verdicts"]) == {"supported", "unverified"}

@@ -1,0 +1,236 @@
+"""report.html of the example answers, judged as people judged them, in a real Chromium."""
+
+from dataclasses import replace
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from gigamind.reports.page.answer_html import render_answer_html
+from gigamind.reports.release.snapshot import read_run, take_snapshot
+
+pytestmark = pytest.mark.browser
+
+HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=window.pwned=2>"
+# Background colours of the light theme, as the page's style sheet gives them.
+NAMED = {"supported": "hit", "contradicted": "bad", "not_found": "miss", "unverified": "linked"}
+GRADED = {"high": "hit", "medium": "miss", "low": "bad"}
+
+
+@pytest.fixture(scope="module")
+def record(labelled_answers):
+    replies = labelled_answers.honest() + labelled_answers.checks()
+    return read_run(labelled_answers.run("page", replies, "--checklist"))
+
+
+@pytest.fixture(scope="module")
+def forged(labelled_answers):
+    """Claims that nothing supports are said to be, by words that stand nowhere."""
+    replies = labelled_answers.forging(lambda _claim: "Parrots sing 77 operas.")
+    return read_run(labelled_answers.run("forged", replies))
+
+
+@pytest.fixture
+def show(open_page):
+    """Open the report of a record."""
+    return lambda record, width=1280, **how: open_page(render_answer_html(record, **how), width)
+
+
+def _status(browser):
+    return browser.find_element(By.CSS_SELECTOR, "[role=status]").text
+
+
+def _wait_for_status(browser, expected):
+    WebDriverWait(browser, 10, poll_frequency=0.05).until(lambda _: _status(browser) == expected)
+
+
+def _filter(browser, value):
+    radio = browser.find_element(By.CSS_SELECTOR, f"input[value={value}]")
+    browser.execute_script("arguments[0].click()", radio)
+
+
+def _open(browser, item):
+    toggles = browser.find_elements(By.CSS_SELECTOR, ".toggle")
+    toggle = next(one for one in toggles if one.text == item.question)
+    browser.execute_script("arguments[0].click()", toggle)
+    return browser.find_element(By.CSS_SELECTOR, ".detail")
+
+
+def _named(browser, name):
+    """The colour of a custom property, as computed styles write it."""
+    return browser.execute_script(
+        "const probe = document.body.appendChild(document.createElement('i'));"
+        "probe.style.background = `var(--${arguments[0]})`;"
+        "const found = getComputedStyle(probe).backgroundColor; probe.remove(); return found",
+        name,
+    )
+
+
+def _background(browser, element):
+    script = "return getComputedStyle(arguments[0]).backgroundColor"
+    return browser.execute_script(script, element)
+
+
+def _texts(parent, selector):
+    return [one.text for one in parent.find_elements(By.CSS_SELECTOR, selector)]
+
+
+def _with_all(record, *verdicts):
+    return next(
+        item
+        for item in record.items
+        if item.evaluation and {one.verdict for one in item.evaluation.claims} == set(verdicts)
+    )
+
+
+def test_every_row_has_the_badge_of_its_confidence_in_its_colour(show, record):
+    browser = show(record)
+    rows = browser.find_elements(By.CSS_SELECTOR, ".items tbody tr")
+    shown = [_texts(row, ".badge, .was") for row in rows]
+    names = {"high": "high confidence", "medium": "medium confidence", "low": "low confidence"}
+    expected = [[names.get(item.evaluation.confidence, "abstains")] for item in record.items]
+    assert shown == expected
+    for grade, colour in GRADED.items():
+        badge = browser.find_element(By.CSS_SELECTOR, f".items .badge.{grade}")
+        assert _background(browser, badge) == _named(browser, colour)
+    colours = {_named(browser, colour) for colour in GRADED.values()}
+    assert len(colours) == 3
+
+
+@pytest.mark.parametrize("kind", ["supported", "contradicted", "not_found", "unverified"])
+def test_a_claim_is_marked_in_the_answer_by_its_verdict_and_colour(show, record, forged, kind):
+    shown = forged if kind == "unverified" else record
+    item = next(
+        item for item in shown.items if any(one.verdict == kind for one in item.evaluation.claims)
+    )
+    browser = show(shown)
+    detail = _open(browser, item)
+    marks = detail.find_elements(By.CSS_SELECTOR, f".note-text mark.{kind}")
+    claims = [one for one in item.evaluation.claims if one.verdict == kind]
+    assert [mark.text for mark in marks] == [item.answer[one.start : one.end] for one in claims]
+    assert _background(browser, marks[0]) == _named(browser, NAMED[kind])
+    assert "".join(_texts(detail, ".note-text")) == item.answer
+
+
+def test_the_quote_is_marked_in_the_text_of_its_note(show, record):
+    item = _with_all(record, "supported", "contradicted")
+    detail = _open(show(record), item)
+    marked = _texts(detail, ".claims blockquote mark")
+    assert marked == [one.evidence["quote"] for one in item.evaluation.claims]
+    for passage, claim in zip(
+        detail.find_elements(By.CSS_SELECTOR, ".claims blockquote"),
+        item.evaluation.claims,
+        strict=True,
+    ):
+        note = item.notes[claim.note - 1]
+        before = passage.find_element(By.CSS_SELECTOR, "mark ~ span").get_property("textContent")
+        assert before.removesuffix("…") in note.text
+        assert passage.text.startswith(note.title)
+
+
+def test_a_forged_quote_is_struck_out_and_says_why(show, forged):
+    item = _with_all(forged, "unverified")
+    detail = _open(show(forged), item)
+    claims = len(item.evaluation.claims)
+    assert _texts(detail, ".claims s") == ["Parrots sing 77 operas."] * claims
+    assert not _texts(detail, ".claims blockquote mark")
+    assert _texts(detail, ".claims td:last-child mark") == ["unverified"] * claims
+    assert "the quote is not in the note" in detail.text
+    issues = _texts(detail, ".issues li")
+    assert issues == list(item.evaluation.grounding_issues)
+
+
+def test_sources_and_issues_are_those_of_the_evaluation(show, record):
+    item = _with_all(record, "supported", "contradicted")
+    detail = _open(show(record), item)
+    rows = detail.find_elements(By.CSS_SELECTOR, ".sources:not(.checklist) li")
+    cited = ["cited" in (row.get_attribute("class") or "") for row in rows]
+    assert cited == [use.cited for use in item.evaluation.source_coverage]
+    assert True in cited
+    for row, use in zip(rows, item.evaluation.source_coverage, strict=True):
+        assert use.note_title in row.text
+        assert use.relevant_claim in row.text
+    assert _texts(detail, ".issues li") == list(item.evaluation.grounding_issues)
+
+
+def test_the_checklist_tells_every_item_with_its_proof(show, record):
+    item = _with_all(record, "supported", "contradicted")
+    detail = _open(show(record), item)
+    rows = detail.find_elements(By.CSS_SELECTOR, ".checklist li")
+    assert len(rows) == len(item.quality.items) == 4
+    for row, one in zip(rows, item.quality.items, strict=True):
+        assert row.text.startswith(f"{one.text} {'yes' if one.yes else 'no'}")
+        assert "\n".join(_texts(row, ".meta span")).startswith(one.quote)
+    passed = "checklist passed" if item.quality.passed else "checklist not passed"
+    assert passed in detail.text
+
+
+def test_filters_show_what_they_count(show, record):
+    browser = show(record)
+    issues = sum(bool(item.evaluation.grounding_issues) for item in record.items)
+    failed = sum(not item.quality.passed for item in record.items)
+    for name, count in (("issues", issues), ("unpassed", failed), ("all", 40)):
+        _filter(browser, name)
+        _wait_for_status(browser, f"1–{count} of {count} answers")
+
+
+def test_without_a_checklist_the_page_says_nothing_of_one(show, forged):
+    browser = show(forged)
+    assert not browser.find_elements(By.CSS_SELECTOR, "input[value=unpassed], table.checklist")
+
+
+def test_text_of_others_runs_nothing(show, record):
+    item = _with_all(record, "supported", "contradicted")
+    told = item.evaluation.model_copy(
+        update={
+            "summary": HOSTILE,
+            "utility_reason": HOSTILE,
+            "grounding_issues": (HOSTILE,),
+            "claims": (),
+        }
+    )
+    checked = item.quality.items[0].model_copy(update={"text": HOSTILE, "quote": HOSTILE})
+    hostile = item.model_copy(
+        update={
+            "id": HOSTILE,
+            "question": HOSTILE,
+            "answer": HOSTILE,
+            "evaluation": told,
+            "quality": item.quality.model_copy(update={"items": (checked,)}),
+            "notes": tuple(
+                note.model_copy(update={"title": HOSTILE, "text": HOSTILE}) for note in item.notes
+            ),
+        }
+    )
+    browser = show(replace(record, items=[hostile]))
+    detail = _open(browser, hostile)
+    assert _texts(detail, ".note-text") == [HOSTILE]
+    assert _texts(detail, ".issues li") == [HOSTILE]
+    assert HOSTILE in detail.find_element(By.CSS_SELECTOR, ".checklist").text
+    assert browser.execute_script("return typeof window.pwned") == "undefined"
+    assert not browser.find_elements(By.TAG_NAME, "img")
+    assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_phone_has_no_sideways_scroll(show, record, lang):
+    browser = show(record, width=360, lang=lang, baseline=take_snapshot(record))
+    for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[5:8]:
+        browser.execute_script("arguments[0].click()", toggle)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == 360
+
+
+def test_the_korean_page_speaks_korean(show, record):
+    item = _with_all(record, "supported", "contradicted")
+    browser = show(record, lang="ko")
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("답변 40개의 주장 73개 중 54개")
+    assert _status(browser) == "답변 40개 중 1–40"
+    assert set(_texts(browser, ".items .badge")) == {"높은 신뢰도", "보통 신뢰도", "낮은 신뢰도"}
+    assert (
+        "답변 40개 중 20개가 search_qa 체크리스트를 통과"
+        in browser.find_element(By.ID, "judging").text
+    )
+    detail = _open(browser, item)
+    assert _texts(detail, "h4") == ["답변", "주장", "소스 활용", "근거 이슈", "체크리스트"]
+    assert {"뒷받침됨", "노트와 다름"} <= set(_texts(detail, ".claims td:last-child mark"))
+    assert "undefined" not in browser.find_element(By.TAG_NAME, "body").text
