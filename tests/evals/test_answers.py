@@ -366,3 +366,158 @@ def test_runs_by_different_models_are_not_compared(options, server):
     server.script.extend(REPLIES)
     second = evaluate_answers(options(compare=first.out, model="openai/writer"))
     assert second.verdict.gate.verdict == "not-comparable"
+
+
+def checks(*items, **quotes):
+    """A checklist's reply: a yes with its quote for each item named, a no for the others."""
+    names = items or ("direct", "grounded", "sources", "uncertainty")
+    given = [(name, quotes.get(name, "")) for name in names]
+    return {"items": [{"id": name, "yes": bool(q), "quote": q} for name, q in given]}
+
+
+PASSING = checks(direct="연차는 15일이다", grounded=LEAVE, sources="[노트 1]")
+FAILING = checks(direct="연차는 15일이다", grounded="연차는 없다고 한다.")
+
+
+def test_the_checklist_judges_each_answer_besides(options, server):
+    server.script.extend([*REPLIES, PASSING, FAILING, *[checks()] * 3])
+    done = evaluate_answers(options(checklist=True))
+    items = by_id(done.out)
+    good = items["good"]["quality"]
+    assert (good["passed"], good["ratio"]) == (True, 0.75)
+    assert good["items"][1] == {
+        "id": "grounded",
+        "text": "검색 결과를 근거로 활용했는가?",
+        "yes": True,
+        "told": True,
+        "quote": LEAVE,
+        "trusted": True,
+        "source": 1,
+    }
+    unproven = items["mixed"]["quality"]["items"][1]
+    assert (unproven["yes"], unproven["told"], unproven["trusted"]) == (False, True, False)
+    assert items["alone"]["quality"]["passed"] is False  # checked without notes, too
+    assert items["alone"]["evaluation"] is None
+    block = done.summary.quality
+    assert (block.feature, block.min_pass_ratio, block.unchecked) == ("search_qa", 0.75, 0)
+    assert (block.overall.checked, block.overall.passed, block.overall.pass_rate) == (5, 1, 0.2)
+    # Wilson: (0.2 + z²/10 -+ z sqrt(0.16/5 + z²/100)) / (1 + z²/5) with z² = 3.8415
+    assert block.overall.low == pytest.approx(0.0362, abs=5e-4)
+    assert block.overall.high == pytest.approx(0.6245, abs=5e-4)
+    direct, grounded, *_ = block.by_language["ko"].items
+    assert (direct.yes, direct.rate, direct.unproven) == (2, 0.4, 0)
+    assert (grounded.yes, grounded.unproven) == (1, 1)
+    assert list(done.summary.llm.by_role) == [f"judge: {MODEL}", f"quality_gate: {MODEL}"]
+    assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
+    text = (done.out / "summary.md").read_text("utf-8")
+    assert "1 of 5 answers pass the checklist of search_qa: at least 75% of its items." in text
+
+
+def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(options, server):
+    lost = checks("direct")
+    # The evaluation of "mixed" fails, the check of "good" does.
+    server.script.extend([GOOD, reply(), {"claims": []}, lost, lost, FAILING])
+    done = evaluate_answers(options(items=ITEMS[:2], checklist=True))
+    items = by_id(done.out)
+    assert items["good"]["evaluation"]["correctness"] == 1.0
+    assert (items["good"]["quality"], items["good"]["quality_code"]) == (None, "invalid_output")
+    assert (items["mixed"]["evaluation"], items["mixed"]["outcome"]) == (None, "unscored")
+    assert items["mixed"]["quality"]["ratio"] == 0.25
+    errors = lines(done.out, "errors.jsonl")
+    assert [(row["id"], row["message"].partition(":")[0]) for row in errors] == [
+        ("mixed", "answer mixed"),
+        ("good", "checklist of answer good"),
+    ]
+    assert (done.summary.quality.unchecked, done.summary.counts.unjudged) == (1, 1)
+
+
+def test_checks_that_the_budget_left_are_made_by_a_resumed_run_and_no_others(options, server):
+    server.script.extend([GOOD, MIXED, PASSING, FAILING])
+    stopped = options(items=ITEMS[:2], checklist=True, max_calls=3)
+    with pytest.raises(EvaluationError, match="the budget left 1 of 4 answers unjudged"):
+        evaluate_answers(stopped)
+    assert by_id(stopped.out)["mixed"]["quality_code"] == "budget_exceeded"
+    done = evaluate_answers(options(items=ITEMS[:2], checklist=True, resume=stopped.out, out=None))
+    assert len(server.seen.bodies) == 4
+    assert [line["quality"]["ratio"] for line in by_id(done.out).values()] == [0.75, 0.25]
+    assert not unfinished_folder(done.out).exists()
+
+
+def test_a_run_without_the_checklist_is_not_resumed_with_it(options, server):
+    server.script.extend([GOOD])
+    stopped = options(items=ITEMS[:2], max_calls=1, allow_partial=True)
+    evaluate_answers(stopped)
+    with pytest.raises(InputError, match="these differ: checklist"):
+        evaluate_answers(options(items=ITEMS[:2], checklist=True, resume=stopped.out, out=None))
+
+
+def test_the_second_run_checks_from_the_store(options, server):
+    server.script.extend([GOOD, PASSING])
+    first = evaluate_answers(options(items=ITEMS[:1], checklist=True))
+    second = evaluate_answers(options(items=ITEMS[:1], checklist=True))
+    assert len(server.seen.bodies) == 2
+    assert second.summary.quality == first.summary.quality
+
+
+def test_an_answer_that_a_model_gives_is_asked_for_once_then_judged_and_checked(options, server):
+    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+    server.script.extend([{"answer": "연차는 15일이다 [노트 1]."}, GOOD, PASSING])
+    done = evaluate_answers(
+        options(
+            items=[query],
+            answer_model="openai/writer",
+            mode="keyword",
+            context_notes=1,
+            checklist=True,
+            store_mode="off",
+        )
+    )
+    assert len(server.seen.bodies) == 3
+    line = by_id(done.out)["q1"]
+    assert (line["answer"], line["quality"]["passed"]) == ("연차는 15일이다 [노트 1].", True)
+
+
+def test_a_resumed_run_checks_the_very_answer_that_it_judged(options, server):
+    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+    server.script.extend([{"answer": "연차는 15일이다 [노트 1]."}, GOOD, PASSING])
+    how = {
+        "items": [query],
+        "answer_model": "openai/writer",
+        "mode": "keyword",
+        "context_notes": 1,
+        "checklist": True,
+        "store_mode": "off",
+    }
+    stopped = options(**how, max_calls=2, allow_partial=True)
+    evaluate_answers(stopped)
+    done = evaluate_answers(options(**how, resume=stopped.out, out=None))
+    assert len(server.seen.bodies) == 3
+    assert by_id(done.out)["q1"]["quality"]["passed"] is True
+
+
+def test_a_dry_run_counts_a_check_for_each_answer(options):
+    judging, checking = estimate_answers(prepare_answers(options(checklist=True)))
+    assert (judging.calls, checking.calls) == (4, 5)
+    assert checking.what == f"checking 5 answers with {MODEL}"
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"checklist": True, "feature": "chat"},
+            'has no feature "chat"; it has insight, search_qa',
+        ),
+        ({"checklist_judge": "mine.toml"}, "--checklist-judge: is used with --checklist only"),
+        (
+            {"checklist": True, "checklist_judge": "no.toml"},
+            "no.toml: the judge file cannot be read",
+        ),
+    ],
+)
+def test_a_checklist_that_cannot_be_is_refused_before_anything_is_asked(
+    options, server, changes, message
+):
+    with pytest.raises(InputError, match=message):
+        evaluate_answers(options(**changes))
+    assert not server.seen.bodies
