@@ -55,8 +55,7 @@ def choose_gate(options: AnswerEvalOptions) -> ChecklistGate | None:
         InputError: its file cannot be used, has no such feature, or is named without `--checklist`.
     """
     if not options.checklist:
-        if options.checklist_judge is not None:
-            raise InputError("--checklist-judge: is used with --checklist only; give both, or none")
+        _refuse_idle(options)
         return None
     path = options.checklist_judge or asset("judges") / "quality_gate.toml"
     judges: dict[Language, ChecklistJudge] = {
@@ -77,6 +76,17 @@ def choose_gate(options: AnswerEvalOptions) -> ChecklistGate | None:
         languages=tuple(judges),
     )
     return ChecklistGate(options.feature, judges, report)
+
+
+def _refuse_idle(options: AnswerEvalOptions) -> None:
+    """An option that would change nothing was meant to."""
+    idle = {
+        "--checklist-judge": options.checklist_judge is not None,
+        "--feature": options.feature != AnswerEvalOptions.model_fields["feature"].default,
+    }
+    for name, given in idle.items():
+        if given:
+            raise InputError(f"{name}: is used with --checklist only; give both, or none")
 
 
 def check_key(case_id: str) -> str:

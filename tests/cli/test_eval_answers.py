@@ -61,6 +61,19 @@ def test_figures_cost_and_report_are_shown(answers, server, case):
     assert (case / "out" / "per_item.jsonl").is_file()
 
 
+def test_the_checklist_is_a_row_of_the_figures(answers, server):
+    names = ("direct", "grounded", "sources", "uncertainty")
+    quotes = ("팀장에게 신청합니다", LEAVE, "[노트 1]", "")
+    items = [{"id": n, "yes": bool(q), "quote": q} for n, q in zip(names, quotes, strict=True)]
+    server.script.extend([REPLY, {"items": items}])
+    ended = answers("--checklist")
+    assert (ended.code, ended.stderr) == (0, "")
+    rows = [line.split() for line in ended.stdout.splitlines()]
+    # Wilson, 1 of 1: 1 / (1 + 3.8415) = 0.2065
+    assert ["checklist", "passed", "1.000", "0.207", "–", "1.000", "1"] in rows
+    assert "quality_gate: openai/judge: 1 requests, 0 from the store, cost " in ended.stdout
+
+
 def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server, case):
     ended = answers("--dry-run")
     assert ended.code == 0

@@ -509,6 +509,7 @@ def test_a_dry_run_counts_a_check_for_each_answer(options):
             'has no feature "chat"; it has insight, search_qa',
         ),
         ({"checklist_judge": "mine.toml"}, "--checklist-judge: is used with --checklist only"),
+        ({"feature": "insight"}, "--feature: is used with --checklist only"),
         (
             {"checklist": True, "checklist_judge": "no.toml"},
             "no.toml: the judge file cannot be read",

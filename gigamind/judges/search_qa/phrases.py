@@ -47,6 +47,8 @@ _APOLOGY = re.compile(
 )
 _COURTESY = re.compile(
     r"안녕하(?:세요|십니까)|감사합니다|고맙습니다|좋은 질문|도움이 되(?:셨|었|시|기|길)|(?:더|추가로) (?:궁금|필요)한"
+    r"|반갑습니다|^\W*안녕\W*$"
+    r"|^\W*(?:hello|hi|hey|good (?:morning|afternoon|evening))(?: (?:there|everyone|all|team|again))?\W*$"
     r"|언제든|(?:답변|알려|설명해?|정리해?|안내해?) ?드리겠습니다"
     r"|\b(?:hope (?:this|that) helps|let me know|feel free to|(?:happy|glad) to help|(?:great|good) question"
     r"|thank you|thanks for|you['’]re welcome|if you have any (?:\w+ )?questions)\b",
