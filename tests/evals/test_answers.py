@@ -522,3 +522,18 @@ def test_a_checklist_that_cannot_be_is_refused_before_anything_is_asked(
     with pytest.raises(InputError, match=message):
         evaluate_answers(options(**changes))
     assert not server.seen.bodies
+
+
+def test_an_answer_of_too_many_claims_is_unscored_for_good_and_the_others_are_judged(
+    options, server, tmp_path
+):
+    judge = tmp_path / "judge.toml"
+    judge.write_text('kind = "search_qa"\nprompt = "search_qa/v1"\nmax_claims = 1\n')
+    server.script.extend([GOOD, FORGED, SILENT])
+    done = evaluate_answers(options(judge=judge))
+    mixed = by_id(done.out)["mixed"]
+    assert (mixed["outcome"], mixed["code"]) == ("unscored", "context_too_long")
+    (error,) = lines(done.out, "errors.jsonl")
+    assert "has 2 claims, and the judge takes 1: split it" in error["message"]
+    assert done.summary.counts.answers_evaluated == 3
+    assert not unfinished_folder(done.out).exists()  # another attempt would change nothing

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from gigamind.errors import EvaluationError
+from gigamind.errors import LlmError
 from gigamind.judges.search_qa.asking import AnswerCase, Asking, Questions
 from gigamind.judges.search_qa.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.coverage import Coverage, coverage
@@ -78,16 +78,17 @@ async def judge_answer(
         fresh: ask anew, to see whether the model says the same again.
 
     Raises:
-        LlmError: the model gave no usable reply: the item is unscored.
-        EvaluationError: the answer has more claims than the judge file allows.
+        LlmError: the model gave no usable reply, or the answer has more claims than the judge file allows
+            (`context_too_long`): the item is unscored.
     """
     if not any(note.text.strip() for note in case.notes):
         return None
     questions = Questions(judge, case, fence_key)
     if len(questions.claims) > judge.file.max_claims:
-        raise EvaluationError(
+        raise LlmError(
             f"the answer has {len(questions.claims):,} claims, and the judge takes {judge.file.max_claims:,}: "
-            "split it, or raise max_claims in the judge file"
+            "split it, or raise max_claims in the judge file",
+            "context_too_long",
         )
     if not case.answer.strip():
         return _silent(case)

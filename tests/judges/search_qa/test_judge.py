@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.errors import EvaluationError, InputError, LlmError
+from gigamind.errors import InputError, LlmError
 from gigamind.evals.answer_evaluation import evaluation_of
 from gigamind.judges.search_qa.asking import AnswerCase
 from gigamind.judges.search_qa.reply import SearchQAJudgeFile, load_search_qa_judge
@@ -189,7 +189,7 @@ def test_an_answer_of_more_claims_than_the_file_allows_is_not_judged(
     two = judge_file(max_claims=2)
     client = scripted(reply_of(found(1, "not_found"), found(2, "not_found")))
     assert judge_by(client, "하나다. 둘이다.", file=two).correctness == 0
-    with pytest.raises(EvaluationError, match="has 3 claims, and the judge takes 2"):
+    with pytest.raises(LlmError, match="has 3 claims, and the judge takes 2"):
         judge_by(client, "하나다. 둘이다. 셋이다.", file=two)
 
 
@@ -197,7 +197,7 @@ def test_an_answer_of_a_hundred_kilobytes_is_refused_before_it_costs_anything(
     judge_by, scripted, reply_of
 ):
     client = scripted(reply_of())
-    with pytest.raises(EvaluationError, match="claims"):
+    with pytest.raises(LlmError, match="claims"):
         judge_by(client, "연차는 15일이다. " * 10_000)
     assert client.requests == []
 
