@@ -33,6 +33,17 @@ def load_litellm() -> ModuleType:
     return litellm
 
 
+def unlogged() -> None:
+    """Spare the calls of this task what litellm computes for callbacks that we do not have: costs, twice, and a log row.
+
+    It queues them behind the calls as well, which then wait for each other: a tenth of the CPU time of a call.
+    """
+    load_litellm()
+    from litellm._internal_context import is_internal_call
+
+    is_internal_call.set(True)
+
+
 @cache
 def load_instructor() -> ModuleType:
     """The module instructor."""
