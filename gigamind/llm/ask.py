@@ -168,7 +168,11 @@ def _instructed(reply: type[BaseModel]) -> type[BaseModel]:
     """The class and the schema that instructor would else make of a reply at each call, for a millisecond."""
     made: Any = load_instructor().response_schema(reply)
     schema = made.model_json_schema()
-    made.model_json_schema = lambda **_: deepcopy(schema)
+
+    def model_json_schema() -> dict[str, Any]:
+        return deepcopy(schema)
+
+    made.model_json_schema = model_json_schema
     return made
 
 

@@ -34,10 +34,7 @@ def load_litellm() -> ModuleType:
 
 
 def unlogged() -> None:
-    """Spare the calls of this task what litellm computes for callbacks that we do not have: costs, twice, and a log row.
-
-    It queues them behind the calls as well, which then wait for each other: a tenth of the CPU time of a call.
-    """
+    """Spare this task's calls what litellm makes for callbacks, of which we have none: a log row behind each."""
     load_litellm()
     from litellm._internal_context import is_internal_call
 
