@@ -75,9 +75,9 @@ def main() -> None:
     sides = [ours, *(Side(*peer.split("=", 1)) for peer in arguments.peer)]
     with server() as url:
         truncated(url, sides, arguments.calls)
+        killed(url, sides, 120, 8)
         overhead(url, sides, arguments.calls, arguments.rounds)
         waiting(url, sides, 20 * IN_FLIGHT, arguments.rounds)
-        killed(url, sides, 120, 8)
 
 
 def truncated(url: str, sides: Sequence[Side], calls: int) -> None:
