@@ -59,12 +59,17 @@ def run(first: str, calls: int) -> EvalLog:
     return inspect_ai.eval(verdicts(first, calls), model=model, **options)[0]
 
 
-if job.warm:
-    run("warm ", job.warm)
-wall, cpu = time.perf_counter(), time.process_time()
-log = run("", job.calls)
-figures = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
-scored = [sample.scores["readable"].as_int() for sample in log.samples or [] if sample.scores]
-used = log.stats.model_usage.values()
-paid = sum(usage.input_tokens + 2 * usage.output_tokens for usage in used)
-tell("inspect_ai", {"lost": job.calls - sum(scored), **figures}, paid)
+def main() -> None:
+    if job.warm:
+        run("warm ", job.warm)
+    wall, cpu = time.perf_counter(), time.process_time()
+    log = run("", job.calls)
+    figures = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+    scored = [sample.scores["readable"].as_int() for sample in log.samples or [] if sample.scores]
+    used = log.stats.model_usage.values()
+    paid = sum(usage.input_tokens + 2 * usage.output_tokens for usage in used)
+    tell("inspect_ai", {"lost": job.calls - sum(scored), **figures}, paid)
+
+
+if __name__ == "__main__":  # eval_retry loads this file again
+    main()
