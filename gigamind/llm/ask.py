@@ -5,6 +5,7 @@ instructor states the schema, parses, and sends an answer that fails validation 
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -180,8 +181,15 @@ def connect(
 
 @cache
 def _instructed(reply: type[BaseModel]) -> type[BaseModel]:
-    """The class that instructor would else make of a reply at each call, for a millisecond."""
-    return load_instructor().response_schema(reply)
+    """The class and the schema that instructor would else make of a reply at each call, for a millisecond."""
+    made: Any = load_instructor().response_schema(reply)
+    schema = made.model_json_schema()
+
+    def model_json_schema() -> dict[str, Any]:
+        return deepcopy(schema)
+
+    made.model_json_schema = model_json_schema
+    return made
 
 
 @cache
