@@ -42,13 +42,18 @@ class PanelFields(BaseModel):
     near: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
     tie: Tie = "unscored"
 
+    @property
+    def is_panel(self) -> bool:
+        """Whether more than one vote may be asked for."""
+        return bool(self.panel) or self.repeats > 1
+
     @model_validator(mode="after")
     def _check_seats(self) -> Self:
         if self.panel and self.repeats > 1:
             raise ValueError("a panel of models votes once each: give `panel` or `repeats`")
         if len(set(self.panel)) < len(self.panel) or len(self.panel) == 1:
             raise ValueError("a panel is of two or more different models")
-        if self.adaptive and not (self.panel or self.repeats > 1):
+        if self.adaptive and not self.is_panel:
             raise ValueError("`adaptive` needs a `panel` or `repeats`: there is nobody else to ask")
         return self
 
