@@ -2,18 +2,24 @@
 
 import click
 
-from gigamind.cli.judge_attack import attack
-from gigamind.cli.judge_certify import certify
-from gigamind.cli.judge_fit import fit
-from gigamind.cli.judge_test import test
+from gigamind.cli.lazy import LazyGroup
+
+_COMMANDS = {
+    "attack": (
+        "gigamind.cli.judge_attack",
+        "attack",
+        "Attack a judge with texts that speak to it.",
+    ),
+    "certify": (
+        "gigamind.cli.judge_certify",
+        "certify",
+        "Certify the judge of a run: hold its verdicts against labels.",
+    ),
+    "fit": ("gigamind.cli.judge_fit", "fit", "Fit a judge to labelled queries."),
+    "test": ("gigamind.cli.judge_test", "test", "Run the unit tests of a judge."),
+}
 
 
-@click.group("judge")
+@click.group("judge", cls=LazyGroup, at=_COMMANDS)
 def judge() -> None:
     """Fit a judge, and put it to the test before its verdicts count."""
-
-
-judge.add_command(attack)
-judge.add_command(certify)
-judge.add_command(fit)
-judge.add_command(test)

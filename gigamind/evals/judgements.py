@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from gigamind.evals.context import ContextNote
 from gigamind.evals.prepare import Prepared
 from gigamind.evidence.result import Aligned, Alignment
-from gigamind.judges.panel import PanelVerdict, Seat, Vote, panel_alpha
+from gigamind.judges.panel import PanelVerdict, Seat, Vote
+from gigamind.judges.panel_agreement import panel_alpha
 from gigamind.judges.unanswerable_llm import LlmVerdict
 from gigamind.judges.unanswerable_panel import PanelJudgement
 from gigamind.metrics.answerability import confusion

@@ -10,11 +10,7 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-
-from gigamind.stats.estimate import Estimate
-from gigamind.stats.krippendorff import Level, krippendorff_alpha
 
 Tie = Literal["unscored", "positive", "negative"]
 Code = Literal["panel_incomplete", "panel_tied"]
@@ -162,27 +158,6 @@ def decide_graded(votes: Mapping[Seat, Vote[float]], asked: Sequence[Seat]) -> P
         return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
     value = float(median(vote.value for vote in votes.values()))
     return PanelVerdict(value, None, votes, (), _disagreement(votes))
-
-
-def panel_alpha(
-    verdicts: Sequence[PanelVerdict[bool]] | Sequence[PanelVerdict[float]],
-    level: Level,
-    *,
-    seed: int,
-) -> Estimate:
-    """Krippendorff's alpha of the seats over items.
-
-    Of an adaptive panel it speaks for the items on which more seats were asked, which are the hard ones.
-    """
-    columns = sorted({seat for verdict in verdicts for seat in verdict.votes})
-    ratings = np.array(
-        [
-            [float(v.votes[seat].value) if seat in v.votes else np.nan for seat in columns]
-            for v in verdicts
-        ],
-        dtype=np.float64,
-    ).reshape(len(verdicts), len(columns))
-    return krippendorff_alpha(ratings, level, seed=seed, label="panel")
 
 
 def _missing(
