@@ -30,10 +30,16 @@ def model_section(llm: LlmReport) -> str:
 
 def panel_line(panel: PanelReport) -> str:
     """How far the seats of a panel agree, and what they left without a verdict."""
+    interval = f"{figure(panel.alpha_low)} – {figure(panel.alpha_high)}"
+    alpha = (
+        "is not defined, for no two votes differ"
+        if panel.alpha is None
+        else f"{figure(panel.alpha)} ({interval})"
+    )
     told = (
         f"Votes of the panel's {panel.seats} seats differ on {panel.split} of {panel.items} items"
         f" ({figure(panel.rate)}, 95 % interval {figure(panel.low)} – {figure(panel.high)}); Krippendorff's alpha"
-        f" {figure(panel.alpha)} ({figure(panel.alpha_low)} – {figure(panel.alpha_high)})."
+        f" {alpha}."
     )
     if not (panel.incomplete or panel.tied):
         return told
