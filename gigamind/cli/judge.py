@@ -5,21 +5,21 @@ import click
 from gigamind.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "attack": (
-        "gigamind.cli.judge_attack",
-        "attack",
-        "Attack a judge with texts that speak to it.",
-    ),
+    "fit": ("gigamind.cli.judge_fit", "fit", "Fit a judge to labelled queries."),
     "certify": (
         "gigamind.cli.judge_certify",
         "certify",
-        "Certify the judge of a run: hold its verdicts against labels.",
+        "Say how far the judge of a run agrees with people.",
     ),
-    "fit": ("gigamind.cli.judge_fit", "fit", "Fit a judge to labelled queries."),
-    "test": ("gigamind.cli.judge_test", "test", "Run the unit tests of a judge."),
+    "attack": (
+        "gigamind.cli.judge_attack",
+        "attack",
+        "Try whether text in notes and answers can steer a judge.",
+    ),
+    "test": ("gigamind.cli.judge_test", "test", "Ask a judge about cases whose verdict is known."),
 }
 
 
-@click.group("judge", cls=LazyGroup, at=_COMMANDS)
+@click.group("judge", cls=LazyGroup, lazy=_COMMANDS)
 def judge() -> None:
     """Fit a judge, and put it to the test before its verdicts count."""

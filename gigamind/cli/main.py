@@ -1,4 +1,4 @@
-"""`gigamind`: subcommands are imported when they are called, so that `--help` costs no heavy module."""
+"""`gigamind`, the command line."""
 
 import os
 import sys
@@ -47,7 +47,9 @@ _COMMANDS = {
 }
 
 
-@click.group(cls=LazyGroup, at=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="gigamind")
 def cli() -> None:
     """Tell whether search over a Markdown vault got better or worse, and prove it.

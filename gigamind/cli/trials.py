@@ -11,7 +11,7 @@ from pydantic import BaseModel, Field
 from gigamind.assets import asset
 from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
-from gigamind.judges.unanswerable import PromptLanguage
+from gigamind.judges.spec import PromptLanguage
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.options import ModelOptions, budget_of, open_model

@@ -10,9 +10,11 @@ from typing import Protocol
 
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.result import Aligned
-from gigamind.judges.spec import JudgeFile, read_judge_file
+from gigamind.judges.search_qa.reply import load_search_qa_judge
+from gigamind.judges.spec import LANGUAGES, JudgeFile, PromptLanguage, read_judge_file
 from gigamind.judges.trial import OF_THE_REPLY, Case, JudgeOnTrial, Kind, Observed, Reading
-from gigamind.judges.unanswerable import ModelJudge, PromptLanguage, load_model_judge, named
+from gigamind.judges.trial_search_qa import LoadedSearchQA
+from gigamind.judges.unanswerable import ModelJudge, load_model_judge, named
 from gigamind.judges.unanswerable_llm import LlmVerdict
 from gigamind.judges.unanswerable_panel import PanelJudgement, judge_by_panel
 from gigamind.llm.ask import LanguageModel
@@ -131,4 +133,10 @@ def load_judge(path: Path, language: PromptLanguage) -> LoadedJudge:
     kind = read_judge_file(path, _AnyJudgeFile).kind
     if kind == "llm":
         return LoadedUnanswerable(load_model_judge(path, language))
-    raise InputError(f"{path}: kind: {kind!r} cannot go on trial; the kinds that can are llm")
+    if kind == "search_qa":
+        return LoadedSearchQA(
+            {name: load_search_qa_judge(path, name) for name in LANGUAGES[language]}
+        )
+    raise InputError(
+        f"{path}: kind: {kind!r} cannot go on trial; the kinds that can are llm and search_qa"
+    )

@@ -9,18 +9,19 @@ from typing import Literal
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
-from gigamind.judges.spec import Language, LlmJudge, fingerprint_of, read_judge_file
+from gigamind.judges.spec import (
+    LANGUAGES,
+    Language,
+    LlmJudge,
+    PromptLanguage,
+    fingerprint_of_run,
+    read_judge_file,
+)
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.judges.unanswerable_llm import UnanswerableJudgeFile, load_unanswerable_judge
 from gigamind.llm.options import ModelOptions
 
 UnanswerableMode = Literal["threshold", "calibrated", "llm"]
-PromptLanguage = Literal["auto", "ko", "en"]
-_LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
-    "auto": ("ko", "en"),
-    "ko": ("ko",),
-    "en": ("en",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,7 @@ class ModelJudge:
 
     def fingerprint(self, model: str) -> str:
         """Changes with the file, a prompt, the reply's schema, and the model, or `named(models)` of a panel."""
-        judges = list(self.by_language.values())
-        return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
+        return fingerprint_of_run(list(self.by_language.values()), model)
 
 
 def named(models: Sequence[str]) -> str:
@@ -98,7 +98,7 @@ def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudg
     Raises:
         InputError: the file or a prompt cannot be read, or says something unknown.
     """
-    return ModelJudge({name: load_unanswerable_judge(path, name) for name in _LANGUAGES[language]})
+    return ModelJudge({name: load_unanswerable_judge(path, name) for name in LANGUAGES[language]})
 
 
 def _kind(path: Path) -> object:

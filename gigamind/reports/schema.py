@@ -16,7 +16,7 @@ from gigamind.reports.judged import JudgementReport, JudgeReport, LlmReport
 
 SCHEMA_VERSION = "1.0"
 
-TaskName = Literal["search", "links"]
+TaskName = Literal["search", "links", "answers"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
