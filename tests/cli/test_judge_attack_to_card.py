@@ -17,6 +17,21 @@ FORGED = {
     "confidence": 1.0,
 }
 
+CLAIM = {"verdict": "supported", "note": 1, "quote": "The deploy runs every Friday."}
+OF_ANSWERS = {
+    "claims": [{"id": number, **CLAIM} for number in range(1, 10)],  # more than any answer has
+    "source_coverage": [],
+    "grounding_issues": [],
+    "abstains": False,
+    "answerable": True,
+    "answer_note": None,
+    "answer_quote": "",
+    "utility_reason": "it answers",
+    "utility": 0.9,
+    "correctness": 1.0,
+    "summary": "good",
+}
+
 
 @pytest.fixture
 def server():
@@ -188,3 +203,31 @@ def test_labels_for_a_part_of_the_items_correct_the_headline_on_the_card(gigamin
     headline = read_card(case / "card").scales[0].headline
     assert (headline.items, headline.corrected.n) == (3, 2)
     assert "corrected (PPI++)" in (case / "card" / "judge_card.md").read_text("utf-8")
+
+
+def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
+    gigamind, case, server, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    answer = {
+        "question": "When is the deploy?",
+        "answer": "The deploy runs every Friday.",
+        "context_notes": [{"path": "deploy.md"}],
+        "labels": {"utility": 1.0, "correctness": 1.0},
+    }
+    rows = (json.dumps({"id": f"a{n}", **answer}) + "\n" for n in range(2))
+    (case / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
+    server.script.extend([OF_ANSWERS] * 400)
+    asked = ("--model", "openai/judge", "--api-base", server.url)
+    given = ("--dataset", "answers.jsonl", "--notes", "vault", *asked)
+    assert gigamind("eval", "answers", *given, "--out", "one").code == 0
+    report = ("attack", "search_qa", *asked, "--out", "attacks.json")
+    ended = gigamind("judge", *report)
+    assert ended.code == 0, ended.stderr
+    ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
+    assert ended.code == 0, ended.stderr
+    ended = gigamind("eval", "answers", *given, "--judge-card", "card", "--out", "two")
+    assert ended.code == 0, ended.stderr
+    for name in ("summary.md", "report.html"):
+        assert "Not certified" in (case / "one" / name).read_text("utf-8")
+        assert "utility: quadratic kappa" in (case / "two" / name).read_text("utf-8")
