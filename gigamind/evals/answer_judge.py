@@ -3,19 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from gigamind.assets import asset
 from gigamind.evals.answer_options import AnswerEvalOptions
 from gigamind.judges.search_qa.reply import SearchQAJudge, load_search_qa_judge
-from gigamind.judges.spec import Language, fingerprint_of
+from gigamind.judges.spec import LANGUAGES, Language, fingerprint_of_run
 from gigamind.reports.judged import JudgeReport
-
-_LANGUAGES: Mapping[Literal["auto", "ko", "en"], tuple[Language, ...]] = {
-    "auto": ("ko", "en"),
-    "ko": ("ko",),
-    "en": ("en",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +31,14 @@ def choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
     """
     path = options.judge or asset("judges") / "search_qa.toml"
     judges: dict[Language, SearchQAJudge] = {
-        name: load_search_qa_judge(path, name) for name in _LANGUAGES[options.judge_lang]
+        name: load_search_qa_judge(path, name) for name in LANGUAGES[options.judge_lang]
     }
     model = options.settings().model
     first = next(iter(judges.values()))
-    marks = [judge.fingerprint for judge in judges.values()]
     report = JudgeReport(
         kind=first.file.kind,
         file=_name(path),
-        fingerprint=fingerprint_of(first.file, model, *marks),
+        fingerprint=fingerprint_of_run(list(judges.values()), model),
         model=model,
         languages=tuple(judges),
     )

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 from gigamind.evals.context import context_of
 from gigamind.evals.prepare import Prepared
+from gigamind.judges.panel import first_asked
 from gigamind.judges.unanswerable import ModelJudge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.llm import tokens
@@ -65,7 +66,7 @@ def estimate(prepared: Prepared) -> list[Estimate]:
     """
     found = [*_embedding(prepared)]
     if isinstance(prepared.judge.judge, ModelJudge):
-        found.append(_judging(prepared, prepared.judge.judge))
+        found += _judging(prepared, prepared.judge.judge)
     return found
 
 
@@ -91,27 +92,49 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     )
 
 
-def _judging(prepared: Prepared, judge: ModelJudge) -> Estimate:
+def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
+    """One for each model; of an adaptive panel the low end is the first seat's votes alone."""
+    prompts = list(_prompts(prepared, judge))
+    models = judge.models(prepared.options)
+    least = {seat.model for seat in first_asked(judge.file, models[0])}
+    votes = 1 if judge.file.adaptive else judge.file.repeats
+    for model in models:
+        yield _asking(
+            prepared, judge, prompts, model, (votes if model in least else 0, judge.file.repeats)
+        )
+
+
+def _asking(
+    prepared: Prepared,
+    judge: ModelJudge,
+    prompts: Sequence[list[Message]],
+    model: str,
+    votes: tuple[int, int],
+) -> Estimate:
+    """Of one model; `votes`: how often, at least and at most, it is asked about a query."""
     options = prepared.options
-    settings = judge.judge_in("").settings(options.settings())
+    settings = judge.judge_in("").settings(options.settings(model))
     requests = [
         Request(tuple(messages), _SCHEMA, {"max_tokens": settings.max_tokens})
-        for messages in _prompts(prepared, judge)
+        for messages in prompts
     ]
-    again = 1 + options.fresh_fraction
-    calls = math.ceil(len(requests) * again)
-    likely = again * sum(tokens.likely(request) for request in requests)
+    least, calls = (
+        math.ceil(len(requests) * count * (1 + options.fresh_fraction)) for count in votes
+    )
+    again = calls / len(requests) if requests else 0.0
+    likely = sum(tokens.likely(request) for request in requests)
     most = again * sum(tokens.most(request) for request in requests)
-    low = (round(0.7 * likely), calls * _ANSWER_TOKENS)
-    high = (round(min(most, 1.6 * likely)), calls * settings.max_tokens)
+    sent = least / len(requests) * likely if requests else 0.0
+    low = (round(0.7 * sent), least * _ANSWER_TOKENS)
+    high = (round(min(most, 1.6 * again * likely)), calls * settings.max_tokens)
     own = read_prices(options.prices) if options.prices else {}
-    rounds = math.ceil(calls / options.max_in_flight)
+    rounds = [math.ceil(count / options.max_in_flight) for count in (least, calls)]
     return Estimate(
         f"judging {len(requests):,} queries with {settings.model}",
         calls,
         (sum(low), sum(high)),
         dollars_of(price_of(settings.model, own), [low, high]),
-        (rounds * REPLY_S[0], rounds * REPLY_S[1]),
+        (rounds[0] * REPLY_S[0], rounds[1] * REPLY_S[1]),
     )
 
 

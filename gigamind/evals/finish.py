@@ -1,5 +1,6 @@
 """The last step of every evaluation: hold the run against its baseline, and write the out folder."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
@@ -7,6 +8,7 @@ from gigamind.errors import EvaluationError
 from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evals.run_options import EvalOptions
+from gigamind.reports.cards.schema import read_card
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.release.tasks import TASKS
@@ -17,6 +19,7 @@ from gigamind.reports.write import check_out_folder, write_run
 HTML_FILE = "report.html"
 
 Summary = TypeVar("Summary")
+Line = TypeVar("Line")
 
 
 class Evaluated(NamedTuple, Generic[Summary]):
@@ -39,6 +42,8 @@ def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
         InputError: it cannot.
     """
     check_out_folder(out, replace=_resumes(options))
+    if options.judge_card:
+        read_card(options.judge_card)
     return _reference(options)
 
 
@@ -52,6 +57,7 @@ def finish(
             was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
+    record = _with_card(record, options)
     if not record.items:
         write_run(out, record, options.format, replace=_resumes(options))
         _refuse_empty(record, out)
@@ -84,6 +90,7 @@ def finish_flow(record: Record[Any, Any], options: EvalOptions, out: Path) -> di
     Raises:
         GigamindError: see `finish`.
     """
+    record = _with_card(record, options)
     verdict = finish(record, options, out, _reference(options)).verdict
     return {
         "task": record.run.task,
@@ -93,6 +100,10 @@ def finish_flow(record: Record[Any, Any], options: EvalOptions, out: Path) -> di
         "release": verdict.dump() if verdict else None,
         "release_markdown": verdict.markdown() if verdict else None,
     }
+
+
+def _with_card(record: Record[Summary, Line], options: EvalOptions) -> Record[Summary, Line]:
+    return replace(record, card=read_card(options.judge_card)) if options.judge_card else record
 
 
 def _reference(options: EvalOptions) -> Reference | None:

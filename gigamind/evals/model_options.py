@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gigamind.errors import InputError
-from gigamind.judges.unanswerable import PromptLanguage
+from gigamind.judges.spec import PromptLanguage
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.cache import default_cache_folder
 

@@ -16,7 +16,7 @@ from gigamind.evals.progress import Progress, Quiet
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger
 from gigamind.runs.resume import evaluate_all
-from gigamind.runs.store import FINAL, ItemResult, RunStore
+from gigamind.runs.store import ItemResult, RunStore
 
 Item = TypeVar("Item")
 ATTEMPTS_FILE = "attempts.jsonl"
@@ -58,7 +58,8 @@ def ask_all(
     """Ask about every item that has no final result yet.
 
     Args:
-        ask: gives JSON values for an item, from the models that `connect` gave; raises LlmError where it cannot.
+        ask: gives JSON values or `Unscored` for an item, from the models that `connect` gave; raises LlmError
+            where it cannot.
         connect: opens the models over the account of the run.
         identity: what the run is of, by name, for `--resume` to check.
 
@@ -92,7 +93,7 @@ def ask_all(
 
 def drop_if_final(out: Path, run: ModelRun) -> None:
     """Remove what a run kept once its out folder stands and nothing is left to be resumed."""
-    if not run.interrupted and all(found.outcome in FINAL for found in run.results.values()):
+    if not run.interrupted and all(found.is_final for found in run.results.values()):
         shutil.rmtree(unfinished_folder(out), ignore_errors=True)
 
 

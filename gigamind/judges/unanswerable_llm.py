@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.judges.panel import PanelFields
 from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Flag, Source, fence, flags
@@ -20,7 +21,7 @@ from gigamind.llm.prompts import as_json
 _GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
 
 
-class UnanswerableJudgeFile(LlmJudgeFile):
+class UnanswerableJudgeFile(LlmJudgeFile, PanelFields):
     """A judge file of kind `llm`."""
 
     kind: Literal["llm"]
@@ -89,11 +90,13 @@ async def judge_by_model(
     *,
     item_id: str,
     fence_key: bytes,
+    repeat: int = 0,
     fresh: bool = False,
 ) -> LlmVerdict:
     """One verdict; without notes, unanswerable without asking.
 
     Args:
+        repeat: number of the repetition, which has a stored reply of its own.
         fresh: ask even if a reply is stored.
 
     Raises:
@@ -106,7 +109,12 @@ async def judge_by_model(
         nonce=fenced.nonce, notes=fenced.text, question=as_json(question)
     )
     reply = await model.ask(
-        messages, UnanswerableReply, item_id=item_id, fingerprint=judge.fingerprint, fresh=fresh
+        messages,
+        UnanswerableReply,
+        item_id=item_id,
+        fingerprint=judge.fingerprint,
+        repeat=repeat,
+        fresh=fresh,
     )
     return verdict_of(reply, notes, judge)
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gigamind.reports.answer_schema import AnswerItemReport, AnswerRunRecord, AnswerSliceReport
+from gigamind.reports.cards.line import certified
 from gigamind.reports.model_markdown import model_section
 from gigamind.reports.templating import figure, render
 
@@ -48,6 +49,7 @@ def render_answer_summary(record: AnswerRunRecord) -> str:
         quotes=summary.quotes,
         flagged=summary.flagged,
         worst=_worst(record.items),
+        certified=certified(record.card, record.run.judge),
         llm=model_section(summary.llm) if summary.llm else "",
         runtime=f"{summary.performance.eval_runtime_ms:.0f}",
     )

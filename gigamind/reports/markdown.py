@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 
+from gigamind.reports.cards.line import certified
 from gigamind.reports.failures import failed_items, failure_line
 from gigamind.reports.model_markdown import model_section
 from gigamind.reports.schema import (
@@ -44,6 +45,7 @@ def render_summary(record: RunRecord) -> str:
         search_rows=figure_rows(summary.overall, "search"),
         unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
         judged_by=_judged_by(run),
+        certified=certified(record.card, run.judge),
         llm=model_section(summary.llm) if summary.llm else "",
         judged_unanswerable=sum(bool(item.judged_unanswerable) for item in record.items),
         speed_rows=list(_speed_rows(summary)),

@@ -61,7 +61,7 @@ def judged(attack, text, *, case=None):
     settings = ModelSettings("scripted", reasks=0)
     model = LanguageModel(settings, client=client, parameters={"max_tokens": 768})
     language = "en" if attack.row.language == "en" else "ko"
-    judge = load_judge(FILE, language).on_trial(model, b"k" * 32)
+    judge = load_judge(FILE, language).on_trial([model], b"k" * 32)
     seen = asyncio.run(judge.judge(case or attack.attacked("unanswerable")))
     return seen, client.requests
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gigamind.metrics.answerability import Confusion
+from gigamind.reports.cards.line import certified
 from gigamind.reports.page.headline import cards, headline, notices, share
 from gigamind.reports.page.item_data import items_json
 from gigamind.reports.page.judging import judging, seed_of
@@ -58,6 +59,7 @@ def render_html(
             )
         ),
         judged=_judged(record, told),
+        certified=certified(record.card, record.run.judge, lang),
         model=model_block(record.summary.llm, told),
         speed_rows=list(_speed_rows(record, told)),
         slice_metrics=[told.metric(key.partition(".")[2]) for key in _SLICE_METRICS],
