@@ -17,6 +17,8 @@ from gigamind.stats.intervals import Interval
 from gigamind.stats.noninferiority import non_inferiority
 
 Status = Literal["passed", "failed", "warned", "skipped", "inconclusive"]
+VERDICTS = "verdicts"
+_OF_VERDICTS = "unanswerable"  # the block of the metrics that count verdicts
 Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
 
 
@@ -28,7 +30,7 @@ class RuleResult(_Part):
     """One rule on one metric.
 
     Attributes:
-        metric: as in summary.json, or `coverage`, `search_p95`, `cold_start`.
+        metric: as in summary.json, or `coverage`, `verdicts`, `search_p95`, `cold_start`, `judge_card`.
         status: "warned" is a failure that the phase only tells.
         limit: what the current value is held against, in the metric's unit.
         explanation: one sentence with the figures that decided.
@@ -72,11 +74,12 @@ def judge_release(
         return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=refusals)
     rules = (
         *(
-            _quality(comparison, policy, phase, name)
+            _quality(comparison, policy, phase, name, varies=_varies(name, policy, judge))
             for name in (*policy.quality.metrics, *policy.quality.judged)
             if name.partition(".")[0] in TASKS[comparison.task].blocks
         ),
         _coverage(comparison, policy),
+        *_verdicts(comparison, policy, judge),
         *_speed(comparison, policy),
         *_card(judge, card, policy),
     )
@@ -123,7 +126,37 @@ def _coverage(comparison: Comparison, policy: Policy) -> RuleResult:
     )
 
 
-def _quality(comparison: Comparison, policy: Policy, phase: Phase, name: str) -> RuleResult:
+def _verdicts(
+    comparison: Comparison, policy: Policy, judge: JudgeReport | None
+) -> list[RuleResult]:
+    """Items that a model gave no verdict on are in no figure about verdicts: they count as lost ones do."""
+    if judge is None or not judge.asks_a_model:
+        return []
+    lost, total = len(comparison.unjudged), comparison.shared
+    allowed = policy.coverage.lost_share
+    example = f", such as {comparison.unjudged[0].id}" if lost else ""
+    return [
+        RuleResult(
+            metric=VERDICTS,
+            status="failed" if lost / total > allowed else "passed",
+            baseline=1.0,
+            current=1 - lost / total,
+            limit=allowed,
+            explanation=f"{VERDICTS}: {lost} of {total} {TASKS[comparison.task].units} had a verdict in the baseline"
+            f" and have none now{example}; a share of {allowed:g} is allowed.",
+        )
+    ]
+
+
+def _varies(name: str, policy: Policy, judge: JudgeReport | None) -> bool:
+    """Whether equal runs may differ in a metric: the policy says so, or a model gave the verdicts that it counts."""
+    by_model = judge is not None and judge.asks_a_model
+    return name in policy.quality.judged or (by_model and name.partition(".")[0] == _OF_VERDICTS)
+
+
+def _quality(
+    comparison: Comparison, policy: Policy, phase: Phase, name: str, *, varies: bool
+) -> RuleResult:
     change = comparison.metric(name)
     if change is None or change.drop is None:
         return RuleResult(
@@ -135,9 +168,7 @@ def _quality(comparison: Comparison, policy: Policy, phase: Phase, name: str) ->
             explanation=f"{name} was not measured in both runs.",
         )
     allowed = policy.allowed_drop(phase, change.n)
-    status, remark = (
-        _raw(change, allowed) if name in policy.quality.metrics else _judged(change, allowed)
-    )
+    status, remark = (_judged if varies else _raw)(change, allowed)
     if status == "failed" and name.partition(".")[0] in policy.phases[phase].soft:
         status, remark = "warned", f"{remark}; only told in phase {phase}"
     small = f" (N = {change.n} is a small sample)" if change.n < policy.small_sample.below else ""
