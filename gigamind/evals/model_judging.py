@@ -13,7 +13,7 @@ from gigamind.evals.model_run import ModelRun, ask_all
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress
 from gigamind.evals.search import Run, SearchEvaluation
-from gigamind.evidence.result import Aligned, Alignment
+from gigamind.evidence.result import Aligned
 from gigamind.judges.unanswerable import ModelJudge
 from gigamind.judges.unanswerable_llm import LlmVerdict, judge_by_model
 from gigamind.llm.ask import LanguageModel
@@ -22,7 +22,7 @@ from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.options import budget_of, open_model
 from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.answerability import confusion
-from gigamind.reports.judged import JudgementReport, QuoteReport
+from gigamind.reports.judged import FLAGGED, JudgementReport, LlmReport, QuoteReport
 from gigamind.reports.schema import ErrorReport, ItemReport
 from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.spans import Span
@@ -140,14 +140,19 @@ def judgement(
         verified=verdict.verified,
         answer=verdict.answer,
         confidence=verdict.confidence,
-        quotes=tuple(_quote(prepared, one, context) for one in verdict.evidence),
+        quotes=tuple(
+            _quote(prepared, verdict, place, context) for place in range(len(verdict.evidence))
+        ),
         flagged={
             context[number - 1].path: tuple(flags) for number, flags in verdict.flagged.items()
         },
     )
 
 
-def _quote(prepared: Prepared, one: Alignment, context: Sequence[ContextNote]) -> QuoteReport:
+def _quote(
+    prepared: Prepared, verdict: LlmVerdict, place: int, context: Sequence[ContextNote]
+) -> QuoteReport:
+    one = verdict.evidence[place]
     index = one.quote.source_index
     note = context[index] if 0 <= index < len(context) else None
     if not isinstance(one, Aligned) or note is None:
@@ -160,8 +165,8 @@ def _quote(prepared: Prepared, one: Alignment, context: Sequence[ContextNote]) -
     return QuoteReport(
         text=one.quote.text,
         note=note.path,
-        found=one.method,
-        trusted=not one.critical,
+        found=FLAGGED if place in verdict.speaking else one.method,
+        trusted=verdict.proves(place),
         utf16_start=start,
         utf16_end=end,
     )
@@ -202,7 +207,7 @@ def with_verdicts(run: Run, asked: ModelRun) -> Run:
         run,
         results=results,
         interrupted=run.interrupted or asked.interrupted,
-        llm=llm_report(asked, len(judged), flip_report(flips), _rates(judged)),
+        llm=_with_flags(llm_report(asked, len(judged), flip_report(flips), _rates(judged)), judged),
         asked=asked,
         unscored=[
             ErrorReport(
@@ -225,6 +230,16 @@ def _with_verdict(item: ItemReport, found: StoredResult | None) -> ItemReport:
         return item.model_copy(update={"judgement": told})
     told = JudgementReport.model_validate(found.value)
     return item.model_copy(update={"judgement": told, "judged_unanswerable": told.unanswerable})
+
+
+def _with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
+    told = [item.judgement for item in items if item.judgement]
+    quotes = [quote for one in told for quote in one.quotes]
+    counts = {
+        "flagged": sum(bool(one.flagged) for one in told),
+        "flagged_quotes": sum(quote.found == FLAGGED for quote in quotes),
+    }
+    return llm.model_copy(update=counts)
 
 
 def _rates(items: Sequence[ItemReport]) -> dict[str, dict[str, float | None]]:

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import Protocol
 
 from gigamind.errors import InputError
-from gigamind.evidence.result import Aligned
 from gigamind.judges.spec import JudgeFile, Language, LlmJudge, read_judge_file
 from gigamind.judges.trial import Case, JudgeOnTrial, Kind, Observed, Reading
 from gigamind.judges.unanswerable_llm import (
@@ -70,8 +69,8 @@ class UnanswerableOnTrial:
 def _seen(verdict: LlmVerdict) -> Observed:
     proven = {
         found.quote.source_index + 1
-        for found in verdict.evidence
-        if isinstance(found, Aligned) and not found.critical
+        for place, found in enumerate(verdict.evidence)
+        if verdict.proves(place)
     }
     return Observed(
         verdict=Reading(unanswerable=verdict.unanswerable),

@@ -202,6 +202,8 @@ def _run_rows(run: RunReport, summary: SummaryReport) -> Iterator[tuple[str, str
     yield "run", f"{run.run_id} ({run.created_at})"
     yield "dataset", f"{run.dataset} (sha256 {run.dataset_hash[:12]}{rejected}{unsampled})"
     yield "notes", f"{run.notes} ({run.notes_hash_mode} hash {run.notes_hash[:12]})"
+    if run.judge:
+        yield "judge", run.judge.describe()
     yield "embedding model", environment.embedding_model or "none (keyword mode)"
     yield "gigamind", f"{environment.app_version} {(environment.git_commit or '')[:12]}".strip()
     yield (
