@@ -8,7 +8,7 @@ from gigamind.errors import InputError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
-from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_judge
+from gigamind.judges.unanswerable import ModelJudge, UnanswerableJudge, judge_path, load_judge
 from gigamind.reports.judged import JudgeReport
 
 
@@ -36,6 +36,10 @@ def choose_judge(options: SearchEvalOptions, embedder: str | None = None) -> Cho
     if options.judge and mode not in {"threshold", judge.kind}:
         raise InputError(
             f"--judge {path}: is of the kind {judge.kind}, and --unanswerable-mode says {mode}; leave one out"
+        )
+    if options.resume and not isinstance(judge, ModelJudge):
+        raise InputError(
+            f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
         )
     if isinstance(judge, ThresholdJudge):
         if options.min_score is not None:

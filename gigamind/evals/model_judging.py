@@ -73,11 +73,13 @@ class _Asker:
 def judge_with_model(
     evaluation: SearchEvaluation, run: Run, out: Path, progress: Progress | None = None
 ) -> Run:
-    """The run with the model's verdicts; unchanged if its judge asks no model.
+    """The run with the model's verdicts; unchanged if its judge asks no model, or Ctrl-C came before.
 
     Raises:
         GigamindError: see `ask_all`.
     """
+    if run.interrupted:  # nobody wants to pay for a run that was told to stop
+        return run
     asked = ask_model(evaluation, run, out, progress)
     return with_verdicts(run, asked) if asked else run
 

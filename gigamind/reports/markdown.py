@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gigamind.reports.failures import failed_items, failure_line
-from gigamind.reports.model_markdown import model_section
+from gigamind.reports.model_markdown import model_section, unjudged
 from gigamind.reports.schema import (
     RunRecord,
     RunReport,
@@ -40,6 +40,7 @@ def render_summary(record: RunRecord) -> str:
         summary=summary,
         errors=record.errors,
         headline=_headline(run, summary),
+        stopped=_stopped(summary),
         notices=_notices(record),
         search_rows=figure_rows(summary.overall, "search"),
         unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
@@ -96,12 +97,21 @@ def _headline(run: RunReport, summary: SummaryReport) -> str:
     return f"**{queries}** over **{notes}**, {run.options['mode']} search{found}"
 
 
+def _stopped(summary: SummaryReport) -> str:
+    left = summary.counts.queries_not_run
+    silent = unjudged(summary.llm)
+    parts = [f"{_count(left, 'query was', 'queries were')} not run"] if left or not silent else []
+    parts += [f"{_count(silent, 'query has', 'queries have')} no verdict"] if silent else []
+    return " and ".join(parts)
+
+
 def _notices(record: RunRecord) -> str:
     """What a reader must know before trusting a figure; "" where there is nothing."""
     counts = record.summary.counts
     kinds = (
         (counts.rows_rejected, "row rejected", "rows rejected"),
         (counts.queries_failed, "query failed", "queries failed"),
+        (unjudged(record.summary.llm), "query without a verdict", "queries without a verdict"),
         (len(record.run.warnings), "warning", "warnings"),
     )
     told = ", ".join(_count(number, one, many) for number, one, many in kinds if number)
