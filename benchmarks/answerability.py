@@ -31,8 +31,8 @@ from gigamind.metrics.answerability import confusion
 from gigamind.metrics.calibration import auc, expected_calibration_error
 from gigamind.metrics.sweep import sweep
 from gigamind.retrieval.cache import default_cache_folder
-from gigamind.retrieval.one_query import for_one_query
 from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.recording import recording
 from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import Signals, signals_of
@@ -82,19 +82,20 @@ def look(
     """Every query, and the median milliseconds that signals take after the search."""
     items: list[Item] = []
     times: list[float] = []
+    searched, recalled = recording(retriever)
     for query in queries:
         if leave_out and not query.item.answerable:
             continue
-        own, text = for_one_query(retriever), query.item.query
-        hits = own.search(text)
+        text = query.item.query
+        hits = searched.search(text)
         start = time.perf_counter()
-        signals = signals_of(own, text)
+        signals = signals_of(recalled, text)
         times.append(1000 * (time.perf_counter() - start))
         # Without a note all scores relative to the best are others: no base score is comparable.
         top = hits[0].base_score if hits and not leave_out else None
         items.append((query.item.answerable, top, signals))
         if leave_out:
-            items.append((False, None, signals_of(own, text, without=query.qrels)))
+            items.append((False, None, signals_of(recalled, text, without=query.qrels)))
     return items, statistics.median(times)
 
 

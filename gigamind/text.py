@@ -60,7 +60,7 @@ _BREAK = re.compile(
       | \b(?:e\.g|i\.e|etc|vs|cf|Dr|Mr|Mrs|Ms|No|Nos|Fig|Sec|St|approx|Inc|Ltd|Co)\.
       | (?<!\w)(?:[A-Z]\.)+                             # initials
     )
-    | [.!?…。！？]+ ["'”’」』)）\]]* (?=\s|$)             # the end, closing quotes and brackets included
+    | (?<![.!?…。！？])[.!?…。！？]++ ["'”’」』)）\]]*+ (?=\s|$)  # the end, closing quotes and brackets included
     | [。！？]+ [”’」』）]*                              # full-width marks need no space behind them
     | \n                                               # a line of its own is a sentence of its own
     """,

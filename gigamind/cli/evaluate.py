@@ -4,6 +4,7 @@ from typing import Any
 
 import click
 
+from gigamind.cli.answers import answers
 from gigamind.cli.generate import generate_links, generate_queries
 from gigamind.cli.links import links
 from gigamind.cli.options import options_of
@@ -14,10 +15,11 @@ from gigamind.evals.options import SearchEvalOptions, read_options
 
 @click.group(name="eval")
 def evaluate() -> None:
-    """Evaluate search and links over a vault, and make datasets for it."""
+    """Evaluate search, links and answers over a vault, and make datasets for it."""
 
 
 evaluate.add_command(links)
+evaluate.add_command(answers)
 evaluate.add_command(generate_links)
 evaluate.add_command(generate_queries)
 

@@ -1,4 +1,4 @@
-"""Reads a dataset of queries or links: usable rows, and for every other row what is wrong and how to mend it."""
+"""Reads a dataset of queries, links or answers: usable rows, and for all others what is wrong and how to mend it."""
 
 import difflib
 import hashlib
@@ -12,6 +12,7 @@ from typing import Generic, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
+from gigamind.datasets.answer_schema import AnswerItem
 from gigamind.datasets.row_errors import RowError, schema_errors, shortened
 from gigamind.datasets.schema import LinkItem, QueryItem, Row
 from gigamind.errors import DatasetError, InputError
@@ -19,7 +20,7 @@ from gigamind.errors import DatasetError, InputError
 _BOM = b"\xef\xbb\xbf"
 _MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
 
-Item = TypeVar("Item", QueryItem, LinkItem)
+Item = TypeVar("Item", QueryItem, LinkItem, AnswerItem)
 Kind = Literal["queries", "links"]
 
 
@@ -60,6 +61,15 @@ def read_links(path: Path) -> Dataset[LinkItem]:
         InputError, DatasetError: as there.
     """
     return _read(path, LinkItem)
+
+
+def read_answers(path: Path) -> Dataset[AnswerItem]:
+    """Read a dataset of answers, as `read_queries` does a search dataset.
+
+    Raises:
+        InputError, DatasetError: as there.
+    """
+    return _read(path, AnswerItem)
 
 
 def dataset_kind(path: Path) -> Kind:

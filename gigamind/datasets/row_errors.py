@@ -29,6 +29,17 @@ _PHRASES = {
     "literal_error": ("easy, mid or hard", 'Write "easy", "mid" or "hard", or leave the field out'),
     "greater_than_equal": ("0 or more", "Count UTF-16 code units from the start of the file"),
 }
+# Of answers, by the field that is wrong.
+_ANSWER_PHRASES = {
+    "verdict": (
+        "supported, contradicted or not_found",
+        'Write "supported", "contradicted" or "not_found"',
+    ),
+    "correctness": ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
+    "utility": ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
+    "note": ("the number of a note", "Count the context notes from 1, or leave the field out"),
+    "context_notes": ("a list", 'Write a list such as [{"path": "a.md"}]'),
+}
 _BLANK = ("text", "Fill it in")
 _NO_TIME = ("an ISO 8601 date or time", 'Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00"')
 
@@ -84,6 +95,9 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
 
 
 def _phrase(details: "ErrorDetails") -> tuple[str, str]:
+    last = details["loc"][-1] if details["loc"] else ""
+    if isinstance(last, str) and last in _ANSWER_PHRASES:
+        return _ANSWER_PHRASES[last]
     if details["type"] == "value_error":
         return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
     fallback = (f"something else ({details['msg']})", "See the dataset format in the README")

@@ -25,7 +25,7 @@ _ENCODED_PER_S = 80.0  # chunks of the bundled encoder on one core, measured: 63
 _QUERIES_PER_S = 50.0
 _EMBEDDING_BATCH = 64
 _ANSWER_TOKENS = 60  # the shortest reply: a verdict, one quote
-_REPLY_S = (1.0, 8.0)  # of one request
+REPLY_S = (1.0, 8.0)  # of one request
 _PROVIDER = "litellm:"
 
 
@@ -86,7 +86,9 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     likely = sum(tokens.likely_in(text) for text in (*texts, *queries))
     sent = (round(0.6 * likely), round(1.6 * likely))
     price = price_of(options.embedder.removeprefix(_PROVIDER), {})
-    yield Estimate(what, calls, sent, _usd(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls))
+    yield Estimate(
+        what, calls, sent, dollars_of(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls)
+    )
 
 
 def _judging(prepared: Prepared, judge: ModelJudge) -> Estimate:
@@ -108,8 +110,8 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Estimate:
         f"judging {len(requests):,} queries with {settings.model}",
         calls,
         (sum(low), sum(high)),
-        _usd(price_of(settings.model, own), [low, high]),
-        (rounds * _REPLY_S[0], rounds * _REPLY_S[1]),
+        dollars_of(price_of(settings.model, own), [low, high]),
+        (rounds * REPLY_S[0], rounds * REPLY_S[1]),
     )
 
 
@@ -133,7 +135,7 @@ def _prompts(prepared: Prepared, judge: ModelJudge) -> Iterator[list[Message]]:
                 )
 
 
-def _usd(price: Price | None, used: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
+def dollars_of(price: Price | None, used: Sequence[tuple[int, int]]) -> tuple[float, float] | None:
     """Dollars of prompt and completion tokens, for the low and the high end."""
     if price is None:
         return None

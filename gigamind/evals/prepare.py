@@ -112,11 +112,12 @@ def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tu
     if not 0 < judge.min_score <= floor:
         return ()
     least = f"{floor:.3g} or more" if floor < 1 else "1"
-    higher = "" if options.mode == "keyword" else f"a --min-score above {floor:.3g}, or "
+    higher = "" if options.mode == "keyword" else f" a --min-score above {floor:.3g},"
     return (
         (
             f"--min-score {judge.min_score:g} finds no query unanswerable that shares a word with the vault: in"
-            f" {options.mode} mode the Top-1 then scores {least}. Use {higher}--mode semantic."
+            f" {options.mode} mode the Top-1 then scores {least}. Use --unanswerable-mode calibrated,{higher} or --mode"
+            " semantic."
         ),
     )
 

@@ -7,6 +7,7 @@ from pydantic import ConfigDict, Field
 
 from gigamind.evals.option_types import SampleText
 from gigamind.evals.release_options import ReleaseOptions
+from gigamind.reports.schema import TaskName
 
 
 class EvalOptions(ReleaseOptions):
@@ -14,7 +15,7 @@ class EvalOptions(ReleaseOptions):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    task: Literal["search", "links"] = Field(description="what is evaluated")
+    task: TaskName = Field(description="what is evaluated")
     dataset: Path = Field(description="one JSON object a line")
     notes: Path = Field(description="the vault: a folder of Markdown notes")
     out: Path | None = Field(None, description="folder for the results; eval/out/<time> without it")

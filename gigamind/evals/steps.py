@@ -6,12 +6,17 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from gigamind.evals import batches, link_batches
+from gigamind.evals import answer_batches, batches, link_batches
+from gigamind.evals.answer_options import AnswerEvalOptions
 from gigamind.evals.link_options import LinkEvalOptions
 from gigamind.evals.options import SearchEvalOptions
 
-AnyOptions = SearchEvalOptions | LinkEvalOptions
-_STEPS: dict[str, ModuleType] = {"search": batches, "links": link_batches}
+AnyOptions = SearchEvalOptions | LinkEvalOptions | AnswerEvalOptions
+_STEPS: dict[str, ModuleType] = {
+    "search": batches,
+    "links": link_batches,
+    "answers": answer_batches,
+}
 
 
 def prepare_batches(options: AnyOptions) -> list[tuple[int, int]]:

@@ -10,7 +10,7 @@ from typing import Literal
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.retrieval.embedding_cache import Progress
-from gigamind.retrieval.one_query import for_one_query
+from gigamind.retrieval.recording import recording
 from gigamind.retrieval.retriever import Retriever
 from gigamind.retrieval.signals import Signals, signals_of
 
@@ -44,17 +44,18 @@ def label(
     """
     known = sum(not query.item.answerable for query in queries)
     few = leave_out == "always" or (leave_out == "auto" and known < ENOUGH_UNANSWERABLE)
+    _, recalled = recording(retriever)
     rows: list[Labelled] = []
     for done, query in enumerate(queries, start=1):
-        rows += _rows_of(retriever, query, twice=few and query.item.answerable)
+        rows += _rows_of(recalled, query, twice=few and query.item.answerable)
         progress(done, len(queries))
     return rows
 
 
 def _rows_of(retriever: Retriever, query: CheckedQuery, *, twice: bool) -> Iterator[Labelled]:
-    own, text = for_one_query(retriever), query.item.query
+    text = query.item.query
     keys = frozenset({f"id {query.item.id}", *(f"note {path}" for path in query.qrels)})
-    yield Labelled(signals_of(own, text), query.item.answerable, left_out=False, keys=keys)
+    yield Labelled(signals_of(retriever, text), query.item.answerable, left_out=False, keys=keys)
     if twice:
-        without = signals_of(own, text, without=query.qrels)
+        without = signals_of(retriever, text, without=query.qrels)
         yield Labelled(without, answerable=False, left_out=True, keys=keys)

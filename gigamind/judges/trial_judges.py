@@ -5,8 +5,10 @@ from pathlib import Path
 from typing import Protocol
 
 from gigamind.errors import InputError
+from gigamind.judges.search_qa.reply import load_search_qa_judge
 from gigamind.judges.spec import JudgeFile, Language, LlmJudge, read_judge_file
 from gigamind.judges.trial import Case, JudgeOnTrial, Kind, Observed, Reading
+from gigamind.judges.trial_search_qa import LoadedSearchQA
 from gigamind.judges.unanswerable_llm import (
     LlmVerdict,
     UnanswerableJudgeFile,
@@ -107,4 +109,8 @@ def load_judge(path: Path, language: Language) -> LoadedJudge:
     kind = read_judge_file(path, _AnyJudgeFile).kind
     if kind == "llm":
         return LoadedUnanswerable(load_unanswerable_judge(path, language))
-    raise InputError(f"{path}: kind: {kind!r} cannot go on trial; the kinds that can are llm")
+    if kind == "search_qa":
+        return LoadedSearchQA(load_search_qa_judge(path, language))
+    raise InputError(
+        f"{path}: kind: {kind!r} cannot go on trial; the kinds that can are llm and search_qa"
+    )

@@ -69,6 +69,7 @@ class LanguageModel:
         fingerprint: str = "",
         repeat: int = 0,
         fresh: bool = False,
+        max_tokens: int | None = None,
     ) -> Reply:
         """A validated reply.
 
@@ -76,17 +77,21 @@ class LanguageModel:
             fresh: neither take a stored reply nor keep this one: to see whether the model says the same again.
             fingerprint: of the judge that asks; another judge's stored replies are not taken.
             repeat: number of the repetition, when the same is asked several times on purpose.
+            max_tokens: of this answer; None for as many as of any.
 
         Raises:
             LlmError: the model, the budget or the store gave none.
         """
-        key = self._key(messages, reply, fingerprint, repeat)
+        parameters = dict(self.parameters)
+        if max_tokens is not None:
+            parameters["max_tokens"] = max_tokens
+        key = self._key(messages, reply, parameters, fingerprint, repeat)
         call = Call(item_id, key)
         if fresh:
-            return await self._ask(messages, reply, call)
+            return await self._ask(messages, reply, call, parameters)
 
         async def make() -> tuple[Record, Reply]:
-            made = await self._ask(messages, reply, call)
+            made = await self._ask(messages, reply, call, parameters)
             return {"model": self.settings.model, "reply": _plain(made)}, made
 
         found, stored = await self._store.fetch(
@@ -97,10 +102,16 @@ class LanguageModel:
             self.ledger.append(replace(row, role=self.settings.role))
         return found
 
-    async def _ask(self, messages: Sequence[Message], reply: type[Reply], call: Call) -> Reply:
+    async def _ask(
+        self,
+        messages: Sequence[Message],
+        reply: type[Reply],
+        call: Call,
+        parameters: Mapping[str, int | float],
+    ) -> Reply:
         from instructor.core.exceptions import InstructorRetryException
 
-        conversation = Conversation(self._sender, call, self.parameters)
+        conversation = Conversation(self._sender, call, parameters)
         try:
             made = await self._client_for(conversation).chat.completions.create(
                 model=self.settings.model,
@@ -122,7 +133,12 @@ class LanguageModel:
         return instructor.from_litellm(conversation.send, mode=mode, async_client=True)
 
     def _key(
-        self, messages: Sequence[Message], reply: type[BaseModel], fingerprint: str, repeat: int
+        self,
+        messages: Sequence[Message],
+        reply: type[BaseModel],
+        parameters: Mapping[str, int | float],
+        fingerprint: str,
+        repeat: int,
     ) -> str:
         settings = self.settings
         return key_of({
@@ -131,7 +147,7 @@ class LanguageModel:
             "mode": settings.mode,
             "messages": [dict(message) for message in messages],
             "schema": _schema(reply),
-            "parameters": dict(self.parameters),
+            "parameters": dict(parameters),
             "fingerprint": fingerprint,
             "repeat": repeat,
         })  # fmt: skip

@@ -15,6 +15,7 @@ from gigamind.reports.judged import JudgementReport, JudgeReport, LlmReport
 
 SCHEMA_VERSION = "1.0"
 
+TaskName = Literal["search", "links", "answers"]
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
@@ -211,7 +212,7 @@ class RunReport(_Report):
     schema_version: Literal["1.0"] = SCHEMA_VERSION
     run_id: str
     created_at: str
-    task: Literal["search", "links"] = "search"
+    task: TaskName = "search"
     status: Literal["complete", "interrupted"]
     dataset: str
     dataset_hash: str

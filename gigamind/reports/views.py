@@ -7,7 +7,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.reports import link_markdown, markdown
+from gigamind.reports import answer_markdown, link_markdown, markdown
+from gigamind.reports.answer_schema import AnswerItemReport, AnswerSummaryReport
 from gigamind.reports.judged import LlmReport
 from gigamind.reports.link_schema import LinkItemReport, LinkSummaryReport
 from gigamind.reports.model_markdown import unjudged
@@ -187,4 +188,64 @@ class LinkView(View[LinkSummaryReport, LinkItemReport]):
         return summary.counts.notes_not_run
 
 
-VIEWS: dict[str, View[Any, Any]] = {"search": SearchView(), "links": LinkView()}
+class AnswerView(View[AnswerSummaryReport, AnswerItemReport]):
+    """See the module."""
+
+    key = "answer"
+
+    def markdown(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str:
+        return answer_markdown.render_answer_summary(record)
+
+    def page(
+        self,
+        record: Record[AnswerSummaryReport, AnswerItemReport],
+        *,
+        lang: Language,
+        baseline: Snapshot | None,
+        gate: GateResult | None,
+    ) -> str:
+        from gigamind.reports.page.answer_html import render_answer_html
+
+        return render_answer_html(record, lang=lang, baseline=baseline, gate=gate)
+
+    def save_figures(
+        self,
+        record: Record[AnswerSummaryReport, AnswerItemReport],
+        folder: Path,
+        output: Literal["svg", "png"],
+    ) -> None:
+        from gigamind.reports.page.answer_plots import answer_figures
+        from gigamind.reports.page.plots import save_drawn
+
+        save_drawn(
+            lambda lang, drawable: answer_figures(record, lang=lang, drawable=drawable),
+            folder,
+            format=output,
+        )
+
+    def rows(self, summary: AnswerSummaryReport) -> Iterator[MetricRow]:
+        for name, row in answer_markdown.answer_figure_rows(summary.overall):
+            yield MetricRow("answers", name, str(row["value"]), str(row["interval"]), int(row["n"]))
+
+    def missing(self, summary: AnswerSummaryReport) -> list[tuple[int, str, str]]:
+        return [
+            (summary.counts.rows_rejected, "row rejected", "rows rejected"),
+            (
+                summary.counts.unjudged,
+                "answer without an evaluation",
+                "answers without an evaluation",
+            ),
+        ]
+
+    def not_run(self, summary: AnswerSummaryReport) -> int:
+        return summary.counts.not_run
+
+    def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
+        return summary.llm
+
+
+VIEWS: dict[str, View[Any, Any]] = {
+    "search": SearchView(),
+    "links": LinkView(),
+    "answers": AnswerView(),
+}

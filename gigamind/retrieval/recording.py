@@ -33,8 +33,8 @@ class _Recorder:
         return self._embedder.embed_passages(texts)
 
     def embed_query(self, text: str) -> Vectors:
-        vector = self.vectors[text] = self._embedder.embed_query(text)
-        return vector
+        self.vectors[text] = self._embedder.embed_query(text)
+        return self.vectors[text]
 
 
 class _Recalled:

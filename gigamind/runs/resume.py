@@ -22,6 +22,11 @@ _OUTCOMES: dict[str, Outcome] = {
 }
 
 
+def outcome_of(code: str) -> Outcome:
+    """How an item ends with an error of this code."""
+    return _OUTCOMES.get(code, "error")
+
+
 async def evaluate_all(
     items: Mapping[str, Item],
     evaluate: Callable[[str, Item], Awaitable[Any]],
@@ -64,7 +69,7 @@ async def _result(item_id: str, evaluation: Awaitable[Any]) -> ItemResult:
         value = await evaluation
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
-        return ItemResult(item_id, _OUTCOMES.get(code, "error"), code, str(error), None, _ms(start))
+        return ItemResult(item_id, outcome_of(code), code, str(error), None, _ms(start))
     return ItemResult(item_id, "scored", value=value, latency_ms=_ms(start))
 
 

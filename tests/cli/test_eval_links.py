@@ -1,4 +1,6 @@
+import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -18,13 +20,14 @@ def test_the_examples_run_from_vault_to_report_in_one_go(gigamind, generated, tm
     assert ended.code == 0
     rows = [line.split() for line in ended.stdout.splitlines()]
     assert ["recall@5", "0.824"] in [row[:2] for row in rows]
-    assert ended.stdout.endswith(f"Report: {tmp_path / 'out'}\n")
+    assert ended.stdout.endswith(f"Report: {tmp_path / 'out' / 'report.html'}\n")
     assert ended.stderr == ""
 
 
 def test_a_dry_run_writes_nothing(gigamind, generated, tmp_path):
     ended = gigamind("eval", "links", *generated, "--out", tmp_path / "out", "--dry-run")
-    assert (ended.code, ended.stdout) == (0, "34 links ready, in 22 notes\n")
+    assert ended.code == 0
+    assert ended.stdout.startswith("34 links ready, in 22 notes\ndataset_hash ")
     assert not (tmp_path / "out").exists()
 
 
@@ -38,3 +41,108 @@ def test_the_original_vault_draws_a_warning(gigamind, generated, tmp_path):
 def test_options_that_cannot_be_are_invalid_input(gigamind, generated):
     ended = gigamind("eval", "links", *generated, "--min-confidence", 2)
     assert (ended.code, ended.stderr) == (1, "Error: --min-confidence 2.0: must be 1 or less\n")
+
+
+@pytest.fixture
+def links(gigamind, generated, tmp_path, monkeypatch):
+    """Runs `gigamind eval links` over the generated dataset; `base` is a run with its snapshot."""
+    monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
+
+    def run(out, *options):
+        return gigamind("eval", "links", *generated, "--out", tmp_path / out, *options)
+
+    assert run("base", "--save-snapshot").code == 0
+    return run
+
+
+WORSE = ("--min-confidence", 1)  # no suggestion is that sure: no link is found again
+
+
+def test_the_same_run_again_passes_the_gates(links, tmp_path):
+    ended = links("again", "--compare", tmp_path / "base", "--phase", "ga", "--fail-on-regression")
+    assert ended.code == 0
+    assert "Release gate (ga): PASSED" in ended.stdout
+    assert "0 of 22 shared notes got worse, 0 better" in ended.stdout
+
+
+def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, tmp_path):
+    ended = links("worse", *WORSE, "--compare", tmp_path / "base", "--fail-on-regression")
+    assert ended.code == 0
+    assert "Release gate (mvp): WARNED" in ended.stdout
+    assert "-> 0.0000, worse by 0.8" in ended.stdout
+    assert "only told in phase mvp" in ended.stdout
+    page = (tmp_path / "worse" / "compare.md").read_text("utf-8")
+    assert page.startswith("# Release gate: passed with warnings\n")
+
+
+def test_in_beta_worse_links_stop_the_release(links, tmp_path):
+    snapshot, junit = tmp_path / "base" / "snapshot.json", tmp_path / "gate.xml"
+    flags = ("--compare", snapshot, "--phase", "beta", "--fail-on-regression", "--junit", junit)
+    ended = links("worse", *WORSE, *flags)
+    assert ended.code == 4
+    assert "Release gate (beta): FAILED" in ended.stdout
+    assert "suggesting settings: Suggesting was set differently (min_confidence" in ended.stdout
+    suite = ET.parse(junit).getroot()
+    failed = [case.get("name") for case in suite if case.find("failure") is not None]
+    assert "links.recall_at_5" in failed
+    assert "Release gate failed" in (tmp_path / "worse" / "report.html").read_text("utf-8")
+
+
+def test_two_finished_link_runs_are_compared_without_running_anything(links, gigamind, tmp_path):
+    links("worse", *WORSE)
+    both = (tmp_path / "base", tmp_path / "worse")
+    ended = gigamind("compare", *both, "--phase", "ga", "--fail-on-regression")
+    assert ended.code == 4
+    assert "shared notes got worse" in ended.stdout
+
+
+@pytest.mark.usefixtures("links")
+def test_a_search_run_and_a_links_run_cannot_be_compared(search, gigamind, tmp_path):
+    assert search().code == 0
+    ended = gigamind("compare", "out", tmp_path / "base")
+    assert ended.code == 1
+    assert "is of the task search, the current run of links; give a baseline of links" in (
+        ended.stderr
+    )
+    other = search("--out", "never", "--compare", tmp_path / "base" / "snapshot.json")
+    assert other.code == 1
+    assert "is of the task links, the current run of search" in other.stderr
+    assert not (tmp_path / "never").exists()  # said before any work
+
+
+def test_a_promoted_links_run_leaves_the_baseline_of_search_alone(
+    links, search, gigamind, tmp_path
+):
+    assert search().code == 0
+    kept = tmp_path / "kept"
+    for run in ("out", tmp_path / "base"):
+        assert gigamind("baseline", "promote", run, "--folder", kept).code == 0
+    assert search("--out", "again", "--compare", kept).code == 0
+    ended = links("again-links", "--compare", kept, "--fail-on-regression")
+    assert "PASSED" in ended.stdout
+
+
+def test_the_report_speaks_the_language_that_was_asked_for(links, tmp_path):
+    links("ko", "--lang", "ko", "--figures", "svg")
+    page = (tmp_path / "ko" / "report.html").read_text("utf-8")
+    assert "<title>링크 평가" in page
+    names = {file.name for file in (tmp_path / "ko" / "figures").iterdir()}
+    assert names == {"metrics.svg", "sweep.svg", "reliability.svg", "slices.svg"}
+
+
+def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):
+    shown = gigamind("eval", "links", "--help").stdout
+    places = [
+        shown.index(f"  {option}")
+        for option in ("--dataset", "--topk", "--out", "--compare", "--phase", "--flow")
+    ]
+    assert places == sorted(places)
+    assert "--task" not in shown
+
+
+@pytest.mark.usefixtures("links")
+def test_run_json_names_the_options_and_the_task_once(tmp_path):
+    run = json.loads((tmp_path / "base" / "run.json").read_text("utf-8"))
+    assert run["task"] == "links"
+    assert "task" not in run["options"]
+    assert (run["options"]["topk"], run["options"]["lang"]) == (5, "en")

@@ -29,11 +29,11 @@ def slow_case(case):
 class Terminal:
     """A command with a pseudo-terminal as its standard error."""
 
-    def __init__(self, folder, **environment):
+    def __init__(self, folder, command=COMMAND, **environment):
         self._side, other = pty.openpty()
         settings = {k: v for k, v in os.environ.items() if k not in {"CI", "NO_COLOR"}}
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "gigamind", *COMMAND.split()],
+            [sys.executable, "-m", "gigamind", *command.split()],
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=other,
@@ -119,3 +119,34 @@ def test_ctrl_c_leaves_what_was_measured_in_a_readable_folder(slow_case):
     assert page.startswith("# Search evaluation (interrupted)")
     assert f"{left} queries were not run" in page
     assert [file.name for file in slow_case.iterdir() if file.name.startswith(".")] == []
+
+
+def test_ctrl_c_leaves_the_notes_that_had_ended(case):
+    """A note of 400 KB takes some tenths of a second, so that a run of 100 takes its time."""
+    rows = []
+    (case / "links").mkdir()
+    (case / "links" / "target.md").write_text("---\ntitle: Target\n---\n", encoding="utf-8")
+    for number in range(100):
+        text = "Target " + "word here " * 40_000
+        (case / "links" / f"n{number:03}.md").write_text(text, encoding="utf-8")
+        rows.append(
+            {
+                "id": str(number),
+                "source_note": f"n{number:03}.md",
+                "anchor": "Target",
+                "anchor_range": {"start": 0, "end": 6},
+                "expected_links": ["target.md"],
+            }
+        )
+    (case / "links.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    terminal = Terminal(case, "eval links --dataset links.jsonl --notes links --out out")
+    terminal.read_until(r"Notes.* [1-9]\d*/100")
+    terminal.process.send_signal(signal.SIGINT)
+    code, output = terminal.end()
+    assert code == 130, terminal.shown[-500:]
+    assert "Report: out/report.html" in output
+    assert "notes were not run" in terminal.shown
+    counts = json.loads((case / "out" / "summary.json").read_text("utf-8"))["counts"]
+    assert counts["source_notes"] > 0
+    assert counts["notes_not_run"] > 0
+    assert counts["source_notes"] + counts["notes_not_run"] == 100

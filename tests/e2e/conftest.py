@@ -18,6 +18,16 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 120
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 
 @dataclass(frozen=True)
@@ -167,3 +177,53 @@ def _kill_leftovers(home: Path) -> None:
         with contextlib.suppress(OSError):
             if marker in (entry / "environ").read_bytes().split(b"\0"):
                 os.kill(int(entry.name), signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    """Debian's Chromium, without a window."""
+    from selenium import webdriver
+
+    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
+    if missing := [name for name, path in programs.items() if not path]:
+        pytest.fail(
+            f"{' and '.join(missing)} not found: apt-get install -y chromium chromium-driver"
+        )
+    options = webdriver.ChromeOptions()
+    options.binary_location = programs["chromium"]
+    profile = tmp_path_factory.mktemp("profile")
+    for flag in (*FLAGS, f"--user-data-dir={profile}"):
+        options.add_argument(flag)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(programs["chromedriver"]))
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Open a page from its file; afterwards the console must be empty and the network untouched."""
+
+    def show(text, width=1280):
+        page = tmp_path / "report.html"
+        page.write_text(text, encoding="utf-8")
+        browser.execute_cdp_cmd(
+            "Emulation.setDeviceMetricsOverride",
+            {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
+        )
+        browser.get_log("browser")
+        browser.get_log("performance")
+        browser.get(page.as_uri())
+        return browser
+
+    yield show
+    assert browser.get_log("browser") == []
+    assert {address.partition(":")[0] for address in _requested(browser)} <= {"file", "data"}
+
+
+def _requested(browser):
+    """Addresses that the page asked for, also those that were refused."""
+    for entry in browser.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            yield message["params"]["request"]["url"]

@@ -1,7 +1,7 @@
-"""One run over a tiny vault, compared with the out folder that it once wrote and that was read by a person.
+"""A run of each task, compared with the out folder that it once wrote and that was read by a person.
 
-To write that folder anew after a wanted change, run `GIGAMIND_WRITE_GOLDEN=1 python -m pytest tests/e2e/test_golden.py`
-and read `git diff tests/data/golden/out`.
+To write those folders anew after a wanted change, run
+`GIGAMIND_WRITE_GOLDEN=1 python -m pytest tests/e2e/test_golden.py` and read `git diff tests/data/golden`.
 """
 
 import json
@@ -11,11 +11,15 @@ from pathlib import Path
 
 import pytest
 
+from gigamind.datasets.generate_links import generate_links
+from gigamind.evals.link_options import LinkEvalOptions
+from gigamind.evals.links import evaluate_links
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.summary import evaluate
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 MASKED = {"run_id", "created_at", "environment", "hardware", "out", "cache_dir"}
 
 
@@ -37,17 +41,36 @@ def masked_text(file):
     if file.suffix == ".jsonl":
         rows = (mask(json.loads(line)) for line in text.splitlines())
         return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
-    times = "latency p50|latency p95|latency p99|indexing|all queries"
+    times = (
+        "latency p50|latency p95|latency p99|indexing|all queries|dictionary and index|suggestions"
+    )
     return re.sub(rf"(?m)^\| ({times}|run|gigamind|hardware) \| .* \|$", r"| \1 | * |", text)
+
+
+def masked_run(folder, run, golden):
+    """The masked out folder of what `run` writes to a folder when called in `folder`."""
+    before = Path.cwd()
+    os.chdir(folder)  # so that the paths in the reports are the same everywhere
+    try:
+        made = run()
+    finally:
+        os.chdir(before)
+    # report.html is mostly style, script and drawings: its tests look at it in a browser.
+    files = [file for file in made.iterdir() if file.name != "report.html"]
+    found = {file.name: masked_text(file) for file in files}
+    if os.environ.get("GIGAMIND_WRITE_GOLDEN"):
+        golden.mkdir(exist_ok=True)
+        for name, text in found.items():
+            (golden / name).write_text(text, encoding="utf-8", newline="\n")
+    return found
 
 
 @pytest.fixture(scope="module")
 def out(tmp_path_factory):
-    """The masked out folder of a run."""
+    """The masked out folder of a search run."""
     place = tmp_path_factory.mktemp("golden")
-    before = Path.cwd()
-    os.chdir(GOLDEN)  # so that the paths in the reports are the same everywhere
-    try:
+
+    def run():
         evaluate(
             SearchEvalOptions(
                 dataset=Path("queries.jsonl"),
@@ -58,16 +81,30 @@ def out(tmp_path_factory):
                 cache_dir=place / "cache",
             )
         )
-    finally:
-        os.chdir(before)
-    # report.html is mostly style, script and drawings: its tests look at it in a browser.
-    files = [file for file in (place / "out").iterdir() if file.name != "report.html"]
-    found = {file.name: masked_text(file) for file in files}
-    if os.environ.get("GIGAMIND_WRITE_GOLDEN"):
-        (GOLDEN / "out").mkdir(exist_ok=True)
-        for name, text in found.items():
-            (GOLDEN / "out" / name).write_text(text, encoding="utf-8", newline="\n")
-    return found
+        return place / "out"
+
+    return masked_run(GOLDEN, run, GOLDEN / "out")
+
+
+@pytest.fixture(scope="module")
+def links(tmp_path_factory):
+    """The masked out folder of a link run over the examples, a third of their links removed."""
+    place = tmp_path_factory.mktemp("golden-links")
+    generate_links(EXAMPLES, place / "vault", place / "links.jsonl")
+
+    def run():
+        options = LinkEvalOptions(
+            dataset=Path("links.jsonl"),
+            notes=Path("vault"),
+            out=place / "out",
+            context_chars=0,
+            sample="6",
+            save_snapshot=True,
+        )
+        evaluate_links(options)
+        return place / "out"
+
+    return masked_run(place, run, GOLDEN / "links")
 
 
 def test_the_out_folder_holds_the_files_of_the_golden_one(out):
@@ -77,3 +114,12 @@ def test_the_out_folder_holds_the_files_of_the_golden_one(out):
 @pytest.mark.parametrize("name", FILES)
 def test_a_file_is_the_golden_one_but_for_times_and_machine(out, name):
     assert out[name] == (GOLDEN / "out" / name).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", [*FILES, "snapshot.json"])
+def test_a_file_of_a_link_run_is_the_golden_one_but_for_times_and_machine(links, name):
+    assert links[name] == (GOLDEN / "links" / name).read_text(encoding="utf-8")
+
+
+def test_the_out_folder_of_a_link_run_holds_the_files_of_the_golden_one(links):
+    assert sorted(links) == sorted(file.name for file in (GOLDEN / "links").iterdir())

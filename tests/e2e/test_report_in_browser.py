@@ -1,14 +1,11 @@
 """report.html in a real Chromium: what a reader meets, and what a hostile note does not."""
 
 import base64
-import json
-import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -22,16 +19,6 @@ from gigamind.reports.schema import ErrorReport
 pytestmark = pytest.mark.browser
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=window.pwned=2>"
 MANY = 5_000
 MOST_MS = 20_000  # no measure of speed: what only a page that draws every row at once passes
@@ -51,51 +38,10 @@ def record(tmp_path_factory):
     return read_run(evaluate(options)[1])
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    if missing := [name for name, path in programs.items() if not path]:
-        pytest.fail(
-            f"{' and '.join(missing)} not found: apt-get install -y chromium chromium-driver"
-        )
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    profile = tmp_path_factory.mktemp("profile")
-    for flag in (*FLAGS, f"--user-data-dir={profile}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(programs["chromedriver"]))
-    yield driver
-    driver.quit()
-
-
 @pytest.fixture
-def show(browser, tmp_path):
-    """Open the report of a record from its file; afterwards the console must be empty and the network untouched."""
-
-    def open_page(record, width=1280, **how):
-        page = tmp_path / "report.html"
-        page.write_text(render_html(record, **how), encoding="utf-8")
-        browser.execute_cdp_cmd(
-            "Emulation.setDeviceMetricsOverride",
-            {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500},
-        )
-        browser.get_log("browser")
-        browser.get_log("performance")
-        browser.get(page.as_uri())
-        return browser
-
-    yield open_page
-    assert browser.get_log("browser") == []
-    assert {address.partition(":")[0] for address in _requested(browser)} <= {"file", "data"}
-
-
-def _requested(browser):
-    """Addresses that the page asked for, also those that were refused."""
-    for entry in browser.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        if message["method"] == "Network.requestWillBeSent":
-            yield message["params"]["request"]["url"]
+def show(open_page):
+    """Open the report of a record."""
+    return lambda record, width=1280, **how: open_page(render_html(record, **how), width)
 
 
 def _rows(browser):

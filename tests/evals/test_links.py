@@ -1,10 +1,13 @@
 import json
+import signal
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import DatasetError, InputError
+from gigamind.evals import link_batches
 from gigamind.evals.link_options import read_link_options
 from gigamind.evals.links import evaluate_links
 
@@ -41,7 +44,7 @@ def evaluate(tmp_path):
         (tmp_path / "notes").mkdir(exist_ok=True)
         (tmp_path / "notes" / path).write_text(text, encoding="utf-8")
 
-    def run(rows=ROWS, **options):
+    def run(rows=ROWS, progress=None, **options):
         lines = (json.dumps(row) for row in rows)
         (tmp_path / "links.jsonl").write_text("\n".join(lines), encoding="utf-8")
         given = {
@@ -49,7 +52,7 @@ def evaluate(tmp_path):
             "notes": tmp_path / "notes",
             "out": tmp_path / "out",
         }
-        return evaluate_links(read_link_options(given | options))
+        return evaluate_links(read_link_options(given | options), progress)
 
     return run
 
@@ -86,11 +89,12 @@ def test_languages_are_slices(evaluate):
 
 
 def test_the_out_folder_holds_every_file_and_ranges_in_utf16(evaluate, tmp_path):
-    finished = evaluate()
+    evaluate()
     out = tmp_path / "out"
     names = {"run.json", "summary.json", "summary.md", "per_item.jsonl", "errors.jsonl"}
-    assert {path.name for path in out.iterdir()} == names
-    assert json.loads((out / "run.json").read_text("utf-8"))["task"] == "links"
+    assert {path.name for path in out.iterdir()} == names | {"report.html"}
+    run = json.loads((out / "run.json").read_text("utf-8"))
+    assert (run["task"], run["status"], run["warnings"]) == ("links", "complete", [])
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert summary["counts"]["links_total"] == 3
     assert summary["overall"]["links"]["recall_at_5"] == pytest.approx(2 / 3)
@@ -99,7 +103,8 @@ def test_the_out_folder_holds_every_file_and_ranges_in_utf16(evaluate, tmp_path)
     assert (hit["anchor"]["utf16_start"], hit["anchor"]["utf16_end"]) == (7, 11)
     assert (hit["hit"], hit["span_exact"], hit["novel"]) == (True, True, True)
     assert "“Some words” → d.md" in (out / "summary.md").read_text("utf-8")
-    assert finished.run.warnings == ()
+    assert first["text"] == NOTES["a.md"]
+    assert first["terms"]["precision_at_5"] == [1, 2]
 
 
 def test_a_rejected_link_is_not_expected_and_lowers_acceptance(evaluate):
@@ -113,7 +118,8 @@ def test_the_original_vault_is_recognised_by_its_ranges(evaluate, tmp_path):
     options = {"dataset": tmp_path / "l.jsonl", "out": tmp_path / "wrong"}
     finished = evaluate(**options, notes=EXAMPLES)
     assert finished.summary.counts.ranges_misfit == 34
-    assert any("not the original vault" in warning for warning in finished.run.warnings)
+    run = json.loads((tmp_path / "wrong" / "run.json").read_text("utf-8"))
+    assert any("not the original vault" in warning for warning in run["warnings"])
 
 
 def test_the_floor_and_the_number_are_obeyed(evaluate):
@@ -159,3 +165,68 @@ def test_the_examples_give_exactly_these_figures(evaluate, tmp_path):
     assert first.by_language["ko"].links["recall_at_5"] == pytest.approx(10 / 12)
     again = evaluate(**options | {"out": tmp_path / "two"}).summary
     assert first.model_dump(exclude={"performance"}) == again.model_dump(exclude={"performance"})
+
+
+class PressAfterOne:
+    """Presses Ctrl-C when the first note has ended."""
+
+    def stage(self, name, done, total):
+        assert (name, total) == ("Notes", 2)
+        if done == 1:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_keeps_the_notes_that_had_ended(evaluate, tmp_path):
+    finished = evaluate(progress=PressAfterOne())
+    summary = finished.summary
+    assert summary.status == "interrupted"
+    assert (summary.counts.source_notes, summary.counts.notes_not_run) == (1, 1)
+    assert summary.counts.links_total == 1
+    out = tmp_path / "out"
+    assert len((out / "per_item.jsonl").read_text("utf-8").splitlines()) == 1
+    assert json.loads((out / "run.json").read_text("utf-8"))["status"] == "interrupted"
+    text = (out / "summary.md").read_text("utf-8")
+    assert text.startswith("# Link evaluation (interrupted)\n")
+    assert "1 notes were not run" in text
+    assert "1 notes were not run" in (out / "report.html").read_text("utf-8")
+
+
+def test_an_interrupted_run_is_held_against_no_baseline(evaluate, tmp_path):
+    evaluate(out=tmp_path / "base")
+    finished = evaluate(compare=tmp_path / "base", progress=PressAfterOne())
+    assert finished.verdict is None
+    assert not (tmp_path / "out" / "compare.md").exists()
+
+
+def test_a_run_is_held_against_its_baseline(evaluate, tmp_path):
+    evaluate(out=tmp_path / "base", save_snapshot=True)
+    baseline = tmp_path / "base" / "snapshot.json"
+    finished = evaluate(compare=baseline, min_confidence=1.0, phase="beta")
+    assert finished.verdict.gate.verdict == "failed"
+    assert finished.verdict.exit_code(fail_on_regression=True) == 4
+    assert finished.verdict.comparison.shared == 2
+    assert (tmp_path / "out" / "compare.md").is_file()
+
+
+def test_batches_give_the_same_run_as_all_at_once(evaluate, tmp_path):
+    direct = evaluate(out=tmp_path / "direct").summary
+    options = read_link_options(
+        {"dataset": tmp_path / "links.jsonl", "notes": tmp_path / "notes", "out": tmp_path / "out"}
+    )
+    found = [link_batches.run_batch(options, at, at + 1) for at in range(2)]
+    told = json.loads(json.dumps(found))  # what a task gives goes through JSON
+    finished = link_batches.finish_run(options, told, tmp_path / "out", datetime.now(UTC))
+    link_batches.close_run(options)
+    assert finished["summary"]["overall"] == direct.model_dump(mode="json")["overall"]
+    lines = [(tmp_path / out / "per_item.jsonl").read_bytes() for out in ("direct", "out")]
+    assert lines[0] == lines[1]
+
+
+def test_few_notes_are_one_batch(evaluate, tmp_path):
+    evaluate(out=tmp_path / "direct")
+    options = read_link_options(
+        {"dataset": tmp_path / "links.jsonl", "notes": tmp_path / "notes", "out": tmp_path / "out"}
+    )
+    assert link_batches.prepare_batches(options) == [(0, 2)]
+    assert link_batches.check_input(options).startswith("3 links ready, in 2 notes; ")
+    link_batches.close_run(options)

@@ -173,10 +173,12 @@ def test_the_warning_names_a_way_out_that_exists(make_options):
     (hybrid,) = prepare(make_options(mode="hybrid")).warnings
     assert hybrid.endswith(
         "in hybrid mode the Top-1 then scores 0.3 or more."
-        " Use a --min-score above 0.3, or --mode semantic."
+        " Use --unanswerable-mode calibrated, a --min-score above 0.3, or --mode semantic."
     )
     (keyword,) = prepare(make_options()).warnings  # no --min-score is above 1
-    assert keyword.endswith("in keyword mode the Top-1 then scores 1. Use --mode semantic.")
+    assert keyword.endswith(
+        "in keyword mode the Top-1 then scores 1. Use --unanswerable-mode calibrated, or --mode semantic."
+    )
 
 
 def test_the_fingerprints_follow_the_files(make_options, notes):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from gigamind.evals.link_options import LinkEvalOptions
 from gigamind.evals.options import SearchEvalOptions
 
 FLOWS = Path(__file__).parents[2] / "flows"
@@ -84,4 +85,15 @@ def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
         "description": "length of a ranking",
         "title": "",
     }
+    assert all(field["description"] for field in form["properties"].values())
+
+
+def test_the_parameters_of_a_link_evaluation_make_a_typed_form():
+    from prefect.utilities.callables import parameter_schema
+
+    schema = parameter_schema(load(FLOWS / "eval_links.py", "eval_links")).model_dump()
+    form = schema["definitions"]["LinkEvalOptions"]
+    assert list(form["properties"]) == list(LinkEvalOptions.model_fields)
+    assert form["required"] == ["dataset", "notes"]
+    assert form["additionalProperties"] is False
     assert all(field["description"] for field in form["properties"].values())

@@ -77,11 +77,12 @@ def newest_artifact():
 
 
 def events(name):
-    """The events of that name, newest first; they are written a moment after they are told."""
+    """The events of that name about search, newest first; they are written a moment after they are told."""
     for _ in range(60):
         with get_client(sync_client=True) as client:
             asked = {"filter": {"event": {"name": [name]}, "order": "DESC"}}
             found = client.request("POST", "/events/filter", json=asked).json()["events"]
+        found = [event for event in found if event["payload"]["task"] == "search"]
         if found:
             return found
         time.sleep(0.5)

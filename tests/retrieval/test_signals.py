@@ -9,8 +9,8 @@ from gigamind.retrieval.chunk import Chunk
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
 from gigamind.retrieval.keyword import build_keyword_index
-from gigamind.retrieval.one_query import for_one_query
 from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.recording import recording
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
@@ -132,16 +132,16 @@ def test_a_cosine_above_zero_finds_what_shares_no_word(
     assert signals_of(retriever_of(TEXTS, leg), "zebra").found is found
 
 
-def test_search_and_signals_of_one_query_ask_the_embedder_once(plain_index: type[Any]):
+def test_search_and_signals_ask_the_embedder_once(plain_index: type[Any]):
     embedder = CountingEmbedder([1.0, 0.0])
     leg = SemanticLeg(embedder, plain_index(np.eye(7, 2, dtype=np.float32)))
     retriever = retriever_of(TEXTS, leg)
     apart = (retriever.search("apple"), signals_of(retriever, "apple"))
     assert embedder.asked == 2
-    own = for_one_query(retriever)
-    assert (own.search("apple"), signals_of(own, "apple")) == apart
+    searched, recalled = recording(retriever)
+    assert (searched.search("apple"), signals_of(recalled, "apple")) == apart
     assert embedder.asked == 3
-    own.search("pear")
+    searched.search("pear")
     assert embedder.asked == 4
 
 

@@ -5,7 +5,12 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from gigamind.stats.intervals import Interval
-from gigamind.stats.paired import PairedComparison, compare_metrics, compare_paired
+from gigamind.stats.paired import (
+    PairedComparison,
+    compare_metrics,
+    compare_paired,
+    compare_ratios,
+)
 
 
 def _compare(baseline, current, seed=42, label="t"):
@@ -149,3 +154,66 @@ def test_swapping_the_runs_turns_everything_round(pairs, seed):
         there.unchanged,
     )
     assert there.improved + there.worse + there.unchanged == there.n == len(pairs)
+
+
+def ratio(*items):
+    """Items as (over, under) in the baseline and (over, under) in the current run."""
+    return {"m": np.array(items, dtype=np.float64)}
+
+
+def test_quotients_of_sums_are_compared_by_hand():
+    found = compare_ratios(
+        ratio([[1, 2], [2, 2]], [[0, 3], [0, 1]], [[1, 1], [1, 1]]), seed=1, label="x"
+    )["m"]
+    assert found.n == 3
+    assert found.baseline_mean == pytest.approx(2 / 6)
+    assert found.current_mean == pytest.approx(3 / 4)
+    assert found.difference == pytest.approx(3 / 4 - 2 / 6)
+    assert found.low <= found.difference <= found.high
+
+
+def test_an_item_of_a_quotient_is_improved_by_its_own_quotient_not_by_its_weight():
+    # The second item adds the same to both runs, though the denominators of the others moved its weight.
+    found = compare_ratios(
+        ratio([[1, 2], [2, 2]], [[1, 4], [1, 4]], [[1, 1], [1, 3]]), seed=1, label="x"
+    )["m"]
+    assert (found.improved, found.worse, found.unchanged) == (1, 1, 1)
+
+
+def test_items_without_a_denominator_count_for_nothing():
+    with_empty = ratio([[1, 2], [2, 2]], [[0, 0], [0, 0]], [[1, 1], [0, 1]])
+    without = ratio([[1, 2], [2, 2]], [[1, 1], [0, 1]])
+    assert compare_ratios(with_empty, seed=1, label="x") == compare_ratios(
+        without, seed=1, label="x"
+    )
+
+
+def test_a_quotient_that_one_run_does_not_have_is_not_compared():
+    assert compare_ratios(ratio([[1, 2], [0, 0]]), seed=1, label="x") == {}
+
+
+def test_quotients_over_ones_are_the_means_that_they_are():
+    before, after = [0, 1, 1, 0, 1, 1, 0, 1], [1, 1, 0, 1, 1, 1, 1, 1]
+    items = [[[a, 1], [b, 1]] for a, b in zip(before, after, strict=True)]
+    means = {"m": (np.array(before, float), np.array(after, float))}
+    assert compare_ratios(ratio(*items), seed=3, label="x") == compare_metrics(
+        means, seed=3, label="x"
+    )
+
+
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 5), st.integers(0, 5), st.integers(0, 5), st.integers(0, 5)),
+        min_size=1,
+        max_size=12,
+    )
+)
+def test_the_means_of_quotients_are_the_quotients(rows):
+    items = [[[min(a, b), b], [min(c, d), d]] for a, b, c, d in rows]
+    found = compare_ratios(ratio(*items), seed=1, label="x")
+    over, under = np.array(items, float).sum(axis=0).T
+    if (under > 0).all():
+        assert found["m"].baseline_mean == pytest.approx(over[0] / under[0])
+        assert found["m"].current_mean == pytest.approx(over[1] / under[1])
+    else:
+        assert found == {}

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from matplotlib.typing import RcKeyType
 
 
+_OURS = "gigamind"
+
+
 def write_svg(figure: Figure, target: Path | IO[str], facecolor: str = INK["paper"]) -> None:
     """Write a figure as SVG with its text as text, the same bytes each time; call it in `drawing`."""
     with warnings.catch_warnings():
@@ -29,11 +32,17 @@ def write_svg(figure: Figure, target: Path | IO[str], facecolor: str = INK["pape
 
 
 @contextmanager
-def drawing(families: Sequence[str] = ("DejaVu Sans",)) -> Generator[None]:
-    """Our style, for making and for writing figures; it is the process's, so not for two threads at a time."""
+def drawing(families: Sequence[str] | None = None) -> Generator[None]:
+    """Our style, for making and for writing figures; it is the process's, so not for two threads at a time.
+
+    Args:
+        families: fonts; None for those of the `drawing` that this one stands in, else what matplotlib brings.
+    """
     import matplotlib as mpl
 
-    with mpl.rc_context(_style(families)):
+    inside = mpl.rcParams["svg.hashsalt"] == _OURS
+    known: Sequence[str] = mpl.rcParams["font.family"] if inside else ("DejaVu Sans",)
+    with mpl.rc_context(_style(families or known)):
         yield
 
 
@@ -62,6 +71,6 @@ def _style(families: Sequence[str]) -> dict[RcKeyType, Any]:
         "ytick.labelcolor": ink,
         "ytick.labelsize": 11,
         "svg.fonttype": "none",
-        "svg.hashsalt": "gigamind",
+        "svg.hashsalt": _OURS,
     }
     return style

@@ -50,16 +50,10 @@ def render_page(
     """A page of a task.
 
     Args:
-        template: extends layout.html.jinja.
+        template: extends layout.html.jinja, and asks for `values` beside what is given here.
         item_script: shows one item in the list; see report.js.
-        record: the run.
-        told: the words.
-        comparison: with the baseline, if there is one.
-        gate: the verdict, if there is one.
-        drawn: figures by name.
-        called: what each figure shows, for those who cannot see it.
-        data: JSON for the scripts, safe in an element.
-        values: what the template asks for beside these.
+        drawn: figures by name; `called` says what each shows, for those who cannot see it.
+        data: JSON for the scripts, safe in an element; see `in_script`.
     """
     script = _asset(_COMMON) + _asset(item_script) + _asset(_LIST)
     page = (

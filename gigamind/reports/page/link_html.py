@@ -2,13 +2,14 @@
 
 from collections.abc import Iterator
 
-from gigamind.reports.link_schema import LinkRunRecord
+from gigamind.reports.link_schema import LinkRunRecord, LinkSummaryReport
 from gigamind.reports.page.headline import Card, against, card, notices, share
 from gigamind.reports.page.layout import metric_rows, render_page
 from gigamind.reports.page.link_data import notes_json
 from gigamind.reports.page.link_metrics import (
     about,
     all_links,
+    bounded,
     called,
     ceiling_of,
     link_slices,
@@ -55,17 +56,12 @@ def render_link_html(
         cards=list(_cards(record, comparison, told)),
         metric_rows=list(
             metric_rows(
-                all_links(summary.overall), comparison, lambda found: called(found.name, told)
+                all_links(summary.overall),
+                comparison,
+                lambda found: bounded(found.name, summary.overall, told),
             )
         ),
-        sweep_rows=[
-            (f"{p.min_confidence:.2f}", p.suggested, share(p.precision), share(p.recall))
-            for p in summary.sweep
-        ],
-        reliability_rows=[
-            (f"{b.low:.1f} – {b.high:.1f}", b.n, share(b.mean_confidence), share(b.precision))
-            for b in summary.reliability
-        ],
+        **_confidence_rows(summary),
         slice_metrics=[called(name, told) for name in _slice_names(topk)],
         slice_rows=[
             (label, part.notes, [share(part.links.get(name)) for name in _slice_names(topk)])
@@ -95,6 +91,21 @@ def link_headline(record: LinkRunRecord, comparison: Comparison | None, told: Wo
         suggested=suggested,
         right_share=_percent(right, suggested),
     )
+
+
+def _confidence_rows(summary: LinkSummaryReport) -> dict[str, list[tuple[str | int, ...]]]:
+    """Settings under which something is still suggested, and the bins of the confidence."""
+    return {
+        "sweep_rows": [
+            (f"{p.min_confidence:.2f}", p.suggested, share(p.precision), share(p.recall))
+            for p in summary.sweep
+            if p.suggested
+        ],
+        "reliability_rows": [
+            (f"{b.low:.1f} – {b.high:.1f}", b.n, share(b.mean_confidence), share(b.precision))
+            for b in summary.reliability
+        ],
+    }
 
 
 def _cards(record: LinkRunRecord, comparison: Comparison | None, told: Words) -> Iterator[Card]:

@@ -24,6 +24,7 @@ def main_links(part: LinkSliceReport, topk: int) -> list[Figure]:
         f"precision_at_{topk}",
         f"recall_at_{topk}",
         f"recall_at_{topk}_excluding_linked",
+        f"precision_over_{topk}",
         f"novelty_at_{topk}",
         f"span_accuracy_at_{topk}",
         "acceptance_proxy",
@@ -33,8 +34,9 @@ def main_links(part: LinkSliceReport, topk: int) -> list[Figure]:
 
 
 def all_links(part: LinkSliceReport) -> list[Figure]:
-    """Every figure, in the order of the summary."""
-    found = (link_figure(part, name) for name in part.links)
+    """Every figure but the ceilings, in the order of the summary."""
+    names = (name for name in part.links if not name.endswith(_CEILING))
+    found = (link_figure(part, name) for name in names)
     return [figure for figure in found if figure]
 
 
@@ -45,7 +47,7 @@ def ceiling_of(part: LinkSliceReport, name: str) -> float | None:
 
 
 def called(name: str, told: Words) -> str:
-    """A figure's name for people: `recall_at_5_ceiling` is "recall@5, ceiling"."""
+    """A figure's name for people: `recall_at_5_excluding_linked` is "recall@5, new targets"."""
     found = _NAME.fullmatch(name)
     if not found:
         return told(f"link.{name}")
@@ -55,10 +57,18 @@ def called(name: str, told: Words) -> str:
     return f"{label}, {told(f'link.{more}')}" if more else label
 
 
+def bounded(name: str, part: LinkSliceReport, told: Words) -> str:
+    """The same with its ceiling, where it has one."""
+    ceiling, label = ceiling_of(part, name), called(name, told)
+    return label if ceiling is None else f"{label} (≤ {ceiling:.3f})"
+
+
 def about(name: str, told: Words) -> str:
     """What a figure is, in a few words."""
     found = _NAME.fullmatch(name)
     base, more = (found[1], found[4]) if found else (name, None)
+    if found and found[2] == "over":
+        return told(f"link.about_{base}_over")
     return told(f"link.about_{base}_{more}" if more else f"link.about_{base}")
 
 

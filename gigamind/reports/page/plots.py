@@ -99,10 +99,12 @@ def save_drawn(
     """Write what `draw` makes in a language, of texts that can be drawn; see `save_figures`."""
     png = format == "png"
     known = lang if not png or can_draw(words(lang)("figure.share")) else "en"
-    drawn = draw(known, can_draw if png else None)
     folder.mkdir(parents=True, exist_ok=True)
-    paths = [folder / f"{name}.{format}" for name in drawn]
+    # A text keeps the fonts it was made with: for SVG the same everywhere, so that equal runs give equal files.
+    with drawing(png_families() if png else None):
+        drawn = draw(known, can_draw if png else None)
     with drawing(png_families() if png else ("DejaVu Sans", *KOREAN_FAMILIES, "sans-serif")):
+        paths = [folder / f"{name}.{format}" for name in drawn]
         for path, figure in zip(paths, drawn.values(), strict=True):
             if png:
                 figure.savefig(path, format="png", dpi=_PNG_DPI)

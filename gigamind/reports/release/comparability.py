@@ -36,12 +36,7 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
     check_task(baseline, current.task)
     task = TASKS[current.task]
     changed = _changed(baseline, current)
-    models = baseline.environment.embedding_model, current.environment.embedding_model
-    if models[0] != models[1]:
-        raise InputError(
-            f"the runs cannot be compared: the baseline used the embedding model {models[0]}, the current run"
-            f" {models[1]}; make a new baseline with the new model"
-        )
+    _check_models(baseline, current)
     checks: tuple[tuple[str, bool, Severity, str], ...] = (
         (
             "dataset",
@@ -86,6 +81,15 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
         for what, differs, severity, meaning in checks
         if differs
     )
+
+
+def _check_models(baseline: Snapshot, current: Snapshot) -> None:
+    models = baseline.environment.embedding_model, current.environment.embedding_model
+    if models[0] != models[1]:
+        raise InputError(
+            f"the runs cannot be compared: the baseline used the embedding model {models[0]}, the current run"
+            f" {models[1]}; make a new baseline with the new model"
+        )
 
 
 def check_task(baseline: Snapshot, task: str) -> None:

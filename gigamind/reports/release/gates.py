@@ -3,6 +3,7 @@
 One `GateResult` is the source of the exit code, compare.md, JUnit XML, the CI summary and the artifact.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -10,7 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from gigamind.reports.cards.schema import JudgeCard
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.release.cards import METRIC, card_rule
-from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
+from gigamind.reports.release.compare import Comparison, LostItem, MetricChange, SpeedChange
 from gigamind.reports.release.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
 from gigamind.reports.release.tasks import TASKS
 from gigamind.stats.intervals import Interval
@@ -78,8 +79,8 @@ def judge_release(
             for name in (*policy.quality.metrics, *policy.quality.judged)
             if name.partition(".")[0] in TASKS[comparison.task].blocks
         ),
-        _coverage(comparison, policy),
-        *_verdicts(comparison, policy, judge),
+        _coverage(comparison, policy, phase),
+        *_verdicts(comparison, policy, phase, judge),
         *_speed(comparison, policy),
         *_card(judge, card, policy),
     )
@@ -109,43 +110,51 @@ def _card(judge: JudgeReport | None, card: JudgeCard | None, policy: Policy) -> 
     ]
 
 
-def _coverage(comparison: Comparison, policy: Policy) -> RuleResult:
+def _coverage(comparison: Comparison, policy: Policy, phase: Phase) -> RuleResult:
     """Items that can no longer be evaluated are the worst of all, and no mean shows them."""
-    lost, total = len(comparison.lost), len(comparison.lost) + comparison.shared
-    allowed = policy.coverage.lost_share
-    example = f", such as {comparison.lost[0].id}" if lost else ""
-    return RuleResult(
-        metric="coverage",
-        status="failed" if lost / total > allowed else "passed",
-        baseline=1.0,
-        current=comparison.shared / total,
-        limit=allowed,
-        explanation=f"coverage: {lost} of {total} {TASKS[comparison.task].units} of the baseline could not be"
-        f" evaluated{example};"
-        f" a share of {allowed:g} is allowed.",
-    )
+    total = len(comparison.lost) + comparison.shared
+    told = "of the baseline could not be evaluated"
+    return _lost("coverage", comparison.lost, total, told, comparison, policy, phase)
 
 
 def _verdicts(
-    comparison: Comparison, policy: Policy, judge: JudgeReport | None
+    comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
     """Items that a model gave no verdict on are in no figure about verdicts: they count as lost ones do."""
     if judge is None or not judge.asks_a_model:
         return []
-    lost, total = len(comparison.unjudged), comparison.shared
-    allowed = policy.coverage.lost_share
-    example = f", such as {comparison.unjudged[0].id}" if lost else ""
-    return [
-        RuleResult(
-            metric=VERDICTS,
-            status="failed" if lost / total > allowed else "passed",
-            baseline=1.0,
-            current=1 - lost / total,
-            limit=allowed,
-            explanation=f"{VERDICTS}: {lost} of {total} {TASKS[comparison.task].units} had a verdict in the baseline"
-            f" and have none now{example}; a share of {allowed:g} is allowed.",
-        )
-    ]
+    told = "had a verdict in the baseline and have none now"
+    found = comparison.unjudged, comparison.shared
+    return [_lost(VERDICTS, *found, told, comparison, policy, phase)]
+
+
+def _lost(
+    metric: str,
+    lost: Sequence[LostItem],
+    total: int,
+    told: str,
+    comparison: Comparison,
+    policy: Policy,
+    phase: Phase,
+) -> RuleResult:
+    """The rule on items that figures lack.
+
+    A task of which nothing stops a release in this phase is not stopped by them either.
+    """
+    task, allowed = TASKS[comparison.task], policy.coverage.lost_share
+    soft = set(task.blocks) <= set(policy.phases[phase].soft)
+    failed, remark = ("warned", f"; only told in phase {phase}") if soft else ("failed", "")
+    example = f", such as {lost[0].id}" if lost else ""
+    too_many = len(lost) / total > allowed
+    return RuleResult(
+        metric=metric,
+        status=failed if too_many else "passed",
+        baseline=1.0,
+        current=1 - len(lost) / total,
+        limit=allowed,
+        explanation=f"{metric}: {len(lost)} of {total} {task.units} {told}{example};"
+        f" a share of {allowed:g} is allowed{remark if too_many else ''}.",
+    )
 
 
 def _varies(name: str, policy: Policy, judge: JudgeReport | None) -> bool:

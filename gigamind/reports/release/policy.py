@@ -12,7 +12,7 @@ from gigamind.errors import InputError
 from gigamind.reports.release.cards import CardPolicy
 
 Phase = Literal["mvp", "beta", "ga"]
-Block = Literal["search", "unanswerable", "links"]
+Block = Literal["search", "unanswerable", "links", "answers"]
 Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -21,8 +21,19 @@ _GATED: dict[Block, re.Pattern[str]] = {
     "search": re.compile(r"(hit|ndcg|recall)_at_\d+|mrr|span_precision|span_recall"),
     "unanswerable": re.compile("precision|recall|f1|far"),
     "links": re.compile(r"(precision|recall)_at_\d+"),
+    "answers": re.compile(
+        "correctness|utility|contradiction|source_coverage|context_utilisation|citation_(precision|recall)"
+    ),
 }
-LOWER_IS_BETTER = frozenset({"unanswerable.far"})
+LOWER_IS_BETTER = frozenset(
+    {
+        "unanswerable.far",
+        *(
+            f"answers.{name}"
+            for name in ("contradiction", "distraction", "noise_sensitivity", "hallucination")
+        ),
+    }
+)
 
 
 class _Section(BaseModel):
@@ -34,7 +45,7 @@ class PhaseRules(_Section):
 
     Attributes:
         drop: by how much a metric may fall, absolute.
-        soft: blocks ("links", "search", "unanswerable") whose failures are told but do not stop the release.
+        soft: blocks ("links", "search", "unanswerable", "answers") whose failures are told but do not stop the release.
     """
 
     drop: Limit

@@ -4,6 +4,13 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from gigamind.reports.link_schema import (
+    LinkCounts,
+    LinkPerformance,
+    LinkSliceReport,
+    LinkSummaryReport,
+)
+from gigamind.reports.release.links import LinkItem, LinkSnapshot, SnapshotSuggestion
 from gigamind.reports.release.model import SnapshotHit
 from gigamind.reports.release.search import SearchItem, SearchSnapshot
 from gigamind.reports.schema import (
@@ -107,6 +114,68 @@ def snapshot() -> Make:
             config={"mode": changed.get("mode", "hybrid"), "min_score": 0.3},
             metrics=_summary(p95, cold, len(made)),
             items=tuple(made),
+        )
+
+    return make
+
+
+def note(path: str, right: int, shown: int, expected: int) -> LinkItem:
+    """A note of which `right` of `shown` suggestions were among its `expected` links."""
+    targets = tuple(f"t{i}.md" for i in range(expected))
+    suggested = [*targets[:right], *(f"other{i}.md" for i in range(shown - right))]
+    return LinkItem(
+        id=path,
+        expected=targets,
+        suggestions=tuple(
+            SnapshotSuggestion(
+                anchor=target, target=target, confidence=0.9 - i / 10, hit=target in targets
+            )
+            for i, target in enumerate(suggested)
+        ),
+        terms={
+            "precision_at_5": (right, shown),
+            "recall_at_5": (right, expected),
+            "recall_at_5_ceiling": (expected, expected),
+        },
+    )
+
+
+@pytest.fixture
+def links() -> Make:
+    """Makes a snapshot of a link run of {note: (right, shown, expected)}."""
+
+    def make(notes: Mapping[str, tuple[int, int, int]], **changed: object) -> LinkSnapshot:
+        part = LinkSliceReport(notes=len(notes), links={}, intervals={})
+        counts = dict.fromkeys(LinkCounts.model_fields, 0)
+        return LinkSnapshot(
+            created_at="2026-01-01T00:00:00+00:00",
+            run_id="20260101-000000",
+            task="links",
+            dataset_hash=str(changed.get("dataset", "d")),
+            notes_hash="n",
+            notes_hash_mode="content",
+            environment=Environment(
+                app_version="0.1.0",
+                git_commit=None,
+                python_version="3.11",
+                embedding_model=None,
+                rag_schema_version="none",
+                packages={},
+            ),
+            hardware=Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash="same"),
+            judge_fingerprint="removed-links",
+            config={"topk": 5, "min_confidence": changed.get("floor", 0.0), "seed": 42},
+            metrics=LinkSummaryReport(
+                status="complete",
+                counts=LinkCounts.model_validate(counts),
+                overall=part,
+                by_language={},
+                sweep=(),
+                reliability=(),
+                calibration_error=None,
+                performance=LinkPerformance(indexing_ms=1.0, eval_runtime_ms=1.0),
+            ),
+            items=tuple(note(path, *numbers) for path, numbers in notes.items()),
         )
 
     return make

@@ -119,3 +119,26 @@ def test_the_schema_has_the_seeds_fields():
         "config",
         "metrics",
     } <= set(EvalSnapshot.model_fields)
+
+
+def test_each_task_has_a_baseline_of_its_own_in_a_folder(snapshot, links, tmp_path):
+    promote(snapshot({"a": 1}), tmp_path)
+    file = promote(links({"a.md": (1, 2, 2)}), tmp_path)
+    assert file.name == "links-20260101-000000.json"
+    assert read_baseline(tmp_path, "search").task == "search"
+    assert read_baseline(tmp_path, "links").task == "links"
+    with pytest.raises(InputError, match="holds baselines of search and links"):
+        read_baseline(tmp_path)
+
+
+def test_a_folder_without_a_baseline_of_the_task_says_so(links, tmp_path):
+    promote(links({"a.md": (1, 2, 2)}), tmp_path)
+    assert read_baseline(tmp_path).task == "links"
+    with pytest.raises(InputError, match="holds no baseline of search"):
+        read_baseline(tmp_path, "search")
+
+
+def test_a_links_snapshot_reads_back_as_it_was_written(links, tmp_path):
+    made = links({"a.md": (1, 2, 3)})
+    (tmp_path / "snapshot.json").write_text(made.model_dump_json(), "utf-8")
+    assert read_snapshot(tmp_path / "snapshot.json") == made

@@ -1,0 +1,96 @@
+"""What judging a dataset would cost and last, before anything is sent; see `estimate`.
+
+Replies that stand in the store already, and requests that fail, are not known here.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from gigamind.evals.answer_case import EvalCase
+from gigamind.evals.answer_prepare import PreparedAnswers
+from gigamind.evals.estimate import REPLY_S, Estimate, dollars_of
+from gigamind.judges.search_answer import AnswerReply, answer_messages, load_answer_prompt
+from gigamind.judges.search_qa.asking import AnswerCase, Questions
+from gigamind.judges.search_qa.reply import SearchQAReply
+from gigamind.llm import tokens
+from gigamind.llm.client import Message, Request
+from gigamind.llm.fences import Source
+from gigamind.llm.prices import price_of, read_prices
+
+_KEY = bytes(32)  # prompts are of equal length whatever the key
+_LEAST_REPLY, _LEAST_CLAIM = 120, 40  # tokens of the shortest useful reply, and of each claim in it
+_LEAST_ANSWER = 40
+_UNWRITTEN = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One request, and tokens of its reply at least and at most."""
+
+    request: Request
+    least: int
+    most: int
+
+
+def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
+    """What the run that was prepared would need: the answering, where a model answers, then the judging.
+
+    Raises:
+        InputError: the price file cannot be read.
+    """
+    options, cases = prepared.options, list(prepared.cases.values())
+    found: list[Estimate] = []
+    if options.answer_model:
+        asked = [call for case in cases for call in _answering(prepared, case)]
+        found.append(_estimate(prepared, "answering", options.answer_model, asked))
+    judged = [call for case in cases for call in _judging(prepared, case)]
+    again = math.ceil(options.fresh_fraction * len(judged))
+    model = options.settings().model
+    return [*found, _estimate(prepared, "judging", model, [*judged, *judged[:again]])]
+
+
+def _estimate(prepared: PreparedAnswers, what: str, model: str, calls: Sequence[_Call]) -> Estimate:
+    options = prepared.options
+    sent = [tokens.likely(call.request) for call in calls]
+    most = [tokens.most(call.request) for call in calls]
+    low = (round(0.7 * sum(sent)), sum(call.least for call in calls))
+    high = (round(min(sum(most), 1.6 * sum(sent))), sum(call.most for call in calls))
+    own = read_prices(options.prices) if options.prices else {}
+    rounds = math.ceil(len(calls) / options.max_in_flight)
+    return Estimate(
+        f"{what} {len(prepared.cases):,} answers with {model}",
+        len(calls),
+        (sum(low), sum(high)),
+        dollars_of(price_of(model, own), [low, high]),
+        (rounds * REPLY_S[0], rounds * REPLY_S[1]),
+    )
+
+
+def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[_Call]:
+    if case.notes:
+        prompt = load_answer_prompt(case.prompt_language)
+        messages = answer_messages(prompt, case.question, _sources(case), _KEY)
+        request = _request(messages, AnswerReply.model_json_schema())
+        yield _Call(request, _LEAST_ANSWER, prepared.options.answer_max_tokens)
+
+
+def _judging(prepared: PreparedAnswers, case: EvalCase) -> Iterator[_Call]:
+    answer = _UNWRITTEN if case.answer is None else case.answer
+    if not answer.strip() or not any(note.text.strip() for note in case.notes):
+        return
+    judge = prepared.judge.judge_in(case.prompt_language)
+    questions = Questions(judge, AnswerCase(case.question, answer, _sources(case)), _KEY)
+    for place, ids in enumerate(questions.batches()):
+        messages = questions.messages(ids, "claims" if place else "whole")
+        least = _LEAST_REPLY * (not place) + _LEAST_CLAIM * len(ids)
+        request = _request(messages, SearchQAReply.model_json_schema())
+        yield _Call(request, least, judge.file.tokens_for(len(ids)))
+
+
+def _sources(case: EvalCase) -> list[Source]:
+    return [Source(note.title, note.text) for note in case.notes]
+
+
+def _request(messages: Sequence[Message], schema: dict[str, object]) -> Request:
+    return Request(tuple(messages), schema, {"max_tokens": 0})

@@ -1,0 +1,58 @@
+"""Which judge an evaluation of answers uses, in each language that it may ask in."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from gigamind.assets import asset
+from gigamind.evals.answer_options import AnswerEvalOptions
+from gigamind.judges.search_qa.reply import SearchQAJudge, load_search_qa_judge
+from gigamind.judges.spec import Language, fingerprint_of
+from gigamind.reports.judged import JudgeReport
+
+_LANGUAGES: Mapping[Literal["auto", "ko", "en"], tuple[Language, ...]] = {
+    "auto": ("ko", "en"),
+    "ko": ("ko",),
+    "en": ("en",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerJudge:
+    """A judge, ready to ask, and what run.json says of it."""
+
+    by_language: Mapping[Language, SearchQAJudge]
+    report: JudgeReport
+
+    def judge_in(self, language: Language) -> SearchQAJudge:
+        """The judge whose prompt is in this language, else in the one there is."""
+        return self.by_language.get(language) or next(iter(self.by_language.values()))
+
+
+def choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
+    """The judge of the options.
+
+    Raises:
+        InputError: its file cannot be used, or no model is named.
+    """
+    path = options.judge or asset("judges") / "search_qa.toml"
+    judges: dict[Language, SearchQAJudge] = {
+        name: load_search_qa_judge(path, name) for name in _LANGUAGES[options.judge_lang]
+    }
+    model = options.settings().model
+    first = next(iter(judges.values()))
+    marks = [judge.fingerprint for judge in judges.values()]
+    report = JudgeReport(
+        kind=first.file.kind,
+        file=_name(path),
+        fingerprint=fingerprint_of(first.file, model, *marks),
+        model=model,
+        languages=tuple(judges),
+    )
+    return AnswerJudge(judges, report)
+
+
+def _name(path: Path) -> str:
+    """A file that comes with gigamind by its short name, which is the same everywhere."""
+    return f"judges/{path.name}" if path.parent == asset("judges") else str(path)

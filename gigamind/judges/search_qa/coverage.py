@@ -1,0 +1,81 @@
+"""Which notes an answer rests on.
+
+A note counts as cited when a verified claim rests on it, or when the model shows the words of the answer that use it
+and those of the note that are used, and both stand where it says.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from gigamind.evidence.align import align
+from gigamind.evidence.result import Aligned
+from gigamind.judges.search_qa.pieces import Piece
+from gigamind.judges.search_qa.reply import NoteUse
+from gigamind.judges.search_qa.verify import JudgedClaim, Verifier
+from gigamind.llm.fences import Source
+
+
+@dataclass(frozen=True, slots=True)
+class Coverage:
+    """One note and its use.
+
+    Attributes:
+        note_index: its number, from 1.
+        relevant: what the model says about its bearing on the question; None when it says nothing.
+        marked: whether the answer names it, as in `[노트 1]`.
+        relevant_claim: the words of the answer that use it; empty when it is not cited.
+    """
+
+    note_index: int
+    note_title: str
+    cited: bool
+    relevant: bool | None
+    marked: bool
+    relevant_claim: str
+
+
+def coverage(
+    notes: Sequence[Source],
+    answer: str,
+    *,
+    pieces: Sequence[Piece],
+    claims: Sequence[JudgedClaim],
+    uses: Sequence[NoteUse],
+    verifier: Verifier,
+) -> tuple[Coverage, ...]:
+    """Every note in its order.  Titles are ours; a note that the model names twice counts as not named."""
+    told = _once(uses)
+    marked = {number for piece in pieces for number in piece.cited}
+    found: list[Coverage] = []
+    for number, note in enumerate(notes, start=1):
+        use = told.get(number)
+        claim = _first_claim(claims, number) or (_shown(use, answer, verifier) if use else "")
+        relevant = use.relevant if use else None
+        found.append(Coverage(number, note.title, bool(claim), relevant, number in marked, claim))
+    return tuple(found)
+
+
+def _once(uses: Sequence[NoteUse]) -> Mapping[int, NoteUse]:
+    numbers = [use.note_index for use in uses]
+    return {use.note_index: use for use in uses if numbers.count(use.note_index) == 1}
+
+
+def _first_claim(claims: Sequence[JudgedClaim], number: int) -> str:
+    return next(
+        (
+            one.claim.piece.text
+            for one in claims
+            if one.verdict == "supported" and one.note == number
+        ),
+        "",
+    )
+
+
+def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
+    if not use.cited:
+        return ""
+    (place,) = verifier.align([(use.note_index, use.quote)])
+    if verifier.doubt(place) is not None:
+        return ""
+    words = align(use.relevant_claim, answer)
+    return words.span.slice(answer) if isinstance(words, Aligned) and not words.critical else ""

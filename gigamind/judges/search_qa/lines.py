@@ -1,0 +1,172 @@
+"""The lines of a Markdown answer, each with what it is: prose, heading, list item, table row or code.
+
+The reader of notes is not used here: a chat shows comments, frontmatter and HTML as text, and a claim must not hide
+in them.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from gigamind.spans import Span
+
+Shape = Literal["prose", "heading", "item", "row", "code"]
+
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$")
+_PROSE_IN_FENCE = frozenset({"", "text", "txt", "plaintext", "markdown", "md"})
+_HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+")
+_BOLD_ALONE = re.compile(r"[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t]*[:：]?[ \t]*$")
+_RULE = re.compile(r"[ \t>]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
+_ITEM = re.compile(
+    r"[ \t>]*(?:[-*+•·◦▪‣–][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)][ \t]+(?!\d+\.(?:\s|$))"
+    r"|[①-⑳][ \t]*|[가나다라마바사아자차카타파하][.)][ \t]+|\(\d{1,2}\)[ \t]+)"
+)
+_QUOTED = re.compile(r"[ \t]*>[ \t>]*")
+_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_ENDED = re.compile(
+    r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$"
+)
+_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line, or several that are one sentence's.
+
+    Attributes:
+        span: without markers in front and white space around.
+        text: of a row, its cells with their column names; else empty.
+    """
+
+    span: Span
+    shape: Shape
+    text: str = ""
+
+
+def lines_of(answer: str) -> list[Line]:
+    """The lines that hold text, in their order."""
+    reader = _Reader(answer)
+    return reader.read()
+
+
+class _Reader:
+    def __init__(self, answer: str) -> None:
+        self._answer = answer
+        self._raw = [
+            Span(found.start(), found.end())
+            for found in re.finditer(r"[^\n]+|(?<=\n)(?=\n)", answer)
+        ]
+        self._found: list[Line] = []
+        self._at = 0
+        self._joins = False  # whether the next line may go on with the last one
+
+    def read(self) -> list[Line]:
+        while self._at < len(self._raw):
+            self._read_one()
+        return self._found
+
+    def _text(self, index: int) -> str:
+        return self._raw[index].slice(self._answer) if index < len(self._raw) else ""
+
+    def _read_one(self) -> None:
+        text = self._text(self._at)
+        if fence := _FENCE.match(text):
+            self._joins = False
+            self._read_fence(fence[1], fence[2].lower())
+            return
+        if (
+            "|" in text
+            and "-" in self._text(self._at + 1)
+            and _TABLE_RULE.match(self._text(self._at + 1))
+        ):
+            self._joins = False
+            self._read_table()
+            return
+        self._read_line(text)
+        self._at += 1
+
+    def _read_line(self, text: str) -> None:
+        if not text.strip() or _RULE.match(text):
+            self._joins = False
+        elif heading := _HEADING.match(text):
+            self._add("heading", heading.end())
+            self._joins = False
+        elif self._is_bold_heading(text):
+            self._add("heading", 0)
+            self._joins = False
+        elif item := _ITEM.match(text):
+            self._add("item", item.end())
+            self._joins = True
+        else:
+            quoted = _QUOTED.match(text)
+            self._add_prose(text, quoted.end() if quoted else 0)
+
+    def _add(self, shape: Shape, begin: int) -> None:
+        raw = self._raw[self._at]
+        text = self._text(self._at)[begin:]
+        if text.strip():
+            start = raw.start + begin + len(text) - len(text.lstrip())
+            self._found.append(Line(Span(start, start + len(text.strip())), shape))
+
+    def _add_prose(self, text: str, begin: int) -> None:
+        last = self._found[-1] if self._joins and self._found else None
+        if last and self._goes_on(last.span.slice(self._answer), text[begin:].lstrip()):
+            end = self._raw[self._at].start + len(text.rstrip())
+            self._found[-1] = Line(Span(last.span.start, end), last.shape)
+        else:
+            self._add("prose", begin)
+        self._joins = True
+
+    def _goes_on(self, before: str, text: str) -> bool:
+        """Whether a line was wrapped: its last words end no sentence, and the next begin none."""
+        last = before.rpartition("\n")[2]
+        if len(last) < _MIN_WRAPPED or _ENDED.search(last):
+            return False
+        return text[:1].islower() or "가" <= text[:1] <= "힣"
+
+    def _is_bold_heading(self, text: str) -> bool:
+        """Whether a line all in bold stands over something; one with a number or a full stop says something itself."""
+        found = _BOLD_ALONE.match(text)
+        more = any(
+            self._text(index).strip()
+            for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
+        )
+        return bool(found) and more and not re.search(r"\d|[.!?]\s*$|[다요죠]\s*$", found[1])
+
+    def _read_fence(self, fence: str, language: str) -> None:
+        first = self._at = self._at + 1
+        close = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
+        while self._at < len(self._raw) and not close.match(self._text(self._at)):
+            if language in _PROSE_IN_FENCE:
+                self._read_line(self._text(self._at))
+            self._at += 1
+        if language not in _PROSE_IN_FENCE and self._at > first:
+            span = Span(self._raw[first].start, self._raw[self._at - 1].end)
+            if span.slice(self._answer).strip():
+                self._found.append(Line(span, "code"))
+        self._joins = False
+        self._at += 1
+
+    def _read_table(self) -> None:
+        names = _cells(self._text(self._at))
+        self._at += 2
+        while self._at < len(self._raw) and "|" in self._text(self._at):
+            cells = _cells(self._text(self._at))
+            shown = [
+                f"{name}: {cell}" if name else cell
+                for name, cell in zip(names + [""] * len(cells), cells, strict=False)
+                if cell
+            ]
+            if shown:
+                raw = self._raw[self._at]
+                stripped = self._text(self._at).strip()
+                start = raw.start + self._text(self._at).index(stripped)
+                self._found.append(
+                    Line(Span(start, start + len(stripped)), "row", "; ".join(shown))
+                )
+            self._at += 1
+
+
+def _cells(row: str) -> list[str]:
+    inside = row.strip().removeprefix("|").removesuffix("|")
+    return [cell.strip() for cell in re.split(r"(?<!\\)\|", inside)]

@@ -1,0 +1,93 @@
+"""What defines the judge, and what a model tells it: observations, still untrusted.  Descriptions are prompt text."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
+
+Told = Literal["supported", "contradicted", "not_found"]
+_GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
+_CLAIMS_IN_MAX_TOKENS = (
+    4  # of about 120 Korean characters of quote each, beside 250 tokens for the rest
+)
+
+
+class SearchQAJudgeFile(LlmJudgeFile):
+    """A judge file of kind `search_qa`."""
+
+    kind: Literal["search_qa"]
+    tokens_per_claim: Annotated[int, Field(ge=16, le=2_000)] = 160
+    claims_per_call: Annotated[int, Field(ge=1, le=200)] = 24
+    max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
+    min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
+    new_numbers: Literal["flag", "refuse"] = "flag"
+
+    def tokens_for(self, claims: int) -> int:
+        """Tokens that a reply about so many claims may take."""
+        return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
+
+
+class _Observed(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ClaimFinding(_Observed):
+    """What the model says about one claim."""
+
+    id: int = Field(description="number of the claim")
+    verdict: Told = Field(
+        description="supported: a note says it; contradicted: a note says otherwise; not_found: neither"
+    )
+    note: int | None = Field(description="number of that note; null if not_found")
+    quote: str = Field(
+        description="the words of that note that show it, copied character for character; empty if not_found"
+    )
+
+
+class NoteUse(_Observed):
+    """What the model says about one note."""
+
+    note_index: int = Field(description="number of the note")
+    relevant: bool = Field(description="whether it tells something that the question asks for")
+    cited: bool = Field(description="whether the answer uses it")
+    relevant_claim: str = Field(description="the words of the answer that use it; empty if none do")
+    quote: str = Field(
+        description="the words of the note that were used, copied; empty if none were"
+    )
+
+
+class ClaimsReply(_Observed):
+    """A reply about some claims."""
+
+    claims: tuple[ClaimFinding, ...] = Field(description="one for each claim asked about")
+
+
+class SearchQAReply(ClaimsReply):
+    """A reply about claims and the whole answer."""
+
+    source_coverage: tuple[NoteUse, ...] = Field(description="one for each note")
+    grounding_issues: tuple[str, ...] = Field(description="what the answer says without a note")
+    abstains: bool = Field(description="whether the answer says that the notes do not tell")
+    answerable: bool = Field(description="whether the notes answer the question")
+    answer_note: int | None = Field(description="number of a note that answers it, or null")
+    answer_quote: str = Field(description="its words that answer it, copied; empty if none do")
+    utility_reason: str = Field(description="why the answer helps or does not, in one sentence")
+    utility: float = Field(ge=0, le=1, description="by the rubric")
+    correctness: float = Field(ge=0, le=1, description="your estimate of the grounded share")
+    summary: str = Field(description="the judgement in one sentence")
+
+
+SearchQAJudge = LlmJudge[SearchQAJudgeFile]
+
+
+def load_search_qa_judge(
+    path: Path, language: Language, *, prompts: Path | None = None
+) -> SearchQAJudge:
+    """The judge of a file, with its prompt in one language.
+
+    Raises:
+        InputError: see `load_llm_judge`.
+    """
+    return load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN, prompts=prompts)

@@ -1,0 +1,190 @@
+"""How an answer uses the notes it was given, all from one table: its claims by what stands behind them.
+
+Names follow RAGChecker (Ru et al., NeurIPS 2024), which compares claims with a reference answer.  Where a figure needs
+to know which claims are right and the data does not say, it is None: that a note does not say a thing makes it neither
+right nor wrong.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from math import fsum, isfinite, sqrt
+from typing import Literal
+
+Standing = Literal["supported", "contradicted", "not_found", "unverified"]
+INSEPARABLE = 0.9  # correlation above which two figures do not tell answers apart in different ways
+_MIN_PAIRS = 3  # through two points there is always a line
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """One claim of an answer.
+
+    Attributes:
+        note: number of the note that proves its standing, from 1; None without proof.
+        cited: numbers of the notes that the answer names for it.
+        correct: whether it is right, by a person or a reference answer; None when nobody says.
+    """
+
+    standing: Standing
+    note: int | None
+    cited: tuple[int, ...] = ()
+    correct: bool | None = None
+
+    @property
+    def is_supported(self) -> bool:
+        return self.standing == "supported"
+
+
+@dataclass(frozen=True, slots=True)
+class GroundingTable:
+    """The claims of one answer and the notes it was given.
+
+    Attributes:
+        notes: how many there were; they are numbered from 1.
+        relevant: numbers of those that bear on the question; None when nobody says.
+    """
+
+    claims: tuple[ClaimRow, ...]
+    notes: int
+    relevant: frozenset[int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """The figures of one answer, each in [0, 1], None where it is undefined; see the functions of these names."""
+
+    faithfulness: float | None
+    contradiction: float | None
+    source_coverage: float | None
+    context_utilisation: float | None
+    distraction: float | None
+    noise_sensitivity: float | None
+    hallucination: float | None
+    self_knowledge: float | None
+    citation_precision: float | None
+    citation_recall: float | None
+
+
+def grounding(table: GroundingTable) -> Grounding:
+    """All figures of one answer."""
+    return Grounding(
+        faithfulness=faithfulness(table),
+        contradiction=contradiction(table),
+        source_coverage=source_coverage(table),
+        context_utilisation=context_utilisation(table),
+        distraction=distraction(table),
+        noise_sensitivity=noise_sensitivity(table),
+        hallucination=hallucination(table),
+        self_knowledge=self_knowledge(table),
+        citation_precision=citation_precision(table),
+        citation_recall=citation_recall(table),
+    )
+
+
+def faithfulness(table: GroundingTable) -> float | None:
+    """Claims that a note proves, over all claims; None without claims.  RAGChecker's, and ours of correctness."""
+    return _share(one.is_supported for one in table.claims)
+
+
+def contradiction(table: GroundingTable) -> float | None:
+    """Claims that a note disproves, over all claims; None without claims."""
+    return _share(one.standing == "contradicted" for one in table.claims)
+
+
+def source_coverage(table: GroundingTable) -> float | None:
+    """Notes that a supported claim rests on, over all notes given; None without notes."""
+    used = _used(table)
+    return _share(number in used for number in range(1, table.notes + 1))
+
+
+def context_utilisation(table: GroundingTable) -> float | None:
+    """Relevant notes that a supported claim rests on, over the relevant notes; None when there are none, or unknown.
+
+    RAGChecker's context utilization counts the claims of a reference answer instead of notes.
+    """
+    used = _used(table)
+    return _share(number in used for number in sorted(table.relevant or ()))
+
+
+def distraction(table: GroundingTable) -> float | None:
+    """Claims that rest on a note without bearing on the question, over all; None without claims or relevance.
+
+    They are grounded, and beside the point: what noise in the context can do to an answer without making it false.
+    """
+    relevant = table.relevant
+    if relevant is None:
+        return None
+    return _share(one.is_supported and one.note not in relevant for one in table.claims)
+
+
+def noise_sensitivity(table: GroundingTable) -> float | None:
+    """Wrong claims that a note backs, over all claims; None unless every claim is known to be right or wrong.
+
+    RAGChecker's, over relevant and irrelevant notes together.
+    """
+    return _share_known(table, correct=False, supported=True)
+
+
+def hallucination(table: GroundingTable) -> float | None:
+    """Wrong claims that no note backs, over all claims; None as in `noise_sensitivity`.  RAGChecker's."""
+    return _share_known(table, correct=False, supported=False)
+
+
+def self_knowledge(table: GroundingTable) -> float | None:
+    """Right claims that no note backs, over all claims; None as in `noise_sensitivity`.  RAGChecker's."""
+    return _share_known(table, correct=True, supported=False)
+
+
+def citation_precision(table: GroundingTable) -> float | None:
+    """Claims that name the note that proves them, over the claims that name any; None when none does.
+
+    After ALCE (Gao et al., EMNLP 2023), a claim at a time.
+    """
+    return _share(one.is_supported and one.note in one.cited for one in table.claims if one.cited)
+
+
+def citation_recall(table: GroundingTable) -> float | None:
+    """Supported claims that name the note that proves them, over the supported ones; None when there are none."""
+    return _share(one.note in one.cited for one in table.claims if one.is_supported)
+
+
+def correlation(pairs: Iterable[tuple[float, float]]) -> float | None:
+    """Pearson's r, in [-1, 1]; None with fewer than 3 pairs, or when one side never changes.
+
+    Raises:
+        ValueError: a value is not finite.
+    """
+    values = list(pairs)
+    if not all(isfinite(left) and isfinite(right) for left, right in values):
+        raise ValueError("not a finite number among the pairs")
+    if len(values) < _MIN_PAIRS:
+        return None
+    lefts, rights = _centred([left for left, _ in values]), _centred([right for _, right in values])
+    spread = sqrt(fsum(one * one for one in lefts)) * sqrt(fsum(one * one for one in rights))
+    if not spread:
+        return None
+    shared = fsum(left * right for left, right in zip(lefts, rights, strict=True))
+    return max(-1.0, min(1.0, shared / spread))
+
+
+def _used(table: GroundingTable) -> set[int | None]:
+    return {one.note for one in table.claims if one.is_supported}
+
+
+def _share(flags: Iterable[bool]) -> float | None:
+    found = list(flags)
+    return sum(found) / len(found) if found else None
+
+
+def _share_known(table: GroundingTable, *, correct: bool, supported: bool) -> float | None:
+    if any(one.correct is None for one in table.claims):
+        return None
+    return _share(one.correct is correct and one.is_supported is supported for one in table.claims)
+
+
+def _centred(values: Sequence[float]) -> list[float]:
+    """Differences from the mean; all zero for equal values, whatever rounding does to their mean."""
+    if min(values) == max(values):
+        return [0.0] * len(values)
+    mean = fsum(values) / len(values)
+    return [value - mean for value in values]

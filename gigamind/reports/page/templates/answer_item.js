@@ -1,0 +1,100 @@
+
+// How one judged answer is shown, and what the list of answers is searched, filtered and sorted by.
+const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
+  "claims", "coverage", "issues", "summary", "reason", "flagged"];
+const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled"];
+const VERDICTS = ["supported", "contradicted", "not_found", "unverified"];
+const GRADES = ["high", "medium", "low"];
+const TITLE = "question";
+const title = (item) => item.question;
+const meta = (item) => [item.id, item.language, ...item.tags.map((at) => data.tags[at])].filter(Boolean).join(" · ");
+const tagsOf = (item) => item.tags;
+const unsupported = (item) => item.claims.filter((claim) => claim[2] !== "supported").length;
+const unlike = (item) => item.claims.filter((claim) => claim[8] && claim[8] !== judgedAs(claim[2])).length;
+const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
+const FILTERS = {
+  all: () => true,
+  issues: (item) => unsupported(item) > 0,
+  abstained: (item) => item.outcome === "abstained",
+  unjudged: (item) => !["judged", "abstained", "no_claims"].includes(item.outcome),
+  unlike: (item) => unlike(item) > 0,
+  worse: (item) => item.change === "worse",
+  better: (item) => item.change === "improved",
+};
+const COLUMNS = {
+  number: ["n number", (item) => item.number],
+  question: ["note", (item) => item.question],
+  correctness: ["found number", (item) => item.correctness ?? 2],
+  utility: ["right-of number", (item) => item.utility ?? 2],
+  verdict: ["verdict", (item) => GRADES.indexOf(item.confidence)],
+};
+
+function cell(name, item) {
+  if (name === "correctness" || name === "utility") return figure(item[name]);
+  return item.number;
+}
+
+const searchable = (item) => [item.id, item.question, item.summary, ...item.pieces.map((piece) => piece[0])];
+
+function verdict(item) {
+  const grade = item.confidence;
+  const shown = grade ? make("span", { className: `badge ${grade}`, text: say(grade) })
+    : make("span", { className: "was", text: say(item.outcome) });
+  return make("span", {}, shown, item.change ? make("span", { className: "was", text: say(item.change) }) : null);
+}
+
+function detail(item) {
+  const parts = item.flagged.length ? [make("p", { className: "wrongly", text: say("flagged", { what: item.flagged.join(", ") }) })] : [];
+  parts.push(make("h4", { text: say("answer") }), legend(item), answerText(item));
+  if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
+  if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
+  if (item.claims.length) parts.push(make("h4", { text: say("claims") }), claimTable(item));
+  if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
+  parts.push(make("h4", { text: say("issues") }), issues(item));
+  return parts;
+}
+
+function legend(item) {
+  const used = VERDICTS.filter((one) => item.pieces.some((piece) => piece[1] === one));
+  return make("p", { className: "legend" }, ...used.map((one) => make("span", {}, make("mark", { className: one, text: say(one) }))));
+}
+
+// The answer with its claims marked by verdict.
+function answerText(item) {
+  return make("blockquote", { className: "note-text" }, ...item.pieces.map(([text, kind, number]) => (kind
+    ? make("mark", { className: kind, text, title: `${number}. ${say(kind)}` }) : make("span", { text }))));
+}
+
+function claimTable(item) {
+  return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values) => {
+    const claim = named(CLAIM_FIELDS, values);
+    const told = make("td", {}, make("mark", { className: claim.verdict, text: say(claim.verdict) }),
+      claim.doubt ? make("div", { className: "meta", text: say(claim.doubt) }) : null,
+      claim.labelled ? make("div", { className: "meta", text: say("labelled", { verdict: say(claim.labelled) }) }) : null);
+    return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
+      make("td", {}, make("div", { text: claim.text }), source(claim)), told);
+  })));
+}
+
+// The passage of the note, the quoted words marked; a quote that stands nowhere is shown struck out.
+function source(claim) {
+  if (claim.passage) {
+    const [before, found, after] = claim.passage;
+    return make("blockquote", { className: "short" }, make("span", { className: "faint", text: `${claim.note}: ` }),
+      make("span", { text: before }), make("mark", { text: found }), make("span", { text: after }));
+  }
+  return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: claim.quote }),
+    make("span", { className: "faint", text: claim.note ? ` (${claim.note})` : "" })) : null;
+}
+
+function coverage(item) {
+  return make("ul", { className: "sources" }, ...item.coverage.map(([number, name, cited, claim, marked]) =>
+    make("li", { className: cited ? "cited" : "" }, make("span", { text: `${say("note", { number })} ${name} ` }),
+      make("span", { className: cited ? "tick" : "faint", text: say(cited ? "cited" : marked ? "marked_only" : "not_cited") }),
+      claim ? make("div", { className: "meta", text: claim }) : null)));
+}
+
+function issues(item) {
+  if (!item.issues.length) return make("p", { className: "small faint", text: say("no_issues") });
+  return make("ul", { className: "issues" }, ...item.issues.map((text) => make("li", { text })));
+}

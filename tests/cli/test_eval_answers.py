@@ -1,0 +1,91 @@
+"""`gigamind eval answers`, over real HTTP."""
+
+import json
+
+import pytest
+
+from gigamind.llm.fake.server import running
+
+LEAVE = "휴가는 팀장에게 신청한다."
+REPLY = {
+    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}],
+    "source_coverage": [],
+    "grounding_issues": [],
+    "abstains": False,
+    "answerable": True,
+    "answer_note": 1,
+    "answer_quote": LEAVE,
+    "utility_reason": "답한다.",
+    "utility": 1.0,
+    "correctness": 1.0,
+    "summary": "맞다.",
+}
+ROW = {
+    "id": "a",
+    "question": "휴가는 누구에게 신청하나요?",
+    "answer": "팀장에게 신청합니다 [노트 1].",
+    "context_notes": [{"path": "휴가.md"}],
+}
+
+
+@pytest.fixture
+def server():
+    with running() as fake:
+        yield fake
+
+
+@pytest.fixture
+def answers(case, gigamind, server, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (case / "prices.toml").write_text('[models."openai/judge"]\nprompt = 1\ncompletion = 2\n')
+
+    def run(*options, rows=(ROW,)):
+        lines = (json.dumps(row, ensure_ascii=False) for row in rows)
+        (case / "answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        given = ("--dataset", "answers.jsonl", "--notes", "vault", "--out", "out")
+        model = ("--model", "openai/judge", "--api-base", server.url, "--prices", "prices.toml")
+        return gigamind("eval", "answers", *given, *model, *options)
+
+    return run
+
+
+def test_figures_cost_and_report_are_shown(answers, server, case):
+    server.script.append(REPLY)
+    ended = answers()
+    assert ended.code == 0
+    rows = [line.split() for line in ended.stdout.splitlines()]
+    assert ["correctness", "1.000", "1.000", "–", "1.000", "1"] in rows
+    assert "judge: openai/judge: 1 requests, 0 from the store, cost " in ended.stdout
+    assert ended.stdout.endswith("Report: out/report.html\n")
+    assert ended.stderr == ""
+    assert (case / "out" / "per_item.jsonl").is_file()
+
+
+def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server, case):
+    ended = answers("--dry-run")
+    assert ended.code == 0
+    assert ended.stdout.startswith("1 answers ready\n")
+    assert "estimate: judging 1 answers with openai/judge: 1 requests, " in ended.stdout
+    assert not server.seen.bodies
+    assert not (case / "out").exists()
+
+
+def test_a_budget_that_runs_out_ends_in_3_and_says_how_to_go_on(answers, server):
+    server.script.append(REPLY)
+    ended = answers("--max-calls", 1, rows=(ROW, {**ROW, "id": "b", "question": "또?"}))
+    assert ended.code == 3
+    assert "continue with --resume out" in ended.stderr
+
+
+def test_a_row_without_its_note_names_file_line_and_field(answers):
+    ended = answers(rows=({**ROW, "context_notes": [{"path": "휴개.md"}]},))
+    assert ended.code == 1
+    assert 'answers.jsonl:1: field "context_notes[0].path": no note "휴개.md"' in ended.stderr
+    assert 'Write "휴가.md", if that is meant' in ended.stderr
+
+
+def test_without_a_model_nothing_can_be_judged(case, gigamind):
+    (case / "answers.jsonl").write_text(json.dumps(ROW), encoding="utf-8")
+    ended = gigamind("eval", "answers", "--dataset", "answers.jsonl", "--notes", "vault")
+    assert ended.code == 1
+    assert "--model: must be given" in ended.stderr

@@ -1,0 +1,129 @@
+import json
+
+import pytest
+
+from gigamind.datasets.check_answers import check_answers, without_context
+from gigamind.datasets.jsonl import read_answers
+from gigamind.errors import DatasetError
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+
+@pytest.fixture
+def vault(tmp_path):
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "휴가.md").write_text(
+        "---\ntitle: 휴가 규정\n---\n연차는 15일이다.", encoding="utf-8"
+    )
+    (folder / "expenses.md").write_text("The limit is 40 euros.", encoding="utf-8")
+    return read_vault(folder)
+
+
+@pytest.fixture
+def checked(tmp_path, vault):
+    def check(*rows, with_vault=True):
+        path = tmp_path / "answers.jsonl"
+        lines = [row if isinstance(row, str) else json.dumps(row) for row in rows]
+        path.write_text("\n".join(lines), encoding="utf-8")
+        notes = vault if with_vault else None
+        return check_answers(read_answers(path), notes, Identities(notes.notes if notes else ()))
+
+    return check
+
+
+def row(**changes):
+    given = {"id": "a1", "question": "며칠?", "answer": "15일", "context_notes": [{"path": "휴가"}]}
+    return given | changes
+
+
+def only_error(found):
+    (error,) = found.errors
+    return f"{error.line}: {error.field}: {error.message}. {error.mend}"
+
+
+def test_a_path_gives_title_and_text_of_its_note(checked):
+    (answer,) = checked(row()).answers
+    (note,) = answer.notes
+    assert (note.path, note.title) == ("휴가.md", "휴가 규정")
+    assert note.text.endswith("연차는 15일이다.")
+
+
+def test_a_row_may_hold_its_notes_and_what_was_shown_of_them(checked):
+    given = [{"title": "A", "text": "a"}, {"text": "b"}, {"path": "expenses.md", "text": "40"}]
+    (answer,) = checked(row(context_notes=given)).answers
+    assert [(note.path, note.title, note.text) for note in answer.notes] == [
+        (None, "A", "a"),
+        (None, "", "b"),
+        ("expenses.md", "expenses", "40"),
+    ]
+
+
+def test_an_answer_without_context_is_usable_and_counted(checked):
+    found = checked(
+        row(context_notes=[]), row(id="a2", context_notes=[{"text": " "}]), row(id="a3")
+    )
+    assert len(found.answers) == 3
+    assert without_context(found.answers) == 2
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"context_notes": [{"path": "nowhere.md"}]},
+            'context_notes[0].path: no note "nowhere.md"',
+        ),
+        ({"context_notes": [{"path": "../휴가.md"}]}, "leaves the vault"),
+        ({"context_notes": [{}]}, "context_notes[0]: neither a path nor a text. Write"),
+        ({"context_notes": [{"title": "A"}]}, "neither a path nor a text"),
+        (
+            {"context_notes": "휴가.md"},
+            'context_notes: expected a list, got "휴가.md". Write a list',
+        ),
+        ({"answer": None}, "answer: expected text, got null"),
+        ({"question": " "}, "question: expected text"),
+        ({"labels": {"correctness": 1.5}}, "labels.correctness: expected a number from 0 to 1"),
+        ({"labels": {"utility": "high"}}, "labels.utility: expected a number from 0 to 1"),
+        (
+            {"labels": {"claims": [{"text": "x", "verdict": "true"}]}},
+            "labels.claims[0].verdict: expected supported, contradicted or not_found",
+        ),
+        (
+            {"labels": {"claims": [{"text": "x", "verdict": "supported", "note": 0}]}},
+            "labels.claims[0].note: expected the number of a note, got 0. Count the context notes",
+        ),
+    ],
+)
+def test_a_bad_row_is_told_with_line_field_and_how_to_mend_it(checked, changes, message):
+    found = checked(row(id="good"), row(**changes))
+    assert message in only_error(found)
+    assert only_error(found).startswith("2: ")
+    assert [answer.item.id for answer in found.answers] == ["good"]
+
+
+def test_a_path_without_a_vault_asks_for_one(checked):
+    assert "there is no vault. Add --notes" in only_error(checked(row(), with_vault=False))
+
+
+def test_a_row_with_its_own_text_needs_no_vault(checked):
+    assert checked(row(context_notes=[{"text": "x"}]), with_vault=False).answers
+
+
+def test_a_label_on_a_note_that_is_not_there_is_a_warning(checked):
+    labels = {"claims": [{"text": "15일", "verdict": "supported", "note": 2}]}
+    (warning,) = checked(row(labels=labels)).warnings
+    assert "answers.jsonl:1" in warning
+    assert "names note 2 of 1" in warning
+
+
+def test_broken_lines_doubled_ids_and_unknown_fields_are_told(checked):
+    found = checked("{", row(), row(), row(id="a4", labels={"corectness": 1}))
+    assert [error.line for error in found.errors] == [1, 3]
+    assert 'unknown field "labels.corectness" in 1 row' in found.warnings[0]
+    assert 'did you mean "correctness"?' in found.warnings[0]
+
+
+def test_a_file_without_rows_is_refused(checked):
+    with pytest.raises(DatasetError, match="holds no row"):
+        checked("")

@@ -1,0 +1,173 @@
+"""report.html of a link run in a real Chromium."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from gigamind.datasets.generate_links import generate_links
+from gigamind.evals.link_options import LinkEvalOptions
+from gigamind.evals.links import evaluate_links
+from gigamind.reports.page.link_html import render_link_html
+from gigamind.reports.release.snapshot import read_run, take_snapshot
+
+pytestmark = pytest.mark.browser
+
+EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=window.pwned=2>"
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    """A run over the examples: 34 links were removed from 22 notes."""
+    folder = tmp_path_factory.mktemp("links")
+    generate_links(EXAMPLES, folder / "vault", folder / "links.jsonl")
+    options = LinkEvalOptions(
+        dataset=folder / "links.jsonl", notes=folder / "vault", out=folder / "out"
+    )
+    return read_run(evaluate_links(options).out)
+
+
+@pytest.fixture
+def show(open_page):
+    """Open the report of a record."""
+    return lambda record, width=1280, **how: open_page(render_link_html(record, **how), width)
+
+
+def _status(browser):
+    return browser.find_element(By.CSS_SELECTOR, "[role=status]").text
+
+
+def _wait_for_status(browser, expected):
+    WebDriverWait(browser, 10, poll_frequency=0.05).until(lambda _: _status(browser) == expected)
+
+
+def _filter(browser, value):
+    radio = browser.find_element(By.CSS_SELECTOR, f"input[value={value}]")
+    browser.execute_script("arguments[0].click()", radio)
+
+
+def _open(browser, item):
+    title = item.note.rpartition("/")[2].removesuffix(".md")
+    toggles = browser.find_elements(By.CSS_SELECTOR, ".toggle")
+    toggle = next(one for one in toggles if one.text == title)
+    browser.execute_script("arguments[0].click()", toggle)
+
+
+def test_filters_show_what_they_count(show, record):
+    browser = show(record)
+    missed = sum(bool(item.missed) for item in record.items)
+    wrong = sum(any(not one.hit for one in item.suggestions) for item in record.items)
+    assert 0 < missed < 22
+    for name, count in (("missed", missed), ("wrong", wrong), ("all", 22)):
+        _filter(browser, name)
+        _wait_for_status(browser, f"1–{count} of {count} notes")
+
+
+def test_a_search_finds_a_note_by_its_path_its_links_and_their_targets(show, record):
+    browser = show(record)
+    item = next(item for item in record.items if item.suggestions)
+    search = browser.find_element(By.CSS_SELECTOR, "input[type=search]")
+    for typed in (item.note, item.suggestions[0].target, item.suggestions[0].anchor.text):
+        search.clear()
+        search.send_keys(typed)
+        WebDriverWait(browser, 10, poll_frequency=0.05).until(
+            lambda _: item.note in browser.execute_script("return body.textContent")
+        )
+    search.send_keys(" nothing has this")
+    _wait_for_status(browser, "No note fits.")
+
+
+def test_every_link_is_marked_in_the_note_where_it_stands(show, record):
+    item = next(
+        item for item in record.items if item.missed and any(one.hit for one in item.suggestions)
+    )
+    browser = show(record)
+    _open(browser, item)
+    note = browser.find_element(By.CSS_SELECTOR, ".note-text")
+    marked = {
+        kind: [mark.text for mark in note.find_elements(By.CSS_SELECTOR, f"mark.{kind}")]
+        for kind in ("hit", "miss")
+    }
+    assert sorted(marked["hit"]) == sorted(one.anchor.text for one in item.suggestions if one.hit)
+    assert sorted(marked["miss"]) == sorted(row.anchor for row in item.missed if row.passage)
+    title = note.find_element(By.CSS_SELECTOR, "mark.miss").get_attribute("title")
+    assert title == f"expected, not suggested: {item.missed[0].targets[0]}"
+    table = browser.find_element(By.CSS_SELECTOR, ".detail .links").text
+    assert all(f"{one.confidence:.3f}" in table for one in item.suggestions)
+
+
+def test_text_of_others_runs_nothing(show, record):
+    item = record.items[0]
+    passage = item.expected[0].passage.model_copy(
+        update={"utf16_start": 0, "utf16_end": len(HOSTILE), "text": HOSTILE, "note": HOSTILE}
+    )
+    expected = item.expected[0].model_copy(
+        update={"anchor": HOSTILE, "targets": (HOSTILE,), "passage": passage}
+    )
+    hostile = item.model_copy(
+        update={"note": HOSTILE, "text": HOSTILE, "expected": (expected,), "suggestions": ()}
+    )
+    browser = show(replace(record, items=[hostile]))
+    browser.find_element(By.CSS_SELECTOR, ".toggle").click()
+    assert browser.find_element(By.CSS_SELECTOR, ".note-text").text == HOSTILE
+    assert browser.execute_script("return typeof window.pwned") == "undefined"
+    assert not browser.find_elements(By.TAG_NAME, "img")
+    assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_phone_has_no_sideways_scroll(show, record, lang):
+    browser = show(record, width=360, lang=lang, baseline=take_snapshot(record))
+    for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[:4]:
+        browser.execute_script("arguments[0].click()", toggle)
+    assert browser.execute_script("return document.documentElement.scrollWidth") == 360
+    assert browser.find_element(By.CSS_SELECTOR, ".items td.note").size["width"] > 120
+
+
+def test_the_korean_page_speaks_korean(show, record):
+    browser = show(record, lang="ko")
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("지운 링크 34개 중")
+    assert _status(browser) == "노트 22개 중 1–22"
+    text = browser.find_element(By.TAG_NAME, "body").text
+    assert "undefined" not in text
+    browser.find_element(By.CSS_SELECTOR, ".toggle").click()
+    assert "노트 본문" in browser.find_element(By.CSS_SELECTOR, ".detail").text
+
+
+def test_a_baseline_adds_filters_and_says_what_was_found_then(show, record):
+    item = next(item for item in record.items if any(one.hit for one in item.suggestions))
+    silent = item.model_copy(update={"suggestions": ()})
+    now = replace(record, items=[silent if i.note == item.note else i for i in record.items])
+    browser = show(now, baseline=take_snapshot(record))
+    _filter(browser, "worse")
+    _wait_for_status(browser, "1–1 of 1 notes")
+    assert "was: found" in browser.find_element(By.CSS_SELECTOR, ".items tbody").text
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_marked_text_has_the_contrast_that_wcag_asks_for(show, record, scheme):
+    browser = show(record)
+    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
+    colours = browser.execute_script(
+        "const style = getComputedStyle(document.documentElement);"
+        "return Object.fromEntries(['ink', 'hit', 'miss', 'novel', 'linked']"
+        ".map((name) => [name, style.getPropertyValue('--' + name).trim()]))"
+    )
+    for name in ("hit", "miss", "novel", "linked"):
+        assert _contrast(colours["ink"], colours[name]) >= 4.5, name
+
+
+def _contrast(first, second):
+    """Contrast ratio of two "#rrggbb" colours, from 1 to 21 (WCAG 2.2)."""
+    low, high = sorted(map(_luminance, (first, second)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour):
+    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
+    linear = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
+    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

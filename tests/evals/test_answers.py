@@ -1,0 +1,368 @@
+"""An evaluation of answers, over real HTTP."""
+
+import json
+
+import pytest
+
+from gigamind.errors import DatasetError, EvaluationError, InputError
+from gigamind.evals.answer_estimate import estimate_answers
+from gigamind.evals.answer_options import read_answer_options
+from gigamind.evals.answer_prepare import prepare_answers
+from gigamind.evals.answers import evaluate_answers
+from gigamind.evals.model_run import unfinished_folder
+from gigamind.llm.fake.server import running
+
+MODEL = "openai/judge"
+LEAVE = "연차는 입사 첫해에 15일을 준다."
+NOTES = {
+    "휴가.md": f"---\ntitle: 휴가 규정\n---\n{LEAVE}\n\n반차는 0.5일로 계산한다.\n",
+    "garden.md": "The garden has roses and tulips near the gate.\n",
+    # BM25 finds nothing in two notes: a word that stands in half of them weighs nothing.
+    "parking.md": "Cars stand behind the depot.\n",
+    "배포.md": "배포는 금요일에 시작한다.\n",
+    "invoices.md": "Invoices are paid on Mondays.\n",
+}
+
+
+@pytest.fixture
+def server():
+    with running() as fake:
+        yield fake
+
+
+def item(item_id, answer, **changes):
+    given = {
+        "id": item_id,
+        "question": "연차는 며칠?",
+        "answer": answer,
+        "language": "ko",
+        "context_notes": [{"path": "휴가.md"}, {"path": "garden.md"}],
+    }
+    return given | changes
+
+
+ITEMS = [
+    item(
+        "good",
+        "연차는 15일이다 [노트 1].",
+        labels={
+            "correctness": 1.0,
+            "utility": 1.0,
+            "abstains": False,
+            "claims": [{"text": "연차는 15일이다 [노트 1].", "verdict": "supported", "note": 1}],
+        },
+        tags=["plain"],
+    ),
+    item(
+        "mixed",
+        "연차는 15일이다. 장미는 없다.",
+        labels={
+            "claims": [
+                {"text": "장미는 없다.", "verdict": "contradicted"},
+                {"text": "없는 말이다.", "verdict": "not_found"},
+            ]
+        },
+    ),
+    item("forged", "연차는 20일이다."),
+    item("silent", "노트에는 관련 정보가 없습니다.", labels={"abstains": True, "utility": 0.0}),
+    item("alone", "연차는 15일이다.", context_notes=[]),
+]
+
+
+def found(number, verdict, note=None, quote=""):
+    return {"id": number, "verdict": verdict, "note": note, "quote": quote}
+
+
+def reply(*claims, **changes):
+    given = {
+        "claims": list(claims),
+        "source_coverage": [],
+        "grounding_issues": [],
+        "abstains": False,
+        "answerable": True,
+        "answer_note": 1,
+        "answer_quote": LEAVE,
+        "utility_reason": "답한다.",
+        "utility": 1.0,
+        "correctness": 1.0,
+        "summary": "요약",
+    }
+    return given | changes
+
+
+GOOD = reply(found(1, "supported", 1, LEAVE))
+MIXED = reply(
+    found(1, "supported", 1, LEAVE),
+    found(2, "contradicted", 2, "The garden has roses"),
+    utility=0.75,
+)
+FORGED = reply(found(1, "supported", 1, "연차는 입사 첫해에 20일을 준다."), utility=0.5)
+SILENT = reply(abstains=True, utility=0.9)
+REPLIES = [GOOD, MIXED, FORGED, SILENT]
+
+
+@pytest.fixture
+def vault(tmp_path):
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for name, text in NOTES.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def options(tmp_path, vault, server, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    prices = tmp_path / "prices.toml"
+    prices.write_text(
+        f'[models."{MODEL}"]\nprompt = 1\ncompletion = 2\n[models."openai/writer"]\nprompt = 3\ncompletion = 4\n'
+    )
+    number = 0
+
+    def make(items=ITEMS, **changes):
+        nonlocal number
+        number += 1
+        dataset = tmp_path / f"answers-{len(items)}.jsonl"
+        rows = [
+            row if isinstance(row, str) else json.dumps(row, ensure_ascii=False) for row in items
+        ]
+        dataset.write_text("\n".join(rows), encoding="utf-8")
+        given = {
+            "dataset": dataset,
+            "notes": vault,
+            "out": tmp_path / f"out-{number}",
+            "model": MODEL,
+            "api_base": server.url,
+            "prices": prices,
+            "max_in_flight": 1,
+            "cache_dir": tmp_path / "cache",
+            "format": "both",
+        }
+        return read_answer_options(given | changes)
+
+    return make
+
+
+def lines(folder, name):
+    return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+
+
+def by_id(folder):
+    return {line["id"]: line for line in lines(folder, "per_item.jsonl")}
+
+
+def test_a_run_judges_every_answer_and_says_what_it_found(options, server):
+    server.script.extend(REPLIES)
+    done = evaluate_answers(options())
+    items = by_id(done.out)
+    told = {name: line["evaluation"] for name, line in items.items()}
+    assert {name: one and one["correctness"] for name, one in told.items()} == {
+        "good": 1.0,
+        "mixed": 0.5,
+        "forged": 0.0,
+        "silent": None,
+        "alone": None,
+    }
+    assert told["forged"]["claims"][0]["doubt"] == "quote_changed"
+    # The notes answer the question, so to say that they do not is no use, whatever the model says.
+    assert (told["silent"]["utility"], told["silent"]["reported_utility"]) == (0.0, 0.9)
+    assert told["alone"] is None
+    assert items["alone"]["outcome"] == "scored"
+    assert told["good"]["source_coverage"][0]["note_title"] == "휴가 규정"
+    # correctness over three, utility over four: (1 + 0.75 + 0.5 + 0) / 4
+    overall = done.summary.overall
+    assert overall.answers["correctness"] == pytest.approx(0.5)
+    assert overall.answers["utility"] == pytest.approx(0.5625)
+    assert overall.intervals["answers.correctness"].n == 3
+    counts = done.summary.counts
+    assert (counts.answers_total, counts.answers_evaluated, counts.without_context) == (5, 4, 1)
+    assert (counts.claims, counts.abstained, counts.unjudged) == (4, 1, 0)
+    assert done.summary.verdicts == {"contradicted": 1, "supported": 2, "unverified": 1}
+    assert done.summary.confidence == {"high": 1, "low": 1, "medium": 1, "none": 1}
+    assert {path.name for path in done.out.iterdir()} == {
+        "attempts.jsonl",
+        "errors.jsonl",
+        "per_item.jsonl",
+        "report.html",
+        "run.json",
+        "summary.json",
+        "summary.md",
+    }
+    assert not unfinished_folder(done.out).exists()
+
+
+def test_the_run_is_held_against_the_labels(options, server):
+    server.script.extend(REPLIES)
+    summary = evaluate_answers(options()).summary
+    found_ = summary.agreement
+    assert (found_.correctness_error, found_.correctness_n) == (0.0, 1)
+    assert (found_.utility_error, found_.utility_n) == (0.0, 2)
+    assert (found_.claim_accuracy, found_.claims, found_.claims_unmatched) == (1.0, 2, 1)
+    assert (found_.abstention_accuracy, found_.abstentions) == (1.0, 2)
+
+
+def test_a_label_that_is_no_claim_of_its_answer_is_a_warning_with_its_line(options):
+    (warning,) = prepare_answers(options()).warnings
+    assert ':2: field "labels.claims": no claim of the answer reads "없는 말이다."' in warning
+
+
+def test_a_failed_evaluation_leaves_the_answer_and_the_others(options, server):
+    bad = reply(found(1, "supported", 1, LEAVE), found(1, "not_found"))
+    # The second claim of "mixed" is missing, and missing again when it is asked for.
+    server.script.extend([GOOD, bad, {"claims": []}, FORGED, SILENT])
+    done = evaluate_answers(options())
+    mixed = by_id(done.out)["mixed"]
+    assert (mixed["outcome"], mixed["code"], mixed["evaluation"]) == (
+        "unscored",
+        "invalid_output",
+        None,
+    )
+    assert mixed["answer"] == "연차는 15일이다. 장미는 없다."
+    (error,) = lines(done.out, "errors.jsonl")
+    assert (error["kind"], error["id"]) == ("verdict", "mixed")
+    assert done.summary.counts.unjudged == 1
+    assert done.summary.overall.intervals["answers.correctness"].n == 2
+
+
+def test_the_budget_stops_a_run_which_is_resumed_without_asking_twice(options, server):
+    server.script.extend(REPLIES)
+    stopped = options(max_calls=2)
+    with pytest.raises(EvaluationError, match="the budget left 2 of 5 answers unjudged"):
+        evaluate_answers(stopped)
+    assert len(server.seen.bodies) == 2
+    again = options(resume=stopped.out, out=None)
+    done = evaluate_answers(again)
+    assert len(server.seen.bodies) == 4
+    assert done.out == stopped.out
+    assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
+    assert done.summary.llm.calls == 4
+
+
+def test_a_run_of_another_dataset_is_not_resumed(options, server):
+    server.script.extend(REPLIES)
+    stopped = options(max_calls=2, allow_partial=True)
+    evaluate_answers(stopped)
+    with pytest.raises(InputError, match="these differ: dataset"):
+        evaluate_answers(options(items=ITEMS[:4], resume=stopped.out, out=None))
+
+
+def test_equal_answers_cost_nothing_the_second_time(options, server):
+    server.script.extend(REPLIES)
+    first = evaluate_answers(options())
+    second = evaluate_answers(options())
+    assert len(server.seen.bodies) == 4
+    assert second.summary.llm.cache_hits == 4
+    assert second.summary.overall == first.summary.overall
+
+
+def test_costs_are_those_of_the_tokens_served(options, server):
+    server.script.extend(REPLIES)
+    done = evaluate_answers(options())
+    served = server.seen.bodies
+    assert done.summary.llm.usd == pytest.approx(
+        sum(
+            row["prompt_tokens"] + 2 * row["completion_tokens"]
+            for row in lines(done.out, "attempts.jsonl")
+        )
+        / 1e6
+    )
+    assert len(served) == done.summary.llm.calls == 4
+    assert list(done.summary.llm.by_role) == [f"judge: {MODEL}"]
+
+
+def test_a_share_judged_again_tells_what_flips(options, server):
+    server.script.extend([GOOD, reply(found(1, "not_found"), utility=0.5)])
+    done = evaluate_answers(options(items=ITEMS[:1], fresh_fraction=1.0))
+    assert (done.summary.llm.flips.judged_again, done.summary.llm.flips.flipped) == (1, 1)
+    assert by_id(done.out)["good"]["evaluation"]["correctness"] == 1.0  # the first counts
+
+
+def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
+    (judging,) = estimate_answers(prepare_answers(options()))
+    assert judging.calls == 4  # "alone" has nothing to be judged by
+    assert 0 < judging.usd[0] < judging.usd[1]
+    assert not server.seen.bodies
+
+
+def test_a_model_answers_queries_from_the_notes_that_search_finds(options, server):
+    query = {
+        "id": "q1",
+        "query": "연차는 며칠을 주나요",
+        "answerable": True,
+        "expected_notes": ["휴가.md"],
+    }
+    server.script.extend([{"answer": "연차는 15일입니다 [노트 1]."}, GOOD])
+    done = evaluate_answers(
+        options(items=[query], answer_model="openai/writer", mode="keyword", context_notes=1)
+    )
+    line = by_id(done.out)["q1"]
+    assert line["answer"] == "연차는 15일입니다 [노트 1]."
+    assert [note["path"] for note in line["notes"]] == ["휴가.md"]
+    assert line["metrics"]["correctness"] == 1.0
+    assert line["metrics"]["context_utilisation"] == 1.0
+    first = server.seen.bodies[0]["messages"]
+    assert "[노트 1]" in first[0]["content"]
+    assert LEAVE in first[1]["content"]
+    assert list(done.summary.llm.by_role) == ["answer: openai/writer", f"judge: {MODEL}"]
+
+
+def test_an_answer_that_was_paid_for_survives_its_failed_evaluation(options, server):
+    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+    other = {"id": "q2", "query": "roses", "answerable": True, "expected_notes": ["garden.md"]}
+    told = {"answer": "연차는 15일입니다 [노트 1]."}
+    server.script.extend([told, reply(), {"claims": []}, told, GOOD])
+    done = evaluate_answers(
+        options(items=[query, other], answer_model="openai/writer", mode="keyword", context_notes=1)
+    )
+    line = by_id(done.out)["q1"]
+    assert (line["answer"], line["outcome"], line["evaluation"]) == (
+        told["answer"],
+        "unscored",
+        None,
+    )
+    assert done.summary.llm.outcomes == {"scored": 1, "unscored": 1}
+
+
+def test_answering_needs_a_vault(options):
+    with pytest.raises(InputError, match="--answer-model: needs --notes"):
+        evaluate_answers(options(answer_model="openai/writer", notes=None))
+
+
+def test_judging_needs_a_model(options):
+    with pytest.raises(InputError, match="--model: must be given"):
+        evaluate_answers(options(model=None))
+
+
+def test_bad_rows_are_told_and_strict_stops_at_them(options, server):
+    server.script.extend(REPLIES)
+    items = [*ITEMS, item("lost", "x", context_notes=[{"path": "no.md"}])]
+    done = evaluate_answers(options(items=items))
+    assert done.summary.counts.rows_rejected == 1
+    assert "answers-6.jsonl:6" in lines(done.out, "errors.jsonl")[0]["message"]
+    with pytest.raises(DatasetError, match="--strict is set"):
+        evaluate_answers(options(items=items, strict=True))
+
+
+def test_a_worse_run_is_seen_by_comparison_and_gate(options, server):
+    server.script.extend(REPLIES)
+    first = evaluate_answers(options(save_snapshot=True))
+    worse = reply(found(1, "not_found"), utility=0.0)
+    server.script.extend([worse, MIXED, FORGED, SILENT])
+    second = evaluate_answers(options(compare=first.out, store_mode="refresh"))
+    comparison = second.verdict.comparison
+    change = comparison.metric("answers.correctness")
+    assert change.difference == pytest.approx(-1 / 3)
+    assert [(one.id, one.change) for one in comparison.changes] == [("good", "worse")]
+    assert "no longer supported" in comparison.changes[0].what
+    rules = {rule.metric: rule.status for rule in second.verdict.gate.rules}
+    # Three answers can never tell a drop from chance.
+    assert rules["answers.correctness"] == "inconclusive"
+    assert "search.mrr" not in rules
+
+
+def test_runs_by_different_models_are_not_compared(options, server):
+    server.script.extend(REPLIES)
+    first = evaluate_answers(options(save_snapshot=True))
+    server.script.extend(REPLIES)
+    second = evaluate_answers(options(compare=first.out, model="openai/writer"))
+    assert second.verdict.gate.verdict == "not-comparable"

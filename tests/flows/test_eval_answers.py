@@ -1,0 +1,114 @@
+"""The flow `eval-answers` gives what the command gives, and publishes it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gigamind.evals.answer_options import read_answer_options
+from gigamind.evals.model_run import unfinished_folder
+from gigamind.llm.fake.server import running
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+FLOW = Path(__file__).parents[2] / "flows" / "eval_answers.py"
+TEXT = "The deploy runs every Friday at three."
+REPLY = {
+    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": TEXT}],
+    "source_coverage": [],
+    "grounding_issues": [],
+    "abstains": False,
+    "answerable": True,
+    "answer_note": 1,
+    "answer_quote": TEXT,
+    "utility_reason": "It does.",
+    "utility": 1.0,
+    "correctness": 1.0,
+    "summary": "Right.",
+}
+
+
+@pytest.fixture
+def server():
+    with running() as fake:
+        yield fake
+
+
+@pytest.fixture
+def make(tmp_path, server):
+    rows = [
+        {
+            "id": item_id,
+            "question": f"When does it run, {item_id}?",
+            "answer": "On Fridays.",
+            "language": "en",
+            "context_notes": [{"title": "Deploy", "text": TEXT}],
+        }
+        for item_id in ("a", "b")
+    ]
+    (tmp_path / "answers.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+
+    def options(**changes):
+        given = {
+            "dataset": tmp_path / "answers.jsonl",
+            "out": tmp_path / "out",
+            "model": "openai/judge",
+            "api_base": server.url,
+            "max_in_flight": 1,
+            "store": tmp_path / "replies",
+        }
+        return read_answer_options(given | changes)
+
+    return options
+
+
+@pytest.fixture
+def flow():
+    from prefect.flows import load_flow_from_entrypoint
+
+    return load_flow_from_entrypoint(f"{FLOW}:eval_answers", use_placeholder_flow=False)
+
+
+def test_the_flow_judges_writes_and_publishes(flow, make, server, tmp_path):
+    from prefect.client.orchestration import get_client
+
+    server.script.extend([REPLY, REPLY])
+    state = flow(make(), return_state=True)
+    assert state.is_completed()
+    assert state.result()["summary"]["overall"]["answers"]["correctness"] == 1.0
+    assert (tmp_path / "out" / "report.html").is_file()
+    assert not unfinished_folder(tmp_path / "out").exists()
+    with get_client(sync_client=True) as client:
+        keys = {artifact.key for artifact in client.read_artifacts()}
+    assert {"answer-summary", "answer-metrics"} <= keys
+
+
+def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, make, server, tmp_path):
+    server.script.extend([REPLY, REPLY])
+    state = flow(make(max_calls=1), return_state=True)
+    assert state.is_failed()
+    assert "--resume" in state.message
+    state = flow(make(out=None, resume=tmp_path / "out"), return_state=True)
+    assert state.is_completed()
+    assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 2}
+    assert server.seen.total == 2
+
+
+def test_a_dry_run_checks_and_sends_nothing(flow, make, server):
+    state = flow(make(dry_run=True), return_state=True)
+    assert (state.name, server.seen.total) == ("Checked", 0)
+
+
+def test_the_release_gate_judges_answers_too(make, server, tmp_path):
+    from prefect.flows import load_flow_from_entrypoint
+
+    from gigamind.evals.answers import evaluate_answers
+
+    gate = load_flow_from_entrypoint(
+        f"{FLOW.with_name('release_gate.py')}:release_gate", use_placeholder_flow=False
+    )
+    server.script.extend([REPLY, REPLY])
+    before = evaluate_answers(make(out=tmp_path / "before", save_snapshot=True))
+    state = gate(make(compare=before.out).model_dump(mode="json"), return_state=True)
+    assert state.is_completed()
+    assert state.result()["release"]["comparison"]["shared"] == 2
+    assert server.seen.total == 2  # equal answers keep their verdicts

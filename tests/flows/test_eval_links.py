@@ -1,0 +1,133 @@
+"""The flow `eval-links` against a real server: the same reports, artifacts and errors as without Prefect."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gigamind.datasets.generate_links import generate_links
+from gigamind.errors import InputError
+from gigamind.evals.link_options import LinkEvalOptions
+from gigamind.evals.links import evaluate_links
+from gigamind.publish import GATE_KEY, run_flow
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+
+ROOT = Path(__file__).parents[2]
+Options = Callable[..., LinkEvalOptions]
+
+
+@pytest.fixture
+def links(tmp_path: Path) -> Options:
+    """Options of a run over the examples, a third of their links removed, changed by what a test names."""
+    generate_links(ROOT / "examples" / "vault", tmp_path / "vault", tmp_path / "links.jsonl")
+
+    def make(**changes: object) -> LinkEvalOptions:
+        given = {
+            "dataset": tmp_path / "links.jsonl",
+            "notes": tmp_path / "vault",
+            "out": tmp_path / "out",
+        }
+        return LinkEvalOptions.model_validate(given | changes)
+
+    return make
+
+
+def load(name: str) -> Any:
+    from prefect.flows import load_flow_from_entrypoint
+
+    entrypoint = f"{ROOT / 'flows' / name}.py:{name}"
+    return load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
+
+
+def artifacts_of(state: Any) -> dict[str, Any]:
+    """Artifacts of the flow run that ended in `state`, by key."""
+    from prefect.client.orchestration import get_client
+    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
+
+    its_own = ArtifactFilter(
+        flow_run_id=ArtifactFilterFlowRunId(any_=[state.state_details.flow_run_id])
+    )
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(artifact_filter=its_own)
+    return {artifact.key: artifact for artifact in found}
+
+
+def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
+    links: Options, tmp_path: Path
+):
+    evaluate_links(links(out=tmp_path / "direct"))
+    summary, out, verdict = run_flow(links())
+    assert (out, verdict) == (tmp_path / "out", None)
+    assert summary.task == "links"
+    lines = [(tmp_path / name / "per_item.jsonl").read_bytes() for name in ("direct", "out")]
+    assert lines[0] == lines[1]
+    both = [
+        json.loads((tmp_path / name / "summary.json").read_text("utf-8"))
+        for name in ("direct", "out")
+    ]
+    assert [one.pop("performance") is not None for one in both] == [True, True]
+    assert both[0] == both[1]
+
+
+def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(links: Options, tmp_path: Path):
+    state = load("eval_links")(links(), return_state=True)
+    artifacts = artifacts_of(state)
+    assert set(artifacts) == {"link-summary", "link-metrics"}
+    summary = (tmp_path / "out" / "summary.md").read_text("utf-8")
+    assert artifacts["link-summary"].data == summary
+    rows = {row["metric"]: row for row in json.loads(artifacts["link-metrics"].data)}
+    figures = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["overall"]
+    assert rows["recall@5"]["value"] == f"{figures['links']['recall_at_5']:.3f}"
+    assert rows["recall@5"]["block"] == "links"
+
+
+def test_a_dry_run_checks_the_input_and_writes_nothing(links: Options, tmp_path: Path):
+    state = load("eval_links")(links(dry_run=True), return_state=True)
+    assert state.name == "Checked"
+    assert state.message.startswith("34 links ready, in 22 notes; problems in the dataset: 0; ")
+    assert not (tmp_path / "out").exists()
+
+
+def test_input_that_cannot_be_used_ends_the_run_by_the_name_of_its_exit_code(links: Options):
+    state = load("eval_links")(links(dataset="missing.jsonl"), return_state=True)
+    assert (state.is_failed(), state.name) == (True, "InvalidInput")
+    with pytest.raises(InputError, match=r"missing\.jsonl"):
+        state.result()
+
+
+@pytest.mark.parametrize(
+    ("phase", "failed", "name"), [("mvp", False, "RegressedSoft"), ("beta", True, "Regressed")]
+)
+def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
+    links: Options, tmp_path: Path, phase: str, failed: bool, name: str
+):
+    evaluate_links(links(out=tmp_path / "base"))
+    # As a deployment gives them: JSON, with the task by its name.
+    worse = links(compare=tmp_path / "base", phase=phase, min_confidence=1.0)
+    state = load("release_gate")(worse.model_dump(mode="json"), return_state=True)
+    assert (state.is_failed(), state.name) == (failed, name)
+    artifacts = artifacts_of(state)
+    assert set(artifacts) == {"link-summary", "link-metrics", GATE_KEY}
+    assert artifacts[GATE_KEY].data == (tmp_path / "out" / "compare.md").read_text("utf-8")
+
+
+def test_a_links_run_like_its_baseline_completes(links: Options, tmp_path: Path):
+    evaluate_links(links(out=tmp_path / "base"))
+    state = load("release_gate")(links(compare=tmp_path / "base"), return_state=True)
+    assert state.is_completed()
+    assert state.result()["release"]["gate"]["verdict"] == "passed"
+
+
+def test_a_baseline_of_search_is_refused_before_any_work(
+    links: Options, options: Callable[..., Any], tmp_path: Path
+):
+    from gigamind.evals.summary import evaluate
+
+    evaluate(options(sample="5", out=tmp_path / "search"))
+    state = load("release_gate")(links(compare=tmp_path / "search"), return_state=True)
+    assert (state.is_failed(), state.name) == (True, "InvalidInput")
+    assert "is of the task search" in state.message
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,116 @@
+"""A link run made by hand: three notes, one suggestion of each kind."""
+
+from collections.abc import Callable
+
+import pytest
+
+from gigamind.reports.link_schema import (
+    ExpectedLinkReport,
+    LinkCounts,
+    LinkItemReport,
+    LinkPerformance,
+    LinkRunRecord,
+    LinkSliceReport,
+    LinkSummaryReport,
+    ReliabilityBinReport,
+    SuggestionReport,
+    SweepPointReport,
+)
+from gigamind.reports.schema import IntervalReport, PassageReport, RunRecord
+
+TEXT = "👋 See Beta, Gamma and Delta; not Omega."
+
+
+def _passage(note: str, text: str, anchor: str) -> PassageReport:
+    start = len(text[: text.index(anchor)].encode("utf-16-le")) // 2
+    return PassageReport(note=note, utf16_start=start, utf16_end=start + len(anchor), text=anchor)
+
+
+def _suggestion(anchor: str, *, hit: bool, novel: bool, confidence: float) -> SuggestionReport:
+    return SuggestionReport(
+        anchor=_passage("a.md", TEXT, anchor),
+        target=f"{anchor.lower()}.md",
+        confidence=confidence,
+        reason=f"title {anchor}",
+        context="",
+        features={},
+        hit=hit,
+        span_exact=True if hit else None,
+        novel=novel,
+    )
+
+
+def make_note(**changes: object) -> LinkItemReport:
+    values: dict[str, object] = {
+        "note": "a.md",
+        "language": "en",
+        "text": TEXT,
+        "expected": tuple(
+            ExpectedLinkReport(
+                id=anchor,
+                anchor=anchor,
+                targets=(f"{anchor.lower()}.md",),
+                passage=_passage("a.md", TEXT, anchor),
+                label=None,
+            )
+            for anchor in ("Beta", "Omega")
+        ),
+        "suggestions": (
+            _suggestion("Beta", hit=True, novel=True, confidence=0.9),
+            _suggestion("Gamma", hit=False, novel=True, confidence=0.5),
+            _suggestion("Delta", hit=False, novel=False, confidence=0.25),
+        ),
+        "terms": {"precision_at_5": (1, 3), "recall_at_5": (1, 2)},
+        "metrics": {"precision_at_5": 1 / 3, "recall_at_5": 0.5},
+    }
+    return LinkItemReport.model_validate(values | changes)
+
+
+@pytest.fixture(name="make_note")
+def _make_note() -> Callable[..., LinkItemReport]:
+    """A line of per_item.jsonl: Beta found, Gamma new, Delta linked already, Omega missed."""
+    return make_note
+
+
+@pytest.fixture
+def make_links(make_record: Callable[..., RunRecord]) -> Callable[..., LinkRunRecord]:
+    """A link run of these notes, over the run of `make_record`."""
+
+    def make(*notes: LinkItemReport, status: str = "complete", **run: object) -> LinkRunRecord:
+        figures = {
+            "precision_at_5": 1 / 3,
+            "recall_at_5": 0.5,
+            "recall_at_5_ceiling": 0.75,
+            "recall_at_5_excluding_linked": 0.5,
+        }
+        part = LinkSliceReport(
+            notes=len(notes),
+            links=figures if notes else {},
+            intervals={
+                f"links.{name}": IntervalReport(low=0.25, high=0.75, n=len(notes))
+                for name in figures
+            },
+        )
+        counts = dict.fromkeys(LinkCounts.model_fields, 0)
+        summary = LinkSummaryReport.model_validate(
+            {
+                "status": status,
+                "counts": counts | {"source_notes": len(notes), "notes_not_run": 3, "notes": 9},
+                "overall": part,
+                "by_language": {"en": part} if notes else {},
+                "sweep": (
+                    SweepPointReport(min_confidence=0, suggested=3, precision=1 / 3, recall=0.5),
+                    SweepPointReport(min_confidence=1, suggested=0, precision=None, recall=0),
+                ),
+                "reliability": (
+                    ReliabilityBinReport(low=0.9, high=1, n=1, mean_confidence=0.9, precision=1),
+                ),
+                "calibration_error": 0.125,
+                "performance": LinkPerformance(indexing_ms=1, eval_runtime_ms=1),
+            }
+        )
+        options = {"topk": 5, "min_confidence": 0.0, "seed": 42}
+        about = make_record(run={"task": "links", "status": status, "options": options, **run}).run
+        return LinkRunRecord(about, summary, notes, ())
+
+    return make

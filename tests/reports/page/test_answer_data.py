@@ -1,0 +1,125 @@
+import json
+
+import pytest
+
+from gigamind.reports.answer_schema import (
+    AnswerItemReport,
+    LabelledClaimReport,
+    LabelsReport,
+    NoteReport,
+)
+from gigamind.reports.page.answer_data import answers_json, pieces
+from gigamind.reports.search_qa import EvaluatedClaim, SearchQAEvaluation
+
+ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
+NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200)
+
+
+def claim(number, text, verdict, *, evidence=None):
+    start = ANSWER.index(text)
+    return EvaluatedClaim(
+        id=number,
+        text=text,
+        start=start,
+        end=start + len(text),
+        utf16_start=start,
+        utf16_end=start + len(text),
+        cited=(),
+        told="supported",
+        verdict=verdict,
+        note=1 if evidence else None,
+        doubt=None if verdict != "unverified" else "quote_not_in_note",
+        new_numbers=(),
+        evidence=evidence,
+    )
+
+
+@pytest.fixture
+def item():
+    start = NOTE.text.index("It is 15 days.")
+    aligned = {
+        "status": "aligned",
+        "quote": "It is 15 days.",
+        "source_index": 0,
+        "start": start,
+        "end": start + 14,
+    }
+    failed = {"status": "failed", "quote": "no such words", "source_index": 0}
+    evaluation = SearchQAEvaluation(
+        correctness=0.5,
+        utility=0.25,
+        confidence="medium",
+        source_coverage=(),
+        grounding_issues=("issue",),
+        summary="s",
+        outcome="judged",
+        claims=(
+            claim(1, "It is 15 days.", "supported", evidence=aligned),
+            claim(2, "장미는 없다.", "unverified", evidence=failed),
+        ),
+        abstains=False,
+        answerable=True,
+        told_answerable=True,
+        reported_correctness=1.0,
+        reported_utility=0.25,
+        utility_reason="r",
+        reported_issues=(),
+        flagged={1: ("looks_like_instructions",)},
+    )
+    said = LabelledClaimReport(text="장미는 없다.", verdict="not_found", note=None, claim=2)
+    return AnswerItemReport(
+        id="a",
+        question="q",
+        answer=ANSWER,
+        language="en",
+        tags=("t2", "t1"),
+        notes=(NOTE,),
+        outcome="scored",
+        code="",
+        evaluation=evaluation,
+        metrics={},
+        labels=LabelsReport(correctness=None, utility=None, abstains=None, claims=(said,)),
+        flipped=None,
+        latency_ms=1.0,
+    )
+
+
+def test_the_pieces_of_an_answer_are_the_answer_with_its_claims_marked(item):
+    found = pieces(item)
+    assert "".join(text for text, _, _ in found) == ANSWER
+    assert [(kind, number) for _, kind, number in found] == [
+        ("", 0),
+        ("supported", 1),
+        ("", 0),
+        ("unverified", 2),
+        ("", 0),
+    ]
+
+
+def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item):
+    first, second = json.loads(answers_json([item], {}))["items"][0][10]
+    before, words, after = first[6]
+    assert words == "It is 15 days."
+    # 120 code points on either side, and the sign that there is more.
+    assert before == "…" + "a" * 119 + " "
+    assert after == " " + "b" * 119 + "…"
+    assert second[5:7] == ["no such words", None]
+    assert second[8] == "not_found"
+
+
+def test_nothing_in_the_data_can_end_its_script_element(item):
+    assert "</script" not in answers_json([item], {})
+
+
+def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
+    data = json.loads(answers_json([item], {"w": "x"}))
+    assert (data["tags"], data["items"][0][3]) == (["t1", "t2"], [1, 0])
+    assert data["items"][0][15] == ["Leave"]
+
+
+def test_an_answer_without_an_evaluation_shows_how_it_ended(item):
+    left = item.model_copy(update={"evaluation": None, "outcome": "refused", "code": "refused"})
+    alone = item.model_copy(update={"evaluation": None})
+    data = json.loads(answers_json([left, alone], {}))["items"]
+    assert [row[8] for row in data] == ["refused", "without_context"]
+    assert data[0][9] == [[ANSWER, "", 0]]

@@ -1,0 +1,75 @@
+"""The page of a run of answers, as an evaluation writes it."""
+
+import json
+
+import pytest
+
+from gigamind.evals.answer_options import read_answer_options
+from gigamind.evals.answers import evaluate_answers
+from gigamind.llm.fake.server import running
+
+TEXT = "The deploy runs every Friday at three."
+HOSTILE = "</script><script>alert(1)</script>"
+
+
+@pytest.fixture
+def page(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    row = {
+        "id": "a",
+        "question": f"When? {HOSTILE}",
+        "answer": f"On Fridays. {HOSTILE}",
+        "context_notes": [{"title": HOSTILE, "text": TEXT}],
+        "language": "en",
+    }
+    (tmp_path / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    told = [
+        {"id": 1, "verdict": "supported", "note": 1, "quote": TEXT},
+        {"id": 2, "verdict": "not_found", "note": None, "quote": ""},
+    ]
+    reply = {
+        "claims": told,
+        "source_coverage": [],
+        "grounding_issues": [],
+        "abstains": False,
+        "answerable": True,
+        "answer_note": 1,
+        "answer_quote": TEXT,
+        "utility_reason": "It does.",
+        "utility": 1.0,
+        "correctness": 1.0,
+        "summary": "Half of it.",
+    }
+
+    def written(lang):
+        with running() as server:
+            server.script.append(reply)
+            options = read_answer_options({
+                "dataset": tmp_path / "answers.jsonl",
+                "out": tmp_path / f"out-{lang}",
+                "model": "openai/judge",
+                "api_base": server.url,
+                "cache_dir": tmp_path / f"cache-{lang}",
+                "lang": lang,
+            })  # fmt: skip
+            out = evaluate_answers(options).out
+        return (out / "report.html").read_text(encoding="utf-8")
+
+    return written
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "Of 2 claims in 1 answers, 1 (50.0\u00a0%) are proven by a quote from a note."),
+        ("ko", "답변 1개의 주장 2개 중 1개(50.0\u00a0%)를 노트의 인용으로 확인했습니다."),
+    ],
+)
+def test_the_page_says_first_how_many_claims_are_proven(page, lang, said):
+    assert f"<h1>{said}</h1>" in page(lang)
+
+
+def test_no_text_of_a_dataset_becomes_markup(page):
+    text = page("en")
+    assert "<script>alert(1)" not in text
+    assert text.count("<script") == 2  # the data and ours

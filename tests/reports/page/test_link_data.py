@@ -1,0 +1,138 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gigamind.reports.page.link_data import kind_of, notes_json, pieces
+from gigamind.reports.schema import PassageReport
+
+
+def marked(item):
+    return [(text, kind) for text, kind, _ in pieces(item) if kind]
+
+
+def test_each_link_of_a_note_is_marked_by_what_became_of_it(make_note):
+    assert pieces(make_note()) == [
+        ("👋 See ", "", ""),
+        ("Beta", "hit", "beta.md"),
+        (", ", "", ""),
+        ("Gamma", "novel", "gamma.md"),
+        (" and ", "", ""),
+        ("Delta", "linked", "delta.md"),
+        ("; not ", "", ""),
+        ("Omega", "miss", "omega.md"),
+        (".", "", ""),
+    ]
+
+
+def test_kinds_of_suggestions(make_note):
+    assert [kind_of(one) for one in make_note().suggestions] == ["hit", "novel", "linked"]
+
+
+def test_a_rejected_link_is_not_missed(make_note):
+    item = make_note()
+    rejected = item.expected[1].model_copy(update={"label": "reject"})
+    changed = item.model_copy(update={"expected": (item.expected[0], rejected)})
+    assert ("Omega", "miss") not in marked(changed)
+
+
+def test_of_two_links_in_one_place_the_right_one_is_seen_and_both_are_named(make_note):
+    item = make_note()
+    right, wrong, _ = item.suggestions
+    over = wrong.model_copy(update={"anchor": right.anchor})
+    found = pieces(item.model_copy(update={"suggestions": (right, over)}))
+    assert ("Beta", "hit", "gamma.md, beta.md") in found
+
+
+@pytest.mark.parametrize(("length", "gap"), [(720, ""), (721, "241")])
+def test_what_lies_far_from_every_link_is_left_out_and_counted(make_note, length, gap):
+    text = "Beta" + "x" * length + "Omega"
+    places = {"Beta": (0, 4), "Omega": (len(text) - 5, len(text))}
+    item = make_note(text=text, suggestions=())
+    expected = tuple(
+        row.model_copy(
+            update={
+                "passage": PassageReport(
+                    note="a.md",
+                    utf16_start=places[row.anchor][0],
+                    utf16_end=places[row.anchor][1],
+                    text=row.anchor,
+                )
+            }
+        )
+        for row in item.expected
+    )
+    found = pieces(item.model_copy(update={"expected": expected}))
+    assert [text for text, kind, _ in found if kind == "gap"] == ([gap] if gap else [])
+    left = sum(int(text) if kind == "gap" else len(text) for text, kind, _ in found)
+    assert left == len(text)
+
+
+@given(st.data())
+def test_pieces_put_together_are_the_text(data):
+    text = data.draw(st.text(alphabet="ab👋휴\n", min_size=1, max_size=60))
+    units = len(text.encode("utf-16-le")) // 2
+    edges = [0]
+    for char in text:
+        edges.append(edges[-1] + len(char.encode("utf-16-le")) // 2)
+    pairs = data.draw(
+        st.lists(st.tuples(st.sampled_from(edges), st.sampled_from(edges)), max_size=4)
+    )
+    base = _note(text)
+    suggestions = tuple(
+        base.suggestions[0].model_copy(
+            update={
+                "anchor": PassageReport(
+                    note="a.md", utf16_start=min(pair), utf16_end=max(pair), text="x"
+                )
+            }
+        )
+        for pair in pairs
+        if pair[0] != pair[1]
+    )
+    assert units == edges[-1]
+    found = pieces(base.model_copy(update={"suggestions": suggestions}))
+    assert "".join(text for text, _, _ in found) == text
+
+
+def _note(text):
+    from gigamind.reports.link_schema import LinkItemReport, SuggestionReport
+
+    anchor = PassageReport(note="a.md", utf16_start=0, utf16_end=1, text="x")
+    one = SuggestionReport(
+        anchor=anchor,
+        target="t.md",
+        confidence=0.5,
+        reason="",
+        context="",
+        features={},
+        hit=True,
+        span_exact=True,
+        novel=True,
+    )
+    return LinkItemReport(
+        note="a.md",
+        language="en",
+        text=text,
+        expected=(),
+        suggestions=(one,),
+        terms={},
+        metrics={},
+    )
+
+
+def test_the_data_of_a_note_hold_what_the_list_shows(make_note):
+    (row,) = json.loads(notes_json([make_note(note="dir/My Note.md")], {}))["items"]
+    assert row[:4] == ["dir/My Note.md", "My Note", "en", ""]
+    assert row[5] == [["Omega", "omega.md"]]
+    assert row[6][0] == ["Beta", "beta.md", 0.9, "hit", 0, "title Beta"]
+    assert row[7:] == [2, 1, 1, None]  # two wanted, one found, one right, no baseline
+
+
+def test_the_data_cannot_end_the_script_they_stand_in(make_note):
+    hostile = "</script><!-- & Beta Gamma Delta Omega"
+    item = make_note(text=hostile, expected=(), suggestions=())
+    text = notes_json([item], {})
+    assert "<" not in text
+    assert json.loads(text)["items"][0][4][0][0] == hostile

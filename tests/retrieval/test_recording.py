@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.recording import recording
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+
+@pytest.fixture
+def open_vault(tmp_path):
+    (tmp_path / "vault").mkdir()
+    for name, text in {
+        "a": "The deploy runs every Friday.",
+        "b": "휴가는 팀장에게 신청한다.",
+    }.items():
+        (tmp_path / "vault" / f"{name}.md").write_text(text + "\n", encoding="utf-8")
+    vault = read_vault(tmp_path / "vault")
+
+    def opened(mode):
+        settings = RetrievalSettings(mode=mode, cache=tmp_path / "cache")
+        return open_retriever(vault, Identities(vault.notes), settings, lambda _done, _all: None)
+
+    return opened
+
+
+def test_a_second_look_finds_the_same_and_embeds_only_what_was_never_searched(open_vault):
+    with open_vault("hybrid") as retriever:
+        searched, recalled = recording(retriever)
+        hits = searched.search("deploy")
+        first = searched.semantic.embedder.vectors["deploy"]
+        assert recalled.search("deploy") == hits == retriever.search("deploy")
+        assert recalled.semantic.embedder.embed_query("deploy") is first
+        assert recalled.semantic.embedder.name == retriever.semantic.embedder.name
+        other = recalled.semantic.embedder.embed_query("휴가")
+        assert np.array_equal(other, retriever.semantic.embedder.embed_query("휴가"))
+
+
+def test_a_search_is_embedded_anew_each_time_so_that_its_time_is_honest(open_vault):
+    with open_vault("semantic") as retriever:
+        searched, _recalled = recording(retriever)
+        searched.search("deploy")
+        first = searched.semantic.embedder.vectors["deploy"]
+        searched.search("deploy")
+        assert searched.semantic.embedder.vectors["deploy"] is not first
+
+
+def test_keyword_mode_has_nothing_to_record(open_vault):
+    with open_vault("keyword") as retriever:
+        assert recording(retriever) == (retriever, retriever)
