@@ -114,7 +114,8 @@ def _coverage(comparison: Comparison, policy: Policy, phase: Phase) -> RuleResul
     """Items that can no longer be evaluated are the worst of all, and no mean shows them."""
     total = len(comparison.lost) + comparison.shared
     told = "of the baseline could not be evaluated"
-    return _lost("coverage", comparison.lost, total, told, comparison, policy, phase)
+    of = comparison.task
+    return _lost("coverage", comparison.lost, total, told, task=of, policy=policy, phase=phase)
 
 
 def _verdicts(
@@ -124,8 +125,8 @@ def _verdicts(
     if judge is None or not judge.asks_a_model:
         return []
     told = "had a verdict in the baseline and have none now"
-    found = comparison.unjudged, comparison.shared
-    return [_lost(VERDICTS, *found, told, comparison, policy, phase)]
+    found, of = (comparison.unjudged, comparison.shared), comparison.task
+    return [_lost(VERDICTS, *found, told, task=of, policy=policy, phase=phase)]
 
 
 def _lost(
@@ -133,7 +134,8 @@ def _lost(
     lost: Sequence[LostItem],
     total: int,
     told: str,
-    comparison: Comparison,
+    *,
+    task: str,
     policy: Policy,
     phase: Phase,
 ) -> RuleResult:
@@ -141,8 +143,8 @@ def _lost(
 
     A task of which nothing stops a release in this phase is not stopped by them either.
     """
-    task, allowed = TASKS[comparison.task], policy.coverage.lost_share
-    soft = set(task.blocks) <= set(policy.phases[phase].soft)
+    kind, allowed = TASKS[task], policy.coverage.lost_share
+    soft = set(kind.blocks) <= set(policy.phases[phase].soft)
     failed, remark = ("warned", f"; only told in phase {phase}") if soft else ("failed", "")
     example = f", such as {lost[0].id}" if lost else ""
     too_many = len(lost) / total > allowed
@@ -152,7 +154,7 @@ def _lost(
         baseline=1.0,
         current=1 - len(lost) / total,
         limit=allowed,
-        explanation=f"{metric}: {len(lost)} of {total} {task.units} {told}{example};"
+        explanation=f"{metric}: {len(lost)} of {total} {kind.units} {told}{example};"
         f" a share of {allowed:g} is allowed{remark if too_many else ''}.",
     )
 
