@@ -43,6 +43,10 @@ def choose_judge(options: SearchEvalOptions, embedder: str | None = None) -> Cho
         raise InputError(
             f"--judge {path}: is of the kind {judge.kind}, and --unanswerable-mode says {mode}; leave one out"
         )
+    if options.resume and not isinstance(judge, ModelJudge):
+        raise InputError(
+            f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
+        )
     if isinstance(judge, ThresholdJudge):
         if options.min_score is not None:
             judge = judge.model_copy(update={"min_score": options.min_score})

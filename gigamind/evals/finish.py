@@ -6,6 +6,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from gigamind.errors import EvaluationError
 from gigamind.evals.model_options import ModelRunOptions
+from gigamind.evals.model_run import HOPELESS, check_unfinished
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evals.run_options import EvalOptions
 from gigamind.reports.cards.schema import read_card
@@ -41,6 +42,8 @@ def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     Raises:
         InputError: it cannot.
     """
+    if isinstance(options, ModelRunOptions):
+        check_unfinished(out, resume=_resumes(options))
     check_out_folder(out, replace=_resumes(options))
     if options.judge_card:
         read_card(options.judge_card)
@@ -132,11 +135,20 @@ def _resumes(options: EvalOptions) -> bool:
 
 
 def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -> None:
-    """A figure over what the budget allowed is no figure of the dataset, unless that is said to be enough."""
-    skipped = record.llm.outcomes.get("skipped_budget", 0) if record.llm else 0
+    """A figure over what budget and key allowed is no figure of the dataset, unless that is said to be enough."""
     allowed = isinstance(options, ModelRunOptions) and options.allow_partial
-    if record.llm and skipped and record.run.status == "complete" and not allowed:
-        units = TASKS[record.run.task].units
+    if record.llm is None or record.run.status != "complete" or allowed:
+        return
+    units = TASKS[record.run.task].units
+    skipped = record.llm.outcomes.get("skipped_budget", 0)
+    hopeless = [one for one in record.errors if one.kind == "verdict" and one.error in HOPELESS]
+    if hopeless:
+        why = f"{hopeless[0].message} ({hopeless[0].error})"
+        raise EvaluationError(
+            f"{len(hopeless)} of {record.llm.items} {units} have no verdict: {why}; see {out},"
+            f" mend that and continue with --resume {out}, or take the part with --allow-partial"
+        )
+    if skipped:
         raise EvaluationError(
             f"the budget left {skipped} of {record.llm.items} {units} unjudged: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"

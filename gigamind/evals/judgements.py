@@ -5,13 +5,20 @@ from collections.abc import Mapping, Sequence
 
 from gigamind.evals.context import ContextNote
 from gigamind.evals.prepare import Prepared
-from gigamind.evidence.result import Aligned, Alignment
+from gigamind.evidence.result import Aligned
 from gigamind.judges.panel import PanelVerdict, Seat, Vote
 from gigamind.judges.panel_agreement import panel_alpha
 from gigamind.judges.unanswerable_llm import LlmVerdict
 from gigamind.judges.unanswerable_panel import PanelJudgement
 from gigamind.metrics.answerability import confusion
-from gigamind.reports.judged import JudgementReport, PanelReport, QuoteReport, VoteReport
+from gigamind.reports.judged import (
+    FLAGGED,
+    JudgementReport,
+    LlmReport,
+    PanelReport,
+    QuoteReport,
+    VoteReport,
+)
 from gigamind.reports.schema import ItemReport
 from gigamind.spans import Span
 from gigamind.stats.proportion import wilson
@@ -74,10 +81,14 @@ def _votes(
 def _quotes(
     prepared: Prepared, verdict: LlmVerdict, context: Sequence[ContextNote]
 ) -> tuple[QuoteReport, ...]:
-    return tuple(_quote(prepared, one, context) for one in verdict.evidence)
+    places = range(len(verdict.evidence))
+    return tuple(_quote(prepared, verdict, place, context) for place in places)
 
 
-def _quote(prepared: Prepared, one: Alignment, context: Sequence[ContextNote]) -> QuoteReport:
+def _quote(
+    prepared: Prepared, verdict: LlmVerdict, place: int, context: Sequence[ContextNote]
+) -> QuoteReport:
+    one = verdict.evidence[place]
     index = one.quote.source_index
     note = context[index] if 0 <= index < len(context) else None
     if not isinstance(one, Aligned) or note is None:
@@ -90,11 +101,22 @@ def _quote(prepared: Prepared, one: Alignment, context: Sequence[ContextNote]) -
     return QuoteReport(
         text=one.quote.text,
         note=note.path,
-        found=one.method,
-        trusted=not one.critical,
+        found=FLAGGED if place in verdict.speaking else one.method,
+        trusted=verdict.proves(place),
         utf16_start=start,
         utf16_end=end,
     )
+
+
+def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
+    """The block with how many notes and quotes speak to the judge."""
+    told = [item.judgement for item in items if item.judgement]
+    quotes = [quote for one in told for quote in one.quotes]
+    counts = {
+        "flagged": sum(bool(one.flagged) for one in told),
+        "flagged_quotes": sum(quote.found == FLAGGED for quote in quotes),
+    }
+    return llm.model_copy(update=counts)
 
 
 def rates(items: Sequence[ItemReport]) -> Mapping[str, Mapping[str, float | None]]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from gigamind.datasets.sample import sample
 from gigamind.evals.context import ContextNote, context_of
-from gigamind.evals.judgements import judgement, panel_report, rates
+from gigamind.evals.judgements import judgement, panel_report, rates, with_flags
 from gigamind.evals.model_costs import flip_report, llm_report
 from gigamind.evals.model_run import ModelRun, ask_all
 from gigamind.evals.prepare import Prepared
@@ -81,11 +81,13 @@ class _Asker:
 def judge_with_model(
     evaluation: SearchEvaluation, run: Run, out: Path, progress: Progress | None = None
 ) -> Run:
-    """The run with the model's verdicts; unchanged if its judge asks no model.
+    """The run with the model's verdicts; unchanged if its judge asks no model, or Ctrl-C came before.
 
     Raises:
         GigamindError: see `ask_all`.
     """
+    if run.interrupted:  # nobody wants to pay for a run that was told to stop
+        return run
     asked = ask_model(evaluation, run, out, progress)
     return with_verdicts(run, asked, evaluation.prepared.options.seed) if asked else run
 
@@ -176,8 +178,11 @@ def with_verdicts(run: Run, asked: ModelRun, seed: int) -> Run:
         run,
         results=results,
         interrupted=run.interrupted or asked.interrupted,
-        llm=llm_report(
-            asked, len(judged), flip_report(flips), rates(judged), panel_report(told, seed)
+        llm=with_flags(
+            llm_report(
+                asked, len(judged), flip_report(flips), rates(judged), panel_report(told, seed)
+            ),
+            judged,
         ),
         asked=asked,
         unscored=[

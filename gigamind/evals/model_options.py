@@ -27,7 +27,8 @@ class ModelRunOptions(ModelOptions):
         None, description="continue the run that was to write this out folder and was stopped"
     )
     allow_partial: bool = Field(
-        default=False, description="exit code 0 even if the budget left items unjudged"
+        default=False,
+        description="exit code 0 even if the budget, a key or a quota left items unjudged",
     )
     cache_dir: Path | None = Field(
         None,

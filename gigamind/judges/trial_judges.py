@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Protocol
 
 from gigamind.errors import InputError, LlmError
-from gigamind.evidence.result import Aligned
 from gigamind.judges.search_qa.reply import load_search_qa_judge
 from gigamind.judges.spec import LANGUAGES, JudgeFile, PromptLanguage, read_judge_file
 from gigamind.judges.trial import OF_THE_REPLY, Case, JudgeOnTrial, Kind, Observed, Reading
@@ -92,8 +91,8 @@ def _why(found: PanelJudgement) -> LlmError:
 def _seen(verdict: LlmVerdict) -> Observed:
     proven = {
         found.quote.source_index + 1
-        for found in verdict.evidence
-        if isinstance(found, Aligned) and not found.critical
+        for place, found in enumerate(verdict.evidence)
+        if verdict.proves(place)
     }
     return Observed(
         verdict=Reading(unanswerable=verdict.unanswerable),

@@ -51,10 +51,7 @@ class LanguageModel:
         self._client = client
         self._sender = Sender(settings, client, self.budget, self.ledger, price)
         if price is None and self.budget.limits.micro_usd is not None:
-            raise InputError(
-                f"{settings.model} has no known price, so --max-cost-usd cannot be kept: name one with --prices, "
-                "or limit --max-calls"
-            )
+            raise unpriced(settings.model)
 
     async def close(self) -> None:
         """Close the connections, and let the next writer of the ledger in."""
@@ -176,6 +173,13 @@ def connect(
         store=store,
         budget=budget,
         ledger=ledger,
+    )
+
+
+def unpriced(model: str) -> InputError:
+    """Why a run whose cost is limited cannot ask a model whose price is not known."""
+    return InputError(
+        f"{model} has no known price, so --max-cost-usd cannot be kept: name one with --prices, or limit --max-calls"
     )
 
 

@@ -11,6 +11,7 @@ from gigamind.runs.store import Outcome
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
+FLAGGED = "flagged"  # what became of a quote out of text that speaks to the judge
 
 
 class _Report(BaseModel):
@@ -40,14 +41,19 @@ class JudgeReport(_Report):
         """Whether its verdicts may differ between equal runs."""
         return self.model is not None
 
+    def describe(self) -> str:
+        """In a line, for people: runs in which it is the same can be compared."""
+        asked = f" asking {self.model}" if self.model else ""
+        return f"{self.file}{asked} (fingerprint {self.fingerprint[:12]})"
+
 
 class QuoteReport(_Report):
     """A quote that a model gave as proof, and where it stands.
 
     Attributes:
         note: path of the note it was said to be from; null when the model named no note that there is.
-        found: `exact`, `normalized`, `fuzzy`, or why it does not stand there.
-        trusted: it stands there, and no number or negation is changed.
+        found: `exact`, `normalized`, `fuzzy`, or why it does not stand there; `flagged`: in words to the judge.
+        trusted: it stands there, no number or negation is changed, and it is not flagged.
     """
 
     text: str
@@ -173,6 +179,8 @@ class LlmReport(UsageReport):
         flips: null unless a share was judged again (`--fresh-fraction`).
         rates: figures under another rule than the judge file's, by rule and name.
         panel: null where no panel voted.
+        flagged: items whose notes a person should look at before trusting the verdict.
+        flagged_quotes: quotes that stand in their note, in text that speaks to the judge, and so prove nothing.
     """
 
     by_role: dict[str, UsageReport]
@@ -182,3 +190,5 @@ class LlmReport(UsageReport):
     flips: FlipReport | None = None
     rates: dict[str, dict[str, Share | None]] = {}
     panel: PanelReport | None = None
+    flagged: Count = 0
+    flagged_quotes: Count = 0

@@ -55,6 +55,11 @@ def coverage(llm: LlmReport) -> str:
     return f"{judged} ({others})" if others else judged
 
 
+def unjudged(llm: LlmReport | None) -> int:
+    """Items that were to get a verdict and have none."""
+    return llm.items - llm.outcomes.get("scored", 0) if llm else 0
+
+
 def cost(part: UsageReport) -> str:
     """Dollars to the microdollar; says what was estimated and what is not known."""
     if part.usd is None:

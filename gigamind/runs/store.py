@@ -16,7 +16,7 @@ from gigamind.runs.journal import Journal, read_journal
 Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 # What another attempt would not change.
 FINAL: frozenset[Outcome] = frozenset({"scored", "unscored", "refused"})
-_FILE = "items.jsonl"
+ITEMS_FILE = "items.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RunStore:
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, str], *, resume: bool = False) -> None:
-        self._path = folder / _FILE
+        self._path = folder / ITEMS_FILE
         rows = list(read_journal(self._path))
         _check(self._path, rows, identity, resume=resume)
         self.results = {row["item_id"]: ItemResult(**row) for row in rows[1:]}
@@ -108,7 +108,7 @@ def read_results(folder: Path) -> dict[str, ItemResult]:
     Raises:
         InputError: the file was changed by hand.
     """
-    rows = list(read_journal(folder / _FILE))
+    rows = list(read_journal(folder / ITEMS_FILE))
     return {row["item_id"]: ItemResult(**row) for row in rows[1:]}
 
 

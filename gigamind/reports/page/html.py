@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gigamind.metrics.answerability import Confusion
 from gigamind.reports.cards.line import certified
+from gigamind.reports.model_markdown import unjudged
 from gigamind.reports.page.headline import cards, headline, notices, share
 from gigamind.reports.page.item_data import items_json
 from gigamind.reports.page.judging import judging, seed_of
@@ -50,7 +51,13 @@ def render_html(
         data=items_json(record.items, told.tables["script"], comparison, before),
         headline=headline(record, comparison, told),
         notices=list(
-            notices(record, comparison, told, not_run=record.summary.counts.queries_not_run)
+            notices(
+                record,
+                comparison,
+                told,
+                not_run=record.summary.counts.queries_not_run,
+                unjudged=unjudged(record.summary.llm),
+            )
         ),
         cards=cards(record, comparison, told),
         metric_rows=list(

@@ -37,6 +37,9 @@ def model_block(llm: LlmReport | None, told: Words) -> dict[str, object] | None:
         if flips
         else "",
         "panel": _panel(llm.panel, told) if llm.panel else "",
+        "flagged": told("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
+        if llm.flagged
+        else "",
     }
 
 

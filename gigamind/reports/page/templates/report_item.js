@@ -75,7 +75,7 @@ function judgement(told) {
   if (told.answer) parts.push(make("p", { text: told.answer }));
   parts.push(...told.quotes.map(([note, text, found, trusted]) => make("blockquote", {},
     make("span", { className: trusted ? "shown" : "wrongly", text }),
-    make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${trusted ? say("stands") : say("stands_not", { found })}` }))));
+    make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${standing(found, trusted)}` }))));
   if (told.flagged.length) {
     parts.push(make("p", { className: "wrongly", text: say("flagged", { notes: told.flagged.map((note) => data.notes[note]).join(", ") }) }));
   }
@@ -89,6 +89,13 @@ function panelVotes(votes) {
     const vote = code ? say("vote_none", { code }) : say(unanswerable ? "vote_unanswerable" : "vote_answerable");
     return make("li", {}, make("span", { text: `${seat}: ${vote}` }), unproven ? make("span", { className: "wrongly", text: ` (${say("vote_unproven")})` }) : null);
   }))];
+}
+
+// Where a quote stands, and why it proves nothing if it does not.
+function standing(found, trusted) {
+  if (trusted) return say("stands");
+  if (found === "flagged") return say("stands_flagged");
+  return ["exact", "normalized", "fuzzy"].includes(found) ? say("stands_changed") : say("stands_not", { found });
 }
 
 function expectedNotes(item) {
