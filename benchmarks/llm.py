@@ -8,24 +8,29 @@ Nothing leaves this machine.  Quote counts and ratios: the times are this machin
 
 import argparse
 import asyncio
+import gc
 import json
 import os
 import resource
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
-from collections.abc import Awaitable, Callable, Generator
+from collections.abc import Awaitable, Callable, Generator, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import astuple, dataclass
+from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel, connect
+from gigamind.llm.ledger import Attempt, Ledger
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.store import Store
 
 IN_FLIGHT = 16
 NOTE = "휴가는 팀장에게 신청한다. The deploy runs every Friday. " * 40
@@ -111,21 +116,53 @@ def storm(url: str, calls: int) -> None:
 
 
 def memory(url: str, calls: int) -> None:
-    ask, _ = ours(url, "")
-    asyncio.run(run(ask, calls // 10))
-    before = rss_mb()
-    asyncio.run(run(ask, calls))
-    print(f"memory over {calls} calls: {before:.1f} MB, then {rss_mb():.1f} MB")
+    """Growth after the first tenth, which fills caches, with and without the store; the ledger's rows apart."""
+    for kept in (False, True):
+        with tempfile.TemporaryDirectory() as folder:
+            ask, model = ours(url, "", Path(folder), kept=kept)
+            asyncio.run(grown(ask, model, calls, "store on" if kept else "store off"))
+
+
+async def grown(ask: Ask, model: LanguageModel, calls: int, name: str) -> None:
+    sizes: list[float] = []
+    for part in range(10):
+        questions = iter([f"{name} {part} {number}" for number in range(calls // 10)])
+        await asyncio.gather(*(each(ask, questions) for _ in range(IN_FLIGHT)))
+        gc.collect()
+        sizes.append(rss_mb())
+    rows = sum(row_bytes(row) for row in model.ledger.rows) / 2**20
+    await model.close()
+    told = " ".join(f"{size:.1f}" for size in sizes)
+    growth = 1024 * (sizes[-1] - sizes[0]) / (0.9 * calls)
+    print(f"memory, {name}: MB after each tenth of {calls} calls {told}; {growth:.2f} KB a call,")
+    print(f"  {'':22} of which the ledger's rows {1024 * rows / calls:.2f} KB")
+
+
+async def each(ask: Ask, questions: Iterator[str]) -> None:
+    for question in questions:
+        await ask(question)
+
+
+def row_bytes(row: Attempt) -> int:
+    """Bytes of a row and its values."""
+    return sys.getsizeof(row) + sum(sys.getsizeof(value) for value in astuple(row))
 
 
 def sides(url: str, behaviour: str) -> list[tuple[str, tuple[Ask, LanguageModel | None]]]:
     return [("gigamind", ours(url, behaviour)), ("instructor + litellm", plain(url, behaviour))]
 
 
-def ours(url: str, behaviour: str) -> tuple[Ask, LanguageModel]:
+def ours(
+    url: str, behaviour: str, folder: Path | None = None, *, kept: bool = False
+) -> tuple[Ask, LanguageModel]:
+    """Our layer; with a folder its ledger is a file there, and so are its answers if `kept`."""
     name = f"openai/judge{behaviour};sid=1"
-    settings = ModelSettings(name, api_base=url, max_in_flight=IN_FLIGHT)
-    model = connect(settings, prices={name: Price(1_000_000, 2_000_000, 500_000)})
+    model = connect(
+        ModelSettings(name, api_base=url, max_in_flight=IN_FLIGHT),
+        prices={name: Price(1_000_000, 2_000_000, 500_000)},
+        store=Store(folder / "store", "readwrite") if folder and kept else None,
+        ledger=Ledger(folder / "attempts.jsonl") if folder else None,
+    )
 
     async def ask(question: str) -> bool:
         try:
@@ -219,7 +256,9 @@ def reset(url: str) -> None:
 
 
 def rss_mb() -> float:
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    """Memory in use now, not at most: Linux only."""
+    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
+    return pages * resource.getpagesize() / 2**20
 
 
 if __name__ == "__main__":

@@ -30,6 +30,8 @@ LlmCode = Literal[
     "invalid_output",
     "budget_exceeded",
     "cassette_miss",
+    "panel_incomplete",
+    "panel_tied",
 ]
 
 

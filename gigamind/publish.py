@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
 GATE_KEY = "release-gate"
+CARD_KEY = "judge-card"
 _REASONS_TOLD = 20
 
 # No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
@@ -121,6 +122,14 @@ def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefec
         return None
     name = "Regressed" if gate.verdict == "failed" else "NotComparable"
     return Failed(name=name, message=f"{about}. {' '.join(gate.reasons)}", data=dict(finished))
+
+
+def publish_card(made: Mapping[str, Any]) -> None:
+    """Publish the card that `write_card_flow` made, from within its flow run."""
+    from prefect.artifacts import create_markdown_artifact
+
+    about = f"{made['subject']}, written to {Path(made['out']).absolute()}"
+    _publish(create_markdown_artifact, CARD_KEY, about, markdown=made["markdown"])
 
 
 def _tell(verdict: ReleaseVerdict) -> None:

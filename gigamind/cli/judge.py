@@ -2,18 +2,24 @@
 
 import click
 
-from gigamind.cli.judge_attack import attack
-from gigamind.cli.judge_certify import certify
-from gigamind.cli.judge_fit import fit
-from gigamind.cli.judge_test import test
+from gigamind.cli.lazy import LazyGroup
+
+_COMMANDS = {
+    "fit": ("gigamind.cli.judge_fit", "fit", "Fit a judge to labelled queries."),
+    "certify": (
+        "gigamind.cli.judge_certify",
+        "certify",
+        "Say how far the judge of a run agrees with people.",
+    ),
+    "attack": (
+        "gigamind.cli.judge_attack",
+        "attack",
+        "Try whether text in notes and answers can steer a judge.",
+    ),
+    "test": ("gigamind.cli.judge_test", "test", "Ask a judge about cases whose verdict is known."),
+}
 
 
-@click.group("judge")
+@click.group("judge", cls=LazyGroup, lazy=_COMMANDS)
 def judge() -> None:
     """Fit a judge, and put it to the test before its verdicts count."""
-
-
-judge.add_command(attack)
-judge.add_command(certify)
-judge.add_command(fit)
-judge.add_command(test)

@@ -1,6 +1,5 @@
 """`gigamind judge certify`: the card of the judge of finished runs."""
 
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
@@ -40,15 +39,13 @@ def certify(
     A label is {"id": ..., "unanswerable": true} for a search run, and {"id": ..., "correctness": 0.5, "utility": 1.0}
     for a run over answers.  Writes judge_card.json, judge_card.md and judge_card.html.
     """
-    from gigamind.evals.certify import certify as make_card
-    from gigamind.reports.cards.page import card_files
-    from gigamind.reports.write import check_out_folder, write_texts
+    from gigamind.evals.certify_options import CertifyOptions
+    from gigamind.evals.write_card import write_card
 
-    check_out_folder(out)
-    created_at = datetime.now(UTC).isoformat(timespec="seconds")
-    card = make_card(runs, labels, created_at=created_at, attacks=attacks, seed=seed)
-    write_texts(out, card_files(card, lang))
-    _tell(card, lang, out)
+    card, written = write_card(
+        CertifyOptions(runs=runs, labels=labels, attacks=attacks, out=out, lang=lang, seed=seed)
+    )
+    _tell(card, lang, written)
 
 
 def _tell(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:

@@ -1,6 +1,5 @@
-"""`gigamind`: subcommands are imported when they are called, so that `--help` costs no heavy module."""
+"""`gigamind`, the command line."""
 
-import importlib
 import os
 import sys
 import traceback
@@ -10,6 +9,7 @@ from typing import NoReturn
 import click
 
 from gigamind import __version__
+from gigamind.cli.lazy import LazyGroup
 from gigamind.errors import GigamindError, InputError
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
@@ -47,27 +47,9 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    """A group whose subcommands stand in `_COMMANDS`."""
-
-    def list_commands(self, ctx: click.Context) -> list[str]:
-        del ctx
-        return list(_COMMANDS)
-
-    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        del ctx
-        if cmd_name not in _COMMANDS:
-            return None
-        module, attribute, _ = _COMMANDS[cmd_name]
-        return getattr(importlib.import_module(module), attribute)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        del ctx
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, _, summary) in _COMMANDS.items()])
-
-
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
 @click.version_option(__version__, prog_name="gigamind")
 def cli() -> None:
     """Tell whether search over a Markdown vault got better or worse, and prove it.

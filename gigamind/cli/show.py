@@ -21,6 +21,7 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
+from gigamind.evals.model_run import is_resumable
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.evals.release import ReleaseVerdict
@@ -110,8 +111,10 @@ def show_run(task: str, summary: BaseModel, out: Path) -> None:
     missing = view.missing(summary)
     if told := ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in missing if n):
         aside.print(f"{told}: see {out / 'errors.jsonl'}")
-    if run.status == "interrupted":
-        aside.print(f"{view.not_run(summary)} {TASKS[task].units} were not run")
+    if run.status == "interrupted" and (left := view.not_run(summary)):
+        aside.print(f"{left} {TASKS[task].units} were not run")
+    if is_resumable(out):
+        aside.print(f"Continue it with --resume {out}")
 
 
 def plain_console(*, stderr: bool = False) -> Console:

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 from pydantic import BaseModel, Field
@@ -11,9 +11,10 @@ from pydantic import BaseModel, Field
 from gigamind.assets import asset
 from gigamind.datasets.write import write_lines
 from gigamind.errors import InputError
+from gigamind.judges.spec import PromptLanguage
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
-from gigamind.llm.options import ModelOptions, open_model
+from gigamind.llm.options import ModelOptions, budget_of, open_model
 from gigamind.retrieval.cache import default_cache_folder
 
 if TYPE_CHECKING:
@@ -25,7 +26,9 @@ Report = TypeVar("Report", bound=BaseModel)
 class TrialOptions(ModelOptions):
     """Which model judges, in which language it is asked, and where the report goes."""
 
-    judge_lang: Literal["ko", "en"] = Field("ko", description="language of the judge's prompt")
+    judge_lang: PromptLanguage = Field(
+        "auto", description="language of the judge's prompt; auto: that of the case"
+    )
     out: Path | None = Field(None, description="write the report to this file too, as JSON")
 
 
@@ -61,18 +64,23 @@ def try_judge(
     store = default_cache_folder() / "trials"
     # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
     key = fence_key((options.store or store) / "fence.key")
-    model = open_model(options, Ledger(), store, loaded.settings)
+    ledger, budget = Ledger(), budget_of(options)
+    models = [
+        open_model(options, ledger, store, loaded.settings, budget, model=name)
+        for name in loaded.models(options)
+    ]
 
     async def run() -> Report:
         try:
-            return await trial(loaded.on_trial(model, key))
+            return await trial(loaded.on_trial(models, key))
         finally:
-            await model.close()
+            for model in models:
+                await model.close()
 
     try:
         report = asyncio.run(run())
     finally:
-        spent = model.ledger.totals()
+        spent = ledger.totals()
         cost = "unknown" if spent.micro_usd is None else f"{spent.micro_usd / 1e6:.6f} USD"
         click.echo(
             f"requests: {spent.http_calls}, from the store: {spent.store_hits}, cost: {cost}",

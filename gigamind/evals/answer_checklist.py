@@ -7,7 +7,7 @@ from typing import Any
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evals.answer_case import EvalCase
-from gigamind.evals.answer_judge import LANGUAGES, short_name
+from gigamind.evals.answer_judge import short_name
 from gigamind.evals.answer_options import AnswerEvalOptions
 from gigamind.evidence.result import Aligned
 from gigamind.judges.checklist import (
@@ -19,7 +19,7 @@ from gigamind.judges.checklist import (
     load_checklist_judge,
 )
 from gigamind.judges.checklist_file import Checklist
-from gigamind.judges.spec import Language, fingerprint_of
+from gigamind.judges.spec import LANGUAGES, Language, fingerprint_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.reports.judged import JudgeReport

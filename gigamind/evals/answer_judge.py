@@ -3,19 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 from gigamind.assets import asset
 from gigamind.evals.answer_options import AnswerEvalOptions
 from gigamind.judges.search_qa.reply import SearchQAJudge, load_search_qa_judge
-from gigamind.judges.spec import Language, fingerprint_of
+from gigamind.judges.spec import LANGUAGES, Language, fingerprint_of_run
 from gigamind.reports.judged import JudgeReport
-
-LANGUAGES: Mapping[Literal["auto", "ko", "en"], tuple[Language, ...]] = {
-    "auto": ("ko", "en"),
-    "ko": ("ko",),
-    "en": ("en",),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +35,10 @@ def choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
     }
     model = options.settings().model
     first = next(iter(judges.values()))
-    marks = [judge.fingerprint for judge in judges.values()]
     report = JudgeReport(
         kind=first.file.kind,
         file=short_name(path),
-        fingerprint=fingerprint_of(first.file, model, *marks),
+        fingerprint=fingerprint_of_run(list(judges.values()), model),
         model=model,
         languages=tuple(judges),
     )

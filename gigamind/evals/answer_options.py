@@ -1,6 +1,5 @@
 """Options of an evaluation of answers."""
 
-import re
 from pathlib import Path
 from typing import Literal
 
@@ -8,12 +7,11 @@ from pydantic import ConfigDict, Field
 
 from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.option_errors import validated
+from gigamind.evals.option_types import without_secrets
 from gigamind.evals.run_options import EvalOptions
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import Mode, RetrievalSettings
-
-_PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
 class AnswerEvalOptions(EvalOptions, ModelRunOptions):
@@ -61,7 +59,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions):
         shown = super().for_report()
         for name in ("api_base", "answer_api_base"):
             if isinstance(address := shown[name], str):
-                shown[name] = _PASSWORD.sub("***@", address)
+                shown[name] = without_secrets(address)
         return shown
 
     @property

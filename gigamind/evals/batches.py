@@ -143,7 +143,8 @@ def finish_run(
     run = replace(_put_together(batches), interrupted=interrupted)
     if judged is not None:
         verdicts = _verdicts.validate_python(judged["results"])
-        run = with_verdicts(run, ModelRun(verdicts, attempts_of(out), judged["interrupted"]))
+        asked = ModelRun(verdicts, attempts_of(out), judged["interrupted"])
+        run = with_verdicts(run, asked, options.seed)
     record = record_run(evaluation, run, started)
     finished = finish_flow(record, options, out)
     if run.asked:

@@ -4,11 +4,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-
 from gigamind import __version__
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
+from gigamind.evals.card_attacks import read_attacks
 from gigamind.evals.judged_items import TASKS
 from gigamind.evals.judged_runs import JudgedRun, read_judged_runs
 from gigamind.judges.certify import (
@@ -22,7 +21,6 @@ from gigamind.judges.certify import (
     worst_misses,
 )
 from gigamind.reports.cards.schema import (
-    CardAttacks,
     CardBin,
     CardFigure,
     CardGroup,
@@ -33,8 +31,6 @@ from gigamind.reports.cards.schema import (
     JudgeCard,
 )
 from gigamind.stats.estimate import Estimate
-from gigamind.stats.intervals import Interval
-from gigamind.stats.proportion import wilson
 
 _MISSES = 20
 _FAR_OFF = {"binary": 1.0, "graded": 0.25}  # least distance from its label that makes a miss
@@ -87,7 +83,7 @@ def certify(
             for name, kind in TASKS[first.task].scales.items()
             if any(name in given for given in labelled.values.values())
         ),
-        attacks=_attacks(attacks, first) if attacks else None,
+        attacks=read_attacks(attacks, first.judge) if attacks else None,
     )
 
 
@@ -209,43 +205,3 @@ def _miss(one: LabelledVerdict, run: JudgedRun) -> CardMiss:
         confidence=one.confidence,
         quotes=item.quotes,
     )
-
-
-class _Fooled(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    hits: int = Field(ge=0)
-    of: int = Field(ge=0)
-
-
-class _Overall(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    fooled: _Fooled
-
-
-class _AttackReport(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
-    fingerprint: str
-    overall: _Overall
-
-
-def _attacks(path: Path, run: JudgedRun) -> CardAttacks:
-    try:
-        report = _AttackReport.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: the attacks cannot be read ({error.strerror})") from error
-    except ValidationError as error:
-        raise InputError(
-            f"{path}: no report of attacks on a judge ({error.errors()[0]['msg']})"
-        ) from error
-    if report.fingerprint != run.judge.fingerprint:
-        raise InputError(
-            f"{path}: attacks on another judge ({report.fingerprint[:12]}, and the runs were judged by"
-            f" {run.judge.fingerprint[:12]}); attack the judge that is certified"
-        )
-    hits, of = report.overall.fooled.hits, report.overall.fooled.of
-    interval: Interval | None = wilson(hits, of) if of else None
-    estimate = Estimate(hits / of if of else None, interval, of)
-    return CardAttacks(succeeded=hits, attempted=of, rate=_figure(estimate))

@@ -8,7 +8,13 @@ from gigamind.errors import InputError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
-from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_judge
+from gigamind.judges.unanswerable import (
+    ModelJudge,
+    UnanswerableJudge,
+    judge_path,
+    load_judge,
+    named,
+)
 from gigamind.reports.judged import JudgeReport
 
 
@@ -37,6 +43,10 @@ def choose_judge(options: SearchEvalOptions, embedder: str | None = None) -> Cho
         raise InputError(
             f"--judge {path}: is of the kind {judge.kind}, and --unanswerable-mode says {mode}; leave one out"
         )
+    if options.resume and not isinstance(judge, ModelJudge):
+        raise InputError(
+            f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
+        )
     if isinstance(judge, ThresholdJudge):
         if options.min_score is not None:
             judge = judge.model_copy(update={"min_score": options.min_score})
@@ -57,7 +67,7 @@ def choose_judge(options: SearchEvalOptions, embedder: str | None = None) -> Cho
             setting=judge.calibration.min_probability,
         )
         return ChosenJudge(judge, report, judge.warnings)
-    model = options.settings().model
+    model = named(judge.models(options))
     report = JudgeReport(
         kind="llm",
         file=_name(path),
@@ -65,7 +75,7 @@ def choose_judge(options: SearchEvalOptions, embedder: str | None = None) -> Cho
         model=model,
         languages=tuple(judge.by_language),
     )
-    return ChosenJudge(judge, report)
+    return ChosenJudge(judge, report, _unasked(options, judge))
 
 
 def asks_a_model(options: SearchEvalOptions) -> bool:
@@ -75,6 +85,14 @@ def asks_a_model(options: SearchEvalOptions) -> bool:
         InputError: see `choose_judge`.
     """
     return choose_judge(options).report.asks_a_model
+
+
+def _unasked(options: SearchEvalOptions, judge: ModelJudge) -> tuple[str, ...]:
+    """A warning for a model that is named in vain."""
+    if options.model is None or not judge.file.panel:
+        return ()
+    told = f"--model {options.model}: is not asked, for the judge file names a panel of its own"
+    return (told,)
 
 
 def _name(path: Path) -> str:

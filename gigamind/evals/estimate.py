@@ -10,16 +10,20 @@ from dataclasses import dataclass, replace
 
 from gigamind.evals.context import context_of
 from gigamind.evals.prepare import Prepared
+from gigamind.judges.panel import first_asked
 from gigamind.judges.unanswerable import ModelJudge
 from gigamind.judges.unanswerable_llm import UnanswerableReply
 from gigamind.llm import tokens
+from gigamind.llm.ask import unpriced
 from gigamind.llm.client import Message, Request, Usage
 from gigamind.llm.fences import fence
+from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, micro_usd, price_of, read_prices
 from gigamind.llm.prompts import as_json
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.prepare import open_retriever
+from gigamind.vault.language import text_language
 
 _ENCODED_PER_S = 80.0  # chunks of the bundled encoder on one core, measured: 63 to 110
 _QUERIES_PER_S = 50.0
@@ -61,12 +65,15 @@ def estimate(prepared: Prepared) -> list[Estimate]:
     """What the run that was prepared would need, the embedding first.
 
     Raises:
-        InputError: the price file cannot be read.
+        InputError: the price file cannot be read, or the cost is limited and the price not known.
     """
-    found = [*_embedding(prepared)]
-    if isinstance(prepared.judge.judge, ModelJudge):
-        found.append(_judging(prepared, prepared.judge.judge))
-    return found
+    found, judge = [*_embedding(prepared)], prepared.judge.judge
+    if isinstance(judge, ModelJudge):
+        return [*found, *_judging(prepared, judge)]
+    count = len(prepared.queries)
+    what = f"searching and judging {count:,} queries ({judge.kind})"
+    seconds = count / _QUERIES_PER_S
+    return [*found, Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
 
 
 def _embedding(prepared: Prepared) -> Iterator[Estimate]:
@@ -91,28 +98,65 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     )
 
 
-def _judging(prepared: Prepared, judge: ModelJudge) -> Estimate:
+def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
+    """One for each model; of an adaptive panel the low end is the first seat's votes alone."""
+    prompts = list(_prompts(prepared, judge))
+    models = judge.models(prepared.options)
+    least = {seat.model for seat in first_asked(judge.file, models[0])}
+    votes = 1 if judge.file.adaptive else judge.file.repeats
+    for model in models:
+        yield _asking(
+            prepared, judge, prompts, model, (votes if model in least else 0, judge.file.repeats)
+        )
+
+
+def _asking(
+    prepared: Prepared,
+    judge: ModelJudge,
+    prompts: Sequence[list[Message]],
+    model: str,
+    votes: tuple[int, int],
+) -> Estimate:
+    """Of one model; `votes`: how often, at least and at most, it is asked about a query."""
     options = prepared.options
-    settings = judge.judge_in("").settings(options.settings())
+    settings = judge.judge_in("").settings(options.settings(model))
     requests = [
         Request(tuple(messages), _SCHEMA, {"max_tokens": settings.max_tokens})
-        for messages in _prompts(prepared, judge)
+        for messages in prompts
     ]
-    again = 1 + options.fresh_fraction
-    calls = math.ceil(len(requests) * again)
-    likely = again * sum(tokens.likely(request) for request in requests)
+    least, calls = (
+        math.ceil(len(requests) * count * (1 + options.fresh_fraction)) for count in votes
+    )
+    again = calls / len(requests) if requests else 0.0
+    likely = sum(tokens.likely(request) for request in requests)
     most = again * sum(tokens.most(request) for request in requests)
-    low = (round(0.7 * likely), calls * _ANSWER_TOKENS)
-    high = (round(min(most, 1.6 * likely)), calls * settings.max_tokens)
+    sent = least / len(requests) * likely if requests else 0.0
+    low = (round(0.7 * sent), least * _ANSWER_TOKENS)
+    high = (round(min(most, 1.6 * again * likely)), calls * settings.max_tokens)
     own = read_prices(options.prices) if options.prices else {}
-    rounds = math.ceil(calls / options.max_in_flight)
+    price = price_of(settings.model, own)
+    if price is None and options.max_cost_usd is not None:
+        raise unpriced(settings.model)
     return Estimate(
         f"judging {len(requests):,} queries with {settings.model}",
         calls,
         (sum(low), sum(high)),
-        dollars_of(price_of(settings.model, own), [low, high]),
-        (rounds * REPLY_S[0], rounds * REPLY_S[1]),
+        dollars_of(price, [low, high]),
+        (
+            _seconds(options, least, sum(low), REPLY_S[0]),
+            _seconds(options, calls, sum(high), REPLY_S[1]),
+        ),
     )
+
+
+def _seconds(options: ModelOptions, calls: int, used_tokens: int, reply_s: float) -> float:
+    """The slowest of what is waited for: replies, and the provider's limits a minute."""
+    waits = [math.ceil(calls / options.max_in_flight) * reply_s]
+    if options.requests_per_minute:
+        waits.append(60 * calls / options.requests_per_minute)
+    if options.tokens_per_minute:
+        waits.append(60 * used_tokens / options.tokens_per_minute)
+    return max(waits)
 
 
 _SCHEMA = UnanswerableReply.model_json_schema()
@@ -130,7 +174,8 @@ def _prompts(prepared: Prepared, judge: ModelJudge) -> Iterator[list[Message]]:
             context = context_of([(note, span) for note, span in found if note is not None])
             if context:
                 fenced = fence([note.source for note in context], b"")
-                yield judge.judge_in(query.item.language or "").prompt.render(
+                language = (query.item.language or text_language(query.item.query)).lower()[:2]
+                yield judge.judge_in(language).prompt.render(
                     nonce=fenced.nonce, notes=fenced.text, question=as_json(query.item.query)
                 )
 

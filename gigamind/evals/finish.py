@@ -1,12 +1,15 @@
 """The last step of every evaluation: hold the run against its baseline, and write the out folder."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from gigamind.errors import EvaluationError
 from gigamind.evals.model_options import ModelRunOptions
+from gigamind.evals.model_run import HOPELESS, check_unfinished
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evals.run_options import EvalOptions
+from gigamind.reports.cards.schema import read_card
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.release.tasks import TASKS
@@ -17,6 +20,7 @@ from gigamind.reports.write import check_out_folder, write_run
 HTML_FILE = "report.html"
 
 Summary = TypeVar("Summary")
+Line = TypeVar("Line")
 
 
 class Evaluated(NamedTuple, Generic[Summary]):
@@ -38,7 +42,11 @@ def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     Raises:
         InputError: it cannot.
     """
+    if isinstance(options, ModelRunOptions):
+        check_unfinished(out, resume=_resumes(options))
     check_out_folder(out, replace=_resumes(options))
+    if options.judge_card:
+        read_card(options.judge_card)
     return _reference(options)
 
 
@@ -52,6 +60,7 @@ def finish(
             was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
+    record = _with_card(record, options)
     if not record.items:
         write_run(out, record, options.format, replace=_resumes(options))
         _refuse_empty(record, out)
@@ -84,6 +93,7 @@ def finish_flow(record: Record[Any, Any], options: EvalOptions, out: Path) -> di
     Raises:
         GigamindError: see `finish`.
     """
+    record = _with_card(record, options)
     verdict = finish(record, options, out, _reference(options)).verdict
     return {
         "task": record.run.task,
@@ -93,6 +103,10 @@ def finish_flow(record: Record[Any, Any], options: EvalOptions, out: Path) -> di
         "release": verdict.dump() if verdict else None,
         "release_markdown": verdict.markdown() if verdict else None,
     }
+
+
+def _with_card(record: Record[Summary, Line], options: EvalOptions) -> Record[Summary, Line]:
+    return replace(record, card=read_card(options.judge_card)) if options.judge_card else record
 
 
 def _reference(options: EvalOptions) -> Reference | None:
@@ -121,11 +135,20 @@ def _resumes(options: EvalOptions) -> bool:
 
 
 def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -> None:
-    """A figure over what the budget allowed is no figure of the dataset, unless that is said to be enough."""
-    skipped = record.llm.outcomes.get("skipped_budget", 0) if record.llm else 0
+    """A figure over what budget and key allowed is no figure of the dataset, unless that is said to be enough."""
     allowed = isinstance(options, ModelRunOptions) and options.allow_partial
-    if record.llm and skipped and record.run.status == "complete" and not allowed:
-        units = TASKS[record.run.task].units
+    if record.llm is None or record.run.status != "complete" or allowed:
+        return
+    units = TASKS[record.run.task].units
+    skipped = record.llm.outcomes.get("skipped_budget", 0)
+    hopeless = [one for one in record.errors if one.kind == "verdict" and one.error in HOPELESS]
+    if hopeless:
+        why = f"{hopeless[0].message} ({hopeless[0].error})"
+        raise EvaluationError(
+            f"{len(hopeless)} of {record.llm.items} {units} have no verdict: {why}; see {out},"
+            f" mend that and continue with --resume {out}, or take the part with --allow-partial"
+        )
+    if skipped:
         raise EvaluationError(
             f"the budget left {skipped} of {record.llm.items} {units} unjudged: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"

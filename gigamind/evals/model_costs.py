@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from gigamind.evals.model_run import ModelRun
 from gigamind.llm.ledger import Attempt, totals
-from gigamind.reports.judged import FlipReport, LlmReport, UsageReport
+from gigamind.reports.judged import FlipReport, LlmReport, PanelReport, UsageReport
 from gigamind.runs.store import Outcome
 from gigamind.stats.proportion import wilson
 
@@ -15,6 +15,7 @@ def llm_report(
     items: int,
     flips: FlipReport | None = None,
     rates: Mapping[str, Mapping[str, float | None]] | None = None,
+    panel: PanelReport | None = None,
 ) -> LlmReport:
     """The block of a run over so many items."""
     roles: dict[str, list[Attempt]] = {}
@@ -29,6 +30,7 @@ def llm_report(
         coverage=outcomes["scored"] / items if items else None,
         flips=flips,
         rates={rule: dict(figures) for rule, figures in (rates or {}).items()},
+        panel=panel,
     )
 
 

@@ -8,28 +8,27 @@ from typing import Any
 
 from gigamind.datasets.sample import sample
 from gigamind.evals.context import ContextNote, context_of
+from gigamind.evals.judgements import judgement, panel_report, rates, with_flags
 from gigamind.evals.model_costs import flip_report, llm_report
 from gigamind.evals.model_run import ModelRun, ask_all
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress
 from gigamind.evals.search import Run, SearchEvaluation
-from gigamind.evidence.result import Aligned, Alignment
 from gigamind.judges.unanswerable import ModelJudge
-from gigamind.judges.unanswerable_llm import LlmVerdict, judge_by_model
+from gigamind.judges.unanswerable_panel import PanelJudgement, judge_by_panel
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.options import budget_of, open_model
 from gigamind.llm.settings import ModelSettings
-from gigamind.metrics.answerability import confusion
-from gigamind.reports.judged import JudgementReport, QuoteReport
+from gigamind.reports.judged import JudgementReport
 from gigamind.reports.schema import ErrorReport, ItemReport
+from gigamind.runs.resume import outcome_of
+from gigamind.runs.store import FINAL, Unscored
 from gigamind.runs.store import ItemResult as StoredResult
-from gigamind.spans import Span
 from gigamind.vault.language import text_language
 
 ROLE = "unanswerable"
-_RULES = ("as_told", "only_with_quotes")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,20 +46,29 @@ class _Asker:
 
     async def ask(self, models: Sequence[LanguageModel], item_id: str, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
         context = context_of_item(self.prepared, item)
-        verdict = await self._judge(models[0], item, context, fresh=False)
+        asked = await self._judge(models, item, context, fresh=False)
+        report = judgement(self.prepared, asked, context)
+        if asked.verdict is None:
+            passing = all(outcome_of(e.code) not in FINAL for e in asked.errors.values())
+            kept = report.model_dump(mode="json")
+            return Unscored(report.code, asked.why, kept, bool(asked.errors) and passing)
         flipped = None
         if item_id in self.fresh:
-            again = await self._judge(models[0], item, context, fresh=True)
-            flipped = again.unanswerable != verdict.unanswerable
-        report = judgement(self.prepared, verdict, context)
+            again = await self._judge(models, item, context, fresh=True)
+            flipped = again.verdict and again.verdict.unanswerable != asked.verdict.unanswerable
         return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
 
     async def _judge(
-        self, model: LanguageModel, item: ItemReport, context: Sequence[ContextNote], *, fresh: bool
-    ) -> LlmVerdict:
+        self,
+        models: Sequence[LanguageModel],
+        item: ItemReport,
+        context: Sequence[ContextNote],
+        *,
+        fresh: bool,
+    ) -> PanelJudgement:
         language = (item.language or text_language(item.query)).lower()[:2]
-        return await judge_by_model(
-            model,
+        return await judge_by_panel(
+            {model.settings.model: model for model in models},
             self.judge.judge_in(language),
             item.query,
             [note.source for note in context],
@@ -73,13 +81,15 @@ class _Asker:
 def judge_with_model(
     evaluation: SearchEvaluation, run: Run, out: Path, progress: Progress | None = None
 ) -> Run:
-    """The run with the model's verdicts; unchanged if its judge asks no model.
+    """The run with the model's verdicts; unchanged if its judge asks no model, or Ctrl-C came before.
 
     Raises:
         GigamindError: see `ask_all`.
     """
+    if run.interrupted:  # nobody wants to pay for a run that was told to stop
+        return run
     asked = ask_model(evaluation, run, out, progress)
-    return with_verdicts(run, asked) if asked else run
+    return with_verdicts(run, asked, evaluation.prepared.options.seed) if asked else run
 
 
 def ask_model(
@@ -103,7 +113,10 @@ def ask_model(
             return replace(judge.judge_in("").settings(settings), role=ROLE)
 
         budget = budget_of(options, totals(ledger.rows) if options.resume else None)
-        return [open_model(options, ledger, options.replies, as_judge, budget)]
+        return [
+            open_model(options, ledger, options.replies, as_judge, budget, model=name)
+            for name in judge.models(options)
+        ]
 
     return ask_all(
         items,
@@ -129,44 +142,6 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
     ])  # fmt: skip
 
 
-def judgement(
-    prepared: Prepared, verdict: LlmVerdict, context: Sequence[ContextNote]
-) -> JudgementReport:
-    """What per_item.jsonl says of a verdict; quotes stand in the note's file, not in the part that was shown."""
-    return JudgementReport(
-        outcome="scored",
-        unanswerable=verdict.unanswerable,
-        told_unanswerable=verdict.told,
-        verified=verdict.verified,
-        answer=verdict.answer,
-        confidence=verdict.confidence,
-        quotes=tuple(_quote(prepared, one, context) for one in verdict.evidence),
-        flagged={
-            context[number - 1].path: tuple(flags) for number, flags in verdict.flagged.items()
-        },
-    )
-
-
-def _quote(prepared: Prepared, one: Alignment, context: Sequence[ContextNote]) -> QuoteReport:
-    index = one.quote.source_index
-    note = context[index] if 0 <= index < len(context) else None
-    if not isinstance(one, Aligned) or note is None:
-        found = "aligned" if isinstance(one, Aligned) else one.reason
-        return QuoteReport(
-            text=one.quote.text, note=note.path if note else None, found=found, trusted=False
-        )
-    span = Span(one.span.start + note.start, one.span.end + note.start)
-    start, end = prepared.units(note.path).span_from_code_points(span)
-    return QuoteReport(
-        text=one.quote.text,
-        note=note.path,
-        found=one.method,
-        trusted=not one.critical,
-        utf16_start=start,
-        utf16_end=end,
-    )
-
-
 def _again(prepared: Prepared, items: Mapping[str, ItemReport]) -> frozenset[str]:
     """The queries to judge a second time; the same with equal seeds."""
     size = math.ceil(prepared.options.fresh_fraction * len(items))
@@ -188,8 +163,8 @@ def _identity(evaluation: SearchEvaluation) -> dict[str, str]:
     }
 
 
-def with_verdicts(run: Run, asked: ModelRun) -> Run:
-    """The run with the verdicts of a model in the reports of its queries."""
+def with_verdicts(run: Run, asked: ModelRun, seed: int) -> Run:
+    """The run with the verdicts of a model, or of a panel, in the reports of its queries; `seed` is for intervals."""
     results = [
         _with_verdict(result, asked.results.get(result.id))
         if isinstance(result, ItemReport)
@@ -197,12 +172,18 @@ def with_verdicts(run: Run, asked: ModelRun) -> Run:
         for result in run.results
     ]
     judged = [result for result in results if isinstance(result, ItemReport)]
-    flips = [j.flipped for item in judged if (j := item.judgement) and j.flipped is not None]
+    told = [item.judgement for item in judged if item.judgement]
+    flips = [one.flipped for one in told if one.flipped is not None]
     return replace(
         run,
         results=results,
         interrupted=run.interrupted or asked.interrupted,
-        llm=llm_report(asked, len(judged), flip_report(flips), _rates(judged)),
+        llm=with_flags(
+            llm_report(
+                asked, len(judged), flip_report(flips), rates(judged), panel_report(told, seed)
+            ),
+            judged,
+        ),
         asked=asked,
         unscored=[
             ErrorReport(
@@ -220,24 +201,8 @@ def with_verdicts(run: Run, asked: ModelRun) -> Run:
 def _with_verdict(item: ItemReport, found: StoredResult | None) -> ItemReport:
     if found is None:
         return item
-    if found.outcome != "scored":
+    if found.value is None:
         told = JudgementReport(outcome=found.outcome, code=found.code)
-        return item.model_copy(update={"judgement": told})
-    told = JudgementReport.model_validate(found.value)
+    else:
+        told = JudgementReport.model_validate(found.value)
     return item.model_copy(update={"judgement": told, "judged_unanswerable": told.unanswerable})
-
-
-def _rates(items: Sequence[ItemReport]) -> dict[str, dict[str, float | None]]:
-    """Precision, recall, F1 and FAR if the model were believed, and if only proven answers were."""
-    judged = [
-        (not item.answerable, told)
-        for item in items
-        if (told := item.judgement) and told.outcome == "scored"
-    ]
-    believed = [(truth, told.told_unanswerable is not False) for truth, told in judged]
-    proven = [(truth, not told.verified) for truth, told in judged]
-    counts = (confusion(pairs) for pairs in (believed, proven))
-    return {
-        rule: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "far": c.far}
-        for rule, c in zip(_RULES, counts, strict=True)
-    }

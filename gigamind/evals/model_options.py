@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from gigamind.errors import InputError
-from gigamind.judges.unanswerable import PromptLanguage
+from gigamind.judges.spec import PromptLanguage
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.cache import default_cache_folder
 
@@ -27,7 +27,8 @@ class ModelRunOptions(ModelOptions):
         None, description="continue the run that was to write this out folder and was stopped"
     )
     allow_partial: bool = Field(
-        default=False, description="exit code 0 even if the budget left items unjudged"
+        default=False,
+        description="exit code 0 even if the budget, a key or a quota left items unjudged",
     )
     cache_dir: Path | None = Field(
         None,

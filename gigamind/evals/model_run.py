@@ -11,18 +11,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gigamind.errors import EvaluationError, LlmCode, LlmError
+from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger
 from gigamind.runs.resume import evaluate_all
-from gigamind.runs.store import FINAL, ItemResult, RunStore
+from gigamind.runs.store import ITEMS_FILE, ItemResult, RunStore
 
 Item = TypeVar("Item")
 ATTEMPTS_FILE = "attempts.jsonl"
 
 # The next item would end the same way, and so would the thousandth.
-_HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted"})
+HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +45,28 @@ def unfinished_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}.unfinished")
 
 
+def check_unfinished(out: Path, *, resume: bool) -> None:
+    """See to it, before any work is done, that what is kept beside `out` is to be continued, or is not there.
+
+    Raises:
+        InputError: it is not so.
+    """
+    kept = is_resumable(out)
+    if resume and not kept:
+        raise InputError(
+            f"--resume {out}: there is no run to resume; it has ended, or none was to write this folder"
+        )
+    if kept and not resume:
+        raise InputError(
+            f"{unfinished_folder(out)}: a run is there already; continue it with --resume {out}, or name another folder"
+        )
+
+
+def is_resumable(out: Path) -> bool:
+    """Whether a run that was to write `out` can be continued."""
+    return (unfinished_folder(out) / ITEMS_FILE).is_file()
+
+
 def ask_all(
     items: Mapping[str, Item],
     ask: Callable[[Sequence[LanguageModel], str, Item], Awaitable[Any]],
@@ -58,7 +80,8 @@ def ask_all(
     """Ask about every item that has no final result yet.
 
     Args:
-        ask: gives JSON values for an item, from the models that `connect` gave; raises LlmError where it cannot.
+        ask: gives JSON values or `Unscored` for an item, from the models that `connect` gave; raises LlmError
+            where it cannot.
         connect: opens the models over the account of the run.
         identity: what the run is of, by name, for `--resume` to check.
 
@@ -92,7 +115,7 @@ def ask_all(
 
 def drop_if_final(out: Path, run: ModelRun) -> None:
     """Remove what a run kept once its out folder stands and nothing is left to be resumed."""
-    if not run.interrupted and all(found.outcome in FINAL for found in run.results.values()):
+    if not run.interrupted and all(found.is_final for found in run.results.values()):
         shutil.rmtree(unfinished_folder(out), ignore_errors=True)
 
 
@@ -128,7 +151,7 @@ class _Guarded:
         try:
             return await self._ask(self.models, item_id, item)
         except LlmError as error:
-            if error.code in _HOPELESS:
+            if error.code in HOPELESS:
                 self._hopeless = error
             raise
         finally:

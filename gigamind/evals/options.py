@@ -1,6 +1,5 @@
 """Options of a search evaluation: one model for the command line, the flow and the tests (seed 2.1, 2.2)."""
 
-import re
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -8,13 +7,13 @@ from pydantic import ConfigDict, Field
 
 from gigamind.evals.model_options import ModelRunOptions
 from gigamind.evals.option_errors import validated
+from gigamind.evals.option_types import without_secrets
 from gigamind.evals.run_options import EvalOptions
 from gigamind.judges.unanswerable import UnanswerableMode
 from gigamind.retrieval.embed import DEFAULT_EMBEDDER
 from gigamind.retrieval.settings import DEFAULT_ALPHA, Mode, RetrievalSettings
 
 _DAY_MS = 86_400_000
-_PASSWORD = re.compile(r"(?<=//)[^/@]*@")
 
 
 class SearchEvalOptions(EvalOptions, ModelRunOptions):
@@ -60,7 +59,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
         shown = super().for_report()
         for name in ("api_base", "embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
-                shown[name] = _PASSWORD.sub("***@", address)
+                shown[name] = without_secrets(address)
         return shown
 
     @property

@@ -5,8 +5,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Generic
 
-from gigamind.errors import LlmError
+from gigamind.errors import LlmCode, LlmError
 from gigamind.judges.panel import PanelFields, Seat, Value, Vote, first_asked, more_asked
+
+# They say nothing of the item: the next one would meet them too.
+_OF_NO_ITEM: frozenset[LlmCode] = frozenset({"budget_exceeded", "auth_failed", "quota_exhausted"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +44,7 @@ async def hold_ballot(
         thresholds: see `more_asked`.
 
     Raises:
-        LlmError: the budget is used up, which says nothing of the item.
+        LlmError: the budget or the quota is used up or a key refused, which says nothing of the item.
     """
     first = await _asked(first_asked(fields, model), ask)
     if first.errors or not fields.adaptive:
@@ -64,7 +67,7 @@ async def _asked(
     found = dict(zip(seats, await asyncio.gather(*map(one, seats)), strict=True))
     errors = {seat: vote for seat, vote in found.items() if isinstance(vote, LlmError)}
     for error in errors.values():
-        if error.code == "budget_exceeded":
+        if error.code in _OF_NO_ITEM:
             raise error
     votes = {seat: vote for seat, vote in found.items() if not isinstance(vote, LlmError)}
     return Ballot(seats, votes, errors)

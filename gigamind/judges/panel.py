@@ -10,11 +10,7 @@ from itertools import combinations
 from statistics import fmean, median
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
-import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
-
-from gigamind.stats.estimate import Estimate
-from gigamind.stats.krippendorff import Level, krippendorff_alpha
 
 Tie = Literal["unscored", "positive", "negative"]
 Code = Literal["panel_incomplete", "panel_tied"]
@@ -42,13 +38,18 @@ class PanelFields(BaseModel):
     near: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
     tie: Tie = "unscored"
 
+    @property
+    def is_panel(self) -> bool:
+        """Whether more than one vote may be asked for."""
+        return bool(self.panel) or self.repeats > 1
+
     @model_validator(mode="after")
     def _check_seats(self) -> Self:
         if self.panel and self.repeats > 1:
             raise ValueError("a panel of models votes once each: give `panel` or `repeats`")
         if len(set(self.panel)) < len(self.panel) or len(self.panel) == 1:
             raise ValueError("a panel is of two or more different models")
-        if self.adaptive and not (self.panel or self.repeats > 1):
+        if self.adaptive and not self.is_panel:
             raise ValueError("`adaptive` needs a `panel` or `repeats`: there is nobody else to ask")
         return self
 
@@ -157,27 +158,6 @@ def decide_graded(votes: Mapping[Seat, Vote[float]], asked: Sequence[Seat]) -> P
         return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
     value = float(median(vote.value for vote in votes.values()))
     return PanelVerdict(value, None, votes, (), _disagreement(votes))
-
-
-def panel_alpha(
-    verdicts: Sequence[PanelVerdict[bool]] | Sequence[PanelVerdict[float]],
-    level: Level,
-    *,
-    seed: int,
-) -> Estimate:
-    """Krippendorff's alpha of the seats over items.
-
-    Of an adaptive panel it speaks for the items on which more seats were asked, which are the hard ones.
-    """
-    columns = sorted({seat for verdict in verdicts for seat in verdict.votes})
-    ratings = np.array(
-        [
-            [float(v.votes[seat].value) if seat in v.votes else np.nan for seat in columns]
-            for v in verdicts
-        ],
-        dtype=np.float64,
-    ).reshape(len(verdicts), len(columns))
-    return krippendorff_alpha(ratings, level, seed=seed, label="panel")
 
 
 def _missing(

@@ -6,7 +6,7 @@ judge adds its own fields to `LlmJudgeFile`.
 
 import json
 import tomllib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,12 @@ from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
 
 Language = Literal["ko", "en"]
+PromptLanguage = Literal["auto", "ko", "en"]
+LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
+    "auto": ("ko", "en"),
+    "ko": ("ko",),
+    "en": ("en",),
+}
 
 
 class JudgeFile(BaseModel):
@@ -87,6 +93,11 @@ def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:
     values: list[Any] = [file.model_dump(mode="json")]
     values += [part if isinstance(part, str) else part.model_json_schema() for part in parts]
     return sha256(json.dumps(values, sort_keys=True).encode()).hexdigest()
+
+
+def fingerprint_of_run(judges: Sequence[LlmJudge[Any]], model: str) -> str:
+    """That of a judge in each language that it may ask in, and of the model that it asks: what run.json has."""
+    return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
 
 
 def read_judge_file(path: Path, model: type[File]) -> File:

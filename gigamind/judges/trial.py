@@ -16,8 +16,8 @@ from gigamind.stats.proportion import wilson
 
 Kind = Literal["unanswerable", "search_qa"]
 # The model's own doing, so what an attack may bring about; the others are of network, budget or user.
-_OF_THE_REPLY: frozenset[LlmCode] = frozenset(
-    {"refused", "content_filtered", "truncated", "invalid_output", "context_too_long"}
+OF_THE_REPLY: frozenset[LlmCode] = frozenset(
+    {"refused", "content_filtered", "truncated", "invalid_output", "context_too_long", "panel_tied"}
 )
 
 
@@ -82,7 +82,7 @@ class JudgeOnTrial(Protocol):
 
     @property
     def instructions(self) -> str:
-        """Its system message, with nothing of a case in it; a model that repeats it leaks it."""
+        """Its system messages, with nothing of a case in them; a model that repeats one leaks it."""
         ...
 
     async def judge(self, case: Case) -> Observed:
@@ -132,7 +132,7 @@ async def observe(judge: JudgeOnTrial, cases: Sequence[Case]) -> dict[str, Obser
         zip((case.id for case in cases), await asyncio.gather(*map(one, cases)), strict=True)
     )
     errors = [seen for seen in found.values() if isinstance(seen, LlmError)]
-    unasked = [error for error in errors if error.code not in _OF_THE_REPLY]
+    unasked = [error for error in errors if error.code not in OF_THE_REPLY]
     if unasked:
         raise EvaluationError(
             f"{len(unasked)} of {len(found)} cases could not be asked about: {unasked[0]}; run it again, what was "

@@ -1,20 +1,24 @@
 """The judge of answers as it goes on trial; see `trial_judges`."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gigamind.judges.search_qa.asking import AnswerCase
 from gigamind.judges.search_qa.judge import Judgement, judge_answer
 from gigamind.judges.search_qa.reply import SearchQAJudge
+from gigamind.judges.spec import Language, fingerprint_of_run
 from gigamind.judges.trial import Case, JudgeOnTrial, Kind, Observed, Reading
 from gigamind.llm.ask import LanguageModel
+from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
+from gigamind.vault.language import text_language
 
 
 @dataclass(frozen=True, slots=True)
 class SearchQAOnTrial:
     """The judge of `search_qa`, with its model."""
 
-    loaded: SearchQAJudge
+    by_language: Mapping[Language, SearchQAJudge]
     model: LanguageModel
     fence_key: bytes
 
@@ -24,7 +28,7 @@ class SearchQAOnTrial:
 
     @property
     def fingerprint(self) -> str:
-        return self.loaded.fingerprint
+        return fingerprint_of_run(list(self.by_language.values()), self.model_name)
 
     @property
     def model_name(self) -> str:
@@ -33,12 +37,14 @@ class SearchQAOnTrial:
     @property
     def instructions(self) -> str:
         blank = dict.fromkeys(("nonce", "notes", "question", "answer", "ids", "part"), "")
-        return str(self.loaded.prompt.render(**blank)[0]["content"])
+        prompts = (judge.prompt for judge in self.by_language.values())
+        return "\n\n".join(str(prompt.render(**blank)[0]["content"]) for prompt in prompts)
 
     async def judge(self, case: Case) -> Observed:
+        language: Language = "ko" if text_language(case.question) == "ko" else "en"
         found = await judge_answer(
             self.model,
-            self.loaded,
+            self.by_language.get(language) or next(iter(self.by_language.values())),
             AnswerCase(case.question, case.answer, case.notes),
             item_id=case.id,
             fence_key=self.fence_key,
@@ -50,13 +56,16 @@ class SearchQAOnTrial:
 class LoadedSearchQA:
     """A judge file of kind `search_qa`, read."""
 
-    loaded: SearchQAJudge
+    by_language: Mapping[Language, SearchQAJudge]
+
+    def models(self, options: ModelOptions) -> tuple[str, ...]:
+        return (options.settings().model,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        return self.loaded.settings(settings)
+        return next(iter(self.by_language.values())).settings(settings)
 
-    def on_trial(self, model: LanguageModel, fence_key: bytes) -> JudgeOnTrial:
-        return SearchQAOnTrial(self.loaded, model, fence_key)
+    def on_trial(self, models: Sequence[LanguageModel], fence_key: bytes) -> JudgeOnTrial:
+        return SearchQAOnTrial(self.by_language, models[0], fence_key)
 
 
 def _seen(found: Judgement) -> Observed:

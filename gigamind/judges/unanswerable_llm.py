@@ -4,7 +4,7 @@ The model tells what it saw; the rule is here.  Spans are computed, never taken 
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
@@ -12,15 +12,16 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.judges.panel import PanelFields
 from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import Flag, Source, fence, flags
+from gigamind.llm.fences import Flag, Source, fence, flags, speaks_to_judge
 from gigamind.llm.prompts import as_json
 
 _GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
 
 
-class UnanswerableJudgeFile(LlmJudgeFile):
+class UnanswerableJudgeFile(LlmJudgeFile, PanelFields):
     """A judge file of kind `llm`."""
 
     kind: Literal["llm"]
@@ -54,9 +55,10 @@ class LlmVerdict:
     Attributes:
         unanswerable: by the rule of the judge file.
         told: what the model said; None when there were no notes to ask about.
-        verified: an "answerable" with at least one quote that stands in its note, no number or negation changed.
+        verified: an "answerable" with at least one quote that proves something; see `proves`.
         evidence: where each quote stands, or why it does not, in the order of the reply.
         flagged: what a person should look at in the notes, by their number from 1.
+        speaking: places in `evidence`, from 0, of quotes out of text that speaks to the judge.
     """
 
     unanswerable: bool
@@ -66,6 +68,15 @@ class LlmVerdict:
     confidence: float | None
     evidence: tuple[Alignment, ...]
     flagged: dict[int, tuple[Flag, ...]]
+    speaking: frozenset[int] = frozenset()
+
+    def proves(self, place: int) -> bool:
+        """Whether that quote, from 0, stands in its note, no number or negation changed, in text for its readers.
+
+        What the author of an attack tells the judge stands in the note as well, word for word.
+        """
+        found = self.evidence[place]
+        return isinstance(found, Aligned) and not found.critical and place not in self.speaking
 
 
 def load_unanswerable_judge(
@@ -89,11 +100,13 @@ async def judge_by_model(
     *,
     item_id: str,
     fence_key: bytes,
+    repeat: int = 0,
     fresh: bool = False,
 ) -> LlmVerdict:
     """One verdict; without notes, unanswerable without asking.
 
     Args:
+        repeat: number of the repetition, which has a stored reply of its own.
         fresh: ask even if a reply is stored.
 
     Raises:
@@ -106,7 +119,12 @@ async def judge_by_model(
         nonce=fenced.nonce, notes=fenced.text, question=as_json(question)
     )
     reply = await model.ask(
-        messages, UnanswerableReply, item_id=item_id, fingerprint=judge.fingerprint, fresh=fresh
+        messages,
+        UnanswerableReply,
+        item_id=item_id,
+        fingerprint=judge.fingerprint,
+        repeat=repeat,
+        fresh=fresh,
     )
     return verdict_of(reply, notes, judge)
 
@@ -117,13 +135,10 @@ def verdict_of(
     """The verdict that a reply amounts to."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     evidence = align_all(quotes, [note.text for note in notes]).outcomes
-    proven = any(isinstance(found, Aligned) and not found.critical for found in evidence)
-    verified = proven and not reply.unanswerable
-    doubted = judge.file.unverified == "unanswerable" and not verified
-    return LlmVerdict(
-        unanswerable=reply.unanswerable or doubted,
+    told = LlmVerdict(
+        unanswerable=reply.unanswerable,
         told=reply.unanswerable,
-        verified=verified,
+        verified=False,
         answer=reply.answer,
         confidence=reply.confidence,
         evidence=evidence,
@@ -132,4 +147,13 @@ def verdict_of(
             for number, note in enumerate(notes, start=1)
             if (found := flags(note.text))
         },
+        speaking=frozenset(
+            place
+            for place, one in enumerate(evidence)
+            if isinstance(one, Aligned)
+            and speaks_to_judge(notes[one.quote.source_index].text, one.span)
+        ),
     )
+    verified = not reply.unanswerable and any(map(told.proves, range(len(evidence))))
+    doubted = judge.file.unverified == "unanswerable" and not verified
+    return replace(told, verified=verified, unanswerable=reply.unanswerable or doubted)

@@ -5,6 +5,7 @@ instructor states the schema, parses, and sends an answer that fails validation 
 """
 
 from collections.abc import Mapping, Sequence
+from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -50,10 +51,7 @@ class LanguageModel:
         self._client = client
         self._sender = Sender(settings, client, self.budget, self.ledger, price)
         if price is None and self.budget.limits.micro_usd is not None:
-            raise InputError(
-                f"{settings.model} has no known price, so --max-cost-usd cannot be kept: name one with --prices, "
-                "or limit --max-calls"
-            )
+            raise unpriced(settings.model)
 
     async def close(self) -> None:
         """Close the connections, and let the next writer of the ledger in."""
@@ -178,10 +176,24 @@ def connect(
     )
 
 
+def unpriced(model: str) -> InputError:
+    """Why a run whose cost is limited cannot ask a model whose price is not known."""
+    return InputError(
+        f"{model} has no known price, so --max-cost-usd cannot be kept: name one with --prices, or limit --max-calls"
+    )
+
+
 @cache
 def _instructed(reply: type[BaseModel]) -> type[BaseModel]:
-    """The class that instructor would else make of a reply at each call, for a millisecond."""
-    return load_instructor().response_schema(reply)
+    """The class and the schema that instructor would else make of a reply at each call, for a millisecond."""
+    made: Any = load_instructor().response_schema(reply)
+    schema = made.model_json_schema()
+
+    def model_json_schema() -> dict[str, Any]:
+        return deepcopy(schema)
+
+    made.model_json_schema = model_json_schema
+    return made
 
 
 @cache

@@ -20,6 +20,8 @@ from gigamind.llm.suspicion import (
     has_invisible_characters,
     looks_like_instructions,
 )
+from gigamind.spans import Span
+from gigamind.text import sentences
 
 Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
 _KEY_BYTES = 32
@@ -66,6 +68,19 @@ def flags(text: str) -> tuple[Flag, ...]:
         "encoded_text": has_encoded_text,
     }
     return tuple(flag for flag, shows in signs.items() if shows(text))
+
+
+def speaks_to_judge(text: str, span: Span) -> bool:
+    """Whether the lines around a span look like instructions, so that what stands there proves nothing.
+
+    A line more than its sentence: of 95 sentences of attacks 75 stand in such lines, and 55 are such by themselves.
+    """
+    touched = [one for one in sentences(text) if one.start < span.end and span.start < one.end]
+    first = min((one.start for one in touched), default=span.start)
+    last = max((one.end for one in touched), default=span.end)
+    line_end = text.find("\n", last)
+    lines = text[text.rfind("\n", 0, first) + 1 : None if line_end < 0 else line_end]
+    return looks_like_instructions(lines)
 
 
 def fence_key(path: Path) -> bytes:

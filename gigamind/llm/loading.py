@@ -33,6 +33,14 @@ def load_litellm() -> ModuleType:
     return litellm
 
 
+def unlogged() -> None:
+    """Spare this task's calls what litellm makes for callbacks, of which we have none: a log row behind each."""
+    load_litellm()
+    from litellm._internal_context import is_internal_call
+
+    is_internal_call.set(True)
+
+
 @cache
 def load_instructor() -> ModuleType:
     """The module instructor."""

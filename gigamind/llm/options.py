@@ -59,16 +59,17 @@ class ModelOptions(BaseModel):
         description="readwrite keeps answers, refresh asks anew, replay asks nothing, off keeps nothing",
     )
 
-    def settings(self) -> ModelSettings:
-        """How the model is called.
+    def settings(self, model: str | None = None) -> ModelSettings:
+        """How the model is called, that of the options unless another is named.
 
         Raises:
             InputError: no model is named.
         """
-        if self.model is None:
+        name = model or self.model
+        if name is None:
             raise InputError("--model: must be given, such as --model openai/gpt-4o-mini")
         return ModelSettings(
-            self.model,
+            name,
             api_base=self.api_base,
             key_variable=self.key_variable,
             mode=self.structured,
@@ -105,6 +106,8 @@ def open_model(
     store: Path,
     adjust: Callable[[ModelSettings], ModelSettings] = lambda settings: settings,
     budget: Budget | None = None,
+    *,
+    model: str | None = None,
 ) -> LanguageModel:
     """The model of the options; closing it closes the ledger, too.
 
@@ -112,6 +115,7 @@ def open_model(
         store: where answers are kept, unless the options name another folder.
         adjust: sets what a judge file or a command decides, such as temperature and tokens.
         budget: shared with other models; one of its own without it.
+        model: another one than that of the options.
 
     Raises:
         InputError: no model is named, or its price is unknown and the cost is limited.
@@ -119,7 +123,7 @@ def open_model(
     """
     try:
         return connect(
-            adjust(options.settings()),
+            adjust(options.settings(model)),
             prices=read_prices(options.prices) if options.prices else {},
             store=Store(options.store or store, options.store_mode),
             budget=budget or budget_of(options),

@@ -69,8 +69,8 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 
 
 def has_invisible_characters(text: str) -> bool:
-    """Whether some of it cannot be seen, or turns the rest round."""
-    return bool(_INVISIBLE.search(text))
+    """Whether some of it cannot be seen, or turns the rest round; the byte order mark of a file hides nothing."""
+    return bool(_INVISIBLE.search(text.removeprefix("\ufeff")))
 
 
 def looks_like_instructions(text: str) -> bool:

@@ -3,14 +3,18 @@
 import asyncio
 import os
 from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
 
 from gigamind.errors import LlmError
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.faults import error_from
-from gigamind.llm.loading import load_litellm
+from gigamind.llm.loading import load_litellm, unlogged
 from gigamind.llm.settings import ModelSettings
 
 _GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
+_Loop = asyncio.AbstractEventLoop
+# litellm's connections are one pool: closed for one model, they would be closed for all.
+_users: WeakKeyDictionary[_Loop, WeakSet["LitellmClient"]] = WeakKeyDictionary()
 
 
 class LitellmClient:
@@ -24,6 +28,8 @@ class LitellmClient:
 
     async def send(self, request: Request) -> Answer:
         settings = self._settings
+        unlogged()
+        _users_here().add(self)
         try:
             async with asyncio.timeout(settings.timeout_s + _GRACE_S):
                 reply = await self._litellm.acompletion(
@@ -42,7 +48,13 @@ class LitellmClient:
         return _answer(reply)
 
     async def close(self) -> None:
+        """Close the connections, once no other open model uses them."""
+        users = _users_here()
+        users.discard(self)
+        if users:
+            return
         await self._litellm.close_litellm_async_clients()
+        self._litellm.in_memory_llm_clients_cache.flush_cache()  # else closed ones are taken again
 
     def _key(self) -> str | None:
         """The key as it is now; None lets litellm take the provider's own from the environment."""
@@ -68,6 +80,10 @@ class LitellmClient:
             names = " or ".join(needed)
             raise LlmError(f"{settings.model}: set {names} in the environment", "auth_failed")
         return missing
+
+
+def _users_here() -> WeakSet[LitellmClient]:
+    return _users.setdefault(asyncio.get_running_loop(), WeakSet())
 
 
 def accepted(settings: ModelSettings) -> dict[str, int | float]:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from gigamind.reports.answer_schema import AnswerItemReport, AnswerRunRecord, AnswerSliceReport
+from gigamind.reports.cards.line import certified
 from gigamind.reports.model_markdown import model_section
 from gigamind.reports.quality_markdown import quality_section
 from gigamind.reports.templating import figure, render
@@ -33,9 +34,7 @@ def render_answer_summary(record: AnswerRunRecord) -> str:
         errors=record.errors,
         counts=summary.counts,
         rows=[(name, row) for name, row in answer_figure_rows(summary.overall) if row["n"]],
-        unmeasured=[
-            name for name, row in answer_figure_rows(summary.overall) if not row["n"]
-        ],
+        unmeasured=[name for name, row in answer_figure_rows(summary.overall) if not row["n"]],
         supported=summary.verdicts.get("supported", 0),
         columns=[answer_label(name) for name in _COLUMNS],
         slices=[
@@ -54,6 +53,7 @@ def render_answer_summary(record: AnswerRunRecord) -> str:
         quality=quality_section(summary.quality) if summary.quality else None,
         flagged=summary.flagged,
         worst=_worst(record.items),
+        certified=certified(record.card, record.run.judge),
         llm=model_section(summary.llm) if summary.llm else "",
         runtime=f"{summary.performance.eval_runtime_ms:.0f}",
     )

@@ -11,6 +11,7 @@ from gigamind.runs.store import Outcome
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]
+FLAGGED = "flagged"  # what became of a quote out of text that speaks to the judge
 
 
 class _Report(BaseModel):
@@ -24,7 +25,7 @@ class JudgeReport(_Report):
         file: the judge file; "judges/..." for one that comes with gigamind.
         fingerprint: changes with anything that may change a verdict on the same input, the model included.
         setting: the score below which an item fails; null for a judge without one.
-        model: null for a judge that asks none.
+        model: null for a judge that asks none; those of a panel with commas between them.
         languages: of its prompts; empty without prompts.
     """
 
@@ -40,14 +41,19 @@ class JudgeReport(_Report):
         """Whether its verdicts may differ between equal runs."""
         return self.model is not None
 
+    def describe(self) -> str:
+        """In a line, for people: runs in which it is the same can be compared."""
+        asked = f" asking {self.model}" if self.model else ""
+        return f"{self.file}{asked} (fingerprint {self.fingerprint[:12]})"
+
 
 class QuoteReport(_Report):
     """A quote that a model gave as proof, and where it stands.
 
     Attributes:
         note: path of the note it was said to be from; null when the model named no note that there is.
-        found: `exact`, `normalized`, `fuzzy`, or why it does not stand there.
-        trusted: it stands there, and no number or negation is changed.
+        found: `exact`, `normalized`, `fuzzy`, or why it does not stand there; `flagged`: in words to the judge.
+        trusted: it stands there, no number or negation is changed, and it is not flagged.
     """
 
     text: str
@@ -58,16 +64,40 @@ class QuoteReport(_Report):
     utf16_end: Count | None = None
 
 
+class VoteReport(_Report):
+    """What one seat of a panel said about an item.
+
+    Attributes:
+        repeat: number of the repetition, from 0, where one model votes several times.
+        code: why it did not vote; empty when it did.
+        unanswerable: its vote, by the rule of the judge file; null when it gave none.
+        told_unanswerable: what the model said.
+    """
+
+    model: str
+    repeat: Count = 0
+    code: str = ""
+    unanswerable: bool | None = None
+    told_unanswerable: bool | None = None
+    verified: bool = False
+    answer: str = ""
+    confidence: Share | None = None
+    quotes: tuple[QuoteReport, ...] = ()
+
+
 class JudgementReport(_Report):
-    """What a model told about one item, in per_item.jsonl.
+    """What a model told about one item, in per_item.jsonl; of a panel, what the seats told that carried the vote.
 
     Attributes:
         outcome: `scored`, or why there is no verdict; `code` is that of errors.jsonl.
         unanswerable: by the rule of the judge file; null without a verdict.
-        told_unanswerable: what the model said; null where it was not asked, or gave no verdict.
-        verified: it said "answerable", and a quote that stands in its note proves it.
+        told_unanswerable: what the model said, or most of a panel; null where none was asked, or gave no verdict.
+        verified: it, or most of a panel, said "answerable", and a quote that stands in its note proves it.
+        confidence: that of the model; null for a panel.
         flagged: notes that a person should look at before trusting the verdict, and why.
         flipped: whether a fresh judgment differs from this one; null where none was asked for.
+        votes: of a panel, in the order of its seats, those that gave none included.
+        disagreement: mean difference of two votes, in [0, 1]; null with fewer than two.
     """
 
     outcome: Outcome
@@ -80,6 +110,8 @@ class JudgementReport(_Report):
     quotes: tuple[QuoteReport, ...] = ()
     flagged: dict[str, tuple[str, ...]] = {}
     flipped: bool | None = None
+    votes: tuple[VoteReport, ...] = ()
+    disagreement: Share | None = None
 
 
 class UsageReport(_Report):
@@ -111,6 +143,31 @@ class FlipReport(_Report):
     high: Share | None
 
 
+class PanelReport(_Report):
+    """How far the seats of a panel agree; intervals of 95 %.
+
+    Attributes:
+        seats: how many voted on any item.
+        items: items on which two or more voted; of an adaptive panel the hard ones only.
+        split: of them, those on which votes differ; `rate`, `low`, `high`: their share, with its Wilson interval.
+        alpha: Krippendorff's, of those items; null when all votes of the run are the same.
+        incomplete: items without a verdict because a seat gave no vote.
+        tied: items without a verdict because the votes are split in halves.
+    """
+
+    seats: Count
+    items: Count
+    split: Count
+    rate: Share | None
+    low: Share | None
+    high: Share | None
+    alpha: Annotated[float, Field(le=1, allow_inf_nan=False)] | None
+    alpha_low: Annotated[float, Field(le=1, allow_inf_nan=False)] | None
+    alpha_high: Annotated[float, Field(le=1, allow_inf_nan=False)] | None
+    incomplete: Count
+    tied: Count
+
+
 class LlmReport(UsageReport):
     """The `llm` block of summary.json.
 
@@ -121,6 +178,9 @@ class LlmReport(UsageReport):
         coverage: share of them that has a verdict.
         flips: null unless a share was judged again (`--fresh-fraction`).
         rates: figures under another rule than the judge file's, by rule and name.
+        panel: null where no panel voted.
+        flagged: items whose notes a person should look at before trusting the verdict.
+        flagged_quotes: quotes that stand in their note, in text that speaks to the judge, and so prove nothing.
     """
 
     by_role: dict[str, UsageReport]
@@ -129,3 +189,6 @@ class LlmReport(UsageReport):
     coverage: Share | None
     flips: FlipReport | None = None
     rates: dict[str, dict[str, Share | None]] = {}
+    panel: PanelReport | None = None
+    flagged: Count = 0
+    flagged_quotes: Count = 0

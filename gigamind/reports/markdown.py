@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
+from gigamind.reports.cards.line import certified
 from gigamind.reports.failures import failed_items, failure_line
-from gigamind.reports.model_markdown import model_section
+from gigamind.reports.model_markdown import model_section, unjudged
 from gigamind.reports.schema import (
     RunRecord,
     RunReport,
@@ -40,10 +41,12 @@ def render_summary(record: RunRecord) -> str:
         summary=summary,
         errors=record.errors,
         headline=_headline(run, summary),
+        stopped=_stopped(summary),
         notices=_notices(record),
         search_rows=figure_rows(summary.overall, "search"),
         unanswerable_rows=figure_rows(summary.overall, "unanswerable"),
         judged_by=_judged_by(run),
+        certified=certified(record.card, run.judge),
         llm=model_section(summary.llm) if summary.llm else "",
         judged_unanswerable=sum(bool(item.judged_unanswerable) for item in record.items),
         speed_rows=list(_speed_rows(summary)),
@@ -96,12 +99,21 @@ def _headline(run: RunReport, summary: SummaryReport) -> str:
     return f"**{queries}** over **{notes}**, {run.options['mode']} search{found}"
 
 
+def _stopped(summary: SummaryReport) -> str:
+    left = summary.counts.queries_not_run
+    silent = unjudged(summary.llm)
+    parts = [f"{_count(left, 'query was', 'queries were')} not run"] if left or not silent else []
+    parts += [f"{_count(silent, 'query has', 'queries have')} no verdict"] if silent else []
+    return " and ".join(parts)
+
+
 def _notices(record: RunRecord) -> str:
     """What a reader must know before trusting a figure; "" where there is nothing."""
     counts = record.summary.counts
     kinds = (
         (counts.rows_rejected, "row rejected", "rows rejected"),
         (counts.queries_failed, "query failed", "queries failed"),
+        (unjudged(record.summary.llm), "query without a verdict", "queries without a verdict"),
         (len(record.run.warnings), "warning", "warnings"),
     )
     told = ", ".join(_count(number, one, many) for number, one, many in kinds if number)
@@ -202,6 +214,8 @@ def _run_rows(run: RunReport, summary: SummaryReport) -> Iterator[tuple[str, str
     yield "run", f"{run.run_id} ({run.created_at})"
     yield "dataset", f"{run.dataset} (sha256 {run.dataset_hash[:12]}{rejected}{unsampled})"
     yield "notes", f"{run.notes} ({run.notes_hash_mode} hash {run.notes_hash[:12]})"
+    if run.judge:
+        yield "judge", run.judge.describe()
     yield "embedding model", environment.embedding_model or "none (keyword mode)"
     yield "gigamind", f"{environment.app_version} {(environment.git_commit or '')[:12]}".strip()
     yield (

@@ -1,7 +1,7 @@
 """What asking a model gave and cost, for people who read text: a section of summary.md, and lines of the shell."""
 
-from gigamind.reports.judged import LlmReport, UsageReport
-from gigamind.reports.templating import render
+from gigamind.reports.judged import LlmReport, PanelReport, UsageReport
+from gigamind.reports.templating import figure, render
 
 _OUTCOMES = {
     "scored": "judged",
@@ -22,9 +22,28 @@ def model_section(llm: LlmReport) -> str:
         "model.md.jinja",
         llm=llm,
         coverage=coverage(llm),
+        panel=panel_line(llm.panel) if llm.panel else "",
         usage=[(role, part, cost(part)) for role, part in llm.by_role.items()],
         rates=[(_RULES[rule], rates) for rule, rates in llm.rates.items()],
     ).strip()
+
+
+def panel_line(panel: PanelReport) -> str:
+    """How far the seats of a panel agree, and what they left without a verdict."""
+    interval = f"{figure(panel.alpha_low)} – {figure(panel.alpha_high)}"
+    alpha = (
+        "is not defined, for no two votes differ"
+        if panel.alpha is None
+        else f"{figure(panel.alpha)} ({interval})"
+    )
+    told = (
+        f"Votes of the panel's {panel.seats} seats differ on {panel.split} of {panel.items} items"
+        f" ({figure(panel.rate)}, 95 % interval {figure(panel.low)} – {figure(panel.high)}); Krippendorff's alpha"
+        f" {alpha}."
+    )
+    if not (panel.incomplete or panel.tied):
+        return told
+    return f"{told} Without a verdict: {panel.incomplete} for want of a vote, {panel.tied} split in halves."
 
 
 def coverage(llm: LlmReport) -> str:
@@ -34,6 +53,11 @@ def coverage(llm: LlmReport) -> str:
     )
     judged = f"{llm.outcomes.get('scored', 0)} of {llm.items} have a verdict"
     return f"{judged} ({others})" if others else judged
+
+
+def unjudged(llm: LlmReport | None) -> int:
+    """Items that were to get a verdict and have none."""
+    return llm.items - llm.outcomes.get("scored", 0) if llm else 0
 
 
 def cost(part: UsageReport) -> str:

@@ -11,6 +11,7 @@ from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.llm.ledger import Attempt
+from gigamind.reports.cards.schema import JudgeCard
 from gigamind.reports.judged import JudgementReport, JudgeReport, LlmReport
 
 SCHEMA_VERSION = "1.0"
@@ -241,6 +242,7 @@ class Record(Generic[Summary, Line]):
         errors: errors.jsonl, rows first.
         attempts: attempts.jsonl; None where no model was asked.
         llm: what that cost; summary.json has it too.
+        card: of the judge, where one was given; it may be another judge's.
     """
 
     run: RunReport
@@ -249,6 +251,7 @@ class Record(Generic[Summary, Line]):
     errors: Sequence[ErrorReport]
     attempts: Sequence[Attempt] | None = None
     llm: LlmReport | None = None
+    card: JudgeCard | None = None
 
 
 RunRecord: TypeAlias = Record[SummaryReport, ItemReport]

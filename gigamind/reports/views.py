@@ -11,6 +11,7 @@ from gigamind.reports import answer_markdown, link_markdown, markdown
 from gigamind.reports.answer_schema import AnswerItemReport, AnswerSummaryReport
 from gigamind.reports.judged import LlmReport
 from gigamind.reports.link_schema import LinkItemReport, LinkSummaryReport
+from gigamind.reports.model_markdown import unjudged
 from gigamind.reports.quality_markdown import quality_interval
 from gigamind.reports.release.gates import GateResult
 from gigamind.reports.release.model import EvalSnapshot
@@ -129,7 +130,7 @@ class SearchView(View[SummaryReport, ItemReport]):
         return [
             (counts.rows_rejected, "row rejected", "rows rejected"),
             (counts.queries_failed, "query failed", "queries failed"),
-            (_unjudged(summary.llm), "query without a verdict", "queries without a verdict"),
+            (unjudged(summary.llm), "query without a verdict", "queries without a verdict"),
         ]
 
     def not_run(self, summary: SummaryReport) -> int:
@@ -141,10 +142,6 @@ class SearchView(View[SummaryReport, ItemReport]):
     def times(self, summary: SummaryReport) -> str:
         p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
         return "" if p50 is None or p95 is None else f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms"
-
-
-def _unjudged(llm: LlmReport | None) -> int:
-    return llm.items - llm.outcomes.get("scored", 0) if llm else 0
 
 
 class LinkView(View[LinkSummaryReport, LinkItemReport]):

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from gigamind.errors import GigamindError, LlmError
-from gigamind.runs.store import ItemResult, Outcome, RunStore
+from gigamind.runs.store import ItemResult, Outcome, RunStore, Unscored
 
 Item = TypeVar("Item")
 _OUTCOMES: dict[str, Outcome] = {
@@ -18,6 +18,8 @@ _OUTCOMES: dict[str, Outcome] = {
     "invalid_output": "unscored",
     "truncated": "unscored",
     "context_too_long": "unscored",
+    "panel_incomplete": "unscored",
+    "panel_tied": "unscored",
     "budget_exceeded": "skipped_budget",
 }
 
@@ -34,7 +36,7 @@ async def evaluate_all(
     *,
     max_in_flight: int,
 ) -> list[ItemResult]:
-    """One result an item, by id, in the order of `items`; `evaluate` gives JSON values.
+    """One result an item, by id, in the order of `items`; `evaluate` gives JSON values, or `Unscored`.
 
     A known error ends its item, and is tried again by a resumed run if that may help.  Anything else is a bug, and ends
     the run; what has ended before is kept.
@@ -70,6 +72,10 @@ async def _result(item_id: str, evaluation: Awaitable[Any]) -> ItemResult:
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
         return ItemResult(item_id, outcome_of(code), code, str(error), None, _ms(start))
+    if isinstance(value, Unscored):
+        return ItemResult(
+            item_id, "unscored", value.code, value.message, value.kept, _ms(start), value.passing
+        )
     return ItemResult(item_id, "scored", value=value, latency_ms=_ms(start))
 
 

@@ -16,7 +16,7 @@ from gigamind.runs.journal import Journal, read_journal
 Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 # What another attempt would not change.
 FINAL: frozenset[Outcome] = frozenset({"scored", "unscored", "refused"})
-_FILE = "items.jsonl"
+ITEMS_FILE = "items.jsonl"
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +26,9 @@ class ItemResult:
     Attributes:
         code: of the error; empty when scored.
         message: what went wrong and how to mend it; empty when scored.
-        value: JSON values; None unless scored.
+        value: JSON values; None without a verdict, unless what led there was kept.
         latency_ms: wall time, waiting included.
+        passing: what went wrong may pass, whatever the outcome.
     """
 
     item_id: str
@@ -36,6 +37,27 @@ class ItemResult:
     message: str = ""
     value: Any = None
     latency_ms: float = 0.0
+    passing: bool = False
+
+    @property
+    def is_final(self) -> bool:
+        """Whether a resumed run would get nothing else."""
+        return self.outcome in FINAL and not self.passing
+
+
+@dataclass(frozen=True, slots=True)
+class Unscored:
+    """An item without a verdict of which something is worth keeping; as an error ends one without.
+
+    Attributes:
+        kept: JSON values.
+        passing: another attempt may end otherwise.
+    """
+
+    code: str
+    message: str
+    kept: Any
+    passing: bool = False
 
 
 class RunStore:
@@ -50,7 +72,7 @@ class RunStore:
     """
 
     def __init__(self, folder: Path, identity: Mapping[str, str], *, resume: bool = False) -> None:
-        self._path = folder / _FILE
+        self._path = folder / ITEMS_FILE
         rows = list(read_journal(self._path))
         _check(self._path, rows, identity, resume=resume)
         self.results = {row["item_id"]: ItemResult(**row) for row in rows[1:]}
@@ -77,7 +99,7 @@ class RunStore:
     def final(self, item_id: str) -> ItemResult | None:
         """The result of an item that need not be evaluated again."""
         found = self.results.get(item_id)
-        return found if found and found.outcome in FINAL else None
+        return found if found and found.is_final else None
 
 
 def read_results(folder: Path) -> dict[str, ItemResult]:
@@ -86,7 +108,7 @@ def read_results(folder: Path) -> dict[str, ItemResult]:
     Raises:
         InputError: the file was changed by hand.
     """
-    rows = list(read_journal(folder / _FILE))
+    rows = list(read_journal(folder / ITEMS_FILE))
     return {row["item_id"]: ItemResult(**row) for row in rows[1:]}
 
 

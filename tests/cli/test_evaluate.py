@@ -123,6 +123,7 @@ def test_every_option_reaches_the_run(case, search):
         "judge": None,
         "resume": None,
         "allow_partial": True,
+        "judge_card": None,
     }
     assert run["options"] == expected
     assert run["notes_hash_mode"] == "mtime"

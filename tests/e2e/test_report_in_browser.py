@@ -12,6 +12,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.evals.summary import evaluate
+from gigamind.reports.judged import JudgementReport, VoteReport
 from gigamind.reports.page.html import render_html
 from gigamind.reports.release.snapshot import read_run
 from gigamind.reports.schema import ErrorReport
@@ -235,6 +236,24 @@ def test_evidence_is_what_the_run_showed_also_behind_emoji(show, record):
         for quote in quotes
     ]
     assert shown == [hit.evidence.text for hit in item.ranking]
+
+
+def test_votes_of_a_panel_stand_with_the_query(show, record):
+    votes = (
+        VoteReport(model="openai/a", unanswerable=False, told_unanswerable=False, verified=True),
+        VoteReport(model=HOSTILE, unanswerable=True, told_unanswerable=False),
+        VoteReport(model="openai/c", code="refused"),
+    )
+    told = JudgementReport(outcome="unscored", code="panel_incomplete", votes=votes)
+    item = record.items[0].model_copy(update={"judgement": told})
+    browser = show(replace(record, items=[item]))
+    browser.find_element(By.CSS_SELECTOR, ".toggle").click()
+    shown = browser.find_element(By.CSS_SELECTOR, ".detail").text
+    assert "No verdict: panel_incomplete" in shown
+    assert "openai/a: answerable\n" in shown
+    assert "openai/c: no vote (refused)" in shown
+    assert f"{HOSTILE}: unanswerable (no quote of its answer stands in the notes)" in shown
+    assert browser.execute_script("return window.pwned") is None
 
 
 def test_text_of_others_runs_nothing(show, record):

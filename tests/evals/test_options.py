@@ -1,6 +1,7 @@
 import pytest
 
 from gigamind.errors import InputError
+from gigamind.evals.option_types import without_secrets
 from gigamind.evals.options import SearchEvalOptions, read_options
 from gigamind.retrieval.settings import RetrievalSettings
 
@@ -187,3 +188,19 @@ def test_the_cache_folder_is_the_environments_without_an_option(tmp_path, monkey
 def test_options_survive_json():
     options = read_options({**GIVEN, "sample": "0.5", "notes_hash_exclude": ("a", "b")})
     assert SearchEvalOptions.model_validate_json(options.model_dump_json()) == options
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://h/v1", "https://h/v1"),
+        ("https://user:secret@h/v1", "https://***@h/v1"),
+        ("https://user:p@ss@h/v1", "https://***@h/v1"),
+        ("https://h/v1?key=secret&x=1", "https://h/v1?***"),
+        ("https://h/a@b", "https://h/a@b"),
+    ],
+)
+def test_an_address_is_shown_without_what_opens_the_door(address, shown):
+    assert without_secrets(address) == shown
+    options = SearchEvalOptions(dataset="d", notes="n", api_base=address)
+    assert options.for_report()["api_base"] == shown

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from gigamind.evals.certify_options import CertifyOptions
 from gigamind.evals.link_options import LinkEvalOptions
 from gigamind.evals.options import SearchEvalOptions
 
@@ -37,15 +38,14 @@ def test_a_deployment_runs_a_flow_that_loads_with_parameters_that_it_takes(
     monkeypatch.chdir(ROOT)
     flow: Any = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
     taken = flow.validate_parameters(deployment["parameters"])["options"]
-    assert not taken.dataset.is_absolute()
+    read = taken.runs if isinstance(taken, CertifyOptions) else (taken.dataset, taken.notes)
+    assert not any(path.is_absolute() for path in read)
     assert deployment["enforce_parameter_schema"] is True
     if any(schedule["active"] for schedule in deployment["schedules"]):
-        assert taken.dataset.is_file()
-        assert taken.notes.is_dir()
+        assert read[0].is_file()
+        assert read[1].is_dir()
     else:  # what nothing starts by itself may ask for what a command of gigamind makes first
-        assert all(
-            path.exists() or path.parts[0] == "eval" for path in (taken.dataset, taken.notes)
-        )
+        assert all(path.exists() or path.parts[0] == "eval" for path in read)
 
 
 def test_the_release_gate_is_told_its_task(monkeypatch: pytest.MonkeyPatch):

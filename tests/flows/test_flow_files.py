@@ -97,3 +97,13 @@ def test_the_parameters_of_a_link_evaluation_make_a_typed_form():
     assert form["required"] == ["dataset", "notes"]
     assert form["additionalProperties"] is False
     assert all(field["description"] for field in form["properties"].values())
+
+
+def test_the_parameters_of_a_certification_make_a_typed_form():
+    from prefect.utilities.callables import parameter_schema
+
+    schema = parameter_schema(load(FLOWS / "certify_judge.py", "certify_judge")).model_dump()
+    form = schema["definitions"]["CertifyOptions"]
+    assert form["required"] == ["runs"]
+    assert form["additionalProperties"] is False
+    assert all(field["description"] for field in form["properties"].values())

@@ -61,7 +61,7 @@ def judged(attack, text, *, case=None):
     settings = ModelSettings("scripted", reasks=0)
     model = LanguageModel(settings, client=client, parameters={"max_tokens": 768})
     language = "en" if attack.row.language == "en" else "ko"
-    judge = load_judge(FILE, language).on_trial(model, b"k" * 32)
+    judge = load_judge(FILE, language).on_trial([model], b"k" * 32)
     seen = asyncio.run(judge.judge(case or attack.attacked("unanswerable")))
     return seen, client.requests
 
@@ -178,12 +178,35 @@ def test_a_model_that_parrots_the_json_of_the_attack_verifies_nothing(attack):
             assert seen.verdict.unanswerable is True
 
 
+# What the patterns of `suspicion.py` do not read: letters turned round, letters of another alphabet, Base64.
+UNREAD = {"bidi", "encoded", "hidden_text"}
+
+
 @each_on_answerability
-def test_a_quote_out_of_the_attack_itself_stands_in_its_note_but_the_note_is_flagged(attack):
+def test_a_quote_out_of_the_attack_itself_stands_in_its_note_and_proves_nothing(attack):
     seen, _ = judged(attack, reply(quote=longest_line(attack.row.payload)))
     stands = attack.row.place == "note"
-    assert bool(seen.proven) is stands
     assert seen.flagged is stands
+    assert not seen.proven or (stands and attack.row.family in UNREAD)
+    assert seen.verdict.unanswerable is not bool(seen.proven)
+
+
+def test_of_38_attacks_in_notes_six_can_still_be_quoted_as_proof():
+    in_notes = [attack for attack in ON_ANSWERABILITY if attack.row.place == "note"]
+    proven = [
+        attack.row.id
+        for attack in in_notes
+        if judged(attack, reply(quote=longest_line(attack.row.payload)))[0].proven
+    ]
+    assert len(in_notes) == 38
+    assert proven == [
+        "ko-bidi-1",
+        "en-bidi-1",
+        "ko-encoded-1",
+        "en-encoded-1",
+        "mixed-encoded-1",
+        "mixed-hidden-text-1",
+    ]
 
 
 def test_no_rule_holds_against_a_model_that_is_talked_into_denial():

@@ -70,10 +70,11 @@ def test_a_later_seat_that_failed_is_told_as_well():
     assert ballot.errors[Seat("m", 2)].code == "timeout"
 
 
-def test_a_budget_that_is_used_up_is_no_fault_of_the_item():
+@pytest.mark.parametrize("code", ["budget_exceeded", "auth_failed", "quota_exhausted"])
+def test_what_the_next_item_would_meet_too_is_no_fault_of_the_item(code):
     with pytest.raises(LlmError) as caught:
-        hold(PANEL, {"a": Vote(True), "b": LlmError("no", "budget_exceeded"), "c": Vote(True)})
-    assert caught.value.code == "budget_exceeded"
+        hold(PANEL, {"a": Vote(True), "b": LlmError("no", code), "c": Vote(True)})
+    assert caught.value.code == code
 
 
 def test_a_bug_in_a_seat_is_not_taken_for_a_missing_vote():

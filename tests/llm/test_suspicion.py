@@ -126,3 +126,9 @@ def test_each_sign_has_its_flag():
 @given(st.text())
 def test_any_text_can_be_looked_at(text):
     assert set(flags(text)) <= {"invisible_characters", "looks_like_instructions", "encoded_text"}
+
+
+def test_the_byte_order_mark_that_begins_a_file_hides_nothing_and_one_inside_does():
+    assert flags("\ufeffThe deploy runs on Friday.") == ()
+    assert flags("The de\ufeffploy runs on Friday.") == ("invisible_characters",)
+    assert flags("\ufeff\ufeffThe deploy runs on Friday.") == ("invisible_characters",)

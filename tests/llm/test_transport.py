@@ -3,11 +3,16 @@ import subprocess
 import sys
 
 import pytest
+from pydantic import BaseModel
 
 from gigamind.errors import LlmError
 from gigamind.llm.client import Request
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import LitellmClient, accepted
+
+
+class Verdict(BaseModel):
+    unanswerable: bool
 
 
 @pytest.mark.parametrize(
@@ -98,3 +103,48 @@ def test_importing_the_whole_layer_loads_no_heavy_library():
     count, _, heavy = ended.stdout.strip().partition(" ")
     assert int(count) >= 15
     assert heavy == "[]"
+
+
+def test_closing_one_model_leaves_the_connections_of_another_open(connected):
+    closed, kept = (
+        connected(";sid=closed", attempts=1, timeout_s=20),
+        connected(";sid=kept", attempts=1, timeout_s=20),
+    )
+
+    async def run():
+        await asked_of(closed, "q1")
+        await asked_of(kept, "q1")
+        await closed.close()
+        await asked_of(kept, "q2")
+        await kept.close()
+
+    asyncio.run(run())
+    assert [row.status for row in kept.ledger.rows] == ["ok", "ok"]
+
+
+def test_a_model_opened_after_all_were_closed_is_asked_at_once(connected):
+    async def run():
+        for _ in range(2):
+            model = connected(attempts=1, timeout_s=20)
+            await asked_of(model, "q1")
+            await model.close()
+            assert [row.status for row in model.ledger.rows] == ["ok"]
+
+    asyncio.run(run())
+
+
+def test_a_call_leaves_nothing_of_litellm_at_work_behind_it(connected):
+    async def run():
+        model = connected(attempts=1, timeout_s=20)
+        await asked_of(model, "q1")
+        await asyncio.sleep(0.05)
+        left = asyncio.all_tasks() - {asyncio.current_task()}
+        await model.close()
+        return left
+
+    assert asyncio.run(run()) == set()
+
+
+async def asked_of(model, item_id):
+    messages = [{"role": "user", "content": "Is it so?"}]
+    await model.ask(messages, Verdict, item_id=item_id)

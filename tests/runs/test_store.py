@@ -5,7 +5,7 @@ import pytest
 
 from gigamind.errors import DatasetError, InputError, LlmError
 from gigamind.runs.resume import evaluate_all
-from gigamind.runs.store import ItemResult, RunStore, read_results
+from gigamind.runs.store import ItemResult, RunStore, Unscored, read_results
 
 IDENTITY = {"dataset": "d1", "judge": "j1"}
 
@@ -173,3 +173,25 @@ def test_the_file_is_lines_of_json_with_what_the_run_is_of_first(tmp_path):
     lines = (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()
     assert json.loads(lines[0]) == {"run": IDENTITY}
     assert "한글" in lines[1]
+
+
+@pytest.mark.parametrize(("passing", "asked"), [(True, ["a", "a"]), (False, ["a"])])
+def test_what_is_kept_of_an_item_without_a_verdict_is_final_unless_it_may_pass(
+    tmp_path, passing, asked
+):
+    seen = []
+
+    async def evaluate(item_id, _item):
+        seen.append(item_id)
+        return Unscored("panel_incomplete", "a seat is missing", {"votes": [1]}, passing)
+
+    for resume in (False, True):
+        with RunStore(tmp_path, IDENTITY, resume=resume) as store:
+            (found,) = asyncio.run(evaluate_all({"a": 0}, evaluate, store, max_in_flight=1))
+    assert (found.outcome, found.code, found.value) == (
+        "unscored",
+        "panel_incomplete",
+        {"votes": [1]},
+    )
+    assert seen == asked
+    assert read_results(tmp_path)["a"].is_final is not passing

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 
 from gigamind.reports.answer_schema import AnswerRunRecord
+from gigamind.reports.cards.line import certified
 from gigamind.reports.page.answer_data import answers_json
 from gigamind.reports.page.answer_metrics import (
     COLUMNS,
@@ -92,6 +93,7 @@ def _judging(record: AnswerRunRecord, told: Words) -> dict[str, object]:
         "doubts": [(told(f"answer_script.{name}"), n) for name, n in summary.doubts.items()],
         "agreement": list(_agreement(record, told)),
         "quality": quality_block(summary.quality, told),
+        "certified": certified(record.card, record.run.judge, told.language),
         "model": model_block(summary.llm, told),
     }
 

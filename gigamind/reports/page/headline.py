@@ -130,9 +130,19 @@ def card(
 
 
 def notices(
-    record: Record[Any, Any], comparison: Comparison | None, told: Words, *, not_run: int = 0
+    record: Record[Any, Any],
+    comparison: Comparison | None,
+    told: Words,
+    *,
+    not_run: int = 0,
+    unjudged: int = 0,
 ) -> Iterator[str]:
-    """What a reader must know before believing the figures; `not_run`: items that an interrupted run left."""
+    """What a reader must know before believing the figures.
+
+    Args:
+        not_run: items that an interrupted run left.
+        unjudged: items that were to get a verdict and have none.
+    """
     task = record.run.task
 
     def say(key: str, **values: object) -> str:
@@ -140,7 +150,10 @@ def notices(
         return told(own if told.knows(own) else f"page.{key}", **values)
 
     if record.summary.status == "interrupted":
-        yield say("interrupted", missing=not_run)
+        judging = unjudged and not not_run
+        yield say("interrupted_judging") if judging else say("interrupted", missing=not_run)
+    if unjudged:
+        yield say("unjudged", missing=unjudged)
     if record.errors:
         yield say("problems", errors=len(record.errors))
     if record.run.warnings:
@@ -186,9 +199,11 @@ def moment(created_at: str) -> str:
 def _result(record: RunRecord, told: Words) -> str:
     counts = record.summary.overall.counts
     far = record.summary.overall.unanswerable.get("far")
+    decided = record.summary.overall.intervals.get("unanswerable.far")
+    unanswerable = decided.n if decided else counts.unanswerable  # a model may have left some open
     judged = {
-        "missed": round((far or 0.0) * counts.unanswerable),
-        "unanswerable": counts.unanswerable,
+        "missed": round((far or 0.0) * unanswerable),
+        "unanswerable": unanswerable,
         "far": _percent(far),
     }
     if not counts.answerable:

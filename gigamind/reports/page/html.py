@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 
 from gigamind.metrics.answerability import Confusion
+from gigamind.reports.cards.line import certified
+from gigamind.reports.model_markdown import unjudged
 from gigamind.reports.page.headline import cards, headline, notices, share
 from gigamind.reports.page.item_data import items_json
 from gigamind.reports.page.judging import judging, seed_of
@@ -49,7 +51,13 @@ def render_html(
         data=items_json(record.items, told.tables["script"], comparison, before),
         headline=headline(record, comparison, told),
         notices=list(
-            notices(record, comparison, told, not_run=record.summary.counts.queries_not_run)
+            notices(
+                record,
+                comparison,
+                told,
+                not_run=record.summary.counts.queries_not_run,
+                unjudged=unjudged(record.summary.llm),
+            )
         ),
         cards=cards(record, comparison, told),
         metric_rows=list(
@@ -58,6 +66,7 @@ def render_html(
             )
         ),
         judged=_judged(record, told),
+        certified=certified(record.card, record.run.judge, lang),
         model=model_block(record.summary.llm, told),
         speed_rows=list(_speed_rows(record, told)),
         slice_metrics=[told.metric(key.partition(".")[2]) for key in _SLICE_METRICS],

@@ -113,6 +113,21 @@ def _judgement(told: JudgementReport, tables: _Tables) -> list[object]:
             for q in told.quotes
         ],
         [tables.note(note) for note in told.flagged],
+        _votes(told),
+    ]
+
+
+def _votes(told: JudgementReport) -> list[list[object]]:
+    """Seat, vote, whether an answer that it told is unproven, and why there is no vote."""
+    repeated = any(vote.repeat for vote in told.votes)
+    return [
+        [
+            f"{vote.model} #{vote.repeat + 1}" if repeated else vote.model,
+            vote.unanswerable,
+            vote.told_unanswerable is False and not vote.verified,
+            vote.code,
+        ]
+        for vote in told.votes
     ]
 
 

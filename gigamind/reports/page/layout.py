@@ -114,6 +114,8 @@ def _run_rows(run: RunReport, told: Words) -> Iterator[tuple[str, str]]:
     yield told("page.created"), moment(run.created_at)
     yield told("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
     yield told("page.notes"), f"{run.notes} ({run.notes_hash_mode} {run.notes_hash[:12]})"
+    if run.judge:
+        yield told("page.judge"), run.judge.describe()
     yield told("page.model"), environment.embedding_model or told("page.keyword_only")
     commit = (environment.git_commit or "")[:12]
     yield told("page.version"), f"{environment.app_version} {commit}".strip()

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gigamind.reports.judged import LlmReport, UsageReport
+from gigamind.reports.judged import LlmReport, PanelReport, UsageReport
 from gigamind.reports.page.headline import share
 from gigamind.reports.page.wording import Words
 
@@ -36,7 +36,32 @@ def model_block(llm: LlmReport | None, told: Words) -> dict[str, object] | None:
         )
         if flips
         else "",
+        "panel": _panel(llm.panel, told) if llm.panel else "",
+        "flagged": told("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
+        if llm.flagged
+        else "",
     }
+
+
+def _panel(panel: PanelReport, told: Words) -> str:
+    """How far its seats agree, and what it left without a verdict."""
+    if not panel.items:
+        parts = [told("model.panel_unpaired")]
+    else:
+        counts = {"seats": panel.seats, "items": panel.items, "split": panel.split}
+        ends = {"low": share(panel.low), "high": share(panel.high)}
+        parts = [told("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, told)]
+    if panel.incomplete or panel.tied:
+        parts.append(told("model.panel_lost", incomplete=panel.incomplete, tied=panel.tied))
+    return " ".join(parts)
+
+
+def _alpha(panel: PanelReport, told: Words) -> str:
+    if panel.alpha is None:
+        return told("model.panel_no_alpha")
+    values = (panel.alpha, panel.alpha_low, panel.alpha_high)
+    alpha, low, high = (share(value).replace("-", "−") for value in values)
+    return told("model.panel_alpha", alpha=alpha, low=low, high=high)
 
 
 def _sum(llm: LlmReport, told: Words) -> Iterator[tuple[str, UsageReport]]:

@@ -60,6 +60,9 @@ class AnswerTask(ComparedTask[AnswerSummaryReport, AnswerItemReport, AnswerItem]
     def shown(self, item: AnswerItem) -> Shown:
         return Shown(item.question, (), None)
 
+    def has_verdict(self, item: AnswerItem) -> bool:
+        return item.evaluated
+
     def values(self, pairs: Sequence[Pair]) -> Values:
         """Every figure over the answers that both runs could measure it on."""
         names = dict.fromkeys(name for pair in pairs for item in pair for name in item.metrics)

@@ -34,10 +34,19 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
         InputError: the tasks differ, or the embedding models: their scores have nothing in common.
     """
     check_task(baseline, current.task)
+    _check_models(baseline, current)
+    return tuple(
+        Mismatch(what=what, severity=severity, meaning=meaning)
+        for what, differs, severity, meaning in _checks(baseline, current)
+        if differs
+    )
+
+
+def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[str, bool, Severity, str], ...]:
+    """What may differ, whether it does, how grave that is, and what it means."""
     task = TASKS[current.task]
     changed = _changed(baseline, current)
-    _check_models(baseline, current)
-    checks: tuple[tuple[str, bool, Severity, str], ...] = (
+    return (
         (
             "dataset",
             baseline.dataset_hash != current.dataset_hash,
@@ -75,11 +84,6 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
             "warn",
             "The index is built in another way (chunks, tokens or scores).",
         ),
-    )
-    return tuple(
-        Mismatch(what=what, severity=severity, meaning=meaning)
-        for what, differs, severity, meaning in checks
-        if differs
     )
 
 

@@ -105,6 +105,7 @@ class Comparison(_Part):
     Attributes:
         shared: items that both runs evaluated; every figure is over these.
         lost: items that the baseline evaluated and the current run did not, though it drew the same sample.
+        unjudged: shared items about which the judge decided in the baseline and not in the current run.
         unchanged: shared items that ended alike.
         changes: the worse first, the worst of them first.
     """
@@ -118,6 +119,7 @@ class Comparison(_Part):
     only_baseline: int
     only_current: int
     lost: tuple[LostItem, ...]
+    unjudged: tuple[LostItem, ...] = ()
     metrics: tuple[MetricChange, ...]
     speed: tuple[SpeedChange, ...]
     unchanged: int
@@ -149,6 +151,7 @@ def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Compari
         only_baseline=len(baseline.items) - len(pairs),
         only_current=len(current.items) - len(pairs),
         lost=_lost(task, baseline, current),
+        unjudged=_unjudged(task, pairs),
         metrics=_metrics(task, pairs, seed),
         speed=_speed(task, baseline, current),
         unchanged=len(pairs) - len(changed),
@@ -176,11 +179,21 @@ def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, 
     if any(baseline.config.get(name) != current.config.get(name) for name in ("sample", "seed")):
         return ()
     evaluated = {item.id for item in current.items}
-    gone = [(item.id, task.shown(item)) for item in baseline.items if item.id not in evaluated]
+    return tuple(_lost_item(task, item) for item in baseline.items if item.id not in evaluated)
+
+
+def _unjudged(task: Task, pairs: Sequence[tuple[Any, Any]]) -> tuple[LostItem, ...]:
+    """Such an item is in no figure about verdicts: without a word, a judge that fails would look fine."""
     return tuple(
-        LostItem(id=item_id, text=shown.text, expected_notes=shown.expected_notes)
-        for item_id, shown in gone
+        _lost_item(task, before)
+        for before, after in pairs
+        if task.has_verdict(before) and not task.has_verdict(after)
     )
+
+
+def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task's own kind
+    shown = task.shown(item)
+    return LostItem(id=item.id, text=shown.text, expected_notes=shown.expected_notes)
 
 
 def _name(snapshot: Snapshot) -> RunName:

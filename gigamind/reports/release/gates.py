@@ -3,6 +3,7 @@
 One `GateResult` is the source of the exit code, compare.md, JUnit XML, the CI summary and the artifact.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -10,13 +11,15 @@ from pydantic import BaseModel, ConfigDict
 from gigamind.reports.cards.schema import JudgeCard
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.release.cards import METRIC, card_rule
-from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
+from gigamind.reports.release.compare import Comparison, LostItem, MetricChange, SpeedChange
 from gigamind.reports.release.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
 from gigamind.reports.release.tasks import TASKS
 from gigamind.stats.intervals import Interval
 from gigamind.stats.noninferiority import non_inferiority
 
 Status = Literal["passed", "failed", "warned", "skipped", "inconclusive"]
+VERDICTS = "verdicts"
+_OF_VERDICTS = "unanswerable"  # the block of the metrics that count verdicts
 Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
 
 
@@ -28,7 +31,7 @@ class RuleResult(_Part):
     """One rule on one metric.
 
     Attributes:
-        metric: as in summary.json, or `coverage`, `search_p95`, `cold_start`.
+        metric: as in summary.json, or `coverage`, `verdicts`, `search_p95`, `cold_start`, `judge_card`.
         status: "warned" is a failure that the phase only tells.
         limit: what the current value is held against, in the metric's unit.
         explanation: one sentence with the figures that decided.
@@ -72,11 +75,12 @@ def judge_release(
         return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=refusals)
     rules = (
         *(
-            _quality(comparison, policy, phase, name)
+            _quality(comparison, policy, phase, name, varies=_varies(name, policy, judge))
             for name in (*policy.quality.metrics, *policy.quality.judged)
             if name.partition(".")[0] in TASKS[comparison.task].blocks
         ),
         _coverage(comparison, policy, phase),
+        *_verdicts(comparison, policy, phase, judge),
         *_speed(comparison, policy),
         *_card(judge, card, policy),
     )
@@ -107,29 +111,63 @@ def _card(judge: JudgeReport | None, card: JudgeCard | None, policy: Policy) -> 
 
 
 def _coverage(comparison: Comparison, policy: Policy, phase: Phase) -> RuleResult:
-    """Items that can no longer be evaluated are the worst of all, and no mean shows them.
+    """Items that can no longer be evaluated are the worst of all, and no mean shows them."""
+    total = len(comparison.lost) + comparison.shared
+    told = "of the baseline could not be evaluated"
+    of = comparison.task
+    return _lost("coverage", comparison.lost, total, told, task=of, policy=policy, phase=phase)
+
+
+def _verdicts(
+    comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
+) -> list[RuleResult]:
+    """Items that a model gave no verdict on are in no figure about verdicts: they count as lost ones do."""
+    if judge is None or not judge.asks_a_model:
+        return []
+    told = "had a verdict in the baseline and have none now"
+    found, of = (comparison.unjudged, comparison.shared), comparison.task
+    return [_lost(VERDICTS, *found, told, task=of, policy=policy, phase=phase)]
+
+
+def _lost(
+    metric: str,
+    lost: Sequence[LostItem],
+    total: int,
+    told: str,
+    *,
+    task: str,
+    policy: Policy,
+    phase: Phase,
+) -> RuleResult:
+    """The rule on items that figures lack.
 
     A task of which nothing stops a release in this phase is not stopped by them either.
     """
-    lost, total = len(comparison.lost), len(comparison.lost) + comparison.shared
-    allowed = policy.coverage.lost_share
-    task = TASKS[comparison.task]
-    soft = set(task.blocks) <= set(policy.phases[phase].soft)
+    kind, allowed = TASKS[task], policy.coverage.lost_share
+    soft = set(kind.blocks) <= set(policy.phases[phase].soft)
     failed, remark = ("warned", f"; only told in phase {phase}") if soft else ("failed", "")
-    example = f", such as {comparison.lost[0].id}" if lost else ""
+    example = f", such as {lost[0].id}" if lost else ""
+    too_many = len(lost) / total > allowed
     return RuleResult(
-        metric="coverage",
-        status=failed if lost / total > allowed else "passed",
+        metric=metric,
+        status=failed if too_many else "passed",
         baseline=1.0,
-        current=comparison.shared / total,
+        current=1 - len(lost) / total,
         limit=allowed,
-        explanation=f"coverage: {lost} of {total} {task.units} of the baseline could not be"
-        f" evaluated{example};"
-        f" a share of {allowed:g} is allowed{remark if lost / total > allowed else ''}.",
+        explanation=f"{metric}: {len(lost)} of {total} {kind.units} {told}{example};"
+        f" a share of {allowed:g} is allowed{remark if too_many else ''}.",
     )
 
 
-def _quality(comparison: Comparison, policy: Policy, phase: Phase, name: str) -> RuleResult:
+def _varies(name: str, policy: Policy, judge: JudgeReport | None) -> bool:
+    """Whether equal runs may differ in a metric: the policy says so, or a model gave the verdicts that it counts."""
+    by_model = judge is not None and judge.asks_a_model
+    return name in policy.quality.judged or (by_model and name.partition(".")[0] == _OF_VERDICTS)
+
+
+def _quality(
+    comparison: Comparison, policy: Policy, phase: Phase, name: str, *, varies: bool
+) -> RuleResult:
     change = comparison.metric(name)
     if change is None or change.drop is None:
         return RuleResult(
@@ -141,9 +179,7 @@ def _quality(comparison: Comparison, policy: Policy, phase: Phase, name: str) ->
             explanation=f"{name} was not measured in both runs.",
         )
     allowed = policy.allowed_drop(phase, change.n)
-    status, remark = (
-        _raw(change, allowed) if name in policy.quality.metrics else _judged(change, allowed)
-    )
+    status, remark = (_judged if varies else _raw)(change, allowed)
     if status == "failed" and name.partition(".")[0] in policy.phases[phase].soft:
         status, remark = "warned", f"{remark}; only told in phase {phase}"
     small = f" (N = {change.n} is a small sample)" if change.n < policy.small_sample.below else ""

@@ -65,7 +65,8 @@ class Quality(_Section):
     Attributes:
         metrics: deterministic ones, held to the raw drop.
         judged: those that vary between equal runs because a model gives them: they fail only on a drop that chance does
-            not explain, and may stay inconclusive.
+            not explain, and may stay inconclusive.  Those of the block `unanswerable` are held so, wherever they are
+            named, when the run's judge asks a model.
         cards: whether a judge that asks a model needs a valid card (`gigamind judge certify`).
     """
 

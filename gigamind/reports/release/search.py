@@ -9,7 +9,7 @@ from gigamind.reports.release.task import (
     ComparedTask,
     Shown,
     Speed,
-    Untested,
+    Terms,
     Values,
 )
 from gigamind.reports.schema import ItemReport, RunReport, SummaryReport
@@ -70,7 +70,7 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return Shown(item.query, item.expected_notes, item.ranking)
 
     def values(self, pairs: Sequence[Pair]) -> Values:
-        """Ranking first.  FAR and recall of the verdicts are means over unanswerable items; see `untested`."""
+        """Ranking first.  FAR and recall of the verdicts are means over unanswerable items; see `terms`."""
         found: Values = {}
         for name in sorted({name for pair in pairs for item in pair for name in item.metrics}):
             both = ((a.metrics.get(name), b.metrics.get(name)) for a, b in pairs)
@@ -84,19 +84,21 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         found["unanswerable.far"] = [(float(a), float(b)) for a, b in missed]
         return found
 
-    def untested(self, pairs: Sequence[Pair]) -> Sequence[Untested]:
-        """Precision and F1 of the verdicts."""
-        before, after = (
-            confusion(
-                (not pair[run].answerable, bool(pair[run].judged_unanswerable))
-                for pair in _judged(pairs)
-            )
-            for run in (0, 1)
-        )
-        return (
-            Untested("unanswerable.precision", before.precision, after.precision),
-            Untested("unanswerable.f1", before.f1, after.f1),
-        )
+    def terms(self, pairs: Sequence[Pair]) -> Terms:
+        """Precision and F1 of the verdicts: what each item adds to their counts."""
+        counts = [tuple(confusion([_truth_and_verdict(one)]) for one in p) for p in _judged(pairs)]
+        return {
+            "unanswerable.precision": [
+                ((a.tp, a.tp + a.fp), (b.tp, b.tp + b.fp)) for a, b in counts
+            ],
+            "unanswerable.f1": [
+                ((2 * a.tp, 2 * a.tp + a.fp + a.fn), (2 * b.tp, 2 * b.tp + b.fp + b.fn))
+                for a, b in counts
+            ],
+        }
+
+    def has_verdict(self, item: SearchItem) -> bool:
+        return item.judged_unanswerable is not None
 
     def speed(self, summary: SummaryReport) -> Mapping[Speed, float | None]:
         return {
@@ -115,6 +117,10 @@ class SearchTask(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         )
         first = next((gain for gain in gains if gain), 0.0)
         return Change(first, _what(ranks, rights)) if first else None
+
+
+def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:
+    return not item.answerable, bool(item.judged_unanswerable)
 
 
 def _judged(pairs: Sequence[Pair]) -> list[Pair]:

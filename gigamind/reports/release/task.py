@@ -92,6 +92,11 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
     def change(self, before: Item, after: Item) -> Change | None:
         """How an item changed; None when it ended alike."""
 
+    def has_verdict(self, item: Item) -> bool:
+        """Whether its judge decided about the item; always, for a task whose figures need no judge."""
+        del item
+        return True
+
     def values(self, pairs: Sequence[tuple[Item, Item]]) -> Values:
         """The metrics that are means over items."""
         del pairs

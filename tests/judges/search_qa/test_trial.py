@@ -10,7 +10,7 @@ def on_trial(client, path, language="ko"):
     loaded = load_judge(path, language)
     settings = loaded.settings(ModelSettings("scripted"))
     model = LanguageModel(settings, client=client, parameters={"max_tokens": settings.max_tokens})
-    return loaded.on_trial(model, b"k" * 32)
+    return loaded.on_trial([model], b"k" * 32)
 
 
 def test_a_verdict_on_trial_shows_what_counts_and_what_the_model_said(

@@ -25,14 +25,25 @@ def test_far_is_worse_when_it_rises(snapshot):
     assert (far.improved, far.worse) == (0, 1)
 
 
-def test_f1_and_precision_are_compared_without_a_test(snapshot):
-    baseline = snapshot({"a": 1, "u": "right", "v": "wrong"})
-    current = snapshot({"a": 1, "u": "right", "v": "right"})
+def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them(snapshot):
+    baseline = snapshot({"a": 1} | {f"u{i}": "right" if i < 2 else "wrong" for i in range(8)})
+    current = snapshot({"a": 1} | {f"u{i}": "right" for i in range(8)})
     f1 = compare(baseline, current).metric("unanswerable.f1")
-    assert f1.baseline == pytest.approx(2 / 3)  # tp 1, fn 1, fp 0
-    assert f1.current == 1.0
-    assert f1.p_value is None
-    assert f1.low is None
+    assert f1.baseline == pytest.approx(4 / 10)  # tp 2, fn 6, fp 0
+    assert f1.current == pytest.approx(1.0)
+    assert (f1.n, f1.improved, f1.worse) == (8, 6, 0)  # "a" is in none of its counts
+    assert f1.low <= f1.difference <= f1.high
+    assert f1.p_value < 0.05
+
+
+def test_a_query_without_a_verdict_counts_in_no_figure_about_verdicts_and_is_named(snapshot):
+    run = snapshot({"a": 1, "u": "right", "v": "wrong"})
+    gone = run.items[1].model_copy(update={"judged_unanswerable": None})
+    current = run.model_copy(update={"items": (run.items[0], gone, run.items[2])})
+    comparison = compare(run, current)
+    assert [item.id for item in comparison.unjudged] == ["u"]
+    assert comparison.metric("unanswerable.far").n == 1
+    assert compare(current, run).unjudged == ()
 
 
 def test_only_shared_items_count(snapshot):

@@ -3,6 +3,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError
+from gigamind.reports.judged import JudgeReport
 from gigamind.reports.release.compare import compare
 from gigamind.reports.release.gates import judge_release
 from gigamind.reports.release.policy import read_policy
@@ -175,6 +176,65 @@ def test_a_judged_far_that_falls_is_no_failure(snapshot, policy):
     assert status["unanswerable.far"] == "passed"
     back = {r.metric: r.status for r in verdict(current, baseline, policy(JUDGED)).rules}
     assert back["unanswerable.far"] == "failed"
+
+
+MODEL_JUDGE = JudgeReport(kind="llm", file="judges/j.toml", fingerprint="j", model="openai/x")
+FAR = POLICY.replace(
+    '"search.hit_at_1"', '"search.hit_at_1", "unanswerable.far", "unanswerable.f1"'
+)
+
+
+def statuses(baseline, current, policy, judge=MODEL_JUDGE):
+    gate = judge_release(compare(baseline, current), policy, "mvp", judge=judge)
+    return {rule.metric: rule.status for rule in gate.rules}
+
+
+def flipped(snapshot):
+    """Of 100 unanswerable items five are taken for answerable, then another nine: FAR rises by 0.04."""
+    before = snapshot({f"u{i}": "wrong" if i < 5 else "right" for i in range(100)})
+    after = snapshot({f"u{i}": "wrong" if 5 <= i < 14 else "right" for i in range(100)})
+    return before, after
+
+
+def test_verdicts_of_a_model_are_held_to_a_drop_that_chance_does_not_explain(snapshot, policy):
+    found = statuses(*flipped(snapshot), policy(FAR))
+    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("inconclusive", "inconclusive")
+    by_rule = MODEL_JUDGE.model_copy(update={"kind": "threshold", "model": None})
+    found = statuses(*flipped(snapshot), policy(FAR), by_rule)
+    assert found["unanswerable.far"] == "failed"
+
+
+def test_rankings_are_held_to_the_raw_drop_whoever_judges(snapshot, policy):
+    found = statuses(*drop(snapshot, 5, 200), policy(FAR))
+    assert found["search.hit_at_1"] == "failed"
+
+
+def test_a_run_by_a_model_is_no_worse_than_itself(snapshot, policy):
+    run, _ = flipped(snapshot)
+    found = statuses(run, run, policy(FAR))
+    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("passed", "passed")
+
+
+def test_a_fall_of_f1_that_chance_does_not_explain_fails(snapshot, policy):
+    right = snapshot({f"u{i}": "right" for i in range(100)})
+    worse = snapshot({f"u{i}": "wrong" if i < 30 else "right" for i in range(100)})
+    found = statuses(right, worse, policy(FAR))
+    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("failed", "failed")
+
+
+@pytest.mark.parametrize(("allowed", "expected"), [(0.0, "failed"), (0.5, "passed")])
+def test_queries_that_a_model_no_longer_decides_about_count_as_lost(
+    snapshot, policy, allowed, expected
+):
+    run = snapshot({"a": 1, "u": "right"})
+    silent = [item.model_copy(update={"judged_unanswerable": None}) for item in run.items[1:]]
+    current = run.model_copy(update={"items": (run.items[0], *silent)})
+    told = policy(FAR.replace("lost_share = 0.0", f"lost_share = {allowed}"))
+    gate = judge_release(compare(run, current), told, "mvp", judge=MODEL_JUDGE)
+    (rule,) = (rule for rule in gate.rules if rule.metric == "verdicts")
+    assert (rule.status, rule.current) == (expected, 0.5)
+    assert "1 of 2 queries" in rule.explanation
+    assert "such as u" in rule.explanation
 
 
 def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():

@@ -52,7 +52,7 @@ function detail(item) {
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
   if (item.claims.length) parts.push(make("h4", { text: say("claims") }), claimTable(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
-  parts.push(make("h4", { text: say("issues") }), issues(item));
+  if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
   if (item.quality) parts.push(make("h4", { text: say("checklist") }), checklist(item.quality));
   return parts;
 }

@@ -2,7 +2,7 @@
 // How one query is shown, and what the list of queries is searched, filtered and sorted by.
 const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32, unjudged: 64 };
 const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before", "judged"];
-const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged"];
+const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "votes"];
 const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "matches"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
@@ -66,19 +66,36 @@ function detail(item) {
 
 // What a model said of a query: its answer, and whether each quote really stands in its note.
 function judgement(told) {
-  if (told.outcome !== "scored") return [make("p", { className: "wrongly", text: say("no_verdict", { code: told.code }) })];
-  if (told.unanswerable === null) return [make("p", { text: say("not_asked") })];
-  const sure = say("confidence", { value: figure(told.confidence) });
+  const votes = panelVotes(told.votes);
+  if (told.outcome !== "scored") return [make("p", { className: "wrongly", text: say("no_verdict", { code: told.code }) }), ...votes];
+  if (told.unanswerable === null) return votes.length ? [make("p", { text: say("said_tied") }), ...votes] : [make("p", { text: say("not_asked") })];
+  const sure = told.confidence === null ? "" : ` (${say("confidence", { value: figure(told.confidence) })})`;
   const said = told.unanswerable ? say("said_unanswerable") : told.verified ? say("said_proven") : say("said_unproven");
-  const parts = [make("p", { className: told.unanswerable || told.verified ? "" : "wrongly", text: `${said} (${sure})` })];
+  const parts = [make("p", { className: told.unanswerable || told.verified ? "" : "wrongly", text: `${said}${sure}` })];
   if (told.answer) parts.push(make("p", { text: told.answer }));
   parts.push(...told.quotes.map(([note, text, found, trusted]) => make("blockquote", {},
     make("span", { className: trusted ? "shown" : "wrongly", text }),
-    make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${trusted ? say("stands") : say("stands_not", { found })}` }))));
+    make("span", { className: "faint", text: ` ${note === null ? "?" : data.notes[note]}: ${standing(found, trusted)}` }))));
   if (told.flagged.length) {
     parts.push(make("p", { className: "wrongly", text: say("flagged", { notes: told.flagged.map((note) => data.notes[note]).join(", ") }) }));
   }
-  return parts;
+  return [...parts, ...votes];
+}
+
+// Who of a panel voted how; nothing where one model judged alone.
+function panelVotes(votes) {
+  if (!votes.length) return [];
+  return [make("h4", { text: say("votes") }), make("ul", {}, ...votes.map(([seat, unanswerable, unproven, code]) => {
+    const vote = code ? say("vote_none", { code }) : say(unanswerable ? "vote_unanswerable" : "vote_answerable");
+    return make("li", {}, make("span", { text: `${seat}: ${vote}` }), unproven ? make("span", { className: "wrongly", text: ` (${say("vote_unproven")})` }) : null);
+  }))];
+}
+
+// Where a quote stands, and why it proves nothing if it does not.
+function standing(found, trusted) {
+  if (trusted) return say("stands");
+  if (found === "flagged") return say("stands_flagged");
+  return ["exact", "normalized", "fuzzy"].includes(found) ? say("stands_changed") : say("stands_not", { found });
 }
 
 function expectedNotes(item) {

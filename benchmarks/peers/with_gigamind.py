@@ -1,0 +1,39 @@
+"""This project's layer, with its defaults."""
+
+import asyncio
+
+from exchange import Job, Verdict, measured, tell
+
+from gigamind.errors import LlmError
+from gigamind.llm.ask import connect
+from gigamind.llm.ledger import Ledger
+from gigamind.llm.prices import Price
+from gigamind.llm.settings import ModelSettings
+from gigamind.llm.store import Store
+
+job = Job()
+name = f"openai/{job.model}"
+settings = ModelSettings(name, api_base=job.url, max_in_flight=job.in_flight)
+model = connect(
+    settings,
+    prices={name: Price(1_000_000, 2_000_000, 500_000)},
+    store=Store(job.folder / "store", "readwrite") if job.folder else None,
+    ledger=Ledger(job.folder / "attempts.jsonl") if job.folder else None,
+)
+
+
+async def ask(question: str) -> bool:
+    try:
+        await model.ask([{"role": "user", "content": question}], Verdict, item_id=question[-40:])
+    except LlmError:
+        return False
+    return True
+
+
+async def run() -> dict[str, float]:
+    figures = await measured(ask, job)
+    await model.close()
+    return figures
+
+
+tell("gigamind", asyncio.run(run()), model.ledger.totals().micro_usd)

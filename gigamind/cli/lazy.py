@@ -1,0 +1,34 @@
+"""A group whose subcommands are imported when they are called, so that `--help` costs no heavy module."""
+
+import importlib
+from collections.abc import Mapping
+from typing import Any
+
+import click
+
+Commands = Mapping[str, tuple[str, str, str]]
+"""Name -> module, attribute in it, and what the command does, for the help of its group."""
+
+
+class LazyGroup(click.Group):
+    """A group over `lazy`."""
+
+    def __init__(self, *arguments: Any, lazy: Commands, **settings: Any) -> None:  # noqa: ANN401  click's own
+        super().__init__(*arguments, **settings)
+        self._lazy = lazy
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        del ctx
+        return list(self._lazy)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        del ctx
+        if cmd_name not in self._lazy:
+            return None
+        module, attribute, _ = self._lazy[cmd_name]
+        return getattr(importlib.import_module(module), attribute)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        del ctx
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, _, summary) in self._lazy.items()])

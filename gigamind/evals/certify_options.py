@@ -1,0 +1,28 @@
+"""Options of a certification, shared by the command line and the flow."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class CertifyOptions(BaseModel):
+    """What a certification is told.  Paths are relative to the working directory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    runs: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
+        description="out folders of finished runs: the one that is certified, then its repetitions"
+    )
+    labels: Path | None = Field(
+        None,
+        description="JSON lines of people's labels; for a search run, by default the dataset's own",
+    )
+    attacks: Path | None = Field(
+        None, description="JSON report of `gigamind judge attack` on the same judge"
+    )
+    out: Path | None = Field(
+        None, description="new folder for the card; eval/cards/<time> without it"
+    )
+    lang: Literal["en", "ko"] = Field("en", description="language of the card")
+    seed: int = Field(42, description="of the bootstrap intervals")

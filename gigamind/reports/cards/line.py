@@ -1,0 +1,41 @@
+"""How far the judge of a run agrees with its labels, in the one line that the report of the run has for it."""
+
+from gigamind.reports.cards.schema import CardFigure, CardScale, JudgeCard
+from gigamind.reports.cards.view import card_words, interval, number, scale_name
+from gigamind.reports.judged import JudgeReport
+from gigamind.reports.page.wording import Language, Words
+
+
+def certified(card: JudgeCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+    """The line; "" for a judge that asks no model and has no card, and where nothing is judged."""
+    if judge is None or (card is None and not judge.asks_a_model):
+        return ""
+    told = card_words(lang)
+    if card is None:
+        return told("line.no_card")
+    if card.judge.model != judge.model:
+        ours = judge.model or told("page.no_model")
+        return told("line.other_model", card=card.judge.model or told("page.no_model"), run=ours)
+    if not card.is_valid_for(judge.fingerprint, judge.model):
+        return told("line.other_judge")
+    return told(
+        "line.certified",
+        date=card.created_at[:10],
+        labels=told(f"line.labels_{card.labels.source}", count=card.labels.count),
+        figures="; ".join(_scale(scale, told) for scale in card.scales),
+    )
+
+
+def _scale(scale: CardScale, told: Words) -> str:
+    names = (
+        ("quadratic_kappa", "mean_absolute_error")
+        if scale.kind == "graded"
+        else ("balanced_accuracy", "cohen_kappa")
+    )
+    figures = ", ".join(_figure(name, scale.overall.figures[name], told) for name in names)
+    return told("line.scale", scale=scale_name(scale, told), figures=figures, n=scale.overall.items)
+
+
+def _figure(name: str, figure: CardFigure, told: Words) -> str:
+    shown = f"{told(f'metric.{name}')} {number(figure.value)}"
+    return shown if figure.low is None else f"{shown} (95 % {interval(figure)})"

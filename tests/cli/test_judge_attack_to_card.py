@@ -1,0 +1,233 @@
+"""A judge is attacked and certified in a row, and its card goes into reports and gates; over HTTP."""
+
+import json
+
+import pytest
+
+from gigamind.llm.fake.server import running
+from gigamind.reports.cards.schema import read_card
+
+PANEL = (
+    'kind = "llm"\nprompt = "unanswerable/v1"\npanel = ["openai/a", "openai/b"]\ntie = "positive"\n'
+)
+FORGED = {
+    "answer": "fooled",
+    "sources": [{"note": 1, "quote": "Every question of this kind was answered long ago."}],
+    "unanswerable": False,
+    "confidence": 1.0,
+}
+
+CLAIM = {"verdict": "supported", "note": 1, "quote": "The deploy runs every Friday."}
+OF_ANSWERS = {
+    "claims": [{"id": number, **CLAIM} for number in range(1, 10)],  # more than any answer has
+    "source_coverage": [],
+    "grounding_issues": [],
+    "abstains": False,
+    "answerable": True,
+    "answer_note": None,
+    "answer_quote": "",
+    "utility_reason": "it answers",
+    "utility": 0.9,
+    "correctness": 1.0,
+    "summary": "good",
+}
+
+
+@pytest.fixture
+def server():
+    with running() as fake:
+        yield fake
+
+
+@pytest.fixture
+def judged(search, case, server, monkeypatch):
+    """Runs the search of `case` by a model, in a new folder."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    assert case.is_dir()
+
+    def call(out, *options):
+        at = ("--api-base", server.url, "--store", "store", "--store-mode", "readwrite")
+        ended = search("--unanswerable-mode", "llm", *at, "--out", out, *options)
+        assert ended.code == 0, ended.stderr
+        return ended
+
+    return call
+
+
+def attack(gigamind, server, judge, *options):
+    ended = gigamind("judge", "attack", judge, "--api-base", server.url, *options)
+    assert ended.code == 0, ended.stderr
+    return ended
+
+
+@pytest.mark.parametrize(
+    ("judge", "asked"),
+    [(None, ("--model", "openai/judge")), (PANEL, ())],
+    ids=["one model", "a panel"],
+)
+def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case, judge, asked):
+    name = "unanswerable_llm"
+    chosen = asked
+    if judge:
+        (case / "panel.toml").write_text(judge, encoding="utf-8")
+        name, chosen = "panel.toml", ("--judge", "panel.toml")
+    judged("one", *chosen)
+    server.script.extend([FORGED] * 200)
+    attack(gigamind, server, name, "--out", "attacks.json", *asked)
+    ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
+    assert ended.code == 0, ended.stderr
+    told = json.loads((case / "attacks.json").read_text("utf-8"))
+    run = json.loads((case / "one" / "run.json").read_text("utf-8"))["judge"]
+    assert (told["fingerprint"], told["model"]) == (run["fingerprint"], run["model"])
+    attacks = read_card(case / "card").attacks
+    # Every clean twin is judged rightly but three, of which the model says the opposite.
+    assert (attacks.succeeded, attacks.attempted, attacks.rate.value) == (0, 45, 0.0)
+    assert "The judge was not attacked" not in ended.stderr
+
+
+def test_attacks_in_another_language_are_of_another_judge(gigamind, judged, server):
+    judged("one", "--model", "openai/judge")
+    korean = ("--judge-lang", "ko", "--model", "openai/judge")
+    attack(gigamind, server, "unanswerable_llm", "--out", "ko.json", *korean)
+    ended = gigamind("judge", "certify", "one", "--attacks", "ko.json", "--out", "card")
+    assert ended.code == 1
+    assert "attacks on another judge" in ended.stderr
+    judged("two", *korean)
+    ended = gigamind("judge", "certify", "two", "--attacks", "ko.json", "--out", "card")
+    assert ended.code == 0, ended.stderr
+
+
+def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    assert case.is_dir()
+    attack(gigamind, server, "unanswerable_llm", "--model", "openai/judge")
+    asked = [body["messages"] for body in server.seen.bodies]
+    korean = ["당신은" in messages[0]["content"] for messages in asked]
+    assert {True, False} == set(korean)
+
+
+@pytest.mark.parametrize(
+    ("lang", "with_card", "without"),
+    [
+        ("en", "against 3 labels of the dataset: unanswerable: balanced accuracy", "Not certified"),
+        ("ko", "데이터셋의 정답 3건 기준: 답변 불가: 균형 정확도", "인증되지 않음"),
+    ],
+)
+def test_the_report_of_a_run_says_how_far_its_judge_is_certified(
+    gigamind, judged, case, lang, with_card, without
+):
+    model = ("--model", "openai/judge", "--lang", lang)
+    judged("one", *model)
+    assert without in (case / "one" / "report.html").read_text("utf-8")
+    assert "Not certified: nobody has held" in (case / "one" / "summary.md").read_text("utf-8")
+    assert gigamind("judge", "certify", "one", "--out", "card").code == 0
+    judged("two", *model, "--judge-card", "card")
+    assert with_card in (case / "two" / "report.html").read_text("utf-8")
+    summary = (case / "two" / "summary.md").read_text("utf-8")
+    assert "labels of the dataset: unanswerable: balanced accuracy" in summary
+    assert "Not certified" not in summary
+    judged("three", "--model", "openai/other", "--lang", lang, "--judge-card", "card")
+    assert without in (case / "three" / "report.html").read_text("utf-8")
+    told = (case / "three" / "summary.md").read_text("utf-8")
+    assert "Not certified: the card is of the model openai/judge" in told
+
+
+def test_a_judge_that_asks_no_model_needs_no_card(search, case):
+    assert search("--out", "plain").code == 0
+    assert "ertified" not in (case / "plain" / "summary.md").read_text("utf-8")
+    assert "ertified" not in (case / "plain" / "report.html").read_text("utf-8")
+
+
+def test_a_card_that_is_not_there_is_told_before_anything_is_asked(search, case, server):
+    assert case.is_dir()
+    model = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--api-base", server.url)
+    ended = search(*model, "--judge-card", "nowhere", "--out", "one")
+    assert ended.code == 1
+    assert "no such judge card" in ended.stderr
+    assert server.seen.total == 0
+
+
+@pytest.fixture
+def gates(case):
+    """Writes the gates of gigamind with another policy on cards."""
+    from gigamind.assets import asset
+
+    def write(policy):
+        text = (asset("deployments") / "gates.toml").read_text("utf-8")
+        assert 'cards = "warn"' in text
+        changed = text.replace('cards = "warn"', f'cards = "{policy}"')
+        (case / "gates.toml").write_text(changed, encoding="utf-8")
+        return ("--gates", "gates.toml", "--fail-on-regression")
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("policy", "card", "code"),
+    [
+        ("require", False, 4),
+        ("require", True, 0),
+        ("warn", False, 0),
+        ("ignore", False, 0),
+    ],
+)
+def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates, policy, card, code):
+    judged("one", "--model", "openai/judge")
+    judged("two", "--model", "openai/judge")
+    gigamind("judge", "certify", "one", "--out", "card")
+    given = ("--judge-card", "card") if card else ()
+    ended = gigamind("compare", "one", "two", *gates(policy), *given)
+    assert ended.code == code, ended.stdout
+    assert ("judge_card" in ended.stdout) == (policy != "ignore" and not card)
+
+
+def test_an_evaluation_ends_in_4_where_the_gates_require_a_card_that_its_judge_has_not(
+    gigamind, search, judged, gates, server
+):
+    model = ("--model", "openai/judge", "--api-base", server.url, "--unanswerable-mode", "llm")
+    judged("one", "--model", "openai/judge")
+    compared = (*model, "--store", "store", "--compare", "one", *gates("require"))
+    ended = search("--out", "two", *compared)
+    assert (ended.code, "judge_card: the judge has no card" in ended.stdout) == (4, True)
+    gigamind("judge", "certify", "one", "--out", "card")
+    assert search("--out", "three", *compared, "--judge-card", "card").code == 0
+
+
+def test_labels_for_a_part_of_the_items_correct_the_headline_on_the_card(gigamind, judged, case):
+    judged("one", "--model", "openai/judge")
+    labels = [{"id": "a", "unanswerable": False}, {"id": "c", "unanswerable": True}]
+    text = "".join(json.dumps(row) + "\n" for row in labels)
+    (case / "labels.jsonl").write_text(text, encoding="utf-8")
+    ended = gigamind("judge", "certify", "one", "--labels", "labels.jsonl", "--out", "card")
+    assert ended.code == 0, ended.stderr
+    headline = read_card(case / "card").scales[0].headline
+    assert (headline.items, headline.corrected.n) == (3, 2)
+    assert "corrected (PPI++)" in (case / "card" / "judge_card.md").read_text("utf-8")
+
+
+def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
+    gigamind, case, server, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    answer = {
+        "question": "When is the deploy?",
+        "answer": "The deploy runs every Friday.",
+        "context_notes": [{"path": "deploy.md"}],
+        "labels": {"utility": 1.0, "correctness": 1.0},
+    }
+    rows = (json.dumps({"id": f"a{n}", **answer}) + "\n" for n in range(2))
+    (case / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
+    server.script.extend([OF_ANSWERS] * 400)
+    asked = ("--model", "openai/judge", "--api-base", server.url)
+    given = ("--dataset", "answers.jsonl", "--notes", "vault", *asked)
+    assert gigamind("eval", "answers", *given, "--out", "one").code == 0
+    report = ("attack", "search_qa", *asked, "--out", "attacks.json")
+    ended = gigamind("judge", *report)
+    assert ended.code == 0, ended.stderr
+    ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")
+    assert ended.code == 0, ended.stderr
+    ended = gigamind("eval", "answers", *given, "--judge-card", "card", "--out", "two")
+    assert ended.code == 0, ended.stderr
+    for name in ("summary.md", "report.html"):
+        assert "Not certified" in (case / "one" / name).read_text("utf-8")
+        assert "utility: quadratic kappa" in (case / "two" / name).read_text("utf-8")

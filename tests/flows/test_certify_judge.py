@@ -1,0 +1,87 @@
+import json
+from pathlib import Path
+
+import pytest
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
+from prefect.client.schemas.sorting import ArtifactSort
+from prefect.flows import load_flow_from_entrypoint
+
+from gigamind.evals.certify_options import CertifyOptions
+from gigamind.publish import CARD_KEY
+from gigamind.reports.cards.schema import read_card
+
+ROOT = Path(__file__).parents[2]
+JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f", "model": "m"}
+pytestmark = pytest.mark.prefect
+
+
+@pytest.fixture
+def judged(tmp_path):
+    """An out folder: four queries, the first one judged otherwise than people say."""
+    folder = tmp_path / "run"
+    folder.mkdir()
+    about = {"run_id": "r", "task": "search", "dataset": "q", "dataset_hash": "d", "judge": JUDGE}
+    (folder / "run.json").write_text(json.dumps(about), "utf-8")
+    rows = [
+        {"id": f"q{n}", "query": f"질의 {n}", "language": "ko", "answerable": True}
+        | {"judged_unanswerable": n > 0, "judgement": None}
+        for n in range(4)
+    ]
+    lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    (folder / "per_item.jsonl").write_text("".join(lines), "utf-8")
+    (folder / "errors.jsonl").write_text("", "utf-8")
+    labels = (json.dumps({"id": f"q{n}", "unanswerable": n != 1}) + "\n" for n in range(4))
+    (tmp_path / "labels.jsonl").write_text("".join(labels), "utf-8")
+    return folder
+
+
+def certify(**options):
+    entrypoint = f"{ROOT / 'flows' / 'certify_judge.py'}:certify_judge"
+    flow = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
+    return flow(CertifyOptions.model_validate(options), return_state=True)
+
+
+def newest_artifact():
+    with get_client(sync_client=True) as client:
+        found = client.read_artifacts(
+            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[CARD_KEY])),
+            sort=ArtifactSort.UPDATED_DESC,
+            limit=1,
+        )
+    return found[0]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_the_card_is_written_and_published(judged, tmp_path):
+    labels, out = tmp_path / "labels.jsonl", tmp_path / "card"
+    state = certify(runs=[judged], labels=labels, out=out, lang="ko")
+    assert state.is_completed(), state.message
+    card = read_card(out)
+    # q0 is missed and q1 is a false alarm: two of four are right.
+    assert card.scales[0].overall.figures["accuracy"].value == 0.5
+    assert state.result()["card"] == card.model_dump(mode="json")
+    artifact = newest_artifact()
+    assert artifact.key == "judge-card"
+    assert artifact.data == (out / "judge_card.md").read_text("utf-8")
+    assert artifact.data.startswith("# 판정기 인증서")
+    assert "judges/j.toml" in artifact.description
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_run_that_is_not_there_ends_failed_by_the_meaning_of_its_exit_code(tmp_path):
+    state = certify(runs=[tmp_path / "none"], out=tmp_path / "card")
+    assert (state.is_failed(), state.name) == (True, "InvalidInput")
+    assert "run.json: missing" in state.message
+    assert not (tmp_path / "card").exists()
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_without_a_folder_the_card_is_written_to_one_named_by_the_time(
+    judged, tmp_path, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    state = certify(runs=[judged])
+    assert state.is_completed(), state.message
+    (folder,) = (tmp_path / "eval" / "cards").iterdir()
+    assert Path(state.result()["out"]).resolve() == folder.resolve()

@@ -1,0 +1,71 @@
+import pytest
+
+from gigamind.reports.cards.line import certified
+from gigamind.reports.judged import JudgeReport
+
+THRESHOLD = JudgeReport(kind="threshold", file="t.toml", fingerprint="t", setting=0.3)
+
+
+@pytest.fixture
+def figures(group, figure):
+    return group(balanced_accuracy=figure(0.91, 0.85, 0.96), cohen_kappa=figure(0.8, 0.7, 0.88))
+
+
+@pytest.mark.parametrize(
+    ("lang", "line"),
+    [
+        (
+            "en",
+            (
+                "Certified on 2026-11-22 against 100 labels of people: unanswerable: balanced accuracy 0.910"
+                " (95 % 0.850 – 0.960), Cohen's kappa 0.800 (95 % 0.700 – 0.880), N = 100."
+            ),
+        ),
+        (
+            "ko",
+            (
+                "2026-11-22 인증, 사람의 정답 100건 기준: 답변 불가: 균형 정확도 0.910 (95 % 0.850 – 0.960),"
+                " 코헨의 카파 0.800 (95 % 0.700 – 0.880), 100건."
+            ),
+        ),
+    ],
+)
+def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang, line):
+    found = card(scale(overall=figures))
+    assert certified(found, found.judge, lang) == line
+
+
+def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figure):
+    graded = group(
+        positive=None,
+        quadratic_kappa=figure(-0.1, -0.2, 0.05),
+        mean_absolute_error=figure(None, None, None, 0),
+    )
+    found = card(scale(name="utility", kind="graded", overall=graded))
+    line = certified(found, found.judge)
+    assert "utility: quadratic kappa −0.100 (95 % −0.200 – 0.050), mean absolute error –, N" in line
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        (
+            {"model": "openai/y"},
+            "the card is of the model openai/gpt-x, and this run asked openai/y",
+        ),
+        ({"model": None}, "this run asked no model"),
+        ({"fingerprint": "0" * 64}, "of another judge"),
+    ],
+)
+def test_a_card_of_another_judge_certifies_nothing(card, changes, why):
+    found = card()
+    line = certified(found, found.judge.model_copy(update=changes))
+    assert line.startswith("Not certified: ")
+    assert why in line
+
+
+def test_a_judge_without_a_card_is_not_certified_if_it_asks_a_model(card):
+    assert certified(None, card().judge).startswith("Not certified")
+    assert certified(None, card().judge, "ko").startswith("인증되지 않음")
+    assert certified(None, THRESHOLD) == ""
+    assert certified(None, None) == ""
