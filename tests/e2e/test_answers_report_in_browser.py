@@ -181,12 +181,15 @@ def test_without_a_checklist_the_page_says_nothing_of_one(show, forged):
 
 def test_text_of_others_runs_nothing(show, record):
     item = _with_all(record, "supported", "contradicted")
+    claim = item.evaluation.claims[0].model_copy(
+        update={"text": HOSTILE, "start": 0, "end": len(HOSTILE), "evidence": None}
+    )
     told = item.evaluation.model_copy(
         update={
             "summary": HOSTILE,
             "utility_reason": HOSTILE,
             "grounding_issues": (HOSTILE,),
-            "claims": (),
+            "claims": (claim,),
         }
     )
     checked = item.quality.items[0].model_copy(update={"text": HOSTILE, "quote": HOSTILE})
