@@ -287,7 +287,8 @@ def test_a_dry_run_counts_and_writes_nothing(case, search):
             " double quotes. Write one JSON object on one line."
         ),
     ]
-    assert [line.split()[0] for line in lines[3:]] == ["dataset_hash", "notes_hash"]
+    assert [line.split()[0] for line in lines[3:-1]] == ["dataset_hash", "notes_hash"]
+    assert lines[-1] == "estimate: searching and judging 3 queries (threshold): 0 USD, 1 s"
     assert sorted(file.name for file in case.iterdir()) == ["queries.jsonl", "vault"]
 
 

@@ -89,8 +89,15 @@ def judge_release(
         if any(rule.status == worst for rule in rules):
             verdict = worst
             break
-    told = [rule.explanation for rule in rules if verdict != "passed" and rule.status == verdict]
+    told = [rule.explanation for rule in rules if _is_told(rule, verdict)]
     return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=tuple(told))
+
+
+def _is_told(rule: RuleResult, verdict: Verdict) -> bool:
+    """Whether a rule is a reason for the verdict; that nobody has judged the judge is one beside any other."""
+    if verdict == "passed":
+        return False
+    return rule.status == verdict or (rule.metric == METRIC and rule.status == "warned")
 
 
 def _card(judge: JudgeReport | None, card: JudgeCard | None, policy: Policy) -> list[RuleResult]:
