@@ -15,7 +15,7 @@ from gigamind.errors import GigamindError, InputError
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 _COMMANDS = {
-    "eval": ("gigamind.cli.evaluate", "evaluate", "Evaluate search and links over a vault."),
+    "eval": ("gigamind.cli.evaluate", "evaluate", "Evaluate search, answers and links over a vault."),
     "compare": ("gigamind.cli.compare", "compare", "Compare two runs and apply the release gates."),
     "baseline": (
         "gigamind.cli.baseline",
@@ -52,7 +52,7 @@ _COMMANDS = {
 )
 @click.version_option(__version__, prog_name="gigamind")
 def cli() -> None:
-    """Tell whether search over a Markdown vault got better or worse, and prove it.
+    """Tell whether search and answers over a Markdown vault got better or worse, and prove it.
 
     Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed,
     4 regression, 130 interrupted.

@@ -48,7 +48,7 @@ def test_help_tells_the_exit_codes_and_the_commands(gigamind, option):
         "0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed" in text
     )
     assert "130 interrupted" in text
-    assert "eval Evaluate search and links over a vault." in text
+    assert "eval Evaluate search, answers and links over a vault." in text
 
 
 def test_the_help_of_a_search_shows_every_default(gigamind):
