@@ -15,7 +15,11 @@ from gigamind.errors import GigamindError, InputError
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 _COMMANDS = {
-    "eval": ("gigamind.cli.evaluate", "evaluate", "Evaluate search, answers and links over a vault."),
+    "eval": (
+        "gigamind.cli.evaluate",
+        "evaluate",
+        "Evaluate search, answers and links over a vault.",
+    ),
     "compare": ("gigamind.cli.compare", "compare", "Compare two runs and apply the release gates."),
     "baseline": (
         "gigamind.cli.baseline",

@@ -48,9 +48,11 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         found.append(_estimate(prepared, "answering", options.answer_model, asked))
     judged = [call for case in cases for call in _judging(prepared, case)]
     again = math.ceil(options.fresh_fraction * len(judged))
-    model = options.settings().model
-    found.append(_estimate(prepared, "judging", model, [*judged, *judged[:again]]))
+    seats = [*judged, *judged[:again]] * prepared.judge.repeats  # an adaptive panel may ask fewer
+    models = prepared.judge.models(options)
+    found += [_estimate(prepared, "judging", model, seats) for model in models]
     if gate := prepared.gate:
+        model = options.settings().model
         checked = [call for case in cases for call in _checking(gate, case)]
         found.append(_estimate(prepared, "checking", model, checked))
     return found

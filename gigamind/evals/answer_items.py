@@ -9,7 +9,7 @@ from gigamind.evals.answer_checklist import check_key, checked_id
 from gigamind.evals.answer_labels import grounding_of, labels_report
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.model_run import ModelRun
-from gigamind.reports.answer_schema import AnswerItemReport, NoteReport
+from gigamind.reports.answer_schema import AnswerItemReport, AnswerVoteReport, NoteReport
 from gigamind.reports.quality_schema import QualityReport
 from gigamind.reports.schema import ErrorReport
 from gigamind.reports.search_qa import SearchQAEvaluation
@@ -52,6 +52,7 @@ def answer_item(
         flipped=value.get("flipped"),
         quality=QualityReport.model_validate(checked["quality"]) if checked else None,
         quality_code=check.code if check else "",
+        votes=tuple(AnswerVoteReport.model_validate(one) for one in value.get("votes", ())),
         latency_ms=result.latency_ms if result else 0.0,
     )
 

@@ -8,6 +8,8 @@ from gigamind.assets import asset
 from gigamind.evals.answer_options import AnswerEvalOptions
 from gigamind.judges.search_qa.reply import SearchQAJudge, load_search_qa_judge
 from gigamind.judges.spec import LANGUAGES, Language, fingerprint_of_run
+from gigamind.judges.unanswerable import named
+from gigamind.llm.options import ModelOptions
 from gigamind.reports.judged import JudgeReport
 
 
@@ -17,6 +19,20 @@ class AnswerJudge:
 
     by_language: Mapping[Language, SearchQAJudge]
     report: JudgeReport
+
+    @property
+    def repeats(self) -> int:
+        """How often a model is asked about an answer, at most."""
+        return next(iter(self.by_language.values())).file.repeats
+
+    def models(self, options: ModelOptions) -> tuple[str, ...]:
+        """The models that it asks: those of its panel, else that of the run.
+
+        Raises:
+            InputError: neither the judge file nor the options name one.
+        """
+        file = next(iter(self.by_language.values())).file
+        return file.panel or (options.settings().model,)
 
     def judge_in(self, language: Language) -> SearchQAJudge:
         """The judge whose prompt is in this language, else in the one there is."""
@@ -33,8 +49,8 @@ def choose_answer_judge(options: AnswerEvalOptions) -> AnswerJudge:
     judges: dict[Language, SearchQAJudge] = {
         name: load_search_qa_judge(path, name) for name in LANGUAGES[options.judge_lang]
     }
-    model = options.settings().model
     first = next(iter(judges.values()))
+    model = named(first.file.panel or (options.settings().model,))
     report = JudgeReport(
         kind=first.file.kind,
         file=short_name(path),

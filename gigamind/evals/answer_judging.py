@@ -19,12 +19,14 @@ from gigamind.evals.answer_checklist import (
 )
 from gigamind.evals.answer_evaluation import evaluation_of
 from gigamind.evals.answer_judge import AnswerJudge
+from gigamind.evals.answer_panel import votes_of
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.model_run import ModelRun, ask_all, unfinished_folder
 from gigamind.evals.progress import Progress
 from gigamind.judges.search_answer import answer_from, load_answer_prompt
 from gigamind.judges.search_qa.asking import AnswerCase
-from gigamind.judges.search_qa.judge import judge_answer
+from gigamind.judges.search_qa.judge import Judgement
+from gigamind.judges.search_qa.panel import PanelOfAnswer, judge_answer_by_panel
 from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source, fence_key
@@ -34,7 +36,7 @@ from gigamind.llm.prompts import Prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.runs.resume import outcome_of
-from gigamind.runs.store import FINAL, ItemResult, read_results
+from gigamind.runs.store import FINAL, ItemResult, Unscored, read_results
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
@@ -46,6 +48,7 @@ class _Asker:
     """What asking about one answer needs beside the models: the judge, and one that answers where there is one.
 
     Attributes:
+        seats: how many models judge; they are the first ones.
         gate: of the checklists; asked by the last of the models.
         prompts: of the model that answers; empty where none does.
         fresh: items that are judged a second time.
@@ -54,6 +57,7 @@ class _Asker:
     """
 
     judge: AnswerJudge
+    seats: int
     gate: ChecklistGate | None
     prompts: Mapping[Language, Prompt]
     fence_key: bytes
@@ -68,18 +72,26 @@ class _Asker:
             return {"answer": answer, "quality": found}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
         try:
-            told = await self._judge(models[0], case, answer, fresh=False)
+            asked = await self._judge(models, case, answer, fresh=False)
         except LlmError as error:
             if case.answer is not None or outcome_of(error.code) not in FINAL:
                 raise
             # The answer stands, and was paid for: an evaluation that failed for good must not take it away.
             return {**value, "code": error.code, "message": str(error)}
-        if told is None:
+        value["votes"] = [vote.model_dump(mode="json") for vote in votes_of(asked)]
+        if asked.panel and asked.judgement is None:
+            passing = all(outcome_of(e.code) not in FINAL for e in asked.errors.values())
+            why = "; ".join(str(error) for error in asked.errors.values())
+            return Unscored(
+                asked.panel.code or "", f"a seat of the panel gave no vote: {why}", value, passing
+            )
+        if asked.judgement is None:
             return value
+        told = self._evaluation(asked.judgement, case, answer)
         value["evaluation"] = told.model_dump(mode="json")
         if item_id in self.fresh:
-            again = await self._judge(models[0], case, answer, fresh=True)
-            value["flipped"] = again is None or _figures(again) != _figures(told)
+            again = (await self._judge(models, case, answer, fresh=True)).judgement
+            value["flipped"] = again is None or _figures(again) != _figures(asked.judgement)
         return value
 
     async def _answer_of(self, models: Sequence[LanguageModel], case: EvalCase) -> str:
@@ -87,7 +99,7 @@ class _Asker:
         if known is not None:
             return known
         if case.id not in self.answers:
-            self.answers[case.id] = asyncio.ensure_future(self._answer(models[1], case))
+            self.answers[case.id] = asyncio.ensure_future(self._answer(models[self.seats], case))
         return await self.answers[case.id]
 
     async def _answer(self, model: LanguageModel, case: EvalCase) -> str:
@@ -103,20 +115,24 @@ class _Asker:
         )
 
     async def _judge(
-        self, model: LanguageModel, case: EvalCase, answer: str, *, fresh: bool
-    ) -> SearchQAEvaluation | None:
-        notes = tuple(Source(note.title, note.text) for note in case.notes)
-        asked = AnswerCase(case.question, answer, notes)
-        language = case.prompt_language
-        found = await judge_answer(
-            model,
-            self.judge.judge_in(language),
-            asked,
+        self, models: Sequence[LanguageModel], case: EvalCase, answer: str, *, fresh: bool
+    ) -> PanelOfAnswer:
+        return await judge_answer_by_panel(
+            {model.settings.model: model for model in models[: self.seats]},
+            self.judge.judge_in(case.prompt_language),
+            _asked(case, answer),
             item_id=case.id,
             fence_key=self.fence_key,
             fresh=fresh,
         )
-        return None if found is None else evaluation_of(found, asked, language)
+
+    def _evaluation(self, found: Judgement, case: EvalCase, answer: str) -> SearchQAEvaluation:
+        return evaluation_of(found, _asked(case, answer), case.prompt_language)
+
+
+def _asked(case: EvalCase, answer: str) -> AnswerCase:
+    notes = tuple(Source(note.title, note.text) for note in case.notes)
+    return AnswerCase(case.question, answer, notes)
 
 
 def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress | None = None) -> ModelRun:
@@ -128,6 +144,7 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress | None = 
     options, cases = prepared.options, prepared.cases
     asker = _Asker(
         prepared.judge,
+        len(prepared.judge.models(options)),
         prepared.gate,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies / "fence.key"),
@@ -153,7 +170,8 @@ def _open_models(prepared: PreparedAnswers, ledger: Ledger) -> list[LanguageMode
     options = prepared.options
     judge = next(iter(prepared.judge.by_language.values()))
     asked: list[tuple[ModelOptions, ModelSettings, str]] = [
-        (options, judge.settings(options.settings()), JUDGE_ROLE)
+        (options, judge.settings(options.settings(model)), JUDGE_ROLE)
+        for model in prepared.judge.models(options)
     ]
     if options.answer_model:
         answering = options.for_answering()
@@ -168,7 +186,14 @@ def _open_models(prepared: PreparedAnswers, ledger: Ledger) -> list[LanguageMode
         asked.append((options, gate.settings(options.settings()), GATE_ROLE))
     budget = budget_of(options, totals(ledger.rows) if options.resume else None)
     return [
-        open_model(reached, ledger, options.replies, _always(replace(settings, role=role)), budget)
+        open_model(
+            reached,
+            ledger,
+            options.replies,
+            _always(replace(settings, role=role)),
+            budget,
+            model=settings.model,
+        )
         for reached, settings, role in asked
     ]
 
@@ -194,7 +219,7 @@ def _told(found: ItemResult) -> ItemResult:
     return replace(found, outcome=outcome_of(code), code=code, message=value["message"])
 
 
-def _figures(evaluation: SearchQAEvaluation) -> tuple[float | None, float]:
+def _figures(evaluation: Judgement) -> tuple[float | None, float]:
     return evaluation.correctness, evaluation.utility
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from gigamind.evals.answer_agreement import agreement
 from gigamind.evals.answer_items import answer_items, failures
+from gigamind.evals.answer_panel import panel_report
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.answer_quality import quality_summary
 from gigamind.evals.model_costs import flip_report, llm_report
@@ -100,7 +101,12 @@ def summarise_answers(
             preparing_ms=outcome.preparing_ms, eval_runtime_ms=outcome.runtime_ms
         ),
         quality=quality_summary(prepared.gate, items),
-        llm=llm_report(asked, len(items) * (2 if prepared.gate else 1), flip_report(flips)),
+        llm=llm_report(
+            asked,
+            len(items) * (2 if prepared.gate else 1),
+            flip_report(flips),
+            panel=panel_report(items, prepared.options.seed),
+        ),
     )
 
 

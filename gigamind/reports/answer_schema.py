@@ -57,6 +57,23 @@ class LabelsReport(_Report):
     claims: tuple[LabelledClaimReport, ...]
 
 
+class AnswerVoteReport(_Report):
+    """What one seat of a panel said of an answer.
+
+    Attributes:
+        repeat: number of the repetition, from 0, where one model votes several times.
+        code: why it did not vote; empty when it did.
+        verdicts: on the claims, in their order.
+    """
+
+    model: str
+    repeat: Count = 0
+    code: str = ""
+    correctness: Share | None = None
+    utility: Share | None = None
+    verdicts: tuple[str, ...] = ()
+
+
 class AnswerItemReport(_Report):
     """One line of per_item.jsonl.
 
@@ -68,6 +85,7 @@ class AnswerItemReport(_Report):
         metrics: by name, as in the summary; empty without an evaluation, null where undefined.
         flipped: whether a fresh judgment differs in correctness or utility; null where none was asked for.
         quality: of the checklist; null where none was asked for, or where it could not be had.
+        votes: of the seats of a panel; empty without one.
         quality_code: why it could not, as in errors.jsonl; empty otherwise.
     """
 
@@ -85,6 +103,7 @@ class AnswerItemReport(_Report):
     flipped: bool | None
     quality: QualityReport | None = None
     quality_code: str = ""
+    votes: tuple[AnswerVoteReport, ...] = ()
     latency_ms: Milliseconds
 
 

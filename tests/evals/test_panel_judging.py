@@ -104,7 +104,7 @@ def test_the_summary_tells_how_far_the_panel_agrees_and_what_each_model_cost(by_
     assert (panel.incomplete, panel.tied) == (0, 0)
     assert "differ on 1 of 5 items" in (done.out / "summary.md").read_text("utf-8")
     page = (done.out / "report.html").read_text("utf-8")
-    assert "좌석 3개 중 둘 이상이 투표한 질의 5개 가운데 1개에서 표가 갈렸습니다" in page
+    assert "좌석 3개 중 둘 이상이 투표한 항목 5개 가운데 1개에서 표가 갈렸습니다" in page
     assert "크리펜도르프 알파 0.462" in page
     judge = json.loads((done.out / "run.json").read_text("utf-8"))["judge"]
     assert judge["model"] == ", ".join(PANEL)

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.judges.panel import PanelFields
 from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
 
 Told = Literal["supported", "contradicted", "not_found"]
@@ -14,7 +15,7 @@ _CLAIMS_IN_MAX_TOKENS = (
 )
 
 
-class SearchQAJudgeFile(LlmJudgeFile):
+class SearchQAJudgeFile(LlmJudgeFile, PanelFields):
     """A judge file of kind `search_qa`."""
 
     kind: Literal["search_qa"]

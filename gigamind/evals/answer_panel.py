@@ -1,0 +1,67 @@
+"""What reports say of a panel that judged answers: who voted how, and how far the votes agree."""
+
+from collections.abc import Sequence
+
+from gigamind.judges.panel import PanelVerdict, Seat, Vote
+from gigamind.judges.panel_agreement import panel_alpha
+from gigamind.judges.search_qa.panel import PanelOfAnswer
+from gigamind.reports.answer_schema import AnswerItemReport, AnswerVoteReport
+from gigamind.reports.judged import PanelReport
+from gigamind.stats.proportion import wilson
+
+_PAIR = 2
+
+
+def votes_of(asked: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
+    """The votes of the seats, those that gave none last."""
+    given = [
+        AnswerVoteReport(
+            model=seat.model,
+            repeat=seat.repeat,
+            correctness=one.correctness,
+            utility=one.utility,
+            verdicts=tuple(claim.verdict for claim in one.claims),
+        )
+        for seat, one in asked.by_seat.items()
+    ]
+    lost = (
+        AnswerVoteReport(model=seat.model, repeat=seat.repeat, code=error.code)
+        for seat, error in asked.errors.items()
+    )
+    return (*given, *lost)
+
+
+def panel_report(items: Sequence[AnswerItemReport], seed: int) -> PanelReport | None:
+    """How far a panel agreed on correctness, or on utility where there is no claim; None where none voted."""
+    voted = [item for item in items if item.votes]
+    if not voted:
+        return None
+    cast = [{Seat(v.model, v.repeat): v for v in item.votes if not v.code} for item in voted]
+    paired = [votes for votes in cast if len(votes) >= _PAIR]
+    split = sum(
+        len({(vote.verdicts, vote.utility) for vote in votes.values()}) > 1 for votes in paired
+    )
+    interval = wilson(split, len(paired)) if paired else None
+    verdicts: list[PanelVerdict[float]] = [
+        PanelVerdict(None, None, {s: Vote(_graded(v)) for s, v in votes.items()}, (), None)
+        for votes in paired
+    ]
+    alpha = panel_alpha(verdicts, "interval", seed=seed)
+    return PanelReport(
+        seats=len({seat for votes in cast for seat in votes}),
+        items=len(paired),
+        split=split,
+        rate=split / len(paired) if paired else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        alpha=alpha.value,
+        alpha_low=alpha.interval.low if alpha.interval else None,
+        alpha_high=alpha.interval.high if alpha.interval else None,
+        incomplete=sum(item.code == "panel_incomplete" for item in voted),
+        tied=0,
+    )
+
+
+def _graded(vote: AnswerVoteReport) -> float:
+    graded = vote.utility if vote.correctness is None else vote.correctness
+    return 0.0 if graded is None else graded
