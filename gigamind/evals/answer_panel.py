@@ -2,12 +2,11 @@
 
 from collections.abc import Sequence
 
+from gigamind.evals.panel_figures import panel_figures
 from gigamind.judges.panel import PanelVerdict, Seat, Vote
-from gigamind.judges.panel_agreement import panel_alpha
 from gigamind.judges.search_qa.panel import PanelOfAnswer
 from gigamind.reports.answer_schema import AnswerItemReport, AnswerVoteReport
 from gigamind.reports.judged import PanelReport
-from gigamind.stats.proportion import wilson
 
 _PAIR = 2
 
@@ -41,24 +40,18 @@ def panel_report(items: Sequence[AnswerItemReport], seed: int) -> PanelReport | 
     split = sum(
         len({(vote.verdicts, vote.utility) for vote in votes.values()}) > 1 for votes in paired
     )
-    interval = wilson(split, len(paired)) if paired else None
     verdicts: list[PanelVerdict[float]] = [
         PanelVerdict(None, None, {s: Vote(_graded(v)) for s, v in votes.items()}, (), None)
         for votes in paired
     ]
-    alpha = panel_alpha(verdicts, "interval", seed=seed)
-    return PanelReport(
-        seats=len({seat for votes in cast for seat in votes}),
-        items=len(paired),
+    return panel_figures(
+        verdicts,
+        "interval",
+        seats={seat for votes in cast for seat in votes},
         split=split,
-        rate=split / len(paired) if paired else None,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        alpha=alpha.value,
-        alpha_low=alpha.interval.low if alpha.interval else None,
-        alpha_high=alpha.interval.high if alpha.interval else None,
         incomplete=sum(item.code == "panel_incomplete" for item in voted),
         tied=0,
+        seed=seed,
     )
 
 

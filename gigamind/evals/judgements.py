@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from gigamind.evals.context import ContextNote
+from gigamind.evals.panel_figures import panel_figures
 from gigamind.evals.prepare import Prepared
 from gigamind.evidence.result import Aligned
 from gigamind.judges.panel import PanelVerdict, Seat, Vote
-from gigamind.judges.panel_agreement import panel_alpha
 from gigamind.judges.unanswerable_llm import LlmVerdict
 from gigamind.judges.unanswerable_panel import PanelJudgement
 from gigamind.metrics.answerability import confusion
@@ -21,7 +21,6 @@ from gigamind.reports.judged import (
 )
 from gigamind.reports.schema import ItemReport
 from gigamind.spans import Span
-from gigamind.stats.proportion import wilson
 
 _RULES = ("as_told", "only_with_quotes")
 _PAIR = 2
@@ -145,21 +144,15 @@ def panel_report(told: Sequence[JudgementReport], seed: int) -> PanelReport | No
     cast = [{Seat(v.model, v.repeat): v for v in one.votes if not v.code} for one in voted]
     paired = [votes for votes in cast if len(votes) >= _PAIR]
     split = sum(len({vote.unanswerable for vote in votes.values()}) > 1 for votes in paired)
-    interval = wilson(split, len(paired)) if paired else None
-    alpha = panel_alpha([_verdict(votes) for votes in paired], "nominal", seed=seed)
     codes = Counter(one.code for one in voted)
-    return PanelReport(
-        seats=len({seat for votes in cast for seat in votes}),
-        items=len(paired),
+    return panel_figures(
+        [_verdict(votes) for votes in paired],
+        "nominal",
+        seats={seat for votes in cast for seat in votes},
         split=split,
-        rate=split / len(paired) if paired else None,
-        low=interval.low if interval else None,
-        high=interval.high if interval else None,
-        alpha=alpha.value,
-        alpha_low=alpha.interval.low if alpha.interval else None,
-        alpha_high=alpha.interval.high if alpha.interval else None,
         incomplete=codes["panel_incomplete"],
         tied=codes["panel_tied"],
+        seed=seed,
     )
 
 
