@@ -48,8 +48,11 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         found.append(_estimate(prepared, "answering", options.answer_model, asked))
     judged = [call for case in cases for call in _judging(prepared, case)]
     again = math.ceil(options.fresh_fraction * len(judged))
-    seats = [*judged, *judged[:again]] * prepared.judge.repeats  # an adaptive panel may ask fewer
-    models = prepared.judge.models(options)
+    seats = [
+        *judged,
+        *judged[:again],
+    ] * prepared.judge.asked.file.repeats  # an adaptive panel may ask fewer
+    models = prepared.judge.asked.models(options)
     found += [_estimate(prepared, "judging", model, seats) for model in models]
     if gate := prepared.gate:
         model = options.settings().model
@@ -87,7 +90,7 @@ def _judging(prepared: PreparedAnswers, case: EvalCase) -> Iterator[_Call]:
     answer = _UNWRITTEN if case.answer is None else case.answer
     if not answer.strip() or not any(note.text.strip() for note in case.notes):
         return
-    judge = prepared.judge.judge_in(case.prompt_language)
+    judge = prepared.judge.asked.judge_in(case.prompt_language)
     questions = Questions(judge, AnswerCase(case.question, answer, _sources(case)), _KEY)
     for place, ids in enumerate(questions.batches()):
         messages = questions.messages(ids, "claims" if place else "whole")

@@ -43,20 +43,25 @@ class LlmJudgeFile(JudgeFile):
 
 
 File = TypeVar("File", bound=JudgeFile)
-LlmFile = TypeVar("LlmFile", bound=LlmJudgeFile)
+LlmFile_co = TypeVar("LlmFile_co", bound=LlmJudgeFile, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class LlmJudge(Generic[LlmFile]):
+class LlmJudge(Generic[LlmFile_co]):
     """A judge, ready to ask.
 
     Attributes:
         fingerprint: SHA-256 of file, prompt and reply schema, in hexadecimal.
     """
 
-    file: LlmFile
+    file: LlmFile_co
     prompt: Prompt
     fingerprint: str
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """All that it sends."""
+        return (self.prompt,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
         """The same model, called with the parameters of the judge file."""
@@ -66,12 +71,12 @@ class LlmJudge(Generic[LlmFile]):
 def load_llm_judge(
     path: Path,
     language: Language,
-    file: type[LlmFile],
+    file: type[LlmFile_co],
     reply: type[BaseModel],
     given: Collection[str],
     *,
     prompts: Path | None = None,
-) -> LlmJudge[LlmFile]:
+) -> LlmJudge[LlmFile_co]:
     """The judge of a file, with its prompt in one language.
 
     Args:

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.judges.panel import PanelFields
-from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
+from gigamind.judges.localised import PanelJudgeFile
+from gigamind.judges.spec import Language, LlmJudge, load_llm_judge
 
 Told = Literal["supported", "contradicted", "not_found"]
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
@@ -15,7 +15,7 @@ _CLAIMS_IN_MAX_TOKENS = (
 )
 
 
-class SearchQAJudgeFile(LlmJudgeFile, PanelFields):
+class SearchQAJudgeFile(PanelJudgeFile):
     """A judge file of kind `search_qa`."""
 
     kind: Literal["search_qa"]
