@@ -31,7 +31,7 @@ class Words:
         return key in self.tables.get(table, {})
 
     def script(self, *tables: str) -> dict[str, str]:
-        """The phrases of the list of items, those of the tables before its own where both have one."""
+        """The phrases of a list of items: its own, and those of the tables, which go before them."""
         return {
             key: phrase for name in ("script", *tables) for key, phrase in self.tables[name].items()
         }
