@@ -17,8 +17,8 @@ _RULES = {
 }
 
 _READINGS: dict[Reading, str] = {
-    "reliable": "the seats agree well enough to rely on their verdicts",
-    "tentative": "the seats agree well enough for tentative conclusions only",
+    "reliable": "the seats agree well, which alone does not make them right",
+    "tentative": "the seats agree fairly well, enough for tentative conclusions",
     "unreliable": "the seats agree too little to rely on their verdicts",
     "chance": "the seats agree no more than by chance",
 }

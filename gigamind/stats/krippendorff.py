@@ -36,7 +36,7 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
 
 
 def reading(alpha: float) -> Reading:
-    """What Krippendorff lets one conclude from ratings with so much agreement."""
+    """What Krippendorff lets one conclude from ratings with so much agreement; raters who agree may all be wrong."""
     if alpha >= _RELIABLE:
         return "reliable"
     if alpha >= _TENTATIVE:

@@ -19,7 +19,7 @@ def line():
 def test_a_panel_says_how_often_its_seats_differ_and_what_that_means(line):
     assert line() == (
         "Votes of the panel's 3 seats differ on 2 of 10 items (0.200, 95 % interval 0.057 – 0.510); Krippendorff's"
-        " alpha is 0.800 (0.410 – 0.970): the seats agree well enough to rely on their verdicts."
+        " alpha is 0.800 (0.410 – 0.970): the seats agree well, which alone does not make them right."
     )
 
 

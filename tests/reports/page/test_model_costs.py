@@ -46,8 +46,8 @@ def test_a_panel_says_how_often_its_seats_differ_and_how_far_they_agree(panel):
 @pytest.mark.parametrize(
     ("alpha", "meaning"),
     [
-        (0.8, "the seats agree well enough to rely on their verdicts."),
-        (0.7, "the seats agree well enough for tentative conclusions only."),
+        (0.8, "the seats agree well, which alone does not make them right."),
+        (0.7, "the seats agree fairly well, enough for tentative conclusions."),
         (0.1, "the seats agree too little to rely on their verdicts."),
         (-0.1, "the seats agree no more than by chance."),
     ],
