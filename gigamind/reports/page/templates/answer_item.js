@@ -13,9 +13,8 @@ const tagsOf = (item) => item.tags;
 const unsupported = (item) => item.claims.filter((claim) => claim[2] !== "supported").length;
 const unlike = (item) => item.claims.filter((claim) => claim[8] && claim[8] !== judgedAs(claim[2])).length;
 const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
-const seatsOf = (item) => item.votes.map((values) => named(VOTE_FIELDS, values));
-const voted = (item) => seatsOf(item).filter((seat) => !seat.code);
-const split = (item) => new Set(voted(item).map((seat) => `${seat.verdicts} ${seat.utility}`)).size > 1;
+// Seats differ where a verdict or the utility does; correctness follows from the verdicts.
+const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote) => vote.slice(3).join())).size > 1;
 const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
   all: () => true,
@@ -123,9 +122,15 @@ function checklist([passed, items]) {
           note ? make("span", { text: ` (${note})` }) : null) : null))));
 }
 
+// Seats as a vote tells them: `verdicts` is null where there is none.
+const seatsOf = (item) => item.votes.map((values) => {
+  const seat = named(VOTE_FIELDS, values);
+  return { ...seat, verdicts: seat.code ? null : [...seat.verdicts].map((digit) => VERDICTS[digit]) };
+});
+
 // How many seats have the claim as the panel has it, where they differ.
 function alike(item, verdict, at) {
-  const told = voted(item).map((seat) => VERDICTS[seat.verdicts[at]]);
+  const told = seatsOf(item).filter((seat) => seat.verdicts).map((seat) => seat.verdicts[at]);
   const count = told.filter((one) => one === verdict).length;
   return count < told.length ? make("div", { className: "meta alike", text: say("alike", { count, seats: told.length }) }) : null;
 }
@@ -133,26 +138,25 @@ function alike(item, verdict, at) {
 // Who of a panel judged how, its own result first.
 function votes(item) {
   const seats = seatsOf(item);
-  const whole = item.correctness === null && item.utility === null ? null : item.claims.map((claim) => claim[2]);
-  const rows = seats.map((seat) => voteRow(data.seats[seat.seat], seat, seat.code ? null : [...seat.verdicts].map((digit) => VERDICTS[digit]),
-    say("no_vote", { why: why(seat.code) })));
-  const used = new Set([...(whole ?? []), ...seats.flatMap((seat) => [...seat.verdicts ?? ""].map((digit) => VERDICTS[digit]))]);
+  const whole = { ...item, verdicts: item.utility === null ? null : item.claims.map((claim) => claim[2]) };
+  const used = new Set([whole, ...seats].flatMap((one) => one.verdicts ?? []));
   const head = [["seat", say("seat")], ["number", say("correctness")], ["number", say("utility")], ...(used.size ? [["marks", say("claims")]] : [])];
-  return make("div", {}, make("table", { className: "votes" },
+  const rows = seats.map((seat) => voteRow(data.seats[seat.seat], seat, say("no_vote", { why: why(seat.code) })));
+  return make("div", {}, make("table", { className: "votes", attributes: { "aria-label": say("votes") } },
     make("thead", {}, make("tr", {}, ...head.map(([className, text]) => make("th", { className, text, attributes: { scope: "col" } })))),
-    make("tbody", {}, voteRow(say("panel"), item, whole, say("no_result"), "whole"), ...rows)), legendOf(used));
+    make("tbody", {}, voteRow(say("panel"), whole, say("no_result"), "whole"), ...rows)), legendOf(used));
 }
 
-function voteRow(name, told, verdicts, reason, className = "") {
+function voteRow(name, told, reason, className = "") {
   const seat = make("th", { className: "seat", text: name, attributes: { scope: "row" } });
-  if (!verdicts) return make("tr", { className }, seat, make("td", { className: "none", colSpan: 3, text: reason }));
+  if (!told.verdicts) return make("tr", { className }, seat, make("td", { className: "none", colSpan: 3, text: reason }));
   return make("tr", { className }, seat, make("td", { className: "number", text: figure(told.correctness) }),
     make("td", { className: "number", text: figure(told.utility) }),
-    verdicts.length ? make("td", { className: "marks" }, ...verdicts.map(voteMark)) : null);
+    told.verdicts.length ? make("td", { className: "marks" }, ...told.verdicts.map(voteMark)) : null);
 }
 
-// A claim's number with the sign of a verdict, which only its colour and shape tell: the word is for those who listen.
+// A claim's number with the sign of a verdict: colour and shape for who sees them, the word for who listens.
 function voteMark(verdict, at) {
-  return make("mark", { className: `vote sign ${verdict}`, title: say(verdict) }, make("span", { text: at + 1 }),
+  return make("mark", { className: `sign ${verdict}`, title: say(verdict) }, make("span", { text: at + 1 }),
     make("span", { className: "hidden", text: ` ${say(verdict)}` }));
 }
