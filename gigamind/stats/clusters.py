@@ -35,15 +35,15 @@ def numbered(clusters: Clusters | None, items: int) -> Clusters:
 
 
 def summed(values: npt.NDArray[np.float64], clusters: Clusters) -> npt.NDArray[np.float64]:
-    """The sum of each cluster's values, or rows of values, by the numbers that `numbered` gave."""
-    sums = np.zeros((count(clusters), *values.shape[1:]))
+    """The sum of the values, or rows of values, of each number from 0 to the highest; 0 where there are none."""
+    sums = np.zeros((clusters.max(initial=-1) + 1, *values.shape[1:]))
     np.add.at(sums, clusters, values)
     return sums
 
 
 def count(clusters: Clusters) -> int:
-    """How many different clusters."""
-    return int(np.unique(clusters).size)
+    """How many different clusters, of numbers from 0."""
+    return int(np.count_nonzero(np.bincount(clusters)))
 
 
 def is_single(clusters: Clusters) -> bool:

@@ -132,8 +132,8 @@ def _spread(values: Matrix, clusters: Clusters) -> float:
 
     There are two clusters or more.
     """
-    sums = summed(values - values.mean(), numbered(clusters, values.size))
-    return float((sums * sums).sum()) / (len(sums) - 1) * (len(sums) / values.size)
+    sums, g = summed(values - values.mean(), clusters - clusters.min()), count(clusters)
+    return float((sums * sums).sum()) / (g - 1) * (g / values.size)
 
 
 def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> float:
