@@ -200,9 +200,10 @@ def _mean(scale: CardScale, told: Words) -> Iterator[tuple[str, str, str]]:
 
 
 def _mean_lead(scale: CardScale, told: Words) -> str:
-    if scale.headline is None:
+    found = scale.headline
+    if found is None:
         return ""
-    return told("page.corrected_lead", weight=f"{scale.headline.weight:.2f}")
+    return clustered("page.corrected_lead", found.clusters, told, weight=f"{found.weight:.2f}")
 
 
 def _bin(b: CardBin, told: Words) -> tuple[str, str, str, str, str]:
