@@ -130,16 +130,16 @@ def test_a_cluster_of_its_own_is_as_none():
 
 
 def test_flips_of_an_answers_claims_are_drawn_together():
-    runs = [dict.fromkeys(("x#1", "x#2", "y#1", "y#2"), 1.0), {"x#1": 0.0, "x#2": 0.0}]
-    runs[1] |= {"y#1": 1.0, "y#2": 1.0}
-    clusters = {name: name[0] for name in runs[0]}
-    found = flips(runs, clusters, seed=42, label="t")
-    answers = flips([{"x": 1.0, "y": 1.0}, {"x": 0.0, "y": 1.0}], seed=42, label="t")
-    assert (found.value, found.interval) == (answers.value, answers.interval)
-    assert (found.n, found.clusters, answers.clusters) == (4, 2, 2)
-    alone = flips(runs, {name: name for name in runs[0]}, seed=42, label="t")
+    names = [f"{answer}#{claim}" for answer in "xy" for claim in range(5)]
+    runs = [dict.fromkeys(names, 1.0), {name: float(name[0] == "y") for name in names}]
+    found = flips(runs, {name: name[0] for name in names}, seed=42, label="t")
+    # of two draws of the two answers a quarter has either twice
+    assert (found.value, found.interval.low, found.interval.high) == (0.5, 0.0, 1.0)
+    assert (found.n, found.clusters) == (10, 2)
+    alone = flips(runs, {name: name for name in names}, seed=42, label="t")
     assert alone == flips(runs, seed=42, label="t")
-    assert alone.clusters == 4
+    # ten claims would flip by chances of a half
+    assert (alone.interval.low, alone.interval.high, alone.clusters) == (0.2, 0.8, 10)
 
 
 def test_an_answer_may_be_labelled_in_part():

@@ -9,11 +9,13 @@ from gigamind.stats.ppi import corrected_mean
 
 SIMULATIONS = 2_000
 Z = 1.959963984540054
+QUARTILE = 0.6744897501960817
 
 
-def corrected(labels, verdicts, unlabelled, clusters=None):
+def corrected(labels, verdicts, unlabelled, clusters=None, confidence=0.95):
     values = (np.array(v, float) for v in (labels, verdicts, unlabelled))
-    return corrected_mean(*values, clusters=None if clusters is None else np.array(clusters))
+    groups = None if clusters is None else np.array(clusters)
+    return corrected_mean(*values, clusters=groups, confidence=confidence)
 
 
 def test_a_case_worked_out_by_hand():
@@ -74,6 +76,7 @@ def test_clusters_of_which_one_is_labelled_in_part_worked_out_by_hand():
         [1, 1, 1, 0],
         [1, 1, 1, 1, 1, 1, 0, 0],
         clusters=[0, 0, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6],
+        confidence=0.5,  # an interval inside of 0 to 1
     )
     plain = corrected([1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0, 0])
     weight = 44 / 81
@@ -87,11 +90,12 @@ def test_clusters_of_which_one_is_labelled_in_part_worked_out_by_hand():
     variance = 3 / 2 * sum(s * s for s in labelled) / 4**2
     variance += weight**2 * 5 / 4 * sum(s * s for s in others) / 8**2
     variance += 2 * weight * (3 / 2 * 5 / 4) ** 0.5 * labelled[2] * others[0] / (4 * 8)
-    assert found.interval.low == pytest.approx(max(0, 0.5 - Z * variance**0.5))
-    assert found.interval.high == pytest.approx(min(1, 0.5 + Z * variance**0.5))
+    assert found.interval.low == pytest.approx(0.5 - QUARTILE * variance**0.5)
+    assert found.interval.high == pytest.approx(0.5 + QUARTILE * variance**0.5)
     # labels alone, less 1/2: 1 of answer 0, -1/2 of 1 and of 2
     alone = 3 / 2 * (1 + 1 / 4 + 1 / 4) / 4**2
-    assert found.labelled_interval.high == pytest.approx(min(1, 0.5 + Z * alone**0.5))
+    assert found.labelled_interval.high == pytest.approx(0.5 + QUARTILE * alone**0.5)
+    assert 0 < found.labelled_interval.low < found.labelled_interval.high < 1
     assert (found.labels, found.label_clusters) == (4, 3)
     assert (found.items, found.item_clusters) == (12, 7)
 
