@@ -17,6 +17,7 @@ class RunItem:
     """One item of a run.
 
     Attributes:
+        cluster: what it is a part of, and stands and falls with: of a claim the id of its answer, else its own id.
         verdicts: scale -> verdict in [0, 1]; None where the judge gave none.
         own_labels: scale -> label that the dataset itself gives.
         confidence: the chance that the judge gave to its verdict, where it told one.
@@ -24,6 +25,7 @@ class RunItem:
     """
 
     id: str
+    cluster: str
     question: str
     language: str | None
     verdicts: Mapping[str, float | None]
@@ -106,6 +108,7 @@ def _of_search(line: object) -> list[RunItem]:
         )
     found = RunItem(
         id=item.id,
+        cluster=item.id,
         question=item.query,
         language=item.language,
         verdicts={"unanswerable": None if judged is None else float(judged)},
@@ -123,6 +126,7 @@ def _of_answer(line: object) -> list[RunItem]:
     own = {"correctness": labels.correctness, "utility": labels.utility}
     answer = RunItem(
         id=item.id,
+        cluster=item.id,
         question=item.question,
         language=item.language,
         verdicts={
@@ -139,6 +143,7 @@ def _of_answer(line: object) -> list[RunItem]:
 def _of_claim(item: _AnswerItem, claim: _Claim, label: str | None) -> RunItem:
     return RunItem(
         id=f"{item.id}#{claim.id}",
+        cluster=item.id,
         question=claim.text,
         language=item.language,
         verdicts={"supported": float(claim.verdict == _SUPPORTED)},
