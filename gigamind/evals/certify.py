@@ -166,8 +166,18 @@ def _pair(item: RunItem, label: float, verdict: float) -> LabelledVerdict:
 
 
 def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> CardFigure:
-    clusters = {item.id: item.cluster for run in runs for item in run.items.values()}
-    return _figure(flips([run.verdicts(scale) for run in runs], clusters, seed=seed, label=scale))
+    """A claim that a model cut otherwise in another run is another item, whatever its number."""
+    known = runs[0].items
+    clusters = {item.id: item.cluster for item in known.values()}
+    repeated = [
+        {
+            name: verdict
+            for name, verdict in run.verdicts(scale).items()
+            if name in known and run.items[name].question == known[name].question
+        }
+        for run in runs
+    ]
+    return _figure(flips(repeated, clusters, seed=seed, label=scale))
 
 
 def _headline(

@@ -80,6 +80,7 @@ class _Evaluation(_Read):
 
 
 class _LabelledClaim(_Read):
+    text: str
     verdict: str
     claim: int | None
 
@@ -120,7 +121,7 @@ def _of_search(line: object) -> list[RunItem]:
 
 
 def _of_answer(line: object) -> list[RunItem]:
-    """The answer itself, then each of its claims, as `<answer>#<claim>`."""
+    """The answer itself, then each of its claims, as `<answer>#<claim>`; without an evaluation, those with a label."""
     item = _AnswerItem.model_validate(line)
     judged, labels = item.evaluation, item.labels or _AnswerLabels()
     own = {"correctness": labels.correctness, "utility": labels.utility}
@@ -135,20 +136,31 @@ def _of_answer(line: object) -> list[RunItem]:
         },
         own_labels={name: label for name, label in own.items() if label is not None},
     )
+    if judged is None:
+        unjudged = (
+            _of_claim(item, number, one.text, None, one.verdict)
+            for number, one in enumerate(labels.claims, start=1)
+        )
+        return [answer, *unjudged]
     labelled = {one.claim: one.verdict for one in labels.claims if one.claim is not None}
-    claims = judged.claims if judged else ()
-    return [answer, *(_of_claim(item, claim, labelled.get(claim.id)) for claim in claims)]
+    claims = (
+        _of_claim(item, claim.id, claim.text, claim, labelled.get(claim.id))
+        for claim in judged.claims
+    )
+    return [answer, *claims]
 
 
-def _of_claim(item: _AnswerItem, claim: _Claim, label: str | None) -> RunItem:
+def _of_claim(
+    item: _AnswerItem, number: int, text: str, claim: _Claim | None, label: str | None
+) -> RunItem:
     return RunItem(
-        id=f"{item.id}#{claim.id}",
+        id=f"{item.id}#{number}",
         cluster=item.id,
-        question=claim.text,
+        question=text,
         language=item.language,
-        verdicts={"supported": float(claim.verdict == _SUPPORTED)},
+        verdicts={"supported": float(claim.verdict == _SUPPORTED) if claim else None},
         own_labels={} if label is None else {"supported": float(label == _SUPPORTED)},
-        quotes=(claim.evidence.quote,) if claim.evidence else (),
+        quotes=(claim.evidence.quote,) if claim and claim.evidence else (),
     )
 
 

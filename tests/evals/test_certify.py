@@ -230,6 +230,38 @@ def test_answers_may_be_labelled_in_their_dataset_down_to_their_claims(run_folde
     assert (supported.overall.clusters, supported.overall.figures["accuracy"].low) == (1, None)
 
 
+def test_labelled_claims_of_an_answer_without_an_evaluation_count_as_unscored(run_folder):
+    told = [{"text": "a", "verdict": "supported", "claim": None}] * 2
+    labels = {"correctness": 1.0, "utility": None, "claims": told}
+    items = [
+        answer("x", 1.0, labels=labels | {"claims": []}),
+        answer("y", None, judged=False, labels=labels),
+    ]
+    card = card_of(run_folder(items=items, task="answers"))
+    assert (card.labels.count, card.labels.unscored) == (4, 3)  # y, and its two claims
+
+
+def test_an_answer_that_is_called_like_a_claim_of_another_is_refused(run_folder):
+    items = [answer("x", 1.0, claims=[claim(1, "supported")]), answer("x#1", 1.0)]
+    with pytest.raises(InputError, match='two items are called "x#1"'):
+        card_of(run_folder(items=items, task="answers"))
+
+
+def test_a_claim_that_was_cut_otherwise_in_a_repetition_is_no_flip(run_folder):
+    def run(name, *claims):
+        labels = {"correctness": None, "utility": None, "claims": []}
+        labels["claims"] = [{"text": "claim 1", "verdict": "supported", "claim": 1}]
+        items = [answer(one, 1.0, labels=labels, claims=claims) for one in ("x", "y")]
+        return run_folder(name, items=items, task="answers")
+
+    one = run("one", claim(1, "supported"), claim(2, "supported"))
+    two = run(
+        "two", claim(1, "supported"), claim(2, "not_found") | {"text": "claim 2, but shorter"}
+    )
+    (supported,) = card_of(one, two).scales
+    assert (supported.flips.value, supported.flips.n) == (0.0, 2)
+
+
 SUPPORT = {"supported": "supported", "unverified": "not_found"}
 
 
