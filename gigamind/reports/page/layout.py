@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from gigamind.reports.escape import upright
 from gigamind.reports.page.headline import change_interval, moment, share, signed, sure
 from gigamind.reports.page.judging import seed_of
 from gigamind.reports.page.slices import Figure as Metric
@@ -168,6 +169,7 @@ def _templates() -> Environment:
         loader=PackageLoader("gigamind.reports.page"),
         undefined=StrictUndefined,
         autoescape=True,
+        finalize=upright,
         trim_blocks=True,
         lstrip_blocks=True,
     )
