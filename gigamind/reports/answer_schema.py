@@ -203,7 +203,7 @@ class AnswerSummaryReport(_Report):
         verdicts: claims by verdict; `doubts` counts why the unverified ones are.
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
-        llm: its outcomes are of evaluations and checks.
+        llm: its outcomes are of evaluations, those of its `checks` of the checklist.
     """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION

@@ -393,6 +393,7 @@ def test_the_checklist_judges_each_answer_besides(options, server):
         "quote": LEAVE,
         "trusted": True,
         "source": 1,
+        "flipped": None,
     }
     unproven = items["mixed"]["quality"]["items"][1]
     assert (unproven["yes"], unproven["told"], unproven["trusted"]) == (False, True, False)
@@ -434,7 +435,7 @@ def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(
 def test_checks_that_the_budget_left_are_made_by_a_resumed_run_and_no_others(options, server):
     server.script.extend([GOOD, MIXED, PASSING, FAILING])
     stopped = options(items=ITEMS[:2], checklist=True, max_calls=3)
-    with pytest.raises(EvaluationError, match="the budget left 1 of 4 answers unjudged"):
+    with pytest.raises(EvaluationError, match="the budget left 1 of 2 checks undone"):
         evaluate_answers(stopped)
     assert by_id(stopped.out)["mixed"]["quality_code"] == "budget_exceeded"
     done = evaluate_answers(options(items=ITEMS[:2], checklist=True, resume=stopped.out, out=None))

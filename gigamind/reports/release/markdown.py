@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from gigamind.reports.escape import code
 from gigamind.reports.markdown import figure
 from gigamind.reports.release.compare import Comparison, MetricChange, RunName
-from gigamind.reports.release.gates import VERDICTS, GateResult, RuleResult
+from gigamind.reports.release.gates import GateResult
+from gigamind.reports.release.lost import LOST
 from gigamind.reports.release.model import SnapshotHit
+from gigamind.reports.release.rule import RuleResult
 from gigamind.reports.release.tasks import TASKS
 from gigamind.reports.templating import render
 
@@ -98,9 +100,7 @@ def _limit(rule: RuleResult) -> str:
         return "–"
     if rule.metric in _TIMES:
         return f"{rule.limit:,.0f} ms"
-    return (
-        f"{rule.limit:g} lost" if rule.metric in {"coverage", VERDICTS} else f"{rule.limit:g} worse"
-    )
+    return f"{rule.limit:g} {'lost' if rule.metric in LOST else 'worse'}"
 
 
 def _interval(change: MetricChange) -> str:
