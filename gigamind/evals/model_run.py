@@ -29,6 +29,13 @@ _MENDED_BY = {
     "invalid_output": "another --model, --structured md_json, or a judge file of your own (--judge)",
     "truncated": "another --model, or a judge file of your own (--judge) with a larger max_tokens",
 }
+# And what must come first, where the same question can be asked again.
+_FIRST = {
+    "auth_failed": "mend that and ",
+    "quota_exhausted": "mend that and ",
+    "budget_exceeded": "raise the limit and ",
+    "cassette_miss": "allow it to ask (--store-mode) and ",
+}
 _MENDED = "another --model, or a judge file of your own (--judge)"
 
 
@@ -204,12 +211,11 @@ def _refuse_hopeless(results: Mapping[str, ItemResult], out: Path) -> None:
 
 def _way_on(results: Mapping[str, ItemResult], code: str, out: Path) -> str:
     """What would end otherwise: going on, where something would be asked anew, else asking in another way."""
-    left = sum(not result.is_final for result in results.values())
-    if left:
-        share = "" if left == len(results) else f", which asks about {left} of {len(results)} again"
-        return f"what was done is kept, continue it with --resume {out}{share}"
-    return (
-        "these replies are final, and to resume the run would ask nothing anew: try"
-        f" {_MENDED_BY.get(code, _MENDED)}, with another --out; --store-mode refresh asks the same model"
-        f" once more; every request stands in {unfinished_folder(out) / ATTEMPTS_FILE}"
-    )
+    if all(result.is_final for result in results.values()):
+        return (
+            "every reply is final, so --resume would ask nothing anew: try"
+            f" {_MENDED_BY.get(code, _MENDED)}, with another --out (--store-mode refresh asks the same model"
+            f" once more); what was asked stands in {unfinished_folder(out) / ATTEMPTS_FILE}"
+        )
+    first = _FIRST.get(code, "")
+    return f"what was done is kept, {first}continue it with --resume {out}"

@@ -89,4 +89,4 @@ def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> t
     parts = [f"no longer {', '.join(lost)}"] if lost else []
     parts += [f"now {', '.join(found)}"] if found else []
     gain = (len(found) - len(lost)) / len(after.yes)
-    return gain, f"checklist{verdict} ({'; '.join(parts)})"
+    return gain, f"checklist{verdict}: {'; '.join(parts)}"

@@ -28,6 +28,10 @@ _MARKS = {
     "skipped": "– skipped",
     "inconclusive": "❔ open",
 }
+_LOST_VERDICTS = (
+    "The baseline has a verdict on these, the current run has none, and no figure counts them."
+)
+_LOST_CHECKS = "The checklist decided about these in the baseline and not in the current run."
 _TIMES = frozenset({"search_p95", "cold_start"})
 
 
@@ -40,6 +44,10 @@ def render_comparison(comparison: Comparison, gate: GateResult) -> str:
         title=_TITLES[gate.verdict],
         headline=headline(comparison, gate),
         shared=_shared(comparison),
+        silent=(
+            ("No verdict any more", _LOST_VERDICTS, comparison.unjudged),
+            ("Not checked any more", _LOST_CHECKS, comparison.unchecked),
+        ),
         marks=_MARKS,
         shown=_ITEMS_SHOWN,
         version=_version,
