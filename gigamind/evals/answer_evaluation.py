@@ -86,6 +86,7 @@ def _claim(one: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClai
         doubt=one.doubt,
         new_numbers=one.new_numbers,
         evidence=_evidence(one, notes),
+        cut=piece.cut,
     )
 
 

@@ -120,7 +120,7 @@ class _Asker:
     ) -> PanelOfAnswer:
         return await judge_answer_by_panel(
             {model.settings.model: model for model in models[: self.seats]},
-            self.judge.judge_in(case.prompt_language),
+            self.judge.asked.judge_in(case.prompt_language),
             _asked(case, answer),
             item_id=case.id,
             fence_key=self.fence_key,
@@ -157,7 +157,7 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress | None = 
     options, cases = prepared.options, prepared.cases
     asker = _Asker(
         prepared.judge,
-        len(prepared.judge.models(options)),
+        len(prepared.judge.asked.models(options)),
         prepared.gate,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies / "fence.key"),
@@ -182,10 +182,10 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress | None = 
 def _open_models(prepared: PreparedAnswers, ledger: Ledger) -> list[LanguageModel]:
     """The judge; the model that answers, where one does; the gate, where there is one."""
     options = prepared.options
-    judge = next(iter(prepared.judge.by_language.values()))
+    judge = prepared.judge.asked
     asked: list[tuple[ModelOptions, ModelSettings, str]] = [
         (options, judge.settings(options.settings(model)), JUDGE_ROLE)
-        for model in prepared.judge.models(options)
+        for model in judge.models(options)
     ]
     if options.answer_model:
         answering = options.for_answering()

@@ -11,12 +11,17 @@ from gigamind.reports.search_qa import SearchQAEvaluation
 from gigamind.text import plain
 
 
-def unmatched_labels(answer: str, labels: AnswerLabels | None) -> list[str]:
-    """Texts of labelled claims that are no claim of the answer."""
+def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -> list[str]:
+    """Texts of labelled claims that are no claim of the answer; with `parts`, nor any part of one."""
     if labels is None:
         return []
     known = {_comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
-    return [claim.text for claim in labels.claims if _comparable(claim.text) not in known]
+    told = [(claim.text, _comparable(claim.text)) for claim in labels.claims]
+    return [
+        text
+        for text, one in told
+        if one not in known and not (parts and any(one in claim for claim in known))
+    ]
 
 
 def labels_report(

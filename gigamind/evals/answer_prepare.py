@@ -75,13 +75,18 @@ def _from_answers(options: AnswerEvalOptions, judge: AnswerJudge) -> PreparedAns
     _refuse(options, len(checked.answers), errors)
     size = sample_size(options.sample) if options.sample else len(checked.answers)
     chosen = sample(checked.answers, size, options.seed)
+    parts = judge.asked.judge_in("").cutting is not None
     return PreparedAnswers(
         options=options,
         judge=judge,
         cases={one.item.id: _case(one) for one in chosen},
         not_sampled=len(checked.answers) - len(chosen),
         errors=errors,
-        warnings=(*(vault.warnings if vault else ()), *checked.warnings, *_odd(checked, chosen)),
+        warnings=(
+            *(vault.warnings if vault else ()),
+            *checked.warnings,
+            *_odd(checked, chosen, parts=parts),
+        ),
         notes=len(vault.notes) if vault else 0,
         dataset_hash=dataset.sha256,
         notes_hash=_notes_hash(options),
@@ -121,10 +126,10 @@ def _case(one: CheckedAnswer) -> EvalCase:
     )
 
 
-def _odd(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer]) -> Iterable[str]:
+def _odd(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool) -> Iterable[str]:
     """A warning for each labelled claim that is none to the judge: its label would be lost without a word."""
     for one in chosen:
-        for text in unmatched_labels(one.item.answer, one.item.labels):
+        for text in unmatched_labels(one.item.answer, one.item.labels, parts=parts):
             yield (
                 f'{checked.dataset.path}:{one.line}: field "labels.claims": no claim of the answer reads'
                 f' "{text}"; the label is not used'

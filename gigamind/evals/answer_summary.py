@@ -94,6 +94,7 @@ def summarise_answers(
         ),
         verdicts=_counted(claim.verdict for claim in claims),
         doubts=_counted(claim.doubt for claim in claims if claim.doubt),
+        cuts=_counted(claim.cut for claim in claims),
         quotes=_quotes([claim.evidence for claim in claims if claim.evidence]),
         correlation=_correlation(items),
         agreement=agreement(items),

@@ -7,13 +7,13 @@ from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evals.options import SearchEvalOptions
 from gigamind.judges.calibrated import CalibratedJudge
+from gigamind.judges.localised import named
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.judges.unanswerable import (
     ModelJudge,
     UnanswerableJudge,
     judge_path,
     load_judge,
-    named,
 )
 from gigamind.reports.judged import JudgeReport
 

@@ -28,6 +28,10 @@ LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
 }
 
 
+PromptName = Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
+"""A folder in `prompts/`."""
+
+
 class JudgeFile(BaseModel):
     """A file in `judges/`; each kind of judge has its own fields, `kind` among them."""
 
@@ -37,26 +41,31 @@ class JudgeFile(BaseModel):
 class LlmJudgeFile(JudgeFile):
     """What the files of judges that ask a model share."""
 
-    prompt: Annotated[str, Field(pattern=r"^[a-z_]+/v[1-9][0-9]*$")]
+    prompt: PromptName
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
     max_tokens: Annotated[int, Field(ge=64, le=64_000)] = 768
 
 
 File = TypeVar("File", bound=JudgeFile)
-LlmFile = TypeVar("LlmFile", bound=LlmJudgeFile)
+LlmFile_co = TypeVar("LlmFile_co", bound=LlmJudgeFile, covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
-class LlmJudge(Generic[LlmFile]):
+class LlmJudge(Generic[LlmFile_co]):
     """A judge, ready to ask.
 
     Attributes:
         fingerprint: SHA-256 of file, prompt and reply schema, in hexadecimal.
     """
 
-    file: LlmFile
+    file: LlmFile_co
     prompt: Prompt
     fingerprint: str
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """All that it sends."""
+        return (self.prompt,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
         """The same model, called with the parameters of the judge file."""
@@ -66,12 +75,12 @@ class LlmJudge(Generic[LlmFile]):
 def load_llm_judge(
     path: Path,
     language: Language,
-    file: type[LlmFile],
+    file: type[LlmFile_co],
     reply: type[BaseModel],
     given: Collection[str],
     *,
     prompts: Path | None = None,
-) -> LlmJudge[LlmFile]:
+) -> LlmJudge[LlmFile_co]:
     """The judge of a file, with its prompt in one language.
 
     Args:
@@ -83,9 +92,19 @@ def load_llm_judge(
         InputError: the file or the prompt cannot be read, or says something unknown.
     """
     read = read_judge_file(path, file)
-    folder = prompts or asset("prompts")
-    prompt = load_prompt(folder / read.prompt / f"{language}.jinja", given)
+    prompt = load_judge_prompt(read.prompt, language, given, prompts)
     return LlmJudge(read, prompt, fingerprint_of(read, prompt.fingerprint, reply))
+
+
+def load_judge_prompt(
+    name: str, language: Language, given: Collection[str], folder: Path | None = None
+) -> Prompt:
+    """The prompt of that name in one language; see `load_llm_judge`.
+
+    Raises:
+        InputError: see `load_prompt`.
+    """
+    return load_prompt((folder or asset("prompts")) / name / f"{language}.jinja", given)
 
 
 def fingerprint_of(file: JudgeFile, *parts: str | type[BaseModel]) -> str:

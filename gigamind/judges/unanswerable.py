@@ -1,66 +1,29 @@
 """Which judge decides whether a query is unanswerable: a file in `judges/` or another one, read by its kind."""
 
 import tomllib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
-from gigamind.judges.spec import (
-    LANGUAGES,
-    Language,
-    LlmJudge,
-    PromptLanguage,
-    fingerprint_of_run,
-    read_judge_file,
-)
+from gigamind.judges.localised import LocalisedJudge
+from gigamind.judges.spec import LANGUAGES, LlmJudge, PromptLanguage, read_judge_file
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.judges.unanswerable_llm import UnanswerableJudgeFile, load_unanswerable_judge
-from gigamind.llm.options import ModelOptions
 
 UnanswerableMode = Literal["threshold", "calibrated", "llm"]
 
 
-@dataclass(frozen=True, slots=True)
-class ModelJudge:
-    """A judge that asks a model, with its prompt in each language that it may ask in."""
+class ModelJudge(LocalisedJudge[LlmJudge[UnanswerableJudgeFile]]):
+    """The judge of kind `llm`."""
 
-    by_language: Mapping[Language, LlmJudge[UnanswerableJudgeFile]]
+    __slots__ = ()
 
     @property
     def kind(self) -> Literal["llm"]:
         """As the judge file has it."""
         return "llm"
-
-    @property
-    def file(self) -> UnanswerableJudgeFile:
-        """The judge file."""
-        return self.judge_in("").file
-
-    def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """The models that it asks: those of its panel, else that of the run.
-
-        Raises:
-            InputError: neither the judge file nor the options name one.
-        """
-        return self.file.panel or (options.settings().model,)
-
-    def judge_in(self, language: str) -> LlmJudge[UnanswerableJudgeFile]:
-        """The judge whose prompt is in this language, else in the first there is."""
-        known = {str(name): judge for name, judge in self.by_language.items()}
-        return known.get(language) or next(iter(known.values()))
-
-    def fingerprint(self, model: str) -> str:
-        """Changes with the file, a prompt, the reply's schema, and the model, or `named(models)` of a panel."""
-        return fingerprint_of_run(list(self.by_language.values()), model)
-
-
-def named(models: Sequence[str]) -> str:
-    """One or several models as reports name them."""
-    return ", ".join(models)
 
 
 UnanswerableJudge = ThresholdJudge | CalibratedJudge | ModelJudge

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.panel import PanelFields
-from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
+from gigamind.judges.localised import PanelJudgeFile
+from gigamind.judges.spec import Language, LlmJudge, load_llm_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Flag, Source, fence, flags, speaks_to_judge
 from gigamind.llm.prompts import as_json
@@ -21,7 +21,7 @@ from gigamind.llm.prompts import as_json
 _GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
 
 
-class UnanswerableJudgeFile(LlmJudgeFile, PanelFields):
+class UnanswerableJudgeFile(PanelJudgeFile):
     """A judge file of kind `llm`."""
 
     kind: Literal["llm"]

@@ -1,6 +1,6 @@
 """summary.md of an evaluation of answers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from gigamind.reports.answer_schema import AnswerItemReport, AnswerRunRecord, AnswerSliceReport
 from gigamind.reports.cards.line import certified
@@ -48,6 +48,7 @@ def render_answer_summary(record: AnswerRunRecord) -> str:
         verdicts=list(summary.verdicts.items()),
         doubts=[(name.replace("_", " "), count) for name, count in summary.doubts.items()],
         separation=separation(record),
+        cuts=_cuts(summary.cuts),
         agreement=summary.agreement,
         quotes=summary.quotes,
         quality=quality_section(summary.quality) if summary.quality else None,
@@ -56,6 +57,17 @@ def render_answer_summary(record: AnswerRunRecord) -> str:
         certified=certified(record.card, record.run.judge),
         llm=model_section(summary.llm) if summary.llm else "",
         runtime=f"{summary.performance.eval_runtime_ms:.0f}",
+    )
+
+
+def _cuts(claims: Mapping[str, int]) -> str:
+    """How far a model cut the claims; empty where none was asked to."""
+    parts, whole, uncut = (claims.get(name, 0) for name in ("part", "sentence", "uncut"))
+    if not parts and not uncut:
+        return ""
+    return (
+        f"A model cut the sentences into claims. Parts of a sentence: {parts}; whole sentences: {whole}; left whole"
+        f" because the model's parts do not stand in them: {uncut}."
     )
 
 

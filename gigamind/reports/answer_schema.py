@@ -201,6 +201,7 @@ class AnswerSummaryReport(_Report):
     Attributes:
         confidence: answers by grade; `none` are those without claims.
         verdicts: claims by verdict; `doubts` counts why the unverified ones are.
+        cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
         llm: its outcomes are of evaluations, those of its `checks` of the checklist.
@@ -216,6 +217,7 @@ class AnswerSummaryReport(_Report):
     confidence: dict[str, Count]
     verdicts: dict[str, Count]
     doubts: dict[str, Count]
+    cuts: dict[str, Count] = Field(default_factory=dict[str, int])
     quotes: QuoteQualityReport | None
     correlation: CorrelationReport
     agreement: AgreementReport | None

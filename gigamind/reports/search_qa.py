@@ -32,6 +32,7 @@ class EvaluatedClaim(_Written):
         start: code points; so is `end`.
         utf16_start: UTF-16 code units; so is `utf16_end`.
         cited: numbers of the notes that the answer names for it.
+        cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
         evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
     """
 
@@ -49,6 +50,7 @@ class EvaluatedClaim(_Written):
     doubt: str | None
     new_numbers: tuple[str, ...]
     evidence: dict[str, Any] | None
+    cut: Literal["sentence", "part", "uncut"] = "sentence"
 
 
 class SearchQAEvaluation(_Written):

@@ -205,8 +205,9 @@ def test_labels_for_a_part_of_the_items_correct_the_headline_on_the_card(gigamin
     assert "corrected (PPI++)" in (case / "card" / "judge_card.md").read_text("utf-8")
 
 
+@pytest.mark.parametrize("panel", [(), ("openai/a", "openai/b")], ids=["one model", "a panel"])
 def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
-    gigamind, case, server, monkeypatch
+    gigamind, case, server, monkeypatch, panel
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "none")
     answer = {
@@ -217,11 +218,15 @@ def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
     }
     rows = (json.dumps({"id": f"a{n}", **answer}) + "\n" for n in range(2))
     (case / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
-    server.script.extend([OF_ANSWERS] * 400)
-    asked = ("--model", "openai/judge", "--api-base", server.url)
-    given = ("--dataset", "answers.jsonl", "--notes", "vault", *asked)
+    server.script.extend([OF_ANSWERS] * 600)
+    seats = f"panel = {json.dumps(panel)}\n" if panel else ""
+    judge = 'kind = "search_qa"\nprompt = "search_qa/v1"\n' + seats
+    (case / "judge.toml").write_text(judge, encoding="utf-8")
+    asked = ("--api-base", server.url, *(() if panel else ("--model", "openai/judge")))
+    dataset = ("--dataset", "answers.jsonl", "--notes", "vault")
+    given = (*dataset, "--judge", "judge.toml", *asked)
     assert gigamind("eval", "answers", *given, "--out", "one").code == 0
-    report = ("attack", "search_qa", *asked, "--out", "attacks.json")
+    report = ("attack", "judge.toml", *asked, "--out", "attacks.json")
     ended = gigamind("judge", *report)
     assert ended.code == 0, ended.stderr
     ended = gigamind("judge", "certify", "one", "--attacks", "attacks.json", "--out", "card")

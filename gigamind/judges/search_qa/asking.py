@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from gigamind.errors import LlmError
-from gigamind.judges.search_qa.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.claims import claims_of
 from gigamind.judges.search_qa.pieces import Piece
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
@@ -40,12 +40,18 @@ class AnswerCase:
     answer: str
     notes: Sequence[Source]
 
+    @property
+    def has_context(self) -> bool:
+        """Whether any note has text to judge the answer by."""
+        return any(note.text.strip() for note in self.notes)
+
 
 class Questions:
     """What is sent about one answer; the notes and the answer stand in each call, so that a server may keep them."""
 
-    def __init__(self, judge: SearchQAJudge, case: AnswerCase, fence_key: bytes) -> None:
-        pieces = pieces_of(case.answer)
+    def __init__(
+        self, judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], fence_key: bytes
+    ) -> None:
         self.claims = claims_of(pieces)
         self._judge = judge
         self._question = as_json(case.question)
@@ -131,7 +137,7 @@ class Asking:
 
 def answer_as_json(pieces: Sequence[Piece]) -> str:
     """An answer as a judge reads it: its pieces in order, claims with their ids, citations apart from the text."""
-    numbers = iter(claims_of(tuple(pieces)))
+    numbers = iter(claims_of(pieces))
     shown: list[dict[str, object]] = []
     for piece in pieces:
         one: dict[str, object] = {"id": next(numbers).id} if piece.role == "claim" else {}

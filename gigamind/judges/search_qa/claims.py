@@ -5,12 +5,19 @@ and a citation stays with the sentence it follows.  Spans count code points of t
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gigamind.judges.search_qa.lines import Line, Shape, lines_of
 from gigamind.judges.search_qa.masking import mask
-from gigamind.judges.search_qa.pieces import CITATION, Piece, piece, role_of, without_citations
+from gigamind.judges.search_qa.pieces import (
+    CITATION,
+    CITED_BEHIND,
+    Piece,
+    piece,
+    role_of,
+    without_citations,
+)
 from gigamind.spans import Span
 from gigamind.text import sentences
 
@@ -22,7 +29,6 @@ _INTRODUCED: frozenset[Shape] = frozenset({"item", "row", "code"})
 _GOES_ON = re.compile(
     r"(?:이?라(?:고|며|면서|는)|고 |하고 |하며 |said |asked |wrote |he said|she said)"
 )
-_CITED_BEHIND = re.compile(rf"(?:[ \t]*(?:{CITATION.pattern})(?!\w))+[.。]?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +43,7 @@ class Claim:
     piece: Piece
 
 
-def claims_of(pieces: tuple[Piece, ...]) -> tuple[Claim, ...]:
+def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
     """The claims among the pieces of an answer, numbered in their order."""
     found = (one for one in pieces if one.role == "claim")
     return tuple(Claim(number, one) for number, one in enumerate(found, start=1))
@@ -83,7 +89,7 @@ def _sentences_in(answer: str, span: Span) -> list[Span]:
     found: list[Span] = []
     for sentence in sentences(mask(text)):
         start, end = sentence.start, sentence.end
-        if behind := _CITED_BEHIND.match(text, end):
+        if behind := CITED_BEHIND.match(text, end):
             end = behind.end()
         before = text[found[-1].end : start] if found else text[:start]
         if CITATION.search(before):

@@ -1,12 +1,13 @@
 """Judges an answer: what a model tells about its claims, proven or not, made into figures by the rules."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from gigamind.errors import LlmError
 from gigamind.judges.search_qa.asking import AnswerCase, Asking, Questions
 from gigamind.judges.search_qa.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.coverage import Coverage, coverage
+from gigamind.judges.search_qa.cutting import cut
 from gigamind.judges.search_qa.pieces import Piece
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
@@ -66,45 +67,64 @@ async def judge_answer(
     model: LanguageModel,
     judge: SearchQAJudge,
     case: AnswerCase,
+    pieces: Sequence[Piece],
     *,
     item_id: str,
     fence_key: bytes,
     repeat: int = 0,
     fresh: bool = False,
-) -> Judgement | None:
-    """The judgement of one answer; None when there is no context note with text to judge it by.
+) -> Judgement:
+    """The judgement of one answer that has a context note with text to judge it by.
 
     Args:
+        pieces: of the answer; see `cut_answer`.
         fresh: ask anew, to see whether the model says the same again.
+
+    Raises:
+        LlmError: the model gave no usable reply: the item is unscored.
+    """
+    if not case.answer.strip():
+        return _silent(case)
+    questions = Questions(judge, case, pieces, fence_key)
+    asking = Asking(model, judge, questions, item_id=item_id, repeat=repeat, fresh=fresh)
+    reply, findings = await asking.all_of_them()
+    return judgement_of(case, pieces, judge, reply, findings)
+
+
+async def cut_answer(
+    model: LanguageModel, judge: SearchQAJudge, answer: str, *, item_id: str, fresh: bool = False
+) -> tuple[Piece, ...]:
+    """The pieces of an answer, cut as the judge file says: by our code alone, or its claims once more by the model.
 
     Raises:
         LlmError: the model gave no usable reply, or the answer has more claims than the judge file allows
             (`context_too_long`): the item is unscored.
     """
-    if not any(note.text.strip() for note in case.notes):
-        return None
-    questions = Questions(judge, case, fence_key)
-    if len(questions.claims) > judge.file.max_claims:
+    pieces = pieces_of(answer)
+    _refuse_too_many(pieces, judge)
+    pieces = await cut(model, judge, answer, pieces, item_id=item_id, fresh=fresh)
+    _refuse_too_many(pieces, judge)
+    return pieces
+
+
+def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
+    claims, most = len(claims_of(pieces)), judge.file.max_claims
+    if claims > most:
         raise LlmError(
-            f"the answer has {len(questions.claims):,} claims, and the judge takes {judge.file.max_claims:,}: "
-            "split it, or raise max_claims in the judge file",
+            f"the answer has {claims:,} claims, and the judge takes {most:,}: split it, or raise max_claims in the"
+            " judge file",
             "context_too_long",
         )
-    if not case.answer.strip():
-        return _silent(case)
-    asking = Asking(model, judge, questions, item_id=item_id, repeat=repeat, fresh=fresh)
-    reply, findings = await asking.all_of_them()
-    return judgement_of(case, judge, reply, findings)
 
 
 def judgement_of(
     case: AnswerCase,
+    pieces: Sequence[Piece],
     judge: SearchQAJudge,
     reply: SearchQAReply,
     findings: Mapping[int, ClaimFinding],
 ) -> Judgement:
     """The judgement that a reply amounts to; `findings` has one for the id of each claim."""
-    pieces = pieces_of(case.answer)
     verifier = Verifier(case.notes, case.question, judge.file)
     claims = verifier.judge(claims_of(pieces), findings)
     (place,) = verifier.align([(reply.answer_note, reply.answer_quote)])
@@ -114,7 +134,7 @@ def judgement_of(
     useful = utility(kind, reply.utility, answerable=answerable)
     return Judgement(
         outcome=kind,
-        pieces=pieces,
+        pieces=tuple(pieces),
         claims=claims,
         coverage=coverage(
             case.notes,

@@ -1,4 +1,4 @@
-"""Judges an answer by a panel: several models, or one several times, whose judgements become one.
+"""Judges an answer by one model, or by a panel: several models, or one several times, whose judgements become one.
 
 A claim's verdict is that of more than half of the seats, else the less favourable one; utility is the median.  All else
 is told by the first of the seats that come closest to both.
@@ -12,7 +12,7 @@ from gigamind.errors import LlmError
 from gigamind.judges.ballot import hold_ballot
 from gigamind.judges.panel import PanelVerdict, Seat, Vote, decide_graded
 from gigamind.judges.search_qa.asking import AnswerCase
-from gigamind.judges.search_qa.judge import Judgement, judge_answer
+from gigamind.judges.search_qa.judge import Judgement, cut_answer, judge_answer
 from gigamind.judges.search_qa.reply import SearchQAJudge
 from gigamind.judges.search_qa.rules import confidence, correctness
 from gigamind.judges.search_qa.verify import JudgedClaim
@@ -52,28 +52,31 @@ async def judge_answer_by_panel(
     """The judgement of the seats of the judge file, each of whose models is among `models`, by name.
 
     Raises:
-        LlmError: see `judge_answer` for a judge without a panel, and `hold_ballot` for one with.
+        LlmError: see `cut_answer`; and `judge_answer` for a judge without a panel, `hold_ballot` for one with.
     """
     said: dict[Seat, Judgement] = {}
     fields, first = judge.file, Seat(next(iter(models)))
+    if not case.has_context:
+        return PanelOfAnswer(None, None, {}, {})
+    # All seats vote on the same claims, so one model cuts for all.
+    pieces = await cut_answer(models[first.model], judge, case.answer, item_id=item_id, fresh=fresh)
 
     async def ask(seat: Seat) -> Vote[float]:
         found = await judge_answer(
             models[seat.model],
             judge,
             case,
+            pieces,
             item_id=item_id,
             fence_key=fence_key,
             repeat=seat.repeat,
             fresh=fresh,
         )
-        if found is None:
-            return Vote(0.0)
         said[seat] = found
         graded = found.utility if found.correctness is None else found.correctness
         return Vote(graded, proven=_is_clear(found, fields.near))
 
-    if not fields.is_panel or not any(note.text.strip() for note in case.notes):
+    if not fields.is_panel:
         await ask(first)
         return PanelOfAnswer(said.get(first), None, {}, {})
     ballot = await hold_ballot(fields, first.model, ask, thresholds=_CORRECTNESS)

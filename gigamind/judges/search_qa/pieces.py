@@ -13,9 +13,12 @@ from gigamind.spans import Span
 
 Role = Literal["claim", "heading", "lead_in", "question", "abstention", "courtesy", "other"]
 
+Cut = Literal["sentence", "part", "uncut"]
+
 CITATION = re.compile(
     r"\[\s*(?:노트|Note|note|NOTE)\s*(\d{1,4}(?:\s*,\s*(?:노트|[Nn]ote)?\s*\d{1,4})*)\s*\]"
 )
+CITED_BEHIND = re.compile(rf"(?:[ \t]*(?:{CITATION.pattern})(?!\w))+[.。]?")
 _CITATION_IN_TEXT = re.compile(rf"(?:{CITATION.pattern})(?=\w)")
 _CITATION_APART = re.compile(rf" ?\((?:[ ,;]*{CITATION.pattern})+ ?\)| ?{CITATION.pattern}")
 _NUMBER = re.compile(r"\d+")
@@ -35,12 +38,15 @@ class Piece:
         span: code points of the answer; citations that belong to it included.
         text: as it reads without list markers and citations; a table row with its column names.
         cited: numbers of the notes that it names, from 1, in their order, each once; not checked.
+        cut: of a claim, whether it is a sentence as our code cuts it, or a part of one that a model cut; `uncut` where
+            the parts that the model told do not stand in the sentence.
     """
 
     span: Span
     text: str
     role: Role
     cited: tuple[int, ...]
+    cut: Cut = "sentence"
 
 
 def piece(answer: str, span: Span, role: Role | None = None, text: str | None = None) -> Piece:
@@ -70,6 +76,12 @@ def citations(text: str) -> tuple[int, ...]:
         int(number) for match in CITATION.finditer(text) for number in _NUMBER.findall(match[1])
     )
     return tuple(dict.fromkeys(found))
+
+
+def with_citations_blank(text: str) -> str:
+    """A text of the same length that reads as `without_citations`, but for white space."""
+    kept = _CITATION_IN_TEXT.sub(lambda found: re.sub(r"[\[\]]", " ", found[0]), text)
+    return CITATION.sub(lambda found: " " * len(found[0]), kept)
 
 
 def without_citations(text: str) -> str:

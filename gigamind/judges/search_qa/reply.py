@@ -1,12 +1,21 @@
 """What defines the judge, and what a model tells it: observations, still untrusted.  Descriptions are prompt text."""
 
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.judges.panel import PanelFields
-from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, load_llm_judge
+from gigamind.judges.localised import PanelJudgeFile
+from gigamind.judges.spec import (
+    Language,
+    LlmJudge,
+    PromptName,
+    fingerprint_of,
+    load_judge_prompt,
+    load_llm_judge,
+)
+from gigamind.llm.prompts import Prompt
 
 Told = Literal["supported", "contradicted", "not_found"]
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
@@ -15,7 +24,7 @@ _CLAIMS_IN_MAX_TOKENS = (
 )
 
 
-class SearchQAJudgeFile(LlmJudgeFile, PanelFields):
+class SearchQAJudgeFile(PanelJudgeFile):
     """A judge file of kind `search_qa`."""
 
     kind: Literal["search_qa"]
@@ -24,6 +33,8 @@ class SearchQAJudgeFile(LlmJudgeFile, PanelFields):
     max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
     new_numbers: Literal["flag", "refuse"] = "flag"
+    claims: Literal["sentences", "llm"] = "sentences"
+    claims_prompt: PromptName = "search_qa_claims/v1"
 
     def tokens_for(self, claims: int) -> int:
         """Tokens that a reply about so many claims may take."""
@@ -80,15 +91,50 @@ class SearchQAReply(ClaimsReply):
     summary: str = Field(description="the judgement in one sentence")
 
 
-SearchQAJudge = LlmJudge[SearchQAJudgeFile]
+class SentenceParts(_Observed):
+    """What the model says of one sentence."""
+
+    id: int = Field(description="number of the sentence")
+    parts: tuple[str, ...] = Field(
+        description="the sentence, cut into its claims, copied character for character"
+    )
+
+
+class PartsReply(_Observed):
+    """A reply about the claims that sentences make."""
+
+    sentences: tuple[SentenceParts, ...] = Field(description="one for each sentence asked about")
+
+
+@dataclass(frozen=True, slots=True)
+class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
+    """The judge.
+
+    Attributes:
+        cutting: how a model is asked to cut sentences into claims; None where our code does it alone.
+    """
+
+    cutting: Prompt | None = None
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """All that it sends."""
+        return (self.prompt, self.cutting) if self.cutting else (self.prompt,)
 
 
 def load_search_qa_judge(
     path: Path, language: Language, *, prompts: Path | None = None
 ) -> SearchQAJudge:
-    """The judge of a file, with its prompt in one language.
+    """The judge of a file, with its prompts in one language.
 
     Raises:
         InputError: see `load_llm_judge`.
     """
-    return load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN, prompts=prompts)
+    found = load_llm_judge(
+        path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN, prompts=prompts
+    )
+    if found.file.claims == "sentences":
+        return SearchQAJudge(found.file, found.prompt, found.fingerprint)
+    cutting = load_judge_prompt(found.file.claims_prompt, language, ("sentences",), prompts)
+    mark = fingerprint_of(found.file, found.fingerprint, cutting.fingerprint, PartsReply)
+    return SearchQAJudge(found.file, found.prompt, mark, cutting)

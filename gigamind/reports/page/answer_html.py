@@ -25,6 +25,7 @@ from gigamind.reports.release.snapshot import take_snapshot
 
 _LEADING = ("answers.correctness", "answers.utility", "quality.pass_rate")
 _GRADES = ("high", "medium", "low", "none")
+_CUTS = ("part", "sentence", "uncut")
 _VERDICTS = ("supported", "contradicted", "not_found", "unverified")
 
 
@@ -89,6 +90,7 @@ def _judging(
     summary = record.summary
     return {
         "separation": _separation(record, told),
+        "cuts": _cuts(record, told),
         "grades": [
             (grade, told(f"answer_script.{grade}"), summary.confidence.get(grade, 0))
             for grade in _GRADES
@@ -137,6 +139,13 @@ def _separation(record: AnswerRunRecord, told: Words) -> str:
         return told("answer.separation_unknown", n=found.n)
     key = "answer.separate" if found.separate else "answer.inseparable"
     return told(key, n=found.n, r=f"{found.r:.2f}".replace("-", "−"))
+
+
+def _cuts(record: AnswerRunRecord, told: Words) -> str:
+    found = record.summary.cuts
+    if not found.get("part") and not found.get("uncut"):
+        return ""
+    return told("answer.cuts", **{name: found.get(name, 0) for name in _CUTS})
 
 
 def _agreement(record: AnswerRunRecord, told: Words) -> Iterator[tuple[str, str, int]]:

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.judges.search_qa.asking import AnswerCase
-from gigamind.judges.search_qa.judge import judge_answer
+from gigamind.judges.search_qa.panel import judge_answer_by_panel
 from gigamind.judges.search_qa.reply import load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage
@@ -110,6 +110,9 @@ def judge_by():
             parameters={"max_tokens": judge.file.max_tokens},
         )
         case = AnswerCase(question, answer, notes)
-        return asyncio.run(judge_answer(model, judge, case, item_id="q", fence_key=b"k" * 32))
+        asked = judge_answer_by_panel(
+            {"scripted": model}, judge, case, item_id="q", fence_key=b"k" * 32
+        )
+        return asyncio.run(asked).judgement
 
     return judged

@@ -1,0 +1,144 @@
+"""Has a model cut the sentences of an answer into finer claims: `claims = "llm"` in the judge file.
+
+The model tells only where in a sentence one claim ends and the next begins.  Every word of the sentence stays in one of
+its parts, as the answer has it: a cut can neither lose nor change what the answer says.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from gigamind.evidence.align import align
+from gigamind.evidence.result import Aligned
+from gigamind.judges.search_qa.claims import claims_of
+from gigamind.judges.search_qa.pieces import (
+    CITED_BEHIND,
+    Piece,
+    piece,
+    with_citations_blank,
+    without_citations,
+)
+from gigamind.judges.search_qa.reply import PartsReply, SearchQAJudge
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.client import Message
+from gigamind.spans import Span
+
+_LEAST_WORDS = 2  # of a part: a single word states nothing that could be judged
+_STOPS = " \t\n.,;:!?。，、！？…"
+_BETWEEN_WORDS = re.compile(rf"\s|\[|$|[{re.escape(_STOPS)}\"'”’)」』]+(?:\s|\[|$)|[,;:，、](?!\d)")
+_BEHIND = re.compile(rf"[.!?。！？…]*{CITED_BEHIND.pattern}")
+_AROUND = " \t\n,;·/–—-、，"
+
+
+def cutting_calls(
+    judge: SearchQAJudge, answer: str, pieces: Sequence[Piece]
+) -> Iterator[tuple[list[Message], int]]:
+    """What is sent to have the claims of an answer cut: each call with the number of its sentences."""
+    if judge.cutting is None:
+        return
+    asked = [claim for claim in claims_of(pieces) if _may_state_two(claim.piece, answer)]
+    size = judge.file.claims_per_call
+    for start in range(0, len(asked), size):
+        batch = asked[start : start + size]
+        shown = [{"id": claim.id, "text": claim.piece.text} for claim in batch]
+        yield (
+            judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)),
+            len(batch),
+        )
+
+
+async def cut(
+    model: LanguageModel,
+    judge: SearchQAJudge,
+    answer: str,
+    pieces: Sequence[Piece],
+    *,
+    item_id: str,
+    fresh: bool = False,
+) -> tuple[Piece, ...]:
+    """The pieces of an answer, those claims in parts that the model finds to be several; unchanged by other judges.
+
+    Raises:
+        LlmError: the model gave no usable reply.
+    """
+    told: dict[int, tuple[str, ...]] = {}
+    for messages, sentences in cutting_calls(judge, answer, pieces):
+        reply = await model.ask(
+            messages,
+            PartsReply,
+            item_id=item_id,
+            fingerprint=judge.fingerprint,
+            fresh=fresh,
+            max_tokens=judge.file.tokens_for(sentences),
+        )
+        told |= {one.id: one.parts for one in reply.sentences}
+    return refined(answer, pieces, told)
+
+
+def refined(
+    answer: str, pieces: Sequence[Piece], told: Mapping[int, Sequence[str]]
+) -> tuple[Piece, ...]:
+    """The pieces, with the claims of these ids in the parts that a model told.
+
+    A claim whose parts do not stand in it one behind the other stays whole, and is marked as `uncut`.
+    """
+    numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
+    found: list[Piece] = []
+    for one in pieces:
+        parts = told.get(numbers.get(one.span, 0), ()) if one.role == "claim" else ()
+        found += _in_parts(answer, one, parts) if len(parts) > 1 else (one,)
+    return tuple(found)
+
+
+def _may_state_two(one: Piece, answer: str) -> bool:
+    """Whether a claim is prose of enough words; the text of a table's row has column names that are not there."""
+    prose = one.text == without_citations(one.span.slice(answer))
+    return prose and len(one.text.split()) >= 2 * _LEAST_WORDS
+
+
+def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, ...]:
+    spans = _spans(whole.span.slice(answer), parts) if _may_state_two(whole, answer) else ()
+    cuts = [
+        piece(answer, Span(whole.span.start + one.start, whole.span.start + one.end), "claim")
+        for one in spans
+    ]
+    if not cuts or any(len(one.text.split()) < _LEAST_WORDS for one in cuts):
+        return (replace(whole, cut="uncut"),)
+    return tuple(
+        replace(one, cut="part", cited=one.cited or _cited_for(cuts, place))
+        for place, one in enumerate(cuts)
+    )
+
+
+def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
+    """The parts of a sentence, which leave out no word of it; none when they do not stand in it in this order.
+
+    What stands between two of them belongs to the later one; a citation, to the one that it follows.
+    """
+    shown = with_citations_blank(sentence)  # as the model was shown it, at the same offsets
+    ends = [0]
+    for part in parts:
+        place = align(part.rstrip(_STOPS), shown[ends[-1] :])
+        if not isinstance(place, Aligned):
+            return []
+        end = ends[-1] + place.span.end
+        if not _BETWEEN_WORDS.match(sentence, end):
+            return []
+        behind = _BEHIND.match(sentence, end)
+        ends.append(behind.end() if behind else end)
+    ends[-1] = len(sentence)
+    return [_trimmed(sentence, start, end) for start, end in pairwise(ends)]
+
+
+def _trimmed(sentence: str, start: int, end: int) -> Span:
+    text = sentence[start:end]
+    start += len(text) - len(text.lstrip(_AROUND))
+    return Span(start, max(start, start + len(sentence[start:end].rstrip())))
+
+
+def _cited_for(parts: Sequence[Piece], place: int) -> tuple[int, ...]:
+    """Of a part without citations, those of the next part that has some, else of the last before it."""
+    others = (*parts[place + 1 :], *reversed(parts[:place]))
+    return next((one.cited for one in others if one.cited), ())
