@@ -1,6 +1,7 @@
 """An evaluation of answers, over real HTTP."""
 
 import json
+import signal
 
 import pytest
 
@@ -568,6 +569,34 @@ def test_checks_are_compared_with_those_of_the_baseline(options, server):
     (mismatch,) = unchecked.verdict.comparison.mismatches
     assert mismatch.what == "checklist"
     assert unchecked.verdict.comparison.metric("answers.correctness").n == 2
+
+
+def test_checks_of_another_feature_are_not_compared(options, server):
+    server.script.extend([GOOD, PASSING])
+    first = evaluate_answers(options(items=ITEMS[:1], checklist=True))
+    server.script.append(checks("beyond", "grounded", "concrete", "separate"))
+    how = {"checklist": True, "feature": "insight", "compare": first.out}
+    second = evaluate_answers(options(items=ITEMS[:1], **how))
+    assert second.verdict.comparison.checks == "not-compared"
+    assert second.verdict.gate.verdict != "not-comparable"
+
+
+def test_checks_that_ctrl_c_left_are_told_apart_from_those_that_failed(options, server):
+    class Impatient:
+        def stage(self, name, done, total):
+            if (name, done, total) == ("Checking", 1, 2):
+                signal.raise_signal(signal.SIGINT)
+
+    server.script.extend([GOOD, MIXED, PASSING, FAILING])
+    done = evaluate_answers(options(items=ITEMS[:2], checklist=True), Impatient())
+    quality = done.summary.quality
+    assert (quality.overall.checked, quality.unchecked, quality.not_run) == (1, 0, 1)
+    assert (done.summary.status, done.summary.counts.not_run) == ("interrupted", 0)
+    told = "1 were not checked, for the run was interrupted."
+    assert told in (done.out / "summary.md").read_text("utf-8")
+    page = (done.out / "report.html").read_text("utf-8")
+    assert told in page
+    assert "Interrupted: 1 answers were not finished." in page
 
 
 def test_progress_is_told_of_judging_and_of_checking(options, server):

@@ -40,8 +40,8 @@ def why_not_compared(marks: tuple[str, str]) -> str:
     baseline, current = marks
     if not baseline:
         return (
-            "The baseline holds no checks by a checklist, so those of the current run are compared with nothing."
-            " For them a new baseline is needed."
+            "The baseline holds no checks by a checklist (none were made, or an older version took the snapshot), so"
+            " those of the current run are compared with nothing. For them a new baseline is needed."
         )
     if not current:
         return (
