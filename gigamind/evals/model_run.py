@@ -25,18 +25,18 @@ ATTEMPTS_FILE = "attempts.jsonl"
 # The next item would end the same way, and so would the thousandth.
 HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted"})
 # What may help where a model said its last word.
+_MENDED = "another --model, or a judge file of your own (--judge)"
 _MENDED_BY = {
     "invalid_output": "another --model, --structured md_json, or a judge file of your own (--judge)",
     "truncated": "another --model, or a judge file of your own (--judge) with a larger max_tokens",
 }
-# And what must come first, where the same question can be asked again.
+# What must come first where the same can be asked again.
 _FIRST = {
     "auth_failed": "mend that and ",
     "quota_exhausted": "mend that and ",
     "budget_exceeded": "raise the limit and ",
     "cassette_miss": "allow it to ask (--store-mode) and ",
 }
-_MENDED = "another --model, or a judge file of your own (--judge)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,17 +205,18 @@ def _refuse_hopeless(results: Mapping[str, ItemResult], out: Path) -> None:
     code = Counter(result.code for result in results.values()).most_common(1)[0][0]
     first = next(result for result in results.values() if result.code == code)
     raise EvaluationError(
-        f"no item could be judged: {first.message or code} ({code}); {_way_on(results, code, out)}"
+        f"no item could be judged: {first.message or code} ({code}); {_way_on(first, results, out)}"
     )
 
 
-def _way_on(results: Mapping[str, ItemResult], code: str, out: Path) -> str:
-    """What would end otherwise: going on, where something would be asked anew, else asking in another way."""
-    if all(result.is_final for result in results.values()):
-        return (
-            "every reply is final, so --resume would ask nothing anew: try"
-            f" {_MENDED_BY.get(code, _MENDED)}, with another --out (--store-mode refresh asks the same model"
-            f" once more); what was asked stands in {unfinished_folder(out) / ATTEMPTS_FILE}"
-        )
-    first = _FIRST.get(code, "")
-    return f"what was done is kept, {first}continue it with --resume {out}"
+def _way_on(first: ItemResult, results: Mapping[str, ItemResult], out: Path) -> str:
+    """What would end otherwise: going on, where that asks the same anew, else asking in another way."""
+    if not first.is_final:
+        return f"what was done is kept, {_FIRST.get(first.code, '')}continue it with --resume {out}"
+    left = any(not result.is_final for result in results.values())
+    anew = "about the others only" if left else "nothing anew"
+    return (
+        f"that is final, and --resume {out} would ask {anew}: try {_MENDED_BY.get(first.code, _MENDED)},"
+        " with another --out (--store-mode refresh asks the same model once more); what was asked stands in"
+        f" {unfinished_folder(out) / ATTEMPTS_FILE}"
+    )

@@ -730,10 +730,10 @@ def test_where_every_reply_is_final_another_way_is_named_and_not_to_resume(
     with pytest.raises(EvaluationError, match="no item could be judged") as caught:
         evaluate_answers(given)
     told = str(caught.value)
-    assert f"({code}); every reply is final, so --resume would ask nothing anew" in told
+    assert f"({code}); that is final, and --resume {given.out} would ask nothing anew: try" in told
     assert way in told
     assert str(unfinished_folder(given.out) / "attempts.jsonl") in told
-    assert f"--resume {given.out}" not in told
+    assert "continue" not in told
 
 
 @pytest.mark.parametrize(
@@ -751,8 +751,15 @@ def test_where_something_would_be_asked_anew_the_way_is_to_resume(options, fault
         evaluate_answers(given)
 
 
-def test_the_commonest_error_says_why_nothing_could_be_judged(options):
-    """The first of four replies is a refusal, and the budget leaves the other three."""
-    given = options(items=ITEMS[:4], model="openai/judge;fault=refusal", max_calls=1)
-    with pytest.raises(EvaluationError, match=r"\(budget_exceeded\); what was done is kept, raise"):
+@pytest.mark.parametrize(
+    ("calls", "way"),
+    [
+        # Of four replies the first ones are refusals, and the budget leaves the others.
+        (1, r"\(budget_exceeded\); what was done is kept, raise the limit and continue it with"),
+        (3, r"\(refused\); that is final, and --resume .* would ask about the others only: try"),
+    ],
+)
+def test_the_commonest_error_says_why_nothing_could_be_judged(options, calls, way):
+    given = options(items=ITEMS[:4], model="openai/judge;fault=refusal", max_calls=calls)
+    with pytest.raises(EvaluationError, match=way):
         evaluate_answers(given)
