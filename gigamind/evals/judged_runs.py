@@ -76,10 +76,24 @@ def read_judged_runs(folders: Sequence[Path]) -> list[JudgedRun]:
     Raises:
         InputError: one cannot be read, was not judged, or is no repetition of the first.
     """
+    _refuse_the_same(folders)
     runs = [_read_run(folder) for folder in folders]
     for other in runs[1:]:
         _check_repetition(runs[0], other)
     return runs
+
+
+def _refuse_the_same(folders: Sequence[Path]) -> None:
+    """A run that is held against itself never flips, whatever its judge does."""
+    known: dict[str, Path] = {}
+    for folder in folders:
+        run = _text(folder / "run.json")
+        if run in known:
+            raise InputError(
+                f"{folder}: is the same run as {known[run]}, and no repetition of it; run the evaluation again, with"
+                " --store-mode off"
+            )
+        known[run] = folder
 
 
 def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
@@ -171,7 +185,7 @@ def _parsed(text: str, model: type[Part], place: Path | str) -> Part:
 def _json(text: str, place: Path | str) -> object:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: no JSON, or cut short ({error})") from error
 
 

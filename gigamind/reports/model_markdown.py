@@ -2,6 +2,7 @@
 
 from gigamind.reports.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
 from gigamind.reports.templating import figure, render
+from gigamind.stats.krippendorff import Reading, reading
 
 _OUTCOMES = {
     "scored": "judged",
@@ -13,6 +14,13 @@ _OUTCOMES = {
 _RULES = {
     "as_told": "as the model says",
     "only_with_quotes": "only answers whose quote stands in the note",
+}
+
+_READINGS: dict[Reading, str] = {
+    "reliable": "the seats agree well, which alone does not make them right",
+    "tentative": "the seats agree fairly well, enough for tentative conclusions",
+    "unreliable": "the seats agree too little to rely on their verdicts",
+    "chance": "the seats agree no more than by chance",
 }
 
 
@@ -35,16 +43,16 @@ def panel_line(panel: PanelReport) -> str:
     alpha = (
         "is not defined, for no two votes differ"
         if panel.alpha is None
-        else f"{figure(panel.alpha)} ({interval})"
+        else f"is {figure(panel.alpha)} ({interval}): {_READINGS[reading(panel.alpha)]}"
     )
     told = (
         f"Votes of the panel's {panel.seats} seats differ on {panel.split} of {panel.items} items"
         f" ({figure(panel.rate)}, 95 % interval {figure(panel.low)} – {figure(panel.high)}); Krippendorff's alpha"
         f" {alpha}."
     )
-    if not (panel.incomplete or panel.tied):
-        return told
-    return f"{told} Without a verdict: {panel.incomplete} for want of a vote, {panel.tied} split in halves."
+    lost = {"for want of a vote": panel.incomplete, "split in halves": panel.tied}
+    why = ", ".join(f"{count} {reason}" for reason, count in lost.items() if count)
+    return f"{told} Without a verdict: {why}." if why else told
 
 
 def coverage(llm: LlmReport) -> str:

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 
@@ -272,6 +273,15 @@ def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_fold
         card_of(asked, stored)
 
 
+def test_a_run_is_no_repetition_of_itself(run_folder, tmp_path):
+    first = run_folder("one")
+    with pytest.raises(InputError, match=r"is the same run as .*one, and no repetition"):
+        card_of(first, first)
+    shutil.copytree(first, tmp_path / "copy")
+    with pytest.raises(InputError, match=r"copy: is the same run as"):
+        card_of(first, tmp_path / "copy")
+
+
 def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path):
     with pytest.raises(InputError, match="names no judge"):
         card_of(run_folder("plain", judge=None))
@@ -319,6 +329,8 @@ def test_attacks_on_another_judge_are_refused(run_folder, tmp_path):
         card_of(run_folder("again"), attacks=tmp_path / "attacks.json")
     with pytest.raises(InputError, match="cannot be read"):
         card_of(run_folder("more"), attacks=tmp_path / "none.json")
+    with pytest.raises(InputError, match="5 of 3 attacks cannot have succeeded"):
+        card_of(run_folder("odd"), attacks=attacks(tmp_path, 5, 3))
 
 
 def test_equal_runs_give_equal_cards(run_folder):

@@ -14,14 +14,13 @@ from gigamind.reports.page.answer_metrics import (
 )
 from gigamind.reports.page.answer_plots import answer_figures
 from gigamind.reports.page.headline import Card, against, card, notices, share
-from gigamind.reports.page.layout import metric_rows, render_page
+from gigamind.reports.page.layout import held_against, metric_rows, render_page
 from gigamind.reports.page.model_costs import model_block
 from gigamind.reports.page.quality import pass_rate, quality_block
 from gigamind.reports.page.wording import Language, Words, words
 from gigamind.reports.release.answers import AnswerSnapshot
-from gigamind.reports.release.compare import Comparison, compare
+from gigamind.reports.release.compare import Comparison
 from gigamind.reports.release.gates import GateResult
-from gigamind.reports.release.snapshot import take_snapshot
 
 _LEADING = ("answers.correctness", "answers.utility", "quality.pass_rate")
 _GRADES = ("high", "medium", "low", "none")
@@ -42,8 +41,7 @@ def render_answer_html(
         InputError: the baseline cannot be compared at all; see `compare`.
     """
     told = words(lang)
-    seed = int(str(record.run.options["seed"]))
-    comparison = compare(baseline, take_snapshot(record), seed=seed) if baseline else None
+    comparison = held_against(baseline, record)
     drawn = answer_figures(record, baseline, lang=lang)
     summary = record.summary
     overall = summary.overall
@@ -55,10 +53,8 @@ def render_answer_html(
         comparison=comparison,
         gate=gate,
         drawn=drawn,
-        called={name: told(f"answer.figure_{name}") for name in drawn},
-        data=answers_json(
-            record.items, told.tables["script"] | told.tables["answer_script"], comparison
-        ),
+        captions="answer.figure_",
+        data=answers_json(record.items, told.script("answer_script", "panel_script"), comparison),
         headline=answer_headline(record, comparison, told),
         notices=list(notices(record, comparison, told, not_run=_not_finished(summary))),
         cards=list(_cards(record, comparison, told)),

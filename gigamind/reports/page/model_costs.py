@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from gigamind.reports.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
 from gigamind.reports.page.headline import share
 from gigamind.reports.page.wording import Words
+from gigamind.stats.krippendorff import reading
 
 
 def model_block(llm: LlmReport | None, told: Words) -> dict[str, object] | None:
@@ -77,8 +78,8 @@ def _panel(panel: PanelReport, told: Words) -> str:
         counts = {"seats": panel.seats, "items": panel.items, "split": panel.split}
         ends = {"low": share(panel.low), "high": share(panel.high)}
         parts = [told("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, told)]
-    if panel.incomplete or panel.tied:
-        parts.append(told("model.panel_lost", incomplete=panel.incomplete, tied=panel.tied))
+    lost = {"incomplete": panel.incomplete, "tied": panel.tied}
+    parts.extend(told(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
     return " ".join(parts)
 
 
@@ -87,7 +88,8 @@ def _alpha(panel: PanelReport, told: Words) -> str:
         return told("model.panel_no_alpha")
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
-    return told("model.panel_alpha", alpha=alpha, low=low, high=high)
+    what = told(f"model.panel_{reading(panel.alpha)}")
+    return told("model.panel_alpha", alpha=alpha, low=low, high=high, reading=what)
 
 
 def _sum(llm: LlmReport, told: Words) -> Iterator[tuple[str, UsageReport]]:

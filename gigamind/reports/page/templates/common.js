@@ -5,6 +5,7 @@
 const data = JSON.parse(document.getElementById("data").textContent);
 const named = (fields, values) => Object.fromEntries(fields.map((field, at) => [field, values[at]]));
 const say = (key, values = {}) => data.words[key].replace(/\{(\w+)\}/g, (_, name) => values[name]);
+const why = (code) => data.words[`code_${code}`] ?? code; // of a verdict that is not there
 const figure = (value) => (value === null ? "–" : value.toFixed(3));
 
 function make(tag, options = {}, ...children) {
