@@ -125,7 +125,7 @@ def _read_run(folder: Path) -> JudgedRun:
         raise InputError(
             f"{folder}: run.json names no judge, so there is nothing to certify; run it again with a judge"
         )
-    items = {item.id: item for item in _items(folder / "per_item.jsonl", TASKS[run.task])}
+    items = _by_id(folder, _items(folder / "per_item.jsonl", TASKS[run.task]))
     return JudgedRun(
         folder=folder,
         run_id=run.run_id,
@@ -137,6 +137,18 @@ def _read_run(folder: Path) -> JudgedRun:
         failed=_failed(folder / "errors.jsonl") - items.keys(),
         stored=_stored(folder / "summary.json"),
     )
+
+
+def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
+    found: dict[str, RunItem] = {}
+    for item in items:
+        if item.id in found:
+            raise InputError(
+                f'{folder}: two items are called "{item.id}", an answer and a claim of another; give the answer another'
+                " id, and run it again"
+            )
+        found[item.id] = item
+    return found
 
 
 def _items(path: Path, task: Task) -> list[RunItem]:

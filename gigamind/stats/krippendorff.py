@@ -30,9 +30,10 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
     """
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
     if not len(pairable):
-        return Estimate(None, None, 0)
+        return Estimate(None, None, 0, 0)
     rows, figure = _PREPARE[level](pairable)
-    return estimates(rows, {"alpha": (figure, len(pairable))}, seed=seed, label=label)["alpha"]
+    everything = np.ones(len(pairable), dtype=np.bool_)
+    return estimates(rows, {"alpha": (figure, everything)}, seed=seed, label=label)["alpha"]
 
 
 def reading(alpha: float) -> Reading:
