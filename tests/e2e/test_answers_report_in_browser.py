@@ -164,6 +164,32 @@ def test_without_a_checklist_the_page_says_nothing_of_one(show, forged):
     assert not browser.find_elements(By.CSS_SELECTOR, "input[value=unpassed], table.checklist")
 
 
+def test_the_checklist_stands_beside_that_of_the_baseline(show, record):
+    """In the baseline all forty answers passed, twenty of them do now; other checks are compared with nothing."""
+    taken = take_snapshot(record)
+    passing = [
+        item.check.model_copy(update={"passed": True, "yes": dict.fromkeys(item.check.yes, True)})
+        for item in taken.items
+    ]
+    items = [
+        item.model_copy(update={"check": check})
+        for item, check in zip(taken.items, passing, strict=True)
+    ]
+    baseline = taken.model_copy(update={"items": tuple(items)})
+    browser = show(record, baseline=baseline)
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith(
+        "Worse than the baseline: checklist passed −0.500"
+    )
+    row = browser.find_element(By.CSS_SELECTOR, "table.checklist tbody tr")
+    assert _texts(row, "th, td")[-3:-1] == ["1.000", "−0.500 worse"]
+    other = [item.model_copy(update={"check": None}) for item in taken.items]
+    browser = show(record, baseline=taken.model_copy(update={"items": tuple(other)}))
+    assert (
+        "evaluations are compared, checks are not" in browser.find_element(By.TAG_NAME, "body").text
+    )
+    assert "worse" not in browser.find_element(By.CSS_SELECTOR, "table.checklist").text
+
+
 def test_text_of_others_runs_nothing(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
     claim = item.evaluation.claims[0].model_copy(

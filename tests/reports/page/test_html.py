@@ -11,7 +11,8 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.reports.page.html import render_html
-from gigamind.reports.release.gates import GateResult, RuleResult
+from gigamind.reports.release.gates import GateResult
+from gigamind.reports.release.rule import RuleResult
 from gigamind.reports.schema import ErrorReport, PassageReport
 
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"'"
