@@ -5,10 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gigamind.assets import asset
-from gigamind.errors import InputError, LlmError
+from gigamind.errors import InputError
 from gigamind.evals.answer_case import EvalCase
 from gigamind.evals.answer_judge import short_name
 from gigamind.evals.answer_options import AnswerEvalOptions
+from gigamind.evals.model_run import unless_final
 from gigamind.evidence.result import Aligned
 from gigamind.judges.checklist import (
     ChecklistJudge,
@@ -24,8 +25,6 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.quality_schema import QualityItemReport, QualityReport
-from gigamind.runs.resume import outcome_of
-from gigamind.runs.store import FINAL
 
 GATE_ROLE = "quality_gate"
 _MARK = f"\x1f{GATE_ROLE}"  # no id that a person writes ends like this
@@ -119,8 +118,8 @@ async def check_answer(
     """The check of one answer, as JSON values of a `QualityReport`.
 
     Args:
-        twice: check it anew, too, to see what flips.  A second check that fails for good has flipped, and the first
-            one counts all the same; a blank answer is checked without asking, and never again.
+        twice: check it anew, too, to see what flips.  Where a second check fails for good the first one counts all
+            the same, and nothing is known to flip; a blank answer is checked without asking, and never again.
 
     Raises:
         LlmError: see `judge_checklist`; of the second check only what another attempt may end otherwise.
@@ -138,12 +137,8 @@ async def check_answer(
 
     first = _report(await checked(fresh=False))
     if twice and answer.strip():
-        try:
-            first = _compared(first, await checked(fresh=True))
-        except LlmError as error:
-            if outcome_of(error.code) not in FINAL:
-                raise
-            first = first.model_copy(update={"flipped": True})
+        again = await unless_final(checked(fresh=True))
+        first = _compared(first, again) if again else first
     return first.model_dump(mode="json")
 
 

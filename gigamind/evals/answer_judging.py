@@ -21,7 +21,7 @@ from gigamind.evals.answer_evaluation import evaluation_of
 from gigamind.evals.answer_judge import AnswerJudge
 from gigamind.evals.answer_panel import votes_of
 from gigamind.evals.answer_prepare import PreparedAnswers
-from gigamind.evals.model_run import ModelRun, ask_all, unfinished_folder
+from gigamind.evals.model_run import ModelRun, ask_all, unfinished_folder, unless_final
 from gigamind.evals.progress import Progress
 from gigamind.judges.search_answer import answer_from, load_answer_prompt
 from gigamind.judges.search_qa.asking import AnswerCase
@@ -129,15 +129,12 @@ class _Asker:
 
     async def _flips(
         self, models: Sequence[LanguageModel], case: EvalCase, answer: str, first: Judgement
-    ) -> bool:
-        """Whether a fresh judgment differs; one that fails for good does, and the first counts all the same."""
-        try:
-            again = (await self._judge(models, case, answer, fresh=True)).judgement
-        except LlmError as error:
-            if outcome_of(error.code) not in FINAL:
-                raise
-            return True
-        return again is None or _figures(again) != _figures(first)
+    ) -> bool | None:
+        """Whether a fresh judgment differs; None where there is none, for the first counts all the same."""
+        again = await unless_final(self._judge(models, case, answer, fresh=True))
+        if again is None or again.judgement is None:
+            return None
+        return _figures(again.judgement) != _figures(first)
 
     def _evaluation(self, found: Judgement, case: EvalCase, answer: str) -> SearchQAEvaluation:
         return evaluation_of(found, _asked(case, answer), case.prompt_language)

@@ -110,11 +110,12 @@ def summarise_answers(
 def _llm(
     prepared: PreparedAnswers, asked: ModelRun, items: Sequence[AnswerItemReport]
 ) -> LlmReport:
-    """What was asked: evaluations and, apart from them, checks."""
-    results = {name: one for name, one in asked.results.items() if checked_id(name) is None}
+    """What was asked: evaluations and, apart from them, checks; nothing can be judged without a context note."""
+    judged = {item.id for item in items if item.outcome != "scored" or item.evaluation}
+    results = {name: one for name, one in asked.results.items() if name in judged}
     return llm_report(
         replace(asked, results=results),
-        len(items),
+        len(judged),
         flip_report([item.flipped for item in items if item.flipped is not None]),
         panel=panel_report(items, prepared.options.seed),
         checks=_checks(asked, items) if prepared.gate else None,

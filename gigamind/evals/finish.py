@@ -1,6 +1,7 @@
 """The last step of every evaluation: hold the run against its baseline, and write the out folder."""
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -15,7 +16,7 @@ from gigamind.reports.judged import LlmReport
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.release.tasks import TASKS
-from gigamind.reports.schema import Record
+from gigamind.reports.schema import ErrorReport, Record
 from gigamind.reports.views import VIEWS
 from gigamind.reports.write import check_out_folder, write_run
 
@@ -58,8 +59,8 @@ def finish(
     """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
 
     Raises:
-        EvaluationError: the folder cannot be written; or every item failed, or the budget left some unjudged and that
-            was not allowed (the folder stands and says why).
+        EvaluationError: the folder cannot be written; or every item failed, or the budget left some unjudged, or too
+            many have no verdict, and that was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
     record = _with_card(record, options)
@@ -138,8 +139,9 @@ def _resumes(options: EvalOptions) -> bool:
 
 def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -> None:
     """A figure over what budget and key allowed is no figure of the dataset, unless that is said to be enough."""
-    allowed = isinstance(options, ModelRunOptions) and options.allow_partial
-    if record.llm is None or record.run.status != "complete" or allowed:
+    if not isinstance(options, ModelRunOptions) or options.allow_partial:
+        return
+    if record.llm is None or record.run.status != "complete":
         return
     units = TASKS[record.run.task].units
     hopeless = [
@@ -161,6 +163,38 @@ def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -
             f"the budget left {_counted(record.llm, units, *skipped)} {'undone' if checks else 'unjudged'}: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"
         )
+    _refuse_sparse(record, options, record.llm, out)
+
+
+def _refuse_sparse(
+    record: Record[Any, Any], options: ModelRunOptions, llm: LlmReport, out: Path
+) -> None:
+    """So few verdicts say nothing of the dataset, and a pipeline must not take them for a result."""
+    units = TASKS[record.run.task].units
+    least = f"--min-coverage is {options.min_coverage:g}"
+    named = units if llm.checks is None else "evaluations"
+    for part, what in ((llm, named), (llm.checks, "checks")):
+        if part is None:
+            continue
+        if not part.items:
+            raise EvaluationError(f"none of the {units} could be judged: see {out}")
+        scored = part.outcomes.get("scored", 0)
+        if scored < options.min_coverage * part.items:
+            kind = "verdict" if part is llm else "check"
+            commonest = _commonest([one for one in record.errors if one.kind == kind])
+            raise EvaluationError(
+                f"only {scored} of {part.items} {what} could be had, and {least}{commonest}; see {out}, ask another"
+                " model, or take the part with --allow-partial"
+            )
+
+
+def _commonest(errors: Sequence[ErrorReport]) -> str:
+    """Why most of them failed, in the words of the first."""
+    if not errors:
+        return ""
+    code, count = Counter(one.error for one in errors).most_common(1)[0]
+    first = next(one for one in errors if one.error == code)
+    return f"; {count} of the others failed alike: {first.message} ({code})"
 
 
 def _counted(llm: LlmReport, units: str, judged: int, checked: int) -> str:

@@ -10,7 +10,7 @@ from gigamind.datasets.sample import sample
 from gigamind.evals.context import ContextNote, context_of
 from gigamind.evals.judgements import judgement, panel_report, rates, with_flags
 from gigamind.evals.model_costs import flip_report, llm_report
-from gigamind.evals.model_run import ModelRun, ask_all
+from gigamind.evals.model_run import ModelRun, ask_all, unless_final
 from gigamind.evals.prepare import Prepared
 from gigamind.evals.progress import Progress
 from gigamind.evals.search import Run, SearchEvaluation
@@ -54,8 +54,9 @@ class _Asker:
             return Unscored(report.code, asked.why, kept, bool(asked.errors) and passing)
         flipped = None
         if item_id in self.fresh:
-            again = await self._judge(models, item, context, fresh=True)
-            flipped = again.verdict and again.verdict.unanswerable != asked.verdict.unanswerable
+            again = await unless_final(self._judge(models, item, context, fresh=True))
+            if again and again.verdict:
+                flipped = again.verdict.unanswerable != asked.verdict.unanswerable
         return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
 
     async def _judge(

@@ -28,7 +28,11 @@ class ModelRunOptions(ModelOptions):
     )
     allow_partial: bool = Field(
         default=False,
-        description="exit code 0 even if the budget, a key or a quota left items unjudged",
+        description="exit code 0 however many items were left unjudged",
+    )
+    min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        0.8,
+        description="share of the items that must have a verdict; with fewer the exit code is 3",
     )
     cache_dir: Path | None = Field(
         None,

@@ -16,8 +16,8 @@ from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evals.progress import Progress, Quiet
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger
-from gigamind.runs.resume import evaluate_all
-from gigamind.runs.store import ITEMS_FILE, ItemResult, RunStore
+from gigamind.runs.resume import evaluate_all, outcome_of
+from gigamind.runs.store import FINAL, ITEMS_FILE, ItemResult, RunStore
 
 Item = TypeVar("Item")
 ATTEMPTS_FILE = "attempts.jsonl"
@@ -127,6 +127,20 @@ def ask_all(
     if items and not interrupted:
         _refuse_hopeless(known, out)
     return ModelRun(known, tuple(ledger.rows), interrupted)
+
+
+async def unless_final(asked: Awaitable[Item]) -> Item | None:
+    """What a second question about an item gave; None where it failed for good, for then nothing is known to flip.
+
+    Raises:
+        LlmError: it failed, and may not again.
+    """
+    try:
+        return await asked
+    except LlmError as error:
+        if outcome_of(error.code) not in FINAL:
+            raise
+        return None
 
 
 def drop_if_final(out: Path, run: ModelRun) -> None:

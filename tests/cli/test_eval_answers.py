@@ -77,7 +77,8 @@ def test_the_checklist_is_a_row_of_the_figures(answers, server):
 def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answers, server):
     lost = {"items": []}
     server.script.extend([REPLY, {**REPLY, "utility": 0.0}, lost, lost])
-    ended = answers("--checklist", "--fresh-fraction", 1)
+    given = ("--checklist", "--fresh-fraction", 1, "--min-coverage", 0, "--max-in-flight", 1)
+    ended = answers(*given)
     assert ended.code == 0
     lines = ended.stdout.splitlines()
     # Wilson, 1 of 1.

@@ -101,6 +101,8 @@ def test_every_option_reaches_the_run(case, search):
         "--save-snapshot",
         "--fail-on-regression",
         "--allow-partial",
+        "--min-coverage",
+        "0.5",
     )
     ended = search(*given, *flags, "--notes-hash-exclude", "*.a", "--notes-hash-exclude", "*.b")
     assert ended.code == 0, ended.stderr
@@ -123,6 +125,7 @@ def test_every_option_reaches_the_run(case, search):
         "judge": None,
         "resume": None,
         "allow_partial": True,
+        "min_coverage": 0.5,
         "judge_card": None,
     }
     assert run["options"] == expected

@@ -47,6 +47,21 @@ def test_the_summary_agrees_with_the_labels_wholly_in_both_languages(honest, lab
         assert mean == pytest.approx(sum(said) / len(said), abs=0.005)
 
 
+def test_wrong_claims_are_told_apart_by_whether_a_note_backs_them(honest, labelled_answers):
+    summary = json.loads((honest / "summary.json").read_text("utf-8"))
+    shares = [
+        sum(not claim["correct"] for claim in row["labels"]["claims"])
+        / len(row["labels"]["claims"])
+        for row in labelled_answers.rows
+        if row["labels"]["claims"]
+    ]
+    found = summary["overall"]["answers"]
+    # What is wrong in the examples stands in no note, and what is right does.
+    assert found["hallucination"] == pytest.approx(sum(shares) / len(shares))
+    assert (found["noise_sensitivity"], found["self_knowledge"]) == (0.0, 0.0)
+    assert summary["overall"]["intervals"]["answers.hallucination"]["n"] == len(shares) == 34
+
+
 def test_every_confidence_follows_the_rule_of_the_product(honest, labelled_answers):
     grades = Counter()
     for row in labelled_answers.rows:

@@ -134,6 +134,7 @@ def options(tmp_path, vault, server, monkeypatch):
             "out": tmp_path / f"out-{number}",
             "model": MODEL,
             "api_base": server.url,
+            "min_coverage": 0.0,
             "prices": prices,
             "max_in_flight": 1,
             "cache_dir": tmp_path / "cache",
@@ -228,7 +229,7 @@ def test_a_failed_evaluation_leaves_the_answer_and_the_others(options, server):
 def test_the_budget_stops_a_run_which_is_resumed_without_asking_twice(options, server):
     server.script.extend(REPLIES)
     stopped = options(max_calls=2)
-    with pytest.raises(EvaluationError, match="the budget left 2 of 5 answers unjudged"):
+    with pytest.raises(EvaluationError, match="the budget left 2 of 4 answers unjudged"):
         evaluate_answers(stopped)
     assert len(server.seen.bodies) == 2
     again = options(resume=stopped.out, out=None)
@@ -519,14 +520,14 @@ def test_the_same_answers_are_judged_and_checked_again(options, server):
     assert checked == judged
 
 
-def test_a_second_verdict_that_cannot_be_had_is_a_flip_and_the_first_counts(options, server):
+def test_a_second_verdict_that_cannot_be_had_is_no_flip_and_the_first_counts(options, server):
     short = checks("direct")
     server.script.extend([GOOD, reply(), {"claims": []}])
     server.script.extend([PASSING, short, short])
     done = evaluate_answers(options(items=ITEMS[:1], checklist=True, fresh_fraction=1.0))
     line = by_id(done.out)["good"]
-    assert (line["evaluation"]["correctness"], line["flipped"]) == (1.0, True)
-    assert (line["quality"]["passed"], line["quality"]["flipped"]) == (True, True)
+    assert (line["evaluation"]["correctness"], line["flipped"]) == (1.0, None)
+    assert (line["quality"]["passed"], line["quality"]["flipped"]) == (True, None)
     assert lines(done.out, "errors.jsonl") == []
 
 

@@ -36,6 +36,7 @@ def by_model(make_options, server, tmp_path, monkeypatch):
             "unanswerable_mode": "llm",
             "model": model,
             "api_base": server.url,
+            "min_coverage": 0.0,
             "prices": prices,
             "max_in_flight": 1,
             "warmup": 0,

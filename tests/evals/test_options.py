@@ -34,6 +34,7 @@ def test_defaults_are_those_of_the_specification():
         "fresh_fraction": 0.0,
         "resume": None,
         "allow_partial": False,
+        "min_coverage": 0.8,
         "model": None,
         "api_base": None,
         "key_variable": None,

@@ -40,6 +40,7 @@ def by_panel(make_options, server, tmp_path, monkeypatch):
         settings = {
             "judge": file,
             "api_base": server.url,
+            "min_coverage": 0.0,
             "prices": prices,
             "max_in_flight": 1,
             "warmup": 0,

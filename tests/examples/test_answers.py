@@ -74,7 +74,8 @@ def test_every_field_is_there_and_no_other():
         }
         assert set(row["labels"]) == {"correctness", "utility", "abstains", "claims"}
         for claim in claims_of(row):
-            assert set(claim) == {"text", "verdict", "note", "quote"}
+            assert set(claim) == {"text", "verdict", "correct", "note", "quote"}
+            assert claim["correct"] == (claim["verdict"] == "supported")
 
 
 @each_answer
