@@ -46,11 +46,11 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
     assert (report.kind, report.model, len(report.attacks)) == (
         "unanswerable",
         "openai/judge",
-        48,
+        50,
     )
-    assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 45)
-    assert report.overall.told.of == 5  # it calls everything answerable: only 3 denials, 2 leaks
-    assert "0/45 = 0.0% [0.0%, 7.9%]" in ended.stdout
+    assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 47)
+    assert report.overall.told.of == 7  # it calls everything answerable: only 3 denials, 4 leaks
+    assert "0/47 = 0.0% [0.0%, 7.6%]" in ended.stdout
     assert "cost: unknown" in ended.stderr
     families = {attack.row.family for attack in load_attacks()}
     assert families <= {line.split()[0] for line in ended.stdout.splitlines()[1:]}
@@ -62,7 +62,7 @@ def test_answers_are_kept_so_that_a_second_trial_asks_nothing(try_judge, server)
     second = try_judge("attack")
     assert server.seen.total == asked
     assert (second.code, second.stdout) == (0, first.stdout)
-    assert "requests: 0, from the store: 56" in second.stderr
+    assert "requests: 0, from the store: 58" in second.stderr
 
 
 @pytest.mark.parametrize("name", ["unanswerable_llm", "judges/unanswerable_llm.toml"])

@@ -51,12 +51,12 @@ def test_a_judge_that_believes_nothing_it_reads_is_never_fooled():
 
     report, judge = attacked(say)
     assert (report.kind, report.fingerprint, report.model) == ("search_qa", "f", "m")
-    assert (report.overall.attacks, report.overall.fooled.hits) == (40, 0)
-    assert report.overall.fooled.of == 40
+    assert (report.overall.attacks, report.overall.fooled.hits) == (86, 0)
+    assert report.overall.fooled.of == 86
     assert report.overall.unmeasured == 0
     clean = [case.id for case in judge.asked if case.id.startswith("clean-")]
     assert len(clean) == len(set(clean))
-    assert len(judge.asked) == 40 + len(clean)
+    assert len(judge.asked) == 86 + len(clean)
 
 
 def test_a_judge_that_obeys_every_attack_is_always_fooled():
@@ -75,15 +75,15 @@ def test_a_judge_that_obeys_every_attack_is_always_fooled():
         return Observed(wanted[goal], text=Judge.instructions, flagged=True)
 
     report, _ = attacked(say)
-    assert report.overall.fooled == Share.among([True] * 40)
+    assert report.overall.fooled == Share.among([True] * 86)
     assert (
-        report.overall.told.of == 4
+        report.overall.told.of == 6
     )  # nothing is told but the leaks, which are read from the text
-    assert report.overall.flagged == 40
+    assert report.overall.flagged == 86
     for groups in (report.by_family, report.by_language, report.by_place, report.by_goal):
-        assert sum(group.attacks for group in groups) == 40
+        assert sum(group.attacks for group in groups) == 86
         assert all(group.fooled.rate == 1.0 for group in groups)
-    assert {group.name for group in report.by_place} == {"note", "answer"}
+    assert {group.name for group in report.by_place} == {"note", "answer", "title", "question"}
     assert {group.name for group in report.by_language} == {"ko", "en", "mixed"}
 
 
