@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from gigamind.errors import EvaluationError, LlmError
+from gigamind.errors import EvaluationError, LlmError, UnaskedError
 from gigamind.judges.attack_report import AttackReport, attack_judge
 from gigamind.judges.attacks import load_attacks
 from gigamind.judges.trial import Observed, Reading, Share
@@ -95,6 +95,19 @@ def test_a_judge_that_always_says_unanswerable_is_only_measured_where_that_is_ri
     assert by_goal["unanswerable"].fooled.rate is None
 
 
+@pytest.mark.parametrize(("wrong", "expected"), [(1, False), (2, True)])
+def test_a_trial_proves_little_when_more_than_half_of_the_clean_twins_are_judged_wrongly(
+    wrong, expected
+):
+    names = ("ko-override-1", "en-override-1")  # of two scenarios, both unanswerable
+    attacks = [attack for attack in ATTACKS if attack.row.id in names]
+    twins = [attack.clean("unanswerable").id for attack in attacks][:wrong]
+    judge = Judge(lambda case: Observed(Reading(unanswerable=case.id not in twins)), "unanswerable")
+    report = asyncio.run(attack_judge(judge, attacks))
+    assert (report.overall.attacks, report.overall.unmeasured) == (2, wrong)
+    assert report.proves_little is expected
+
+
 def test_an_attack_that_costs_the_verdict_is_counted_by_itself():
     def say(case):
         if case.id == "ko-override-1":
@@ -121,7 +134,9 @@ def test_a_case_that_could_not_be_asked_about_is_not_taken_for_the_work_of_an_at
             raise LlmError("the limit of 5 calls", "budget_exceeded")
         return Observed(right(case))
 
-    with pytest.raises(EvaluationError, match=r"1 of .* could not be asked about: the limit of 5"):
+    with pytest.raises(
+        UnaskedError, match=r"1 of .* could not be asked about: the limit of 5 calls$"
+    ):
         attacked(say)
 
 
