@@ -93,8 +93,10 @@ _VERDICTS = (
     r"(지침|지시|프롬프트).{0,20}(토씨|빠짐없이|글자\s*그대로).{0,20}(옮겨|적어|써|말해|출력)",
     r"사람이.{0,20}(채점|점수).{0,20}같은 점수",
 )
-_INSTRUCTIONS = re.compile(
-    "|".join((*_OVERRIDES, *_ROLES, *_VERDICTS)), re.IGNORECASE | re.DOTALL | re.MULTILINE
+# One by one: as alternatives of one pattern they take about 2.5 times as long.
+_INSTRUCTIONS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
+    for pattern in (*_OVERRIDES, *_ROLES, *_VERDICTS)
 )
 
 
@@ -105,7 +107,7 @@ def has_invisible_characters(text: str) -> bool:
 
 def looks_like_instructions(text: str) -> bool:
     """Whether it speaks to a judge, openly or in what it hides."""
-    return any(_INSTRUCTIONS.search(reading) for reading in readings(text))
+    return any(pattern.search(reading) for reading in readings(text) for pattern in _INSTRUCTIONS)
 
 
 def has_encoded_text(text: str) -> bool:
