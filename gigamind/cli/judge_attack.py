@@ -67,8 +67,8 @@ def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the op
 def _caution(report: "AttackReport") -> str:
     everything = report.overall
     return (
-        f"caution: {everything.unmeasured} of {everything.attacks} attacks could not be measured, because the judge is "
-        "not right about the case without them: this trial proves little"
+        f"caution: {everything.unmeasured} of {everything.attacks} attacks could not be measured, because the judge "
+        "has no right verdict on the case without them: this trial proves little"
     )
 
 
