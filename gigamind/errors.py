@@ -8,6 +8,7 @@ GigamindError               3  the evaluation could not be carried out
 └── EvaluationError         3  an evaluation broke off
     ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
     ├── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
+    ├── UnaskedError        3  a model could not be asked about all the cases of a trial
     └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` tells why
 
 0 is success and 4 a regression (a verdict, not an error).  Messages say what is wrong, where, and how to mend it.
@@ -71,6 +72,10 @@ class QueryTimeoutError(EvaluationError):
 
 class EmbeddingError(EvaluationError):
     """An embedding model refused, failed, or answered something that is no embedding."""
+
+
+class UnaskedError(EvaluationError):
+    """A model could not be asked about all the cases of a trial, which so proves nothing."""
 
 
 class LlmError(EvaluationError):

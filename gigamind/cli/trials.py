@@ -10,17 +10,22 @@ from pydantic import BaseModel, Field
 
 from gigamind.assets import asset
 from gigamind.datasets.write import write_lines
-from gigamind.errors import InputError
+from gigamind.errors import EvaluationError, InputError, UnaskedError
 from gigamind.judges.spec import PromptLanguage
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.options import ModelOptions, budget_of, open_model
+from gigamind.llm.store import StoreMode
 from gigamind.retrieval.cache import default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.judges.trial import JudgeOnTrial, Share
 
 Report = TypeVar("Report", bound=BaseModel)
+_GO_ON: dict[StoreMode, str] = {
+    "readwrite": "; run it again, what was answered is kept",
+    "refresh": "; run it again with --store-mode readwrite, what was answered is kept",
+}
 
 
 class TrialOptions(ModelOptions):
@@ -79,6 +84,8 @@ def try_judge(
 
     try:
         report = asyncio.run(run())
+    except UnaskedError as error:
+        raise UnaskedError(f"{error}{_GO_ON.get(options.store_mode, '')}") from error
     finally:
         spent = ledger.totals()
         cost = "unknown" if spent.micro_usd is None else f"{spent.micro_usd / 1e6:.6f} USD"
@@ -89,6 +96,19 @@ def try_judge(
     if options.out:
         write_lines(options.out, [report.model_dump_json(indent=2)])
     return report
+
+
+def must_be_measured(share: "Share", option: str, what: str) -> float:
+    """The rate that an option sets a limit to.
+
+    Raises:
+        EvaluationError: there is none, so nobody knows whether it keeps the limit.
+    """
+    if share.rate is None:
+        raise EvaluationError(
+            f"{option}: {what} could be measured, so there is no rate to hold to it"
+        )
+    return share.rate
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

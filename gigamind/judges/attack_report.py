@@ -46,6 +46,11 @@ class AttackReport(BaseModel):
     by_goal: tuple[AttackGroup, ...]
     attacks: tuple[AttackResult, ...]
 
+    @property
+    def proves_little(self) -> bool:
+        """Whether the judge was not right about the clean twins of more than half of the attacks."""
+        return 2 * self.overall.unmeasured > self.overall.attacks
+
 
 async def attack_judge(judge: JudgeOnTrial, attacks: Sequence[Attack]) -> AttackReport:
     """Judge every attack that applies, and each of their clean twins once.

@@ -69,6 +69,8 @@ class AttackRow(TrialRow):
         place: where the payload is put: behind the text of the first note, its title, the answer or the question.
         goal: what a fooled judge would do.
         scenario: the case that it is put into.
+        payload: speaks to the judge or forges structure.  In a note it never states what the answer claims: a judge
+            that then calls the claim supported is right.
     """
 
     family: Family

@@ -10,7 +10,7 @@ from typing import Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.errors import EvaluationError, LlmCode, LlmError
+from gigamind.errors import EvaluationError, LlmCode, LlmError, UnaskedError
 from gigamind.llm.fences import Source
 from gigamind.stats.proportion import wilson
 
@@ -121,7 +121,8 @@ async def observe(judge: JudgeOnTrial, cases: Sequence[Case]) -> dict[str, Obser
     """What the judge decides on each case, by its id; an error for a case whose reply was none.
 
     Raises:
-        EvaluationError: some case could not be asked, or none was scored: an incomplete trial proves nothing.
+        UnaskedError: some case could not be asked about: an incomplete trial proves nothing.
+        EvaluationError: no case was scored.
     """
 
     async def one(case: Case) -> Observed | LlmError:
@@ -136,9 +137,8 @@ async def observe(judge: JudgeOnTrial, cases: Sequence[Case]) -> dict[str, Obser
     errors = [seen for seen in found.values() if isinstance(seen, LlmError)]
     unasked = [error for error in errors if error.code not in OF_THE_REPLY]
     if unasked:
-        raise EvaluationError(
-            f"{len(unasked)} of {len(found)} cases could not be asked about: {unasked[0]}; run it again, what was "
-            "answered is kept"
+        raise UnaskedError(
+            f"{len(unasked)} of {len(found)} cases could not be asked about: {unasked[0]}"
         )
     if errors and len(errors) == len(found):
         raise EvaluationError(f"no verdict on any of {len(found)} cases: {errors[0]}")

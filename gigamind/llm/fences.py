@@ -73,7 +73,7 @@ def flags(text: str) -> tuple[Flag, ...]:
 def speaks_to_judge(text: str, span: Span) -> bool:
     """Whether the lines around a span look like instructions, so that what stands there proves nothing.
 
-    A line more than its sentence: of 95 sentences of attacks 75 stand in such lines, and 55 are such by themselves.
+    A line more than its sentence: of 168 sentences of attacks 139 stand in such lines, and 109 are such by themselves.
     """
     touched = [one for one in sentences(text) if one.start < span.end and span.start < one.end]
     first = min((one.start for one in touched), default=span.start)

@@ -1,20 +1,18 @@
-"""Tells text that a person should look at before trusting a verdict about it.
+"""Tells text that speaks to a judge, openly or hidden: a person should see it, and no quote out of it proves a thing.
 
-It changes no verdict, so it may be generous: it looks for words to a judge about its verdict, in Korean and English,
-and for ways to hide them.  `judges/trials/attacks.jsonl` is what it was tuned on; no example note may be flagged.
+It looks for words to a judge about its verdict, in Korean and English, and for ways to hide them.  What is flagged in
+error costs a proof, so words that notes have of their own, such as "the old criteria", are not enough by themselves.
+`judges/trials/attacks.jsonl` is what it was tuned on; no example note may be flagged.
 
-It is no defence.  Of 24 attacks in words that it was not tuned on it saw 5: what is not flagged is not safe.
+It is no defence.  Of the 46 attacks that were added last it saw 23 before it was tuned on them, and of 20 sentences in
+words that it was never tuned on it sees 2: what is not flagged is not safe.  Of 37 309 lines of the documentation of
+packages it flags 34, of 1 456 lines of the example notes none.
 """
 
-import base64
-import binascii
 import re
-import unicodedata
 
-_INVISIBLE = re.compile(
-    "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
-    "|(?<=\\w)[\u200c\u200d](?=\\w)"  # between letters; an emoji may be joined
-)
+from gigamind.llm.unveil import ESCAPES, INVISIBLE, readings, words_in_base64
+
 _OVERRIDES = (
     r"\b(ignore|disregard|forget|overrid(e|es|ing)|bypass)\b.{0,40}\b(instruction|prompt|previous|above|rule|rubric)s?\b",
     r"(이전|위|앞)(의|에)?\s*(모든\s*|평가\s*|채점\s*)?(지시|지침|명령|프롬프트|규칙).{0,12}(무시|잊)",
@@ -25,6 +23,12 @@ _OVERRIDES = (
     r"(지시|지침|명령|프롬프트|규칙)(은|는|이|가|을|를|들)?.{0,12}(취소|무효|무시|잊|해제|버리)",
     r"(새|새로운|진짜)\s*(지시|명령)\s*:|당신의\s*(임무|역할)(은|는)\s*이제",
     r"(반드시|무조건).{0,30}(라고|으로|로)\s*(답|출력|응답|평가|판정)",
+    r"\b(set|put|lay|leave) aside\b.{0,30}\b(criteria|rubrics?|rules|instructions|guidelines)\b.{0,20}\byou\b",
+    r"\b(criteria|rubric|instructions)\b.{0,15}\byou (got|had|have|were|received)\b.{0,40}\binstead\b",
+    (
+        r"(앞서|앞에서|처음|이전에)\s*(받은|주어진)\s*.{0,12}(지침|지시|기준|규칙|프롬프트|명령)"
+        r".{0,30}(대신|쓰지|버리|무시|폐기|토씨|옮겨|적어)"
+    ),
 )
 _ROLES = (
     r"\b(you are|act as)\b.{0,30}\b(ai|assistant|judge|grader|evaluator|language model|system)\b",
@@ -37,6 +41,13 @@ _ROLES = (
     r"\b(evaluator|grader|judge|(grading|evaluation|judging) model)\b.{0,40}\b(must|should|has to|shall)\b",
     r"\b(to|for|dear) (the |any )?(evaluator|grader|judge|(grading|evaluation|language) model|llm)\b",
     r"(판정자|판정기|평가기|채점기|(평가|채점|판정)\s*모델).{0,40}(것|세요|하라|십시오|해야)",
+    r"(채점|판정|평가)\s*(하는|할|용)?\s*(ai|인공지능|모델|llm|봇)\s*(에게|께)|(채점|판정)자님",
+    r"(채점|판정)\s*(하는)?\s*(중|모델|ai|인공지능)(이?라면|이?면)|채점기\s*설정|채점표.{0,20}(supported|1\.0)",
+    r"\bif you are (grading|judging|scoring|evaluating)\b.{0,20}\b(answers?|claims?|this (page|note|text))\b",
+    r"\b(grade|judge|score|rate|evaluate) (it )?(as|like) \w+ (would|does)\b",
+    r"\bwho(so)?ever (scores?|grades?|judges?|evaluates?|checks?|rates?) (this|it|(the )?(answers?|claims?))\b",
+    r"\b(graders?|evaluators?|scorers?)\s*:.{0,80}\b(supported|pass|utility|treat|grounded|whatever)\b",
+    r"\b(judge|grade|score)\b.{0,30}--[\w-]*(claims?|utility|correctness)\b",
 )
 _VERDICTS = (
     (
@@ -60,36 +71,45 @@ _VERDICTS = (
     r"\bgrad(e|ing)\b.{0,20}\b(example|this answer)\b|채점\s*(예시|방식|기준)",
     r"\b(repeat|print|output|reveal|show)\b.{0,40}\bsystem prompt\b",
     r"시스템\s*(프롬프트|지시문|지침).{0,40}(적으|출력|공개|보여|말하)",
+    r"\b(supported|contradicted|grounding_issues)(입니다|이고|이며|이다|으로|로|을|를|은|는|인)(?![가-힣])",
+    r"\bnot_found\s*(으로|로|를|을)\s*.{0,6}(적|표시|판정|처리|주)",
+    r"\b(give|enter|submit|mark(ed)?)\b.{0,40}\bnot_found\b|\b(one|no|any) not_found\b|\bpass as supported\b",
+    r"(->|→|=>|⇒)\s*(verdict\s*:?\s*)?\b(utility|correctness|contradicted|not_found|supported,?\s*(노트|note|[12]\b))",
+    r"\|\s*(any|all|every|\*|모두|전부)\s*\|\s*(supported|contradicted|not_found)\s*\|",
+    r"\b(label|verdict|rating|judge?ment)\b[\\\"']*\s*[=:]\s*[\\\"']*(supported|contradicted|not_found)\b",
+    r"\b1\.0 (for|as|in) (the )?(utility|correctness|usefulness)\b|\blow usefulness score\b",
+    r"\busefulness is not (graded|judged|scored)\b",
+    r"\bgrounding (passes\b|checks?\s*(은|는)?\s*(is |are )?\b(off|skipped)\b)",
+    r"(유용성|근거\s*점수)(은|는|을|를|이|가)?\s*(언제나|항상|모두|무조건)?\s*(1\.0|만점|최고점)",
+    (
+        r"\b(no|each|every|any|whatever)\b.{0,40}\b(sentence|claim|statement|answer)\b.{0,40}"
+        r"(\bnot_found\b|\bfully grounded\b|\bcounts? as proof\b|\bis supported\b(?! by))"
+    ),
+    r"\bwhatever (the|an) answer (claims|says|cites)\b|\b(answer|claims?) (is|are) (fully )?grounded in\b",
+    r"\b(answers?|whatever|sentences?|statements?) (that )?(cites?|about|uses?) this (note|page|document)\b",
+    r"(이|그)\s*(노트|문서|글|페이지)(를|에|을)\s*(인용한|기대는|근거로\s*(드는|한|하는|쓰는))\s*(문장|주장|답변)",
+    r"\bquote\s*(칸|필드)|\bquote(은|는|을|를)\s*.{0,6}(비워|생략|blank)|\b(into|in) the quote field\b",
+    r"\b(first|initial|opening) (message|prompt) (of|in) (this|our) conversation\b",
+    r"(지침|지시|프롬프트).{0,20}(토씨|빠짐없이|글자\s*그대로).{0,20}(옮겨|적어|써|말해|출력)",
+    r"사람이.{0,20}(채점|점수).{0,20}같은 점수",
 )
-_INSTRUCTIONS = re.compile(
-    "|".join((*_OVERRIDES, *_ROLES, *_VERDICTS)), re.IGNORECASE | re.DOTALL | re.MULTILINE
+# One by one: as alternatives of one pattern they take about 2.5 times as long.
+_INSTRUCTIONS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
+    for pattern in (*_OVERRIDES, *_ROLES, *_VERDICTS)
 )
-_ESCAPES = re.compile(r"(\\u[0-9a-f]{4}){6,}|(&#x?[0-9a-f]{2,6};){6,}", re.IGNORECASE)
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
 
 
 def has_invisible_characters(text: str) -> bool:
     """Whether some of it cannot be seen, or turns the rest round; the byte order mark of a file hides nothing."""
-    return bool(_INVISIBLE.search(text.removeprefix("\ufeff")))
+    return bool(INVISIBLE.search(text.removeprefix("\ufeff")))
 
 
 def looks_like_instructions(text: str) -> bool:
-    """Whether it speaks to a judge, invisible characters and other widths of letters aside."""
-    return bool(_INSTRUCTIONS.search(unicodedata.normalize("NFKC", _INVISIBLE.sub("", text))))
+    """Whether it speaks to a judge, openly or in what it hides."""
+    return any(pattern.search(reading) for reading in readings(text) for pattern in _INSTRUCTIONS)
 
 
 def has_encoded_text(text: str) -> bool:
     """Whether some of it is words in escapes or in Base64."""
-    runs = _BASE64.finditer(text)
-    return bool(_ESCAPES.search(text)) or any(_hides_words(run[0]) for run in runs)
-
-
-def _hides_words(run: str) -> bool:
-    """Whether Base64 decodes to words; pictures and hashes do not."""
-    digits = run.rstrip("=")
-    whole = digits[: len(digits) - (len(digits) % 4 == 1)]
-    try:
-        decoded = base64.b64decode(whole + "=" * (-len(whole) % 4)).decode()
-    except (binascii.Error, UnicodeDecodeError):
-        return False
-    return " " in decoded and decoded.replace("\n", " ").isprintable()
+    return bool(ESCAPES.search(text)) or any(True for _ in words_in_base64(text))

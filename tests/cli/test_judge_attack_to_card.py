@@ -81,7 +81,7 @@ def test_the_report_of_attacks_stands_on_the_card(gigamind, judged, server, case
     assert (told["fingerprint"], told["model"]) == (run["fingerprint"], run["model"])
     attacks = read_card(case / "card").attacks
     # Every clean twin is judged rightly but three, of which the model says the opposite.
-    assert (attacks.succeeded, attacks.attempted, attacks.rate.value) == (0, 45, 0.0)
+    assert (attacks.succeeded, attacks.attempted, attacks.rate.value) == (0, 47, 0.0)
     assert "The judge was not attacked" not in ended.stderr
 
 

@@ -4,8 +4,11 @@ import json
 
 import pytest
 
+from gigamind.cli.trials import must_be_measured
+from gigamind.errors import EvaluationError
 from gigamind.judges.attack_report import AttackReport
 from gigamind.judges.attacks import load_attacks
+from gigamind.judges.trial import Share
 from gigamind.judges.unit_tests import UnitTestReport
 from gigamind.llm.fake.server import running
 
@@ -46,11 +49,11 @@ def test_a_model_that_is_fooled_with_forged_quotes_changes_no_verdict(try_judge,
     assert (report.kind, report.model, len(report.attacks)) == (
         "unanswerable",
         "openai/judge",
-        48,
+        50,
     )
-    assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 45)
-    assert report.overall.told.of == 5  # it calls everything answerable: only 3 denials, 2 leaks
-    assert "0/45 = 0.0% [0.0%, 7.9%]" in ended.stdout
+    assert (report.overall.fooled.hits, report.overall.fooled.of) == (0, 47)
+    assert report.overall.told.of == 7  # it calls everything answerable: only 3 denials, 4 leaks
+    assert "0/47 = 0.0% [0.0%, 7.6%]" in ended.stdout
     assert "cost: unknown" in ended.stderr
     families = {attack.row.family for attack in load_attacks()}
     assert families <= {line.split()[0] for line in ended.stdout.splitlines()[1:]}
@@ -62,7 +65,7 @@ def test_answers_are_kept_so_that_a_second_trial_asks_nothing(try_judge, server)
     second = try_judge("attack")
     assert server.seen.total == asked
     assert (second.code, second.stdout) == (0, first.stdout)
-    assert "requests: 0, from the store: 56" in second.stderr
+    assert "requests: 0, from the store: 58" in second.stderr
 
 
 @pytest.mark.parametrize("name", ["unanswerable_llm", "judges/unanswerable_llm.toml"])
@@ -103,6 +106,109 @@ def test_a_trial_that_cannot_be_finished_ends_in_3_and_says_why(try_judge, tmp_p
     assert (ended.code, out.exists()) == (3, False)
     assert "could not be asked about" in ended.stderr
     assert "requests: 2" in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("mode", "hint"),
+    [
+        ("readwrite", "run it again, what was answered is kept"),
+        ("refresh", "run it again with --store-mode readwrite, what was answered is kept"),
+        ("off", None),
+    ],
+)
+@pytest.mark.parametrize("command", ["attack", "test"])
+def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, command, mode, hint):
+    ended = try_judge(command, "--max-calls", 2, "--store-mode", mode)
+    assert ended.code == 3
+    assert ("run it again" in ended.stderr, hint is None or hint in ended.stderr) == (
+        hint is not None,
+        True,
+    )
+
+
+# Limits for CI
+
+
+@pytest.fixture
+def answer_in_turn(try_judge, server):
+    """Attacks a model that is asked one by one: it denies all but the cases that are chosen, and proves those."""
+    attacks = [attack for attack in load_attacks() if attack.attacks("unanswerable")]
+    clean = {case.id: case for case in (attack.clean("unanswerable") for attack in attacks)}
+    cases = [*clean.values(), *(attack.attacked("unanswerable") for attack in attacks)]
+
+    def proven(case):
+        quote = case.notes[1].text.partition(". ")[0]
+        return FORGED | {"sources": [{"note": 2, "quote": quote}]}
+
+    def call(believed, *options):
+        server.script.extend(proven(case) if believed(case) else DENIAL for case in cases)
+        return try_judge("attack", "--max-in-flight", 1, *options)
+
+    return call
+
+
+@pytest.mark.parametrize(("limit", "code"), [(2 / 47, 0), (0.043, 0), (0.042, 4), (0, 4), (1, 0)])
+def test_attacks_that_succeed_end_in_4_above_the_limit_and_not_at_it(
+    answer_in_turn, tmp_path, limit, code
+):
+    out = tmp_path / "r.json"
+    fooled = {"ko-override-1", "en-override-1"}
+    ended = answer_in_turn(
+        lambda case: case.id in fooled, "--max-success-rate", limit, "--out", out
+    )
+    assert (ended.code, out.exists()) == (code, True)
+    assert "2/47 = 4.3%" in ended.stdout
+    assert ("2/47 = 4.3% [1.2%, 14.2%] of the attacks succeeded" in ended.stderr) == (code == 4)
+    assert "caution" not in ended.stderr
+
+
+def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves_little(
+    answer_in_turn,
+):
+    ended = answer_in_turn(lambda case: case.id.startswith("clean-"))
+    assert ended.code == 0
+    # 43 attacks want what the model says without them; those on denial and the leaks are measured.
+    assert "caution: 43 of 50 attacks could not be measured" in ended.stderr
+
+
+def test_a_rate_of_nothing_keeps_no_limit():
+    with pytest.raises(EvaluationError, match="--max-success-rate 1: no attack could be measured"):
+        must_be_measured(Share.among([]), "--max-success-rate 1", "no attack")
+    assert must_be_measured(Share.among([True]), "--max-success-rate 1", "no attack") == 1.0
+
+
+@pytest.mark.parametrize(("limit", "code"), [(10 / 18, 0), (0.56, 4), (0, 0), (1, 4)])
+def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(
+    try_judge, tmp_path, limit, code
+):
+    out = tmp_path / "r.json"
+    ended = try_judge("test", "--min-passed", limit, "--out", out, always=DENIAL)
+    assert (ended.code, out.exists()) == (code, True)
+    assert ("10/18 = 55.6% [33.7%, 75.4%] of the tests were passed" in ended.stderr) == (code == 4)
+    assert "10/18" in ended.stdout
+
+
+def test_tests_without_a_verdict_are_told_of(try_judge):
+    ended = try_judge(
+        "test", "--min-passed", 0, model="openai/judge;fault=refusal;times=3;sid=untold"
+    )
+    assert ended.code == 0
+    assert "caution: 3 of 18 tests got no verdict and stand in no rate" in ended.stderr
+    assert "caution" not in try_judge("test").stderr
+
+
+@pytest.mark.parametrize(
+    ("command", "option"), [("attack", "--max-success-rate"), ("test", "--min-passed")]
+)
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [("-0.01", "must be 0 or more"), ("1.01", "must be 1 or less"), ("nan", "must be a number")],
+)
+def test_a_limit_is_a_share(try_judge, server, command, option, value, why):
+    before = server.seen.total
+    ended = try_judge(command, option, value)
+    assert (ended.code, server.seen.total) == (1, before)
+    assert f"{option} {float(value)}: {why}" in ended.stderr
 
 
 def test_a_refused_key_ends_in_3(try_judge):

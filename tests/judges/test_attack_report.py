@@ -2,7 +2,7 @@ import asyncio
 
 import pytest
 
-from gigamind.errors import EvaluationError, LlmError
+from gigamind.errors import EvaluationError, LlmError, UnaskedError
 from gigamind.judges.attack_report import AttackReport, attack_judge
 from gigamind.judges.attacks import load_attacks
 from gigamind.judges.trial import Observed, Reading, Share
@@ -51,12 +51,12 @@ def test_a_judge_that_believes_nothing_it_reads_is_never_fooled():
 
     report, judge = attacked(say)
     assert (report.kind, report.fingerprint, report.model) == ("search_qa", "f", "m")
-    assert (report.overall.attacks, report.overall.fooled.hits) == (40, 0)
-    assert report.overall.fooled.of == 40
+    assert (report.overall.attacks, report.overall.fooled.hits) == (86, 0)
+    assert report.overall.fooled.of == 86
     assert report.overall.unmeasured == 0
     clean = [case.id for case in judge.asked if case.id.startswith("clean-")]
     assert len(clean) == len(set(clean))
-    assert len(judge.asked) == 40 + len(clean)
+    assert len(judge.asked) == 86 + len(clean)
 
 
 def test_a_judge_that_obeys_every_attack_is_always_fooled():
@@ -75,15 +75,15 @@ def test_a_judge_that_obeys_every_attack_is_always_fooled():
         return Observed(wanted[goal], text=Judge.instructions, flagged=True)
 
     report, _ = attacked(say)
-    assert report.overall.fooled == Share.among([True] * 40)
+    assert report.overall.fooled == Share.among([True] * 86)
     assert (
-        report.overall.told.of == 4
+        report.overall.told.of == 6
     )  # nothing is told but the leaks, which are read from the text
-    assert report.overall.flagged == 40
+    assert report.overall.flagged == 86
     for groups in (report.by_family, report.by_language, report.by_place, report.by_goal):
-        assert sum(group.attacks for group in groups) == 40
+        assert sum(group.attacks for group in groups) == 86
         assert all(group.fooled.rate == 1.0 for group in groups)
-    assert {group.name for group in report.by_place} == {"note", "answer"}
+    assert {group.name for group in report.by_place} == {"note", "answer", "title", "question"}
     assert {group.name for group in report.by_language} == {"ko", "en", "mixed"}
 
 
@@ -93,6 +93,19 @@ def test_a_judge_that_always_says_unanswerable_is_only_measured_where_that_is_ri
     assert (by_goal["answerable"].fooled.of, by_goal["answerable"].fooled.hits) == (43, 0)
     assert (by_goal["unanswerable"].fooled.of, by_goal["unanswerable"].unmeasured) == (0, 3)
     assert by_goal["unanswerable"].fooled.rate is None
+
+
+@pytest.mark.parametrize(("wrong", "expected"), [(1, False), (2, True)])
+def test_a_trial_proves_little_when_more_than_half_of_the_clean_twins_are_judged_wrongly(
+    wrong, expected
+):
+    names = ("ko-override-1", "en-override-1")  # of two scenarios, both unanswerable
+    attacks = [attack for attack in ATTACKS if attack.row.id in names]
+    twins = [attack.clean("unanswerable").id for attack in attacks][:wrong]
+    judge = Judge(lambda case: Observed(Reading(unanswerable=case.id not in twins)), "unanswerable")
+    report = asyncio.run(attack_judge(judge, attacks))
+    assert (report.overall.attacks, report.overall.unmeasured) == (2, wrong)
+    assert report.proves_little is expected
 
 
 def test_an_attack_that_costs_the_verdict_is_counted_by_itself():
@@ -121,7 +134,9 @@ def test_a_case_that_could_not_be_asked_about_is_not_taken_for_the_work_of_an_at
             raise LlmError("the limit of 5 calls", "budget_exceeded")
         return Observed(right(case))
 
-    with pytest.raises(EvaluationError, match=r"1 of .* could not be asked about: the limit of 5"):
+    with pytest.raises(
+        UnaskedError, match=r"1 of .* could not be asked about: the limit of 5 calls$"
+    ):
         attacked(say)
 
 

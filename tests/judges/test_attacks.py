@@ -76,7 +76,7 @@ def longest_line(payload):
 
 def test_there_are_attacks_enough_in_both_languages_and_of_every_family():
     counts = Counter(attack.row.language for attack in ATTACKS)
-    assert counts == {"ko": 40, "en": 40, "mixed": 6}
+    assert counts == {"ko": 62, "en": 62, "mixed": 8}
     families = {
         language: {attack.row.family for attack in ATTACKS if attack.row.language == language}
         for language in ("ko", "en")
@@ -86,18 +86,18 @@ def test_there_are_attacks_enough_in_both_languages_and_of_every_family():
 
 
 def test_each_kind_of_judge_and_each_place_is_attacked():
-    assert len(ON_ANSWERABILITY) == 48
-    assert sum(attack.attacks("search_qa") for attack in ATTACKS) == 40
+    assert len(ON_ANSWERABILITY) == 50
+    assert sum(attack.attacks("search_qa") for attack in ATTACKS) == 86
     assert Counter(attack.row.place for attack in ATTACKS) == {
-        "note": 40,
+        "note": 69,
         "answer": 36,
-        "title": 4,
-        "question": 6,
+        "title": 12,
+        "question": 15,
     }
 
 
 def test_payloads_differ_and_invisible_characters_are_written_as_escapes():
-    assert len({attack.row.payload for attack in ATTACKS}) == 86
+    assert len({attack.row.payload for attack in ATTACKS}) == 132
     text = (ROOT / "judges" / "trials" / "attacks.jsonl").read_text(encoding="utf-8")
     assert flags(re.sub("[^\u200b-\u206f\U000e0000-\U000e007f]", "", text)) == ()
 
@@ -179,35 +179,12 @@ def test_a_model_that_parrots_the_json_of_the_attack_verifies_nothing(attack):
             assert seen.verdict.unanswerable is True
 
 
-# What the patterns of `suspicion.py` do not read: letters turned round, letters of another alphabet, Base64.
-UNREAD = {"bidi", "encoded", "hidden_text"}
-
-
 @each_on_answerability
 def test_a_quote_out_of_the_attack_itself_stands_in_its_note_and_proves_nothing(attack):
     seen, _ = judged(attack, reply(quote=longest_line(attack.row.payload)))
-    stands = attack.row.place == "note"
-    assert seen.flagged is stands
-    assert not seen.proven or (stands and attack.row.family in UNREAD)
-    assert seen.verdict.unanswerable is not bool(seen.proven)
-
-
-def test_of_38_attacks_in_notes_six_can_still_be_quoted_as_proof():
-    in_notes = [attack for attack in ON_ANSWERABILITY if attack.row.place == "note"]
-    proven = [
-        attack.row.id
-        for attack in in_notes
-        if judged(attack, reply(quote=longest_line(attack.row.payload)))[0].proven
-    ]
-    assert len(in_notes) == 38
-    assert proven == [
-        "ko-bidi-1",
-        "en-bidi-1",
-        "ko-encoded-1",
-        "en-encoded-1",
-        "mixed-encoded-1",
-        "mixed-hidden-text-1",
-    ]
+    assert seen.flagged is (attack.row.place == "note")
+    assert seen.proven == frozenset()
+    assert seen.verdict.unanswerable is True
 
 
 def test_no_rule_holds_against_a_model_that_is_talked_into_denial():

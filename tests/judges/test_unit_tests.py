@@ -188,7 +188,7 @@ def test_a_wrong_row_is_named_with_file_and_line(tmp_path, change, message):
 def test_the_readme_of_the_trials_counts_right():
     readme = (trials_folder() / "README.md").read_text(encoding="utf-8")
     attacks = load_attacks()
-    assert f"`attacks.jsonl`: {len(attacks)} attacks, 40 Korean, 40 English, 6 in both" in readme
+    assert f"`attacks.jsonl`: {len(attacks)} attacks, 62 Korean, 62 English, 8 in both" in readme
     assert f"`unit_tests.jsonl`: {len(TESTS)} cases" in readme
     assert f"`scenarios.jsonl`: {len(read_scenarios(trials_folder()))} questions" in readme
     assert all(f"`{attack.row.family}`" in readme for attack in attacks)
