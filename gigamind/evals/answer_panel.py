@@ -51,6 +51,7 @@ def panel_report(items: Sequence[AnswerItemReport], seed: int) -> PanelReport | 
         split=split,
         incomplete=sum(item.code == "panel_incomplete" for item in voted),
         tied=0,
+        alone=sum(len(item.votes) == 1 for item in voted),
         seed=seed,
     )
 

@@ -152,6 +152,7 @@ def panel_report(told: Sequence[JudgementReport], seed: int) -> PanelReport | No
         split=split,
         incomplete=codes["panel_incomplete"],
         tied=codes["panel_tied"],
+        alone=sum(len(one.votes) == 1 for one in voted),
         seed=seed,
     )
 

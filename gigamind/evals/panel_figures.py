@@ -5,6 +5,7 @@ from collections.abc import Collection, Sequence
 from gigamind.judges.panel import PanelVerdict, Seat
 from gigamind.judges.panel_agreement import panel_alpha
 from gigamind.reports.judged import PanelReport
+from gigamind.stats.estimate import Estimate
 from gigamind.stats.krippendorff import Level
 from gigamind.stats.proportion import wilson
 
@@ -17,12 +18,13 @@ def panel_figures(
     split: int,
     incomplete: int,
     tied: int,
+    alone: int,
     seed: int,
 ) -> PanelReport:
-    """The figures; `split` of the `paired` items have votes that differ."""
+    """The figures; `split` of the `paired` items have votes that differ, and `alone` items have a single vote."""
     count = len(paired)
     interval = wilson(split, count) if count else None
-    alpha = panel_alpha(paired, level, seed=seed)
+    alpha = Estimate(None, None, 0, 0) if alone else panel_alpha(paired, level, seed=seed)
     return PanelReport(
         seats=len(seats),
         items=count,
@@ -35,4 +37,5 @@ def panel_figures(
         alpha_high=alpha.interval.high if alpha.interval else None,
         incomplete=incomplete,
         tied=tied,
+        alone=alone,
     )

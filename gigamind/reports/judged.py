@@ -150,7 +150,9 @@ class PanelReport(_Report):
         seats: how many voted on any item.
         items: items on which two or more voted; of an adaptive panel the hard ones only.
         split: of them, those on which votes differ; `rate`, `low`, `high`: their share, with its Wilson interval.
-        alpha: Krippendorff's, of those items; null when all votes of the run are the same.
+        alone: items on which one seat voted and no other was asked, as an adaptive panel does where it is sure.
+        alpha: Krippendorff's, of those items, by correctness for answers (by utility where one has no claim); null when
+            all votes of the run are the same, or when `alone` is not 0: doubtful items say nothing of the others.
         incomplete: items without a verdict because a seat gave no vote.
         tied: items without a verdict because the votes are split in halves.
     """
@@ -166,6 +168,7 @@ class PanelReport(_Report):
     alpha_high: Annotated[float, Field(le=1, allow_inf_nan=False)] | None
     incomplete: Count
     tied: Count
+    alone: Count = 0
 
 
 class CoverageReport(_Report):

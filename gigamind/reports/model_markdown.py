@@ -39,20 +39,26 @@ def model_section(llm: LlmReport) -> str:
 
 def panel_line(panel: PanelReport) -> str:
     """How far the seats of a panel agree, and what they left without a verdict."""
-    interval = f"{figure(panel.alpha_low)} – {figure(panel.alpha_high)}"
-    alpha = (
-        "is not defined, for no two votes differ"
-        if panel.alpha is None
-        else f"is {figure(panel.alpha)} ({interval}): {_READINGS[reading(panel.alpha)]}"
-    )
     told = (
         f"Votes of the panel's {panel.seats} seats differ on {panel.split} of {panel.items} items"
-        f" ({figure(panel.rate)}, 95 % interval {figure(panel.low)} – {figure(panel.high)}); Krippendorff's alpha"
-        f" {alpha}."
+        f" ({figure(panel.rate)}, 95 % interval {figure(panel.low)} – {figure(panel.high)}); {_alpha(panel)}."
     )
+    if panel.alone:
+        told = (
+            f"The panel's first seat was sure of {panel.alone} items, and judged them alone. {told}"
+        )
     lost = {"for want of a vote": panel.incomplete, "split in halves": panel.tied}
     why = ", ".join(f"{count} {reason}" for reason, count in lost.items() if count)
     return f"{told} Without a verdict: {why}." if why else told
+
+
+def _alpha(panel: PanelReport) -> str:
+    if panel.alone:
+        return "these are the doubtful ones, so they do not tell how far the seats agree elsewhere"
+    if panel.alpha is None:
+        return "Krippendorff's alpha is not defined, for no two votes differ"
+    interval = f"{figure(panel.alpha_low)} – {figure(panel.alpha_high)}"
+    return f"Krippendorff's alpha is {figure(panel.alpha)} ({interval}): {_READINGS[reading(panel.alpha)]}"
 
 
 def coverage(llm: LlmReport) -> str:

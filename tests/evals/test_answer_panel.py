@@ -235,3 +235,12 @@ def test_the_estimate_counts_the_cutting_once_whatever_the_seats(options):
         ("cutting the claims of 2 answers with openai/judge", 2),
         ("judging 2 answers with openai/judge", 9),
     ]
+
+
+def test_an_adaptive_panel_tells_what_one_seat_judged_alone_and_no_alpha(options, server):
+    server.script.extend([reply("supported")] + [reply("supported", utility=0.75)] * 3)
+    judge = "repeats = 3\nadaptive = true\n"
+    done = evaluate_answers(options(judge, ONE_CLAIM, "연차는 15일이다!"))
+    panel = done.summary.llm.panel
+    assert (panel.alone, panel.items, panel.alpha) == (1, 1, None)
+    assert "was sure of 1 items" in (done.out / "summary.md").read_text("utf-8")

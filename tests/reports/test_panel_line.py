@@ -42,3 +42,12 @@ def test_votes_that_never_differ_have_no_alpha(line):
 )
 def test_only_what_was_lost_is_told(line, lost, said):
     assert line(**lost) == line() + said
+
+
+def test_of_an_adaptive_panel_the_doubtful_items_say_nothing_of_agreement_at_large(line):
+    told = line(alone=34, alpha=None, alpha_low=None, alpha_high=None)
+    assert told.startswith(
+        "The panel's first seat was sure of 34 items, and judged them alone. Votes"
+    )
+    assert told.endswith("so they do not tell how far the seats agree elsewhere.")
+    assert "alpha" not in told

@@ -78,12 +78,16 @@ def _panel(panel: PanelReport, told: Words) -> str:
         counts = {"seats": panel.seats, "items": panel.items, "split": panel.split}
         ends = {"low": share(panel.low), "high": share(panel.high)}
         parts = [told("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, told)]
+    if panel.alone:
+        parts.insert(0, told("model.panel_alone", items=panel.alone))
     lost = {"incomplete": panel.incomplete, "tied": panel.tied}
     parts.extend(told(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
     return " ".join(parts)
 
 
 def _alpha(panel: PanelReport, told: Words) -> str:
+    if panel.alone:
+        return told("model.panel_doubtful")
     if panel.alpha is None:
         return told("model.panel_no_alpha")
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)

@@ -77,3 +77,10 @@ def test_votes_that_never_differ_have_no_alpha(panel):
     told = panel("en", alpha=None, alpha_low=None, alpha_high=None, split=0)
     assert "agreement beyond chance is not defined" in told
     assert "alpha" not in told
+
+
+def test_an_adaptive_panel_says_on_what_its_seats_voted(panel):
+    told = panel("en", alone=34, alpha=None, alpha_low=None, alpha_high=None)
+    assert told.startswith("The panel's first seat was sure of 34 items, and judged them alone.")
+    assert told.endswith("so they do not tell how far the seats agree elsewhere.")
+    assert "혼자 판정했습니다" in panel("ko", alone=34, alpha=None)
