@@ -8,6 +8,8 @@ from gigamind.judges.search_qa.verify import JudgedClaim
 
 Outcome = Literal["judged", "abstained", "no_claims"]
 Confidence = Literal["high", "medium", "low"]
+Answerable = Literal["proven", "told", "no"]
+"""Whether the notes answer a question: by a quote that proves it, by the word of a model alone, or not."""
 
 
 def correctness(claims: Sequence[JudgedClaim]) -> float | None:
@@ -28,15 +30,23 @@ def outcome(claims: Sequence[JudgedClaim], pieces: Sequence[Piece], *, abstains:
     return "abstained" if said else "no_claims"
 
 
-def utility(kind: Outcome, reported: float, *, answerable: bool) -> float:
+def utility(kind: Outcome, reported: float, *, answerable: Answerable) -> float:
     """How useful an answer is, in [0, 1].
 
-    To say that the notes do not tell is useful if they do not, and useless if they do.  An answer that says nothing at
-    all is useless.
+    To say that the notes do not tell is useful if they do not, and useless if they do.  If a model says that they do
+    and proves it not, nothing speaks for the abstention: it is no success either.  An answer that says nothing at all
+    is useless.
     """
     if kind == "judged":
         return reported
-    return float(kind == "abstained" and not answerable)
+    return float(kind == "abstained" and answerable == "no")
+
+
+def answerable(*, told: bool, proven: bool) -> Answerable:
+    """What the word of a model and its quote amount to."""
+    if not told:
+        return "no"
+    return "proven" if proven else "told"
 
 
 def confidence(correct: float | None, useful: float) -> Confidence | None:

@@ -90,7 +90,7 @@ def test_a_number_that_stands_in_no_proof_is_shown_and_refused_where_the_file_sa
 ):
     client = scripted(reply_of(found(1, "supported", 1, LEAVE)))
     shown = judge_by(client, "2024년 연차는 20일이다.", question="2024년 연차는?")
-    assert (shown.claims[0].new_numbers, shown.correctness) == (("20",), 1.0)
+    assert (shown.claims[0].new_numbers, shown.correctness) == (("20일",), 1.0)
     strict = judge_file(new_numbers="refuse")
     refused = judge_by(client, "2024년 연차는 20일이다.", question="2024년 연차는?", file=strict)
     assert (refused.claims[0].doubt, refused.correctness) == ("new_number", 0.0)
@@ -107,11 +107,11 @@ def test_without_context_notes_there_is_no_evaluation_and_no_call(judge_by, scri
     ("answerable", "note", "quote", "expected"),
     [
         (True, 1, LEAVE, 0.0),  # the notes do answer: to say that they do not is no use
-        (True, 1, "꾸며 낸 문장으로 답이 있다고 한다.", 1.0),  # not proven
+        (True, 1, "꾸며 낸 문장으로 답이 있다고 한다.", 0.0),  # told, not proven: nor is the abstention
         (False, None, "", 1.0),
     ],
 )
-def test_an_abstention_is_useful_iff_no_quote_proves_that_the_notes_answer(
+def test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer(
     judge_by, scripted, reply_of, answerable, note, quote, expected
 ):
     reply = reply_of(
@@ -313,8 +313,8 @@ def test_confidence_boundaries(correct, useful, expected):
 
 def test_an_answer_that_neither_claims_nor_abstains_is_useless():
     assert outcome((), (), abstains=False) == "no_claims"
-    assert utility("no_claims", 1.0, answerable=False) == 0.0
-    assert utility("judged", 0.4, answerable=False) == 0.4
+    assert utility("no_claims", 1.0, answerable="no") == 0.0
+    assert utility("judged", 0.4, answerable="no") == 0.4
 
 
 @pytest.mark.parametrize(("claims", "tokens"), [(0, 768), (4, 768), (5, 928), (24, 3968)])
