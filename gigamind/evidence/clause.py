@@ -1,9 +1,11 @@
 """The clause that a quote was taken out of: what stands before it and behind it in its sentence."""
 
 import re
+import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
 
+from gigamind.evidence.characters import IGNORABLE
 from gigamind.spans import Span
 from gigamind.text import sentences
 
@@ -11,6 +13,7 @@ _REACH = 600  # characters to either side; no sentence that a person reads is lo
 _MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
 _ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
 _MARKED = re.compile(r"[ \t]*(?:#|\||[-*+>][ \t]|\d+[.)][ \t])")
+_UNSEEN = re.compile(f"[{IGNORABLE}]")
 _ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
 
 
@@ -19,7 +22,7 @@ class Clause:
     """A quote and the rest of the sentences that it begins and ends in.
 
     Attributes:
-        head: what stands before it, what stands in parentheses left out.
+        head: what stands before it, without what is in parentheses; NFKC, as all three are.
         tail: what stands behind it, likewise.
     """
 
@@ -46,7 +49,13 @@ def clause_around(text: str, span: Span) -> Clause:
             head = near[one.start : first]
         if one.start < last <= one.end:
             tail = near[last : one.end]
-    return Clause(_ASIDE.sub(" ", head), near[first:last], _ASIDE.sub(" ", tail))
+    quote = _plain(near[first:last])
+    return Clause(_ASIDE.sub(" ", _plain(head)), quote, _ASIDE.sub(" ", _plain(tail)))
+
+
+def _plain(text: str) -> str:
+    """A text with composed syllables and letters of the usual width, for it to be searched for words."""
+    return unicodedata.normalize("NFKC", _UNSEEN.sub("", text))
 
 
 def _unwrapped(text: str) -> str:

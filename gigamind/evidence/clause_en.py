@@ -6,9 +6,15 @@ from gigamind.evidence.clause import Clause
 
 _VERB = re.compile(
     r"\b(?:is|are|was|were|am|has|have|had|will|would|can|could|must|may|might|shall|should|does|do|did|went|took|began"
-    r"|got|goes|appl(?:y|ies)|[a-z]{3,}ed|(?:go|pass(?:es)?|finish(?:es)?|(?:run|take|start|end|cost|last|get|need|open|close|cover|include|require|expire|work|ship|sign|support"
-    r"|allow|return|keep|use|pay|begin|send|receive|store|save|delete|meet|arrive|book|stay|hold|make|give|show|contain"
-    r"|provide|remain|become|lead|report|lock|leave|fall|rise|grow|move|read|write|ask|call|expect)s?)(?=\s+[*_`\"']*\w))\b",
+    r"|got|goes|(?:appl|carr|repl)(?:y|ies)|[a-z]{3,}ed)\b"
+    # Words that are nouns as well, when something follows that may be their object.
+    r"|\b(?:go|(?:pass|finish|reach|match)(?:es)?|(?:run|take|start|end|cost|last|get|need|open|close|cover|include"
+    r"|require|expire|work|ship|sign|support|allow|return|keep|use|pay|begin|send|receive|store|save|delete|meet|arrive"
+    r"|book|stay|hold|make|give|show|contain|provide|remain|become|lead|report|lock|leave|fall|rise|grow|move|read"
+    r"|write|ask|call|expect|approve|review|check|decide|handle|bring|live|drive|manage|own|sell|buy|know|see|say|tell"
+    r"|build|speak|sit|stand|turn|change|replace|update|contact|visit|follow|add|remove|set|reset|log|enter|print|scan"
+    r"|charge|belong|depend|exist|help|offer|serve|stop|continue|connect|sync|restart|come|share|charge|accept)s?)"
+    r"(?=\s+[*_`\"']*\w)",
     re.IGNORECASE,
 )
 _NOT = re.compile(
@@ -19,7 +25,7 @@ _NOT = re.compile(
 # These reach no further than to the next comma.
 _NOT_NEAR = re.compile(
     r"\b(?:no|without|forbidden|prohibited|banned|refus(?:es?|ed|al)|fail(?:s|ed)?|unable|false|untrue|wrong to"
-    r"|den(?:y|ies|ied)|instead of|rather than|prevent(?:s|ed)?|myth)\b",
+    r"|den(?:y|ies|ied)|instead of|rather than|prevent(?:s|ed)?|myth|doubt(?:s|ed|ful)?)\b",
     re.IGNORECASE,
 )
 _NO_AT_FIRST = re.compile(r"^\W*no\b", re.IGNORECASE)
@@ -52,7 +58,14 @@ _OWN_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _BREAKS_BEHIND_STATEMENT = re.compile(
-    r"[;,:|—–]|\b(?:and|or|but|however|whereas|while|although|though|because|since|unless|if|when|which|who|so)\b",
+    r"[;,:|—–]|\b(?:and|or|but|however|whereas|while|although|though|because|since|unless|if|when|which|who|so|otherwise)\b",
+    re.IGNORECASE,
+)
+# What follows has a subject of its own, or only says where else it is not so.
+_BREAKS_ALWAYS = re.compile(
+    r";|\b(?:but|whereas|although|though|otherwise)\b|\band (?:it|they|we|you|he|she|nobody|no one)\b"
+    r"|\band (?:\w+ ){1,3}(?:does|is|was|has)\b"
+    r"|,\s*(?:not|never) (?:on|in|at|to|for|from|by|with|before|after|the|an?)\b",
     re.IGNORECASE,
 )
 _BREAKS_OFF = re.compile(rf"(?:{_BREAKS_BEHIND_STATEMENT.pattern})\s*$", re.IGNORECASE)
@@ -103,14 +116,18 @@ def _negated_before(clause: Clause) -> bool:
 def _negated_behind(clause: Clause) -> bool:
     tail = _HARMLESS.sub(" ", clause.tail)
     if not (_VERB.search(clause.quote) or any(map(str.isdigit, clause.quote))):
-        rest = tail.partition(";")[0]
+        rest = _before_first(_BREAKS_ALWAYS, tail)
         return bool(_NOT.search(rest) or _NOT_NEAR.search(rest))
     if _BREAKS_OFF.search(clause.quote):
         return False
-    found = _BREAKS_BEHIND_STATEMENT.search(tail)
-    return bool(_NOT_BEHIND.search(tail[: found.start()] if found else tail))
+    return bool(_NOT_BEHIND.search(_before_first(_BREAKS_BEHIND_STATEMENT, tail)))
 
 
 def _behind_last(breaks: re.Pattern[str], text: str) -> str:
     ends = [found.end() for found in breaks.finditer(text)]
     return text[ends[-1] :] if ends else text
+
+
+def _before_first(breaks: re.Pattern[str], text: str) -> str:
+    found = breaks.search(text)
+    return text[: found.start()] if found else text

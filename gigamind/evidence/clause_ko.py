@@ -9,14 +9,15 @@ _HARMLESS = re.compile(
     r"없이|(?:뿐|뿐만|만)(?:이)? ?아니라|지 ?않으면 안|않을 수 없|못지 ?않|잘못|불가피"
     r"|(?:\d\S{0,3}|집|방|실내|건물|회사|시간) 안(?= )"
 )
-_REFUSES = re.compile(r"거부|거절|반려|제외|차단|실패|미포함|불포함|취소|무효|부결|무산")
-_PAST = "".join(chr(first + 20) for first in range(0xAC00, 0xD7A4, 28))  # syllables that end in ㅆ
-# Where a clause ends and another begins.  "고" only behind the stem of a verb: "재고 " and "보고 " are nouns.
+_REFUSES = re.compile(
+    r"거부|거절|반려|제외|차단|실패|미포함|불포함|취소|무효|부결|무산|거짓|틀[렸린리]|오해|사실과 다"
+)
+# Where a clause ends and another begins.  Of what ends in "고", "-다고" reports, and 광고, 창고, 재고 are nouns.
+_NO_CONNECTIVE = "다라냐자광창보사참재경최신권충원예공금피수중입출"
 _CONNECTIVE = (
-    rf"(?:(?<![다라냐자])고(?=,)|(?:하|되|이|있|없|않|지|받|주|가|오|나|[{_PAST}]|[가-힣]리|시키|늘|높|낮|크|작|많|적|들|내|두|니)고"
-    r"(?! (?:있|싶|나[서면]|보|말|계))"
-    r"|(?:[가-힣])며|면서|(?<!까)지만|으나|되나|(?<=[가-힣]{2})하나|[는은인한]데|므로|니까|[이하되]니|[아어여해라와려져겨켜돼워춰나]서"
-    r"|[한된은] (?:뒤|후|다음)에?)(?=[\s,*_`]|$)"
+    rf"(?:(?<![다라냐자])고(?=,)|(?<=[가-힣])(?<![{_NO_CONNECTIVE}])고(?! (?:있|싶|나[서면]|보|말|계))"
+    r"|(?:[가-힣])며|면서|(?<!까)지만|으나|되나|(?<=[가-힣]{2})하나|[는은인한]데|므로|니까|[이하되]니"
+    r"|[아어여해라와려져겨켜돼워춰나]서|[한된은] (?:뒤|후|다음)에?)(?=[\s,*_`]|$)"
 )
 _BREAK = re.compile(rf"{_CONNECTIVE}|[;—–]")
 _NEXT_TOPIC = re.compile(r",\s*(?:[^\s,]+\s+){0,2}[^\s,]*[은는](?=\s)")
@@ -63,8 +64,9 @@ def _rest(clause: Clause) -> str:
     if _states(clause.quote):
         rest = _NEXT_CELL.split(rest)[0]
     if _TOPIC.search(clause.head + clause.quote) or any(map(str.isdigit, clause.quote)):
-        found = _NEXT_TOPIC.search(rest)
-        rest = rest[: found.start()] if found else rest
+        listed = f",{rest}" if clause.quote.rstrip().endswith(",") else rest
+        found = _NEXT_TOPIC.search(listed)
+        rest = listed[: found.start()] if found else rest
     return rest
 
 

@@ -15,7 +15,9 @@ from gigamind.spans import Span
 Cut = Literal["word", "number", "negation", "comparison"]
 
 # Marks that show nothing but how a word looks, so that "비**활성화**" is one word.
-_UNSEEN = f"*_~`{IGNORABLE}"
+_UNSEEN_BEHIND = re.compile(f"[*_~`{IGNORABLE}]+$")
+_UNSEEN_BEFORE = re.compile(f"^[*_~`{IGNORABLE}]+")
+_NEAR = 24  # characters to either side in which a word or a number may go on
 _HANGUL = re.compile("[\u1100-\u11ff\uac00-\ud7ff]")
 _LATIN = re.compile("[A-Za-z\u00c0-\u024f]")
 _IN_NUMBER = re.compile(r"[.,:/\-~‐-―−∼〜～]")
@@ -28,7 +30,11 @@ _TIMES = re.compile(
 
 def cut(text: str, span: Span) -> Cut | None:
     """What the words under a span lost of the word, the number or the clause that they stand in; None when nothing."""
-    before, words, behind = text[: span.start], span.slice(text), text[span.end :]
+    before, behind = (
+        text[max(0, span.start - _NEAR) : span.start],
+        text[span.end : span.end + _NEAR],
+    )
+    words = span.slice(text)
     if found := _begins_inside(before, words) or _ends_inside(words, behind):
         return found
     clause = clause_around(text, span)
@@ -39,7 +45,7 @@ def cut(text: str, span: Span) -> Cut | None:
 
 
 def _begins_inside(before: str, words: str) -> Cut | None:
-    first = words.lstrip(_UNSEEN)[:1]
+    first = _UNSEEN_BEFORE.sub("", words)[:1]
     last, seen = _last(before)
     if first.isdigit() and (_splits_number(before, words) or _SIGN.search(before)):
         return "number"
@@ -52,7 +58,7 @@ def _ends_inside(words: str, behind: str) -> Cut | None:
     last, _ = _last(words)
     if last.isdigit() and (_splits_number(words, behind) or _TIMES.match(behind)):
         return "number"
-    follows = behind.lstrip(_UNSEEN)[:1]
+    follows = _UNSEEN_BEFORE.sub("", behind)[:1]
     # A Korean word may end before its particle or ending, which `clause_ko` looks at.
     if _LATIN.match(last) and _LATIN.match(follows):
         return "word"
@@ -61,7 +67,7 @@ def _ends_inside(words: str, behind: str) -> Cut | None:
 
 def _last(text: str) -> tuple[str, bool]:
     """The last character, marks aside, and whether it stands there without one."""
-    bare = text.rstrip(_UNSEEN)
+    bare = _UNSEEN_BEHIND.sub("", text)
     return bare[-1:], len(bare) == len(text)
 
 
@@ -81,7 +87,6 @@ def _script(char: str) -> str:
 
 def _splits_number(left: str, right: str) -> bool:
     """Whether digits go on behind a place, at once or behind one mark, as in "1,500", "3.5" and "10~20"."""
-    left, right = left.rstrip(_UNSEEN.replace("~", "")), right.lstrip(_UNSEEN.replace("~", ""))
     if left[-1:].isdigit():
         rest = right[1:] if _IN_NUMBER.match(right) else right
         return rest[:1].isdigit()

@@ -25,7 +25,7 @@ _MARKERS = re.compile(
 )
 _ENDS = re.compile(rf"{_MARKS}[.。!?！？…]*{_MARKS}[ \t\r]*(?:[|\n]|$)")
 _STARTS = re.compile(r"[\n|]|(?<!\d)[:：](?!//)")
-_MARK = re.compile(r"\[[^\[\]\n]{1,80}\]")
+_MARK = re.compile(r"\[?\[[^\[\]\n]{1,80}\]\]?")
 _WORD = re.compile(r"\d+(?:\.\d+)*\w*|\w+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
 _ENDING = re.compile(
