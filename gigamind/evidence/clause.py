@@ -14,6 +14,8 @@ _MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
 _ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
 _MARKED = re.compile(r"[ \t]*(?:#|\||[-*+>][ \t]|\d+[.)][ \t])")
 _UNSEEN = re.compile(f"[{IGNORABLE}]")
+_VALUE = re.compile(r"[^\W_][^|:：]*[|:：][^|:：]*[^\W_]")
+_CELL_BEFORE = re.compile(r"[^\s|:*-][^|]*\|[\s*_`]*$")
 _ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
 
 
@@ -36,6 +38,13 @@ class Clause:
         whole = f"{self.head}{self.quote}{self.tail}"
         hangul = sum("가" <= char <= "힣" for char in whole)
         return 2 * hangul >= sum(char.isascii() and char.isalpha() for char in whole)
+
+    @property
+    def has_value(self) -> bool:
+        """Whether the quote is more than the name of what a number, a value behind a colon or a cell tells of it."""
+        if any(map(str.isdigit, self.quote)) or _VALUE.search(self.quote):
+            return True
+        return bool(_CELL_BEFORE.search(self.head))
 
 
 def clause_around(text: str, span: Span) -> Clause:

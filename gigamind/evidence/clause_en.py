@@ -58,7 +58,7 @@ _OWN_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _BREAKS_BEHIND_STATEMENT = re.compile(
-    r"[;,:|—–]|\b(?:and|or|but|however|whereas|while|although|though|because|since|unless|if|when|which|who|so|otherwise)\b",
+    r"[;,:|—–]| #|\b(?:and|or|but|however|whereas|while|although|though|because|since|unless|if|when|which|who|so|otherwise)\b",
     re.IGNORECASE,
 )
 # What follows has a subject of its own, or only says where else it is not so.
@@ -69,6 +69,7 @@ _BREAKS_ALWAYS = re.compile(
     re.IGNORECASE,
 )
 _BREAKS_OFF = re.compile(rf"(?:{_BREAKS_BEHIND_STATEMENT.pattern})\s*$", re.IGNORECASE)
+_SWITCHED_OFF = re.compile(r"[\s\"'*`]*[:=|][\s\"'*`]*(?:off|disabled|0)\b", re.IGNORECASE)
 _NEAR = re.compile(r"[,:]")
 _COMPARED_BEFORE = re.compile(
     r"\b(?:more|less|fewer|greater|higher|lower|older|later|earlier) than\s*$"
@@ -115,7 +116,9 @@ def _negated_before(clause: Clause) -> bool:
 
 def _negated_behind(clause: Clause) -> bool:
     tail = _HARMLESS.sub(" ", clause.tail)
-    if not (_VERB.search(clause.quote) or any(map(str.isdigit, clause.quote))):
+    if _SWITCHED_OFF.match(tail):
+        return True
+    if not (_VERB.search(clause.quote) or clause.has_value):
         rest = _before_first(_BREAKS_ALWAYS, tail)
         return bool(_NOT.search(rest) or _NOT_NEAR.search(rest))
     if _BREAKS_OFF.search(clause.quote):

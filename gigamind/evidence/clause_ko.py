@@ -10,7 +10,7 @@ _HARMLESS = re.compile(
     r"|(?:\d\S{0,3}|집|방|실내|건물|회사|시간) 안(?= )"
 )
 _REFUSES = re.compile(
-    r"거부|거절|반려|제외|차단|실패|미포함|불포함|취소|무효|부결|무산|거짓|틀[렸린리]|오해|사실과 다"
+    r"거부|거절|반려|제외|차단|실패|미포함|불포함|취소|무효|부결|무산|꺼짐|아니[요오]|거짓|틀[렸린리]|오해|사실과 다"
 )
 # Where a clause ends and another begins.  Of what ends in "고", "-다고" reports, and 광고, 창고, 재고 are nouns.
 _NO_CONNECTIVE = "다라냐자광창보사참재경최신권충원예공금피수중입출"
@@ -61,7 +61,7 @@ def _rest(clause: Clause) -> str:
     said = len(clause.quote.rstrip(" \t,*_`"))
     ends = [found.end() for found in _BREAK.finditer(joined) if found.end() >= said]
     rest = joined[at : max(at, min(ends, default=len(joined)))]
-    if _states(clause.quote):
+    if clause.has_value or _FINITE.search(clause.quote.rstrip()):
         rest = _NEXT_CELL.split(rest)[0]
     if _TOPIC.search(clause.head + clause.quote) or any(map(str.isdigit, clause.quote)):
         listed = f",{rest}" if clause.quote.rstrip().endswith(",") else rest

@@ -19,6 +19,7 @@ Weakness = Literal["quote_too_short", "quote_cut", "speaks_to_judge"]
 
 _MAX_SITES = 50  # of one quote that are looked at
 _FEWEST = 2  # letters and digits, even of a whole line: a single one stands in every note
+_MAX_MARKERS = 80  # characters before a line and behind it
 _MARKS = r"[*_`~\"'“”‘’«»「」『』]*"
 _MARKERS = re.compile(
     rf"[\s>]*(?:#{{1,6}}\s+|[-*+•]\s+|\d{{1,3}}[.)]\s+)?(?:\[[ xX]\]\s+)?{_MARKS}\s*"
@@ -85,7 +86,9 @@ def _moved(place: Aligned, site: Span, text: str) -> Aligned:
 def _is_whole(span: Span, text: str) -> bool:
     """Whether it is a line, a cell, or all that stands behind a colon, but for what marks it as such."""
     begins = max((found.end() for found in _STARTS.finditer(text, 0, span.start)), default=0)
-    return bool(_MARKERS.fullmatch(text, begins, span.start)) and bool(_ENDS.match(text, span.end))
+    if span.start - begins > _MAX_MARKERS or not _MARKERS.fullmatch(text, begins, span.start):
+        return False
+    return bool(_ENDS.match(text[span.end : span.end + _MAX_MARKERS]))
 
 
 def _is_mark(span: Span, text: str) -> bool:

@@ -1,7 +1,7 @@
 """Dates and times in Korean, English and ISO notation, each by one value."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gigamind.spans import Span
 
@@ -28,15 +28,14 @@ _TIME = re.compile(r"(?<![\d:])([01]?\d|2[0-4])(?::([0-5]\d)(?![\d:])|시\s?([0-
 
 def dates(text: str) -> Iterator[tuple[Span, str, str]]:
     """Where a date stands in a text in lower case, its month and day as "3-5" or month as "3", and its year or ""."""
-    taken: list[Span] = []
     for form in _FORMS:
-        for match in form.finditer(text):
-            span = Span(match.start(), match.end())
-            if not any(one.start < span.end and span.start < one.end for one in taken):
-                taken.append(span)
-                parts = match.groupdict()
-                month, day = _month(parts), parts.get("day")
-                yield span, f"{month}-{int(day)}" if day else str(month), parts.get("year") or ""
+        matches = list(form.finditer(text))
+        for match in matches:
+            parts = match.groupdict()
+            month, day = _month(parts), parts.get("day")
+            value = f"{month}-{int(day)}" if day else str(month)
+            yield Span(match.start(), match.end()), value, parts.get("year") or ""
+        text = blanked(text, [Span(match.start(), match.end()) for match in matches])
 
 
 def times(text: str) -> Iterator[tuple[Span, str, str]]:
@@ -50,6 +49,15 @@ def months(text: str) -> Iterator[str]:
     """The months that a text in lower case names in English, by their numbers; "may" is mostly none."""
     for match in _MONTH_ALONE.finditer(text):
         yield str(_MONTHS.index(match[0][:3]) + 1)
+
+
+def blanked(text: str, spans: Iterable[Span]) -> str:
+    """A text of the same length with line ends in place of what stands under spans."""
+    kept, at = "", 0
+    for span in sorted(spans):
+        kept += text[at : span.start] + "\n" * len(span)
+        at = span.end
+    return kept + text[at:]
 
 
 def _month(parts: dict[str, str | None]) -> int:

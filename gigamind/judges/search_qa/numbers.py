@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from gigamind.evidence.characters import fold_unit
-from gigamind.judges.search_qa.number_dates import dates, months, times
+from gigamind.judges.search_qa.number_dates import blanked, dates, months, times
 from gigamind.judges.search_qa.number_words import UNIT, amounts_in_words, unit_of
 from gigamind.spans import Span
 
@@ -75,9 +75,9 @@ def _numbers(text: str) -> list[tuple[Span, Number]]:
     folded = _folded(text)
     found: list[tuple[Span, Number]] = []
     for read, unit in ((dates, "date"), (times, "time")):
-        for span, value, year in read(folded):
-            found.append((span, Number(value, unit, year)))
-            folded = folded[: span.start] + "\n" * len(span) + folded[span.end :]
+        there = [(span, Number(value, unit, year)) for span, value, year in read(folded)]
+        folded = blanked(folded, [span for span, _ in there])
+        found += there
     return found + list(_amounts(folded))
 
 
@@ -85,7 +85,9 @@ def _amounts(text: str) -> Iterator[tuple[Span, Number]]:
     at = 0
     while match := _AMOUNT.search(text, at):
         start, value, end = match.start(), *_sum(text, match)
-        unit = _UNIT_BEHIND.match(text, end) or _CURRENCY_BEFORE.search(text[:start])
+        unit = _UNIT_BEHIND.match(text, end) or _CURRENCY_BEFORE.search(
+            text[max(0, start - 2) : start]
+        )
         at = max(end, unit.end()) if unit else end
         yield Span(start, at), Number(value, unit_of(unit[0]) if unit else "")
 
