@@ -19,6 +19,11 @@ _CJK = (
 _RUN = re.compile(rf"([{_CJK}]+)|((?:(?![{_CJK}])[^\W_])+)")
 
 
+_UNPRINTABLE = re.compile(
+    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
+)
+
+
 def tokens(text: str) -> list[str]:
     """Keyword tokens in the order of the text, with repetitions.
 
@@ -44,6 +49,16 @@ def plain(text: str) -> str:
         if not unicodedata.category(c).startswith("P")
     )
     return " ".join("".join(kept).split())
+
+
+def printable(text: str) -> str:
+    """A text without what a terminal or a page would obey: control characters, direction overrides, line ends."""
+    return _UNPRINTABLE.sub(" ", text)
+
+
+def printable_lines(text: str) -> str:
+    """The same, with its line ends."""
+    return "\n".join(map(printable, text.split("\n")))
 
 
 def jaccard(left: str, right: str) -> float:

@@ -12,11 +12,8 @@ from gigamind.evidence.config import DEFAULT
 from gigamind.evidence.quality import quality
 from gigamind.evidence.result import Aligned, Alignment, AlignResult, Failed
 from gigamind.spans import Span, Utf16
+from gigamind.text import printable
 
-# A source may carry terminal escapes and direction overrides; none may reach the screen.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
-)
 _CONTEXT_CHARS = 24
 _PASSAGE_CHARS = 120  # of a longer passage, the beginning and the end are shown
 _MARKS = (">>", "<<")  # around a passage where nothing can be highlighted
@@ -135,11 +132,6 @@ def _summary(result: AlignResult) -> str:
         f"fuzzy {rates.fuzzy:.0%}; failed {rates.failed:.0%}, near misses {rates.near_miss:.0%}, "
         f"ambiguous {rates.ambiguous:.0%}, critical {rates.critical:.0%}"
     )
-
-
-def printable(text: str) -> str:
-    """`text` without what a terminal would obey: control characters, direction overrides, line ends."""
-    return _UNPRINTABLE.sub(" ", text)
 
 
 def _shortened(text: str) -> str:

@@ -11,6 +11,7 @@ import click
 from gigamind import __version__
 from gigamind.cli.lazy import LazyGroup
 from gigamind.errors import GigamindError, InputError
+from gigamind.text import printable_lines
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
@@ -81,7 +82,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         error.show()
         return InputError.exit_code  # not click's 2, which here means: notes not accessible
     except GigamindError as error:
-        click.echo(f"Error: {error}", err=True)
+        # It may quote a dataset or a model, and neither may speak to the terminal.
+        click.echo(f"Error: {printable_lines(str(error))}", err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)

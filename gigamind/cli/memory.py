@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from gigamind.cli.alignments import printable
 from gigamind.cli.extraction import ExtractionOptions, extract
 from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
@@ -23,6 +22,7 @@ from gigamind.memory.extract import Prepared
 from gigamind.memory.pipeline import graduate as graduate_session
 from gigamind.memory.schema import parse_extraction, parse_session
 from gigamind.memory.sessions import DEFAULT_LOG, MAX_BYTES, SessionReport
+from gigamind.text import printable
 
 _POLL_SECONDS = 0.25
 

@@ -30,8 +30,10 @@ from gigamind.reports.release.markdown import headline
 from gigamind.reports.release.tasks import TASKS
 from gigamind.reports.schema import RunReport
 from gigamind.reports.views import VIEWS
+from gigamind.text import printable, printable_lines
 
 _LINES_SHOWN = 10
+_TEXT_CHARS = 120  # of a question
 _SLOW = 10  # pieces a second, below which a decimal says something
 
 
@@ -129,19 +131,23 @@ def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
     console.print(headline(verdict.comparison, verdict.gate))
     for mismatch in verdict.comparison.mismatches:
         console.print(f"  {mismatch.what}: {mismatch.meaning}")
-    lost = [f"lost: {item.text} ({item.id})" for item in verdict.comparison.lost]
+    lost = [f"lost: {_short(item.text)} ({item.id})" for item in verdict.comparison.lost]
     worse = [
-        f"worse: {item.text} ({item.id}): {item.what}"
+        f"worse: {_short(item.text)} ({item.id}): {item.what}"
         for item in verdict.comparison.changes
         if item.change == "worse"
     ]
     for lines in (lost, worse):
         for line in lines[:_LINES_SHOWN]:
-            console.print(textwrap.indent(line, "  "))
+            console.print(f"  {printable(line)}")
         if len(lines) > _LINES_SHOWN:
             console.print(f"  ... and {len(lines) - _LINES_SHOWN} more")
     if out:
         console.print(f"Comparison: {out / 'compare.md'}")
+
+
+def _short(text: str) -> str:
+    return textwrap.shorten(text, _TEXT_CHARS, placeholder=" …")
 
 
 def _figures(task: str, summary: BaseModel) -> Table:
@@ -158,6 +164,6 @@ def show_lines(console: Console, kind: str, lines: Sequence[str]) -> None:
     if lines:
         console.print(f"{len(lines)} {kind}{'' if len(lines) == 1 else 's'}:")
     for line in lines[:_LINES_SHOWN]:
-        console.print(textwrap.indent(line, "  "))
+        console.print(textwrap.indent(printable_lines(line), "  "))
     if len(lines) > _LINES_SHOWN:
         console.print(f"  ... and {len(lines) - _LINES_SHOWN} more")

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from gigamind.cli.alignments import printable
 from gigamind.errors import InputError
 from gigamind.linking.relatedness import Relatedness
 from gigamind.linking.suggest import LinkSuggester, LinkSuggestion, SuggestOptions
 from gigamind.retrieval.cache import Cache, default_cache_folder
 from gigamind.retrieval.providers import load_embedder
 from gigamind.spans import Utf16
+from gigamind.text import printable
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault, read_vault
 

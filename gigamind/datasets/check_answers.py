@@ -1,6 +1,5 @@
 """Holds a dataset of answers against a vault: which notes its rows mean, and what their text is."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,8 +107,3 @@ class _Checker(RowChecker[AnswerItem]):
             if claim.note is not None and claim.note > notes:
                 told = f"names note {claim.note} of {notes}; it is not used"
                 self.warn(item, f"labels.claims[{place}].note", told)
-
-
-def without_context(answers: Sequence[CheckedAnswer]) -> int:
-    """How many answers have no note with text, and so cannot be judged."""
-    return sum(not any(note.text.strip() for note in one.notes) for one in answers)

@@ -102,7 +102,7 @@ def _read_row(row: bytes, model: type[Label]) -> Label | str:
     """The label of a row, or what is wrong with it."""
     try:
         fields: object = json.loads(row)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         return f"no JSON object on one line ({error})"
     try:
         return model.model_validate(fields)

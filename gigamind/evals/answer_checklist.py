@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gigamind.assets import asset
-from gigamind.errors import InputError
+from gigamind.errors import InputError, LlmError
 from gigamind.evals.answer_case import EvalCase
 from gigamind.evals.answer_judge import short_name
 from gigamind.evals.answer_options import AnswerEvalOptions
@@ -24,6 +24,8 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.quality_schema import QualityItemReport, QualityReport
+from gigamind.runs.resume import outcome_of
+from gigamind.runs.store import FINAL
 
 GATE_ROLE = "quality_gate"
 _MARK = f"\x1f{GATE_ROLE}"  # no id that a person writes ends like this
@@ -106,21 +108,51 @@ def response_of(gate: ChecklistGate, case: EvalCase, answer: str) -> Response:
 
 
 async def check_answer(
-    model: LanguageModel, gate: ChecklistGate, case: EvalCase, answer: str, fence_key: bytes
+    model: LanguageModel,
+    gate: ChecklistGate,
+    case: EvalCase,
+    answer: str,
+    fence_key: bytes,
+    *,
+    twice: bool,
 ) -> dict[str, Any]:
     """The check of one answer, as JSON values of a `QualityReport`.
 
+    Args:
+        twice: check it anew, too, to see what flips.  A second check that fails for good has flipped, and the first
+            one counts all the same; a blank answer is checked without asking, and never again.
+
     Raises:
-        LlmError: see `judge_checklist`.
+        LlmError: see `judge_checklist`; of the second check only what another attempt may end otherwise.
     """
-    verdict = await judge_checklist(
-        model,
-        gate.judge_in(case.prompt_language),
-        response_of(gate, case, answer),
-        item_id=case.id,
-        fence_key=fence_key,
+
+    async def checked(*, fresh: bool) -> ChecklistVerdict:
+        return await judge_checklist(
+            model,
+            gate.judge_in(case.prompt_language),
+            response_of(gate, case, answer),
+            item_id=case.id,
+            fence_key=fence_key,
+            fresh=fresh,
+        )
+
+    first = _report(await checked(fresh=False))
+    if twice and answer.strip():
+        try:
+            first = _compared(first, await checked(fresh=True))
+        except LlmError as error:
+            if outcome_of(error.code) not in FINAL:
+                raise
+            first = first.model_copy(update={"flipped": True})
+    return first.model_dump(mode="json")
+
+
+def _compared(first: QualityReport, again: ChecklistVerdict) -> QualityReport:
+    items = (
+        one.model_copy(update={"flipped": one.yes != other.yes})
+        for one, other in zip(first.items, again.items, strict=True)
     )
-    return _report(verdict).model_dump(mode="json")
+    return first.model_copy(update={"flipped": first.passed != again.passed, "items": tuple(items)})
 
 
 def _report(verdict: ChecklistVerdict) -> QualityReport:

@@ -61,7 +61,8 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     if gate := prepared.gate:
         model = options.settings().model
         checked = [call for case in cases for call in _checking(gate, case)]
-        found.append(_estimate(prepared, "checking", model, checked))
+        again = math.ceil(options.fresh_fraction * len(checked))
+        found.append(_estimate(prepared, "checking", model, [*checked, *checked[:again]]))
     return found
 
 

@@ -65,7 +65,7 @@ def failures(run: ModelRun) -> Iterator[ErrorReport]:
             what = "answer" if checked is None else "checklist of answer"
             name = found.item_id if checked is None else checked
             yield ErrorReport(
-                kind="verdict",
+                kind="verdict" if checked is None else "check",
                 id=name,
                 error=found.code,
                 message=f"{what} {name}: {found.message}",

@@ -51,7 +51,7 @@ class _Asker:
         seats: how many models judge; they are the first ones.
         gate: of the checklists; asked by the last of the models.
         prompts: of the model that answers; empty where none does.
-        fresh: items that are judged a second time.
+        fresh: items that are judged and checked a second time.
         given: answers of that model that the run has already, by id.
         answers: those that are being given: an answer is asked for once, then judged and checked.
     """
@@ -67,8 +67,10 @@ class _Asker:
 
     async def ask(self, models: Sequence[LanguageModel], item_id: str, case: EvalCase) -> Any:  # noqa: ANN401  JSON values
         answer = await self._answer_of(models, case)
+        twice = case.id in self.fresh
         if self.gate and checked_id(item_id) is not None:
-            found = await check_answer(models[-1], self.gate, case, answer, self.fence_key)
+            gate, key = self.gate, self.fence_key
+            found = await check_answer(models[-1], gate, case, answer, key, twice=twice)
             return {"answer": answer, "quality": found}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
         try:
@@ -89,9 +91,8 @@ class _Asker:
             return value
         told = self._evaluation(asked.judgement, case, answer)
         value["evaluation"] = told.model_dump(mode="json")
-        if item_id in self.fresh:
-            again = (await self._judge(models, case, answer, fresh=True)).judgement
-            value["flipped"] = again is None or _figures(again) != _figures(asked.judgement)
+        if twice:
+            value["flipped"] = await self._flips(models, case, answer, asked.judgement)
         return value
 
     async def _answer_of(self, models: Sequence[LanguageModel], case: EvalCase) -> str:
@@ -125,6 +126,18 @@ class _Asker:
             fence_key=self.fence_key,
             fresh=fresh,
         )
+
+    async def _flips(
+        self, models: Sequence[LanguageModel], case: EvalCase, answer: str, first: Judgement
+    ) -> bool:
+        """Whether a fresh judgment differs; one that fails for good does, and the first counts all the same."""
+        try:
+            again = (await self._judge(models, case, answer, fresh=True)).judgement
+        except LlmError as error:
+            if outcome_of(error.code) not in FINAL:
+                raise
+            return True
+        return again is None or _figures(again) != _figures(first)
 
     def _evaluation(self, found: Judgement, case: EvalCase, answer: str) -> SearchQAEvaluation:
         return evaluation_of(found, _asked(case, answer), case.prompt_language)
@@ -161,6 +174,7 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress | None = 
         out,
         resume=options.resume is not None,
         progress=progress,
+        stage=lambda item_id: "Judging" if checked_id(item_id) is None else "Checking",
     )
     return replace(run, results={name: _told(found) for name, found in run.results.items()})
 
@@ -224,7 +238,7 @@ def _figures(evaluation: Judgement) -> tuple[float | None, float]:
 
 
 def _again(prepared: PreparedAnswers) -> frozenset[str]:
-    """The items to judge a second time; the same with equal seeds."""
+    """The items to judge and check a second time; the same with equal seeds."""
     size = math.ceil(prepared.options.fresh_fraction * len(prepared.cases))
     return frozenset(sample(list(prepared.cases), size, prepared.options.seed))
 

@@ -1,6 +1,8 @@
 """Holds the labels of people against the claims that the judge decides on."""
 
-from collections.abc import Iterable, Sequence
+import re
+import unicodedata
+from collections.abc import Sequence
 
 from gigamind.datasets.answer_schema import AnswerLabels
 from gigamind.judges.search_qa.claims import claims_of, pieces_of
@@ -8,7 +10,8 @@ from gigamind.judges.search_qa.pieces import without_citations
 from gigamind.metrics.grounding import ClaimRow, Grounding, GroundingTable, grounding
 from gigamind.reports.answer_schema import LabelledClaimReport, LabelsReport
 from gigamind.reports.search_qa import SearchQAEvaluation
-from gigamind.text import plain
+
+_AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 
 def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -> list[str]:
@@ -88,9 +91,6 @@ def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
 
 
 def _comparable(text: str) -> str:
-    return plain(without_citations(text))
-
-
-def pairs(found: Iterable[tuple[float | None, float | None]]) -> list[tuple[float, float]]:
-    """Those of which both are known."""
-    return [(left, right) for left, right in found if left is not None and right is not None]
+    """A claim without what people leave out or add when they copy one; marks inside a number or a word stay."""
+    told = unicodedata.normalize("NFC", without_citations(text)).casefold()
+    return " ".join(_AT_EDGES.sub("", told).split())

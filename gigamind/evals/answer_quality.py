@@ -26,7 +26,8 @@ def quality_summary(
         judge=gate.report,
         feature=gate.feature,
         min_pass_ratio=gate.checklist.min_pass_ratio,
-        unchecked=sum(item.quality is None for item in items),
+        unchecked=sum(bool(item.quality_code) for item in items),
+        not_run=sum(item.quality is None and not item.quality_code for item in items),
         overall=_slice(gate, items),
         by_language={
             language: _slice(gate, [item for item in items if item.language == language])

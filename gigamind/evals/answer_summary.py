@@ -2,16 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from gigamind.evals.answer_agreement import agreement
+from gigamind.evals.answer_checklist import checked_id
 from gigamind.evals.answer_items import answer_items, failures
 from gigamind.evals.answer_panel import panel_report
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.answer_quality import quality_summary
-from gigamind.evals.model_costs import flip_report, llm_report
+from gigamind.evals.model_costs import coverage_report, flip_report, llm_report
 from gigamind.evals.model_run import ModelRun
 from gigamind.evals.summary import RUN_ID_FORMAT
 from gigamind.metrics.grounding import INSEPARABLE, correlation
@@ -27,6 +28,7 @@ from gigamind.reports.answer_schema import (
     QuoteQualityReport,
 )
 from gigamind.reports.environment import describe_environment, describe_hardware
+from gigamind.reports.judged import CoverageReport, LlmReport
 from gigamind.reports.schema import IntervalReport, RunReport
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 
@@ -81,7 +83,6 @@ def summarise_answers(
     """The figures of a run; equal runs give equal summaries, times apart."""
     seed, asked = prepared.options.seed, outcome.asked
     claims = [claim for item in items if item.evaluation for claim in item.evaluation.claims]
-    flips = [item.flipped for item in items if item.flipped is not None]
     return AnswerSummaryReport(
         status="interrupted" if asked.interrupted else "complete",
         counts=_counts(prepared, items),
@@ -102,13 +103,29 @@ def summarise_answers(
             preparing_ms=outcome.preparing_ms, eval_runtime_ms=outcome.runtime_ms
         ),
         quality=quality_summary(prepared.gate, items),
-        llm=llm_report(
-            asked,
-            len(items) * (2 if prepared.gate else 1),
-            flip_report(flips),
-            panel=panel_report(items, prepared.options.seed),
-        ),
+        llm=_llm(prepared, asked, items),
     )
+
+
+def _llm(
+    prepared: PreparedAnswers, asked: ModelRun, items: Sequence[AnswerItemReport]
+) -> LlmReport:
+    """What was asked: evaluations and, apart from them, checks."""
+    results = {name: one for name, one in asked.results.items() if checked_id(name) is None}
+    return llm_report(
+        replace(asked, results=results),
+        len(items),
+        flip_report([item.flipped for item in items if item.flipped is not None]),
+        panel=panel_report(items, prepared.options.seed),
+        checks=_checks(asked, items) if prepared.gate else None,
+    )
+
+
+def _checks(asked: ModelRun, items: Sequence[AnswerItemReport]) -> CoverageReport:
+    results = (one for name, one in asked.results.items() if checked_id(name) is not None)
+    found = [item.quality.flipped for item in items if item.quality]
+    flips = flip_report([flipped for flipped in found if flipped is not None])
+    return coverage_report(results, len(items), flips)
 
 
 def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> AnswerCounts:

@@ -1,8 +1,9 @@
 """Reads what a report of attacks says of the judge that is certified."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gigamind.errors import InputError
 from gigamind.reports.cards.schema import CardAttacks, CardFigure
@@ -15,6 +16,12 @@ class _Fooled(BaseModel):
 
     hits: int = Field(ge=0)
     of: int = Field(ge=0)
+
+    @model_validator(mode="after")
+    def _check_share(self) -> Self:
+        if self.hits > self.of:
+            raise ValueError(f"{self.hits} of {self.of} attacks cannot have succeeded")
+        return self
 
 
 class _Overall(BaseModel):

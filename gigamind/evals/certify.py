@@ -8,12 +8,13 @@ from gigamind import __version__
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.evals.card_attacks import read_attacks
-from gigamind.evals.judged_items import TASKS
+from gigamind.evals.judged_items import TASKS, RunItem
 from gigamind.evals.judged_runs import JudgedRun, read_judged_runs
 from gigamind.judges.certify import (
     Agreement,
     LabelledVerdict,
     Scale,
+    UnlabelledVerdict,
     agreement,
     agreement_by_language,
     corrected,
@@ -135,13 +136,15 @@ def _scale(
 ) -> CardScale:
     first, judged = runs[0], runs[0].verdicts(name)
     pairs = [
-        LabelledVerdict(item, given[name], judged[item], found.language, found.confidence)
+        _pair(first.items[item], given[name], judged[item])
         for item, given in labels.items()
         if name in given and item in judged
-        for found in (first.items[item],)
     ]
-    rest = [verdict for item, verdict in judged.items() if name not in labels.get(item, {})]
-    repeated = [run.verdicts(name) for run in runs]
+    rest = [
+        UnlabelledVerdict(item, verdict, first.items[item].cluster)
+        for item, verdict in judged.items()
+        if name not in labels.get(item, {})
+    ]
     missed = worst_misses(pairs, len(pairs), least=_FAR_OFF[kind])
     return CardScale(
         name=name,
@@ -151,23 +154,46 @@ def _scale(
             language: _group(found)
             for language, found in agreement_by_language(pairs, kind, seed=seed, label=name).items()
         },
-        flips=_figure(flips(repeated, seed=seed, label=name)) if len(runs) > 1 else None,
+        flips=_flips(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest),
         missed=len(missed),
         misses=tuple(_miss(one, first) for one in missed[:_MISSES]),
     )
 
 
-def _headline(pairs: Sequence[LabelledVerdict], rest: Sequence[float]) -> CardHeadline | None:
+def _pair(item: RunItem, label: float, verdict: float) -> LabelledVerdict:
+    return LabelledVerdict(item.id, label, verdict, item.language, item.confidence, item.cluster)
+
+
+def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> CardFigure:
+    """A claim that a model cut otherwise in another run is another item, whatever its number."""
+    known = runs[0].items
+    clusters = {item.id: item.cluster for item in known.values()}
+    repeated = [
+        {
+            name: verdict
+            for name, verdict in run.verdicts(scale).items()
+            if name in known and run.items[name].question == known[name].question
+        }
+        for run in runs
+    ]
+    return _figure(flips(repeated, clusters, seed=seed, label=scale))
+
+
+def _headline(
+    pairs: Sequence[LabelledVerdict], rest: Sequence[UnlabelledVerdict]
+) -> CardHeadline | None:
     found = corrected(pairs, rest) if rest else None
     if found is None:
         return None
+    stands_on = found.labels, found.label_clusters
     return CardHeadline(
         judged=found.judged,
-        labelled=_figure(Estimate(found.labelled, found.labelled_interval, found.labels)),
-        corrected=_figure(Estimate(found.value, found.interval, found.labels)),
+        labelled=_figure(Estimate(found.labelled, found.labelled_interval, *stands_on)),
+        corrected=_figure(Estimate(found.value, found.interval, *stands_on)),
         weight=found.weight,
         items=found.items,
+        clusters=_clusters(found.item_clusters, found.items),
     )
 
 
@@ -178,6 +204,7 @@ def _group(found: Agreement) -> CardGroup:
     )
     return CardGroup(
         items=found.items,
+        clusters=_clusters(found.clusters, found.items),
         positive=found.positive,
         figures={name: _figure(estimate) for name, estimate in found.figures.items()},
         bins=tuple(bins),
@@ -191,7 +218,12 @@ def _figure(estimate: Estimate) -> CardFigure:
         low=interval.low if interval else None,
         high=interval.high if interval else None,
         n=estimate.n,
+        clusters=_clusters(estimate.clusters, estimate.n),
     )
+
+
+def _clusters(clusters: int, items: int) -> int | None:
+    return clusters if clusters < items else None
 
 
 def _miss(one: LabelledVerdict, run: JudgedRun) -> CardMiss:

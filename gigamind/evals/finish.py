@@ -1,5 +1,6 @@
 """The last step of every evaluation: hold the run against its baseline, and write the out folder."""
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Generic, NamedTuple, TypeVar
@@ -10,6 +11,7 @@ from gigamind.evals.model_run import HOPELESS, check_unfinished
 from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evals.run_options import EvalOptions
 from gigamind.reports.cards.schema import read_card
+from gigamind.reports.judged import LlmReport
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
 from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.release.tasks import TASKS
@@ -140,16 +142,30 @@ def _refuse_partial(record: Record[Any, Any], options: EvalOptions, out: Path) -
     if record.llm is None or record.run.status != "complete" or allowed:
         return
     units = TASKS[record.run.task].units
-    skipped = record.llm.outcomes.get("skipped_budget", 0)
-    hopeless = [one for one in record.errors if one.kind == "verdict" and one.error in HOPELESS]
+    hopeless = [
+        one for one in record.errors if one.kind in {"verdict", "check"} and one.error in HOPELESS
+    ]
     if hopeless:
+        kinds = Counter(one.kind for one in hopeless)
         why = f"{hopeless[0].message} ({hopeless[0].error})"
         raise EvaluationError(
-            f"{len(hopeless)} of {record.llm.items} {units} have no verdict: {why}; see {out},"
+            f"{_counted(record.llm, units, kinds['verdict'], kinds['check'])} have no verdict: {why}; see {out},"
             f" mend that and continue with --resume {out}, or take the part with --allow-partial"
         )
-    if skipped:
+    checks = record.llm.checks
+    skipped = [
+        part.outcomes.get("skipped_budget", 0) if part else 0 for part in (record.llm, checks)
+    ]
+    if any(skipped):
         raise EvaluationError(
-            f"the budget left {skipped} of {record.llm.items} {units} unjudged: see {out};"
+            f"the budget left {_counted(record.llm, units, *skipped)} {'undone' if checks else 'unjudged'}: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"
         )
+
+
+def _counted(llm: LlmReport, units: str, judged: int, checked: int) -> str:
+    """So many of all items; where answers are checked, too, of the evaluations and of the checks apart."""
+    if llm.checks is None:
+        return f"{judged} of {llm.items} {units}"
+    parts = ((judged, llm.items, "evaluations"), (checked, llm.checks.items, "checks"))
+    return " and ".join(f"{count} of {of} {what}" for count, of, what in parts if count)

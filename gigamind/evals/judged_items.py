@@ -17,6 +17,7 @@ class RunItem:
     """One item of a run.
 
     Attributes:
+        cluster: what it is a part of, and stands and falls with: of a claim the id of its answer, else its own id.
         verdicts: scale -> verdict in [0, 1]; None where the judge gave none.
         own_labels: scale -> label that the dataset itself gives.
         confidence: the chance that the judge gave to its verdict, where it told one.
@@ -24,6 +25,7 @@ class RunItem:
     """
 
     id: str
+    cluster: str
     question: str
     language: str | None
     verdicts: Mapping[str, float | None]
@@ -78,6 +80,7 @@ class _Evaluation(_Read):
 
 
 class _LabelledClaim(_Read):
+    text: str
     verdict: str
     claim: int | None
 
@@ -106,6 +109,7 @@ def _of_search(line: object) -> list[RunItem]:
         )
     found = RunItem(
         id=item.id,
+        cluster=item.id,
         question=item.query,
         language=item.language,
         verdicts={"unanswerable": None if judged is None else float(judged)},
@@ -117,12 +121,13 @@ def _of_search(line: object) -> list[RunItem]:
 
 
 def _of_answer(line: object) -> list[RunItem]:
-    """The answer itself, then each of its claims, as `<answer>#<claim>`."""
+    """The answer itself, then each of its claims, as `<answer>#<claim>`; without an evaluation, those with a label."""
     item = _AnswerItem.model_validate(line)
     judged, labels = item.evaluation, item.labels or _AnswerLabels()
     own = {"correctness": labels.correctness, "utility": labels.utility}
     answer = RunItem(
         id=item.id,
+        cluster=item.id,
         question=item.question,
         language=item.language,
         verdicts={
@@ -131,19 +136,31 @@ def _of_answer(line: object) -> list[RunItem]:
         },
         own_labels={name: label for name, label in own.items() if label is not None},
     )
+    if judged is None:
+        unjudged = (
+            _of_claim(item, number, one.text, None, one.verdict)
+            for number, one in enumerate(labels.claims, start=1)
+        )
+        return [answer, *unjudged]
     labelled = {one.claim: one.verdict for one in labels.claims if one.claim is not None}
-    claims = judged.claims if judged else ()
-    return [answer, *(_of_claim(item, claim, labelled.get(claim.id)) for claim in claims)]
+    claims = (
+        _of_claim(item, claim.id, claim.text, claim, labelled.get(claim.id))
+        for claim in judged.claims
+    )
+    return [answer, *claims]
 
 
-def _of_claim(item: _AnswerItem, claim: _Claim, label: str | None) -> RunItem:
+def _of_claim(
+    item: _AnswerItem, number: int, text: str, claim: _Claim | None, label: str | None
+) -> RunItem:
     return RunItem(
-        id=f"{item.id}#{claim.id}",
-        question=claim.text,
+        id=f"{item.id}#{number}",
+        cluster=item.id,
+        question=text,
         language=item.language,
-        verdicts={"supported": float(claim.verdict == _SUPPORTED)},
+        verdicts={"supported": float(claim.verdict == _SUPPORTED) if claim else None},
         own_labels={} if label is None else {"supported": float(label == _SUPPORTED)},
-        quotes=(claim.evidence.quote,) if claim.evidence else (),
+        quotes=(claim.evidence.quote,) if claim and claim.evidence else (),
     )
 
 

@@ -76,10 +76,24 @@ def read_judged_runs(folders: Sequence[Path]) -> list[JudgedRun]:
     Raises:
         InputError: one cannot be read, was not judged, or is no repetition of the first.
     """
+    _refuse_the_same(folders)
     runs = [_read_run(folder) for folder in folders]
     for other in runs[1:]:
         _check_repetition(runs[0], other)
     return runs
+
+
+def _refuse_the_same(folders: Sequence[Path]) -> None:
+    """A run that is held against itself never flips, whatever its judge does."""
+    known: dict[str, Path] = {}
+    for folder in folders:
+        run = _text(folder / "run.json")
+        if run in known:
+            raise InputError(
+                f"{folder}: is the same run as {known[run]}, and no repetition of it; run the evaluation again, with"
+                " --store-mode off"
+            )
+        known[run] = folder
 
 
 def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
@@ -111,7 +125,7 @@ def _read_run(folder: Path) -> JudgedRun:
         raise InputError(
             f"{folder}: run.json names no judge, so there is nothing to certify; run it again with a judge"
         )
-    items = {item.id: item for item in _items(folder / "per_item.jsonl", TASKS[run.task])}
+    items = _by_id(folder, _items(folder / "per_item.jsonl", TASKS[run.task]))
     return JudgedRun(
         folder=folder,
         run_id=run.run_id,
@@ -123,6 +137,18 @@ def _read_run(folder: Path) -> JudgedRun:
         failed=_failed(folder / "errors.jsonl") - items.keys(),
         stored=_stored(folder / "summary.json"),
     )
+
+
+def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
+    found: dict[str, RunItem] = {}
+    for item in items:
+        if item.id in found:
+            raise InputError(
+                f'{folder}: two items are called "{item.id}", an answer and a claim of another; give the answer another'
+                " id, and run it again"
+            )
+        found[item.id] = item
+    return found
 
 
 def _items(path: Path, task: Task) -> list[RunItem]:
@@ -171,7 +197,7 @@ def _parsed(text: str, model: type[Part], place: Path | str) -> Part:
 def _json(text: str, place: Path | str) -> object:
     try:
         return json.loads(text)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{place}: no JSON, or cut short ({error})") from error
 
 

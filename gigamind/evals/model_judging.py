@@ -180,7 +180,11 @@ def with_verdicts(run: Run, asked: ModelRun, seed: int) -> Run:
         interrupted=run.interrupted or asked.interrupted,
         llm=with_flags(
             llm_report(
-                asked, len(judged), flip_report(flips), rates(judged), panel_report(told, seed)
+                asked,
+                len(judged),
+                flip_report(flips),
+                rates(judged),
+                panel=panel_report(told, seed),
             ),
             judged,
         ),

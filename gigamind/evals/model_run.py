@@ -6,7 +6,8 @@ While such a run lasts, and until every item has a final result, OUT.unfinished 
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -23,6 +24,19 @@ ATTEMPTS_FILE = "attempts.jsonl"
 
 # The next item would end the same way, and so would the thousandth.
 HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted"})
+# What may help where a model said its last word.
+_MENDED = "another --model, or a judge file of your own (--judge)"
+_MENDED_BY = {
+    "invalid_output": "another --model, --structured md_json, or a judge file of your own (--judge)",
+    "truncated": "another --model, or a judge file of your own (--judge) with a larger max_tokens",
+}
+# What must come first where the same can be asked again.
+_FIRST = {
+    "auth_failed": "mend that and ",
+    "quota_exhausted": "mend that and ",
+    "budget_exceeded": "raise the limit and ",
+    "cassette_miss": "allow it to ask (--store-mode) and ",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +90,7 @@ def ask_all(
     *,
     resume: bool,
     progress: Progress | None = None,
+    stage: Callable[[str], str] = lambda _: "Judging",
 ) -> ModelRun:
     """Ask about every item that has no final result yet.
 
@@ -84,11 +99,12 @@ def ask_all(
             where it cannot.
         connect: opens the models over the account of the run.
         identity: what the run is of, by name, for `--resume` to check.
+        stage: what asking about an item, by its id, is called while it goes on.
 
     Raises:
         InputError: a run to resume is missing or of something else, or one is there already.
         LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
-        EvaluationError: no item could be evaluated; says why the first could not.
+        EvaluationError: no item could be evaluated; says why most could not, and what may help.
     """
     folder = unfinished_folder(out)
     interrupted = False
@@ -100,7 +116,7 @@ def ask_all(
             if not store.results and not ledger.rows:
                 shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
             raise
-        guarded = _Guarded(ask, models, progress or Quiet(), len(items))
+        guarded = _Guarded(ask, models, _Stages(items, stage, progress or Quiet()))
         known: dict[str, ItemResult] = {}
         try:
             found = asyncio.run(_all(items, guarded, store))
@@ -124,6 +140,23 @@ def attempts_of(out: Path) -> Sequence[Attempt]:
     return read_ledger(unfinished_folder(out) / ATTEMPTS_FILE)
 
 
+class _Stages:
+    """Counts what is done, each stage for itself."""
+
+    def __init__(
+        self, items: Iterable[str], stage: Callable[[str], str], progress: Progress
+    ) -> None:
+        self._stage = stage
+        self._progress = progress
+        self._totals = Counter(stage(item_id) for item_id in items)
+        self._done: Counter[str] = Counter()
+
+    def ended(self, item_id: str) -> None:
+        name = self._stage(item_id)
+        self._done[name] += 1
+        self._progress.stage(name, self._done[name], self._totals[name])
+
+
 class _Guarded:
     """Asks about one item; after an error that no item can escape, asks no more."""
 
@@ -131,14 +164,11 @@ class _Guarded:
         self,
         ask: Callable[[Sequence[LanguageModel], str, Any], Awaitable[Any]],
         models: Sequence[LanguageModel],
-        progress: Progress,
-        total: int,
+        stages: _Stages,
     ) -> None:
         self.models = models
         self._ask = ask
-        self._progress = progress
-        self._total = total
-        self._done = 0
+        self._stages = stages
         self._hopeless: LlmError | None = None
 
     @property
@@ -155,8 +185,7 @@ class _Guarded:
                 self._hopeless = error
             raise
         finally:
-            self._done += 1
-            self._progress.stage("Judging", self._done, self._total)
+            self._stages.ended(item_id)
 
 
 async def _all(
@@ -170,11 +199,24 @@ async def _all(
 
 
 def _refuse_hopeless(results: Mapping[str, ItemResult], out: Path) -> None:
-    """A run without a single verdict says nothing; the first error says why."""
+    """A run without a single verdict says nothing; the first of the commonest errors says why."""
     if any(result.outcome == "scored" for result in results.values()):
         return
-    first = next(iter(results.values()))
+    code = Counter(result.code for result in results.values()).most_common(1)[0][0]
+    first = next(result for result in results.values() if result.code == code)
     raise EvaluationError(
-        f"no item could be judged: {first.message or first.code} ({first.code});"
-        f" what was done is kept, continue it with --resume {out}"
+        f"no item could be judged: {first.message or code} ({code}); {_way_on(first, results, out)}"
+    )
+
+
+def _way_on(first: ItemResult, results: Mapping[str, ItemResult], out: Path) -> str:
+    """What would end otherwise: going on, where that asks the same anew, else asking in another way."""
+    if not first.is_final:
+        return f"what was done is kept, {_FIRST.get(first.code, '')}continue it with --resume {out}"
+    left = any(not result.is_final for result in results.values())
+    anew = "about the others only" if left else "nothing anew"
+    return (
+        f"that is final, and --resume {out} would ask {anew}: try {_MENDED_BY.get(first.code, _MENDED)},"
+        " with another --out (--store-mode refresh asks the same model once more); what was asked stands in"
+        f" {unfinished_folder(out) / ATTEMPTS_FILE}"
     )

@@ -14,10 +14,11 @@ from gigamind.reports.cards.schema import JudgeCard, read_card
 from gigamind.reports.release.baseline import read_baseline
 from gigamind.reports.release.comparability import check_task
 from gigamind.reports.release.compare import Comparison, compare
-from gigamind.reports.release.gates import GateResult, Status, judge_release
+from gigamind.reports.release.gates import GateResult, judge_release
 from gigamind.reports.release.markdown import render_comparison
 from gigamind.reports.release.model import EvalSnapshot
 from gigamind.reports.release.policy import Policy, read_policy
+from gigamind.reports.release.rule import Status
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"

@@ -58,7 +58,8 @@ _OWN_CLAUSE = re.compile(
     re.IGNORECASE,
 )
 _BREAKS_BEHIND_STATEMENT = re.compile(
-    r"[;,:|—–]| #|\b(?:and|or|but|however|whereas|while|although|though|because|since|unless|if|when|which|who|so|otherwise)\b",
+    r"[;,:|—–]| #|\b(?:and|or|but|however|whereas|while|although|though|because|since|unless|if|when|which|who|so"
+    r"|otherwise)\b",
     re.IGNORECASE,
 )
 # What follows has a subject of its own, or only says where else it is not so.

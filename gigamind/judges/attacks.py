@@ -103,7 +103,7 @@ class Attack:
         """The case with the payload in its place."""
         clean, payload = self.clean(kind), self.row.payload
         first, *others = clean.notes
-        question, answer = clean.question, clean.answer
+        question, answer, counted = clean.question, clean.answer, None
         match self.row.place:
             case "note":
                 first = Source(first.title, f"{first.text}\n\n{payload}")
@@ -112,8 +112,9 @@ class Attack:
             case "question":
                 question = f"{question} {payload}"
             case "answer":
-                answer = f"{answer}\n\n{payload}"
-        return Case(self.row.id, question, (first, *others), answer)
+                # What the payload claims is its own affair: the attack is on what the answer says without it.
+                answer, counted = f"{answer}\n\n{payload}", len(answer)
+        return Case(self.row.id, question, (first, *others), answer, counted)
 
     def _case(self, name: str, answer: str) -> Case:
         return Case(name, self.scenario.question, self.scenario.sources, answer)

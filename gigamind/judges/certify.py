@@ -1,6 +1,7 @@
 """How good a judge is: its verdicts held against labels, against its own repetitions, and against attacks.
 
-A verdict and a label are 0 or 1 on a binary scale (1 is the positive class), in [0, 1] on a graded one.
+A verdict and a label are 0 or 1 on a binary scale (1 is the positive class), in [0, 1] on a graded one.  Items of one
+cluster stand and fall together, as the claims of one answer do: intervals are made of clusters, not of items.
 """
 
 from collections.abc import Mapping, Sequence
@@ -12,6 +13,7 @@ from typing import Literal
 import numpy as np
 
 from gigamind.stats.agreement import binary_agreement, graded_agreement
+from gigamind.stats.clusters import Clusters, clusters_of, count
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import Matrix, mean_intervals
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
@@ -27,6 +29,7 @@ class LabelledVerdict:
 
     Attributes:
         confidence: the chance, in [0, 1], that the judge gave to its verdict being right; None where it told none.
+        cluster: None where the item stands alone.
     """
 
     id: str
@@ -34,6 +37,16 @@ class LabelledVerdict:
     verdict: float
     language: str | None = None
     confidence: float | None = None
+    cluster: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class UnlabelledVerdict:
+    """An item that has no label; its cluster, None where it stands alone, may have items with one."""
+
+    id: str
+    verdict: float
+    cluster: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,12 +55,14 @@ class Agreement:
 
     Attributes:
         items: how many.
+        clusters: of the items; as many where each stands alone.
         positive: of them with a positive label; None on a graded scale.
         figures: by name; None where the items do not define one.
         bins: reliability of stated confidences, empty where none were stated.
     """
 
     items: int
+    clusters: int
     positive: int | None
     figures: dict[str, Estimate]
     bins: tuple[ReliabilityBin, ...]
@@ -59,22 +74,25 @@ def agreement(
     """Figures of agreement, with brier and calibration_error where a binary judge states confidences."""
     labels = np.array([one.label for one in verdicts], dtype=np.float64)
     judged = np.array([one.verdict for one in verdicts], dtype=np.float64)
+    groups = _clusters(verdicts)
+    size = len(verdicts), count(groups)
     if scale == "graded":
-        found = graded_agreement(labels, judged, seed=seed, label=label)
-        return Agreement(len(verdicts), None, found, ())
-    found = binary_agreement(labels > 0, judged > 0, seed=seed, label=label)
+        found = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
+        return Agreement(*size, None, found, ())
+    found = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
     confident = [one for one in verdicts if one.confidence is not None]
     positive = int((labels > 0).sum())
     if not confident:
-        return Agreement(len(verdicts), positive, found, ())
+        return Agreement(*size, positive, found, ())
     calibrated = reliability(
         np.array([one.confidence for one in confident], dtype=np.float64),
         np.array([one.label == one.verdict for one in confident]),
         seed=seed,
         label=label,
+        clusters=_clusters(confident),
     )
     found |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
-    return Agreement(len(verdicts), positive, found, calibrated.bins)
+    return Agreement(*size, positive, found, calibrated.bins)
 
 
 def agreement_by_language(
@@ -93,27 +111,36 @@ def agreement_by_language(
     }
 
 
-def flips(runs: Sequence[Mapping[str, float]], *, seed: int, label: str) -> Estimate:
+def flips(
+    runs: Sequence[Mapping[str, float]],
+    clusters: Mapping[str, str] | None = None,
+    *,
+    seed: int,
+    label: str,
+) -> Estimate:
     """How much two equal runs differ: over items, the mean difference of two of its verdicts, in [0, 1].
 
     On a binary scale, the chance that an item's verdict flips.  Items that fewer than two runs judged have no part.
 
     Args:
         runs: verdicts by item id, of runs of the same judge over the same items.
+        clusters: by item id; an item that is not in it stands alone.
         seed: any whole number.
         label: names the stream of draws beside `seed`.
     """
     ids = dict.fromkeys(item for run in runs for item in run)
-    repeated = ([run[item] for run in runs if item in run] for item in ids)
-    apart = [
-        fmean(abs(a - b) for a, b in combinations(values, 2))
-        for values in repeated
+    repeated = {item: [run[item] for run in runs if item in run] for item in ids}
+    apart = {
+        item: fmean(abs(a - b) for a, b in combinations(values, 2))
+        for item, values in repeated.items()
         if len(values) >= _PAIR
-    ]
+    }
     if not apart:
-        return Estimate(None, None, 0)
-    column = np.array(apart, dtype=np.float64)[:, np.newaxis]
-    return Estimate(fmean(apart), mean_intervals(column, seed=seed, label=label)[0], len(apart))
+        return Estimate(None, None, 0, 0)
+    groups = clusters_of((clusters or {}).get(item, item) for item in apart)
+    column = _vector(list(apart.values()))[:, np.newaxis]
+    (interval,) = mean_intervals(column, seed=seed, label=label, clusters=groups)
+    return Estimate(fmean(apart.values()), interval, len(apart), count(groups))
 
 
 def worst_misses(
@@ -126,14 +153,19 @@ def worst_misses(
 
 
 def corrected(
-    labelled: Sequence[LabelledVerdict], unlabelled: Sequence[float]
+    labelled: Sequence[LabelledVerdict], unlabelled: Sequence[UnlabelledVerdict]
 ) -> CorrectedMean | None:
-    """The mean verdict over all items, corrected by the labels of some; None with fewer than two labels."""
+    """The mean verdict over all items, corrected by the labels of some; None without labels in two clusters."""
     return corrected_mean(
         _vector([one.label for one in labelled]),
         _vector([one.verdict for one in labelled]),
-        _vector(unlabelled),
+        _vector([one.verdict for one in unlabelled]),
+        clusters=_clusters([*labelled, *unlabelled]),
     )
+
+
+def _clusters(verdicts: Sequence[LabelledVerdict | UnlabelledVerdict]) -> Clusters:
+    return clusters_of(one.id if one.cluster is None else one.cluster for one in verdicts)
 
 
 def _vector(values: Sequence[float]) -> Matrix:

@@ -131,8 +131,12 @@ async def judge_checklist(
     item_id: str,
     fence_key: bytes,
     repeat: int = 0,
+    fresh: bool = False,
 ) -> ChecklistVerdict:
     """One verdict; a blank response fulfils no item, without asking.  Items left out are asked for once more.
+
+    Args:
+        fresh: ask anew, whatever the store holds; see `LanguageModel.ask`.
 
     Raises:
         InputError: the judge file has no such feature.
@@ -148,7 +152,12 @@ async def judge_checklist(
         messages = checklist_messages(judge, response, left, fence_key)
         fingerprint = judge.definition.fingerprint
         reply = await model.ask(
-            messages, ChecklistReply, item_id=item_id, fingerprint=fingerprint, repeat=repeat
+            messages,
+            ChecklistReply,
+            item_id=item_id,
+            fingerprint=fingerprint,
+            repeat=repeat,
+            fresh=fresh,
         )
         found |= _usable(reply, left)
         if len(found) == len(checklist.items):

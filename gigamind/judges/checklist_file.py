@@ -44,6 +44,11 @@ class Checklist(_Section):
         repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
         if repeated:
             raise ValueError(f"more than one item is called {', '.join(repeated)}")
+        if any(item.id == "pass_rate" for item in items):
+            # Comparisons hold each item's rate beside it, under the same block.
+            raise ValueError(
+                "no item can be called pass_rate: that is the share of answers that pass"
+            )
         return items
 
 

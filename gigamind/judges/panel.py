@@ -125,9 +125,13 @@ def more_asked(
     """
     if not fields.adaptive:
         return ()
-    graded = not isinstance(first, bool)
-    near = graded and any(abs(first - limit) <= fields.near + _EDGE for limit in thresholds)
+    near = not isinstance(first, bool) and is_near(first, thresholds, fields.near)
     return seats(fields, model)[1:] if near or not proven else ()
+
+
+def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
+    """Whether a grade is at most so far from a value at which something else follows from it."""
+    return any(abs(grade - limit) <= near + _EDGE for limit in thresholds)
 
 
 def decide_binary(

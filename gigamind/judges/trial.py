@@ -27,12 +27,14 @@ class Case:
 
     Attributes:
         answer: empty where the judge is asked about question and notes alone.
+        counted_chars: of the answer, how many code points in front its claims are counted in; None for all.
     """
 
     id: str
     question: str
     notes: tuple[Source, ...]
     answer: str = ""
+    counted_chars: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -204,7 +204,7 @@ class AnswerSummaryReport(_Report):
         cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
-        llm: its outcomes are of evaluations and checks.
+        llm: its outcomes are of evaluations, those of its `checks` of the checklist.
     """
 
     schema_version: Literal["1.0"] = SCHEMA_VERSION

@@ -5,16 +5,21 @@ import re
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
 _BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
 
+# Browsers and terminals obey them; white space is none of them.
+_OBEYED = re.compile(
+    "[\x00-\x08\x0b\x0e-\x1b\x7f-\x84\x86-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
+
 
 def inline(text: object) -> str:
     """On one line, every character that means something to Markdown or HTML escaped."""
-    line = _MEANING.sub(r"\\\1", " ".join(str(text).split()))
+    line = _MEANING.sub(r"\\\1", _one_line(text))
     return _BLOCK_MARK.sub(r"\1\\\2", line)
 
 
 def code(text: object) -> str:
     """As a code span, on one line; backticks inside are kept by a longer fence.  Not for table cells."""
-    line = " ".join(str(text).split())
+    line = _one_line(text)
     fence = "`" * (1 + max(map(len, re.findall("`+", line)), default=0))
     pad = " " if line.startswith("`") or line.endswith("`") else ""
     return f"{fence}{pad}{line}{pad}{fence}"
@@ -22,4 +27,18 @@ def code(text: object) -> str:
 
 def fenced(text: object) -> str:
     """Line by line inside a fence of three backticks, which it must not close."""
-    return str(text).replace("```", "'''")
+    return _named(str(text).replace("```", "'''"))
+
+
+def upright(value: object) -> object:
+    """What a page shows of a value: see `_named`; markup and numbers as they are."""
+    return _named(value) if type(value) is str else value
+
+
+def _one_line(text: object) -> str:
+    return _named(" ".join(str(text).split()))
+
+
+def _named(text: str) -> str:
+    """Control characters and direction overrides named, for they would turn round what stands beside them."""
+    return _OBEYED.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)

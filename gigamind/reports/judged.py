@@ -168,6 +168,15 @@ class PanelReport(_Report):
     tied: Count
 
 
+class CoverageReport(_Report):
+    """How the questions of one kind ended; see `LlmReport`, which says the same of a run's main ones."""
+
+    outcomes: dict[Outcome, Count]
+    items: Count
+    coverage: Share | None
+    flips: FlipReport | None = None
+
+
 class LlmReport(UsageReport):
     """The `llm` block of summary.json.
 
@@ -181,6 +190,7 @@ class LlmReport(UsageReport):
         panel: null where no panel voted.
         flagged: items whose notes a person should look at before trusting the verdict.
         flagged_quotes: quotes that stand in their note, in text that speaks to the judge, and so prove nothing.
+        checks: of the checklist beside the evaluations, which the four figures above leave out; null without one.
     """
 
     by_role: dict[str, UsageReport]
@@ -192,3 +202,4 @@ class LlmReport(UsageReport):
     panel: PanelReport | None = None
     flagged: Count = 0
     flagged_quotes: Count = 0
+    checks: CoverageReport | None = None

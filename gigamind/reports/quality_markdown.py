@@ -34,7 +34,9 @@ def _sentence(quality: QualitySummaryReport) -> str:
         f" at least {quality.min_pass_ratio:.0%} of its items."
     )
     if quality.unchecked:
-        return f"{told} {quality.unchecked} have no result: see errors.jsonl."
+        told += f" {quality.unchecked} could not be checked: see errors.jsonl."
+    if quality.not_run:
+        told += f" {quality.not_run} were not checked, for the run was interrupted."
     return told
 
 

@@ -19,6 +19,7 @@ class QualityItemReport(_Report):
         quote: what it gave as proof; empty without any.
         trusted: the quote stands where the item asks for it, no number or negation changed.
         source: where it stands: 0 the answer, from 1 on a note of that number; null when it stands nowhere.
+        flipped: whether a fresh check says otherwise; null where there was none.
     """
 
     id: str
@@ -28,6 +29,7 @@ class QualityItemReport(_Report):
     quote: str
     trusted: bool
     source: Count | None
+    flipped: bool | None = None
 
 
 class QualityReport(_Report):
@@ -35,11 +37,13 @@ class QualityReport(_Report):
 
     Attributes:
         ratio: items with a yes over all items.
+        flipped: whether a fresh check ends otherwise, or has no verdict; null where none was asked for.
     """
 
     passed: bool
     ratio: Share
     items: tuple[QualityItemReport, ...]
+    flipped: bool | None = None
 
 
 class QualityItemRate(_Report):
@@ -77,11 +81,13 @@ class QualitySummaryReport(_Report):
 
     Attributes:
         unchecked: answers that have no result: see errors.jsonl.
+        not_run: answers that an interrupted run did not come to check.
     """
 
     judge: JudgeReport
     feature: str
     min_pass_ratio: Share
     unchecked: Count
+    not_run: Count = 0
     overall: QualitySliceReport
     by_language: dict[str, QualitySliceReport]

@@ -80,12 +80,12 @@ class ErrorReport(_Report):
     """One line of errors.jsonl.
 
     Attributes:
-        kind: a dataset row that could not be used, an item that could not be evaluated, or a verdict that could not be
-            had, of an item that stands in per_item.jsonl all the same.
+        kind: a dataset row that could not be used, an item that could not be evaluated, or a verdict or a check by the
+            checklist that could not be had, of an item that stands in per_item.jsonl all the same.
         error: class of the error; the code of its reason where a model gave no verdict.
     """
 
-    kind: Literal["row", "item", "verdict"]
+    kind: Literal["row", "item", "verdict", "check"]
     line: int | None = None
     id: str | None = None
     field: str | None = None

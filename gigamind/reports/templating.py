@@ -10,7 +10,7 @@ from gigamind.reports.escape import code, fenced, inline
 
 def figure(value: float | None) -> str:
     """A share with three decimals; a dash where it was not measured."""
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:z.3f}"
 
 
 def render(template: str, **values: object) -> str:

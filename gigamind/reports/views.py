@@ -243,8 +243,8 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport]):
             ),
             (
                 summary.quality.unchecked if summary.quality else 0,
-                "answer without a checklist",
-                "answers without a checklist",
+                "answer that could not be checked",
+                "answers that could not be checked",
             ),
         ]
 

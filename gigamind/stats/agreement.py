@@ -1,21 +1,26 @@
 """How far verdicts agree with labels: shares and kappas, each with a seeded bootstrap interval over items.
 
-The label is taken for the truth.  A figure that the items do not define (a sensitivity without a positive label, a
-kappa of two columns of one value) is None, never 0 or 1.
+Items of a cluster (clusters.py) are drawn together.  The label is taken for the truth.  A figure that the items do not
+define (a sensitivity without a positive label, a kappa of two columns of one value) is None, never 0 or 1.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.estimate import Estimate, Figure, estimates, ratio
+from gigamind.stats.clusters import Clusters
+from gigamind.stats.estimate import Booleans, Estimate, Figure, estimates, ratio
 from gigamind.stats.intervals import Matrix
 
-Booleans = npt.NDArray[np.bool_]
 _NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
 
 
 def binary_agreement(
-    labels: Booleans, verdicts: Booleans, *, seed: int, label: str
+    labels: Booleans,
+    verdicts: Booleans,
+    *,
+    seed: int,
+    label: str,
+    clusters: Clusters | None = None,
 ) -> dict[str, Estimate]:
     """accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
 
@@ -23,25 +28,30 @@ def binary_agreement(
     positive, but at random: Cohen, Educational and Psychological Measurement 20, 1960.
 
     Raises:
-        ValueError: the two differ in length.
+        ValueError: the two, or the clusters of the items, differ in length.
     """
     _check_pairs(labels, verdicts)
     rows = np.stack(
         [labels & verdicts, ~labels & verdicts, labels & ~verdicts, ~labels & ~verdicts], axis=1
     ).astype(np.float64)
-    n, positive = labels.size, int(labels.sum())
-    figures: dict[str, tuple[Figure, int]] = {
-        "accuracy": (_accuracy, n),
-        "balanced_accuracy": (lambda sums: (_sensitivity(sums) + _specificity(sums)) / 2, n),
-        "sensitivity": (_sensitivity, positive),
-        "specificity": (_specificity, n - positive),
-        "cohen_kappa": (_kappa, n),
+    everything = np.ones_like(labels)
+    figures: dict[str, tuple[Figure, Booleans]] = {
+        "accuracy": (_accuracy, everything),
+        "balanced_accuracy": (_balanced_accuracy, everything),
+        "sensitivity": (_sensitivity, labels),
+        "specificity": (_specificity, ~labels),
+        "cohen_kappa": (_kappa, everything),
     }
-    return estimates(rows, figures, seed=seed, label=label)
+    return estimates(rows, figures, seed=seed, label=label, clusters=clusters)
 
 
 def graded_agreement(
-    labels: Matrix, verdicts: Matrix, *, seed: int, label: str
+    labels: Matrix,
+    verdicts: Matrix,
+    *,
+    seed: int,
+    label: str,
+    clusters: Clusters | None = None,
 ) -> dict[str, Estimate]:
     """quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts on the same items.
 
@@ -50,7 +60,7 @@ def graded_agreement(
     weighted kappa, Psychological Bulletin 70, 1968.
 
     Raises:
-        ValueError: the two differ in length, or a value is not finite.
+        ValueError: the two, or the clusters of the items, differ in length, or a value is not finite.
     """
     _check_pairs(labels, verdicts)
     if not (np.isfinite(labels).all() and np.isfinite(verdicts).all()):
@@ -59,12 +69,13 @@ def graded_agreement(
     l, v = labels - middle, verdicts - middle  # noqa: E741
     ones = np.ones_like(l)
     rows = np.stack([ones, l, v, l * l, v * v, l * v, np.abs(v - l)], axis=1)
-    figures: dict[str, tuple[Figure, int]] = {
-        "quadratic_kappa": (_quadratic_kappa, l.size),
-        "mean_absolute_error": (lambda sums: sums[:, 6] / sums[:, 0], l.size),
-        "mean_error": (lambda sums: (sums[:, 2] - sums[:, 1]) / sums[:, 0], l.size),
+    everything = np.ones(l.size, dtype=np.bool_)
+    figures: dict[str, tuple[Figure, Booleans]] = {
+        "quadratic_kappa": (_quadratic_kappa, everything),
+        "mean_absolute_error": (lambda sums: sums[:, 6] / sums[:, 0], everything),
+        "mean_error": (lambda sums: (sums[:, 2] - sums[:, 1]) / sums[:, 0], everything),
     }
-    return estimates(rows, figures, seed=seed, label=label)
+    return estimates(rows, figures, seed=seed, label=label, clusters=clusters)
 
 
 def _accuracy(sums: Matrix) -> Matrix:
@@ -80,6 +91,10 @@ def _sensitivity(sums: Matrix) -> Matrix:
 def _specificity(sums: Matrix) -> Matrix:
     _, fp, _, tn = sums.T
     return ratio(tn, tn + fp)
+
+
+def _balanced_accuracy(sums: Matrix) -> Matrix:
+    return (_sensitivity(sums) + _specificity(sums)) / 2
 
 
 def _kappa(sums: Matrix) -> Matrix:

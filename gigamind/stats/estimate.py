@@ -1,15 +1,18 @@
 """A figure with its interval, for figures that are made of sums over items: shares, kappas, errors.
 
-The items are drawn again as whole rows; a draw for which the figure is not defined (a specificity without a negative
-item) is left out.  A figure that the items themselves do not define is None, never 0 or 1.
+The items are drawn again as whole rows, those of a cluster (clusters.py) together; a draw for which the figure is not
+defined (a specificity without a negative item) is left out.  A figure that the items themselves do not define is None,
+never 0 or 1.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from gigamind.stats.bca import summable
+from gigamind.stats.clusters import Clusters, count, is_single, numbered, summed
 from gigamind.stats.intervals import (
     RESAMPLES,
     Interval,
@@ -18,6 +21,7 @@ from gigamind.stats.intervals import (
     resampled_counts,
 )
 
+Booleans = npt.NDArray[np.bool_]
 Figure = Callable[[Matrix], Matrix]
 """draws x columns of sums -> draws; NaN where the figure is not defined."""
 
@@ -28,43 +32,51 @@ class Estimate:
 
     Attributes:
         value: None when the items do not define it.
-        interval: None when there is no value.
+        interval: None when there is no value, or when it stands on several items of a single cluster.
         n: items that it stands on.
+        clusters: of these items; `n` where each stands alone.
     """
 
     value: float | None
     interval: Interval | None
     n: int
+    clusters: int
 
 
 def estimates(
     rows: Matrix,
-    figures: Mapping[str, tuple[Figure, int]],
+    figures: Mapping[str, tuple[Figure, Booleans]],
     *,
     seed: int,
     label: str,
+    clusters: Clusters | None = None,
     resamples: int = RESAMPLES,
 ) -> dict[str, Estimate]:
     """Each figure of the column sums, with its percentile bootstrap interval.
 
     Args:
         rows: n items x m columns, finite.
-        figures: name -> the figure, and on how many items it stands.
+        figures: name -> the figure, and which of the items it stands on.
         seed: any whole number.
         label: names the stream of draws beside `seed`.
-        resamples: how often n items are drawn.
+        clusters: of the n items; None where each stands alone.
+        resamples: how often as many clusters are drawn as there are.
     """
     if not len(rows):
-        return {name: Estimate(None, None, n) for name, (_, n) in figures.items()}
-    exact = summable(rows)
+        return dict.fromkeys(figures, Estimate(None, None, 0, 0))
+    groups = numbered(clusters, len(rows))
+    exact = summable(summed(rows, groups))
     observed = exact.sum(axis=0)[np.newaxis]
     drawn = np.concatenate(
         [
             times @ exact
-            for times in resampled_counts(len(rows), seed=seed, label=label, resamples=resamples)
+            for times in resampled_counts(len(exact), seed=seed, label=label, resamples=resamples)
         ]
     )
-    return {name: _estimate(of, n, observed, drawn) for name, (of, n) in figures.items()}
+    return {
+        name: _estimate(of, groups[stands], observed, drawn)
+        for name, (of, stands) in figures.items()
+    }
 
 
 def ratio(over: Matrix, under: Matrix) -> Matrix:
@@ -74,11 +86,13 @@ def ratio(over: Matrix, under: Matrix) -> Matrix:
     return divided
 
 
-def _estimate(of: Figure, n: int, observed: Matrix, drawn: Matrix) -> Estimate:
-    value = float(of(observed)[0])
+def _estimate(of: Figure, groups: Clusters, observed: Matrix, drawn: Matrix) -> Estimate:
+    value, n, clusters = float(of(observed)[0]), groups.size, count(groups)
     if np.isnan(value):
-        return Estimate(None, None, n)
+        return Estimate(None, None, n, clusters)
+    if is_single(groups):
+        return Estimate(value, None, n, clusters)
     figures = of(drawn)
     defined = figures[~np.isnan(figures)]
     interval = percentile_interval(defined) if defined.size else Interval(value, value)
-    return Estimate(value, interval, n)
+    return Estimate(value, interval, n, clusters)

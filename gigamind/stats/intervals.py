@@ -1,6 +1,7 @@
 """How far a figure could move had other queries been drawn: percentile bootstrap intervals over items.
 
-A row is an item, a column a figure; items are drawn with replacement, whole rows at a time.  Intervals are equal on any
+A row is an item, a column a figure; items are drawn with replacement, whole rows at a time, and those of a cluster
+(clusters.py) together.  Intervals are equal on any
 machine: the draws come from a hash of (seed, label), and the sums are exact, whatever order a matrix product adds in.
 One column's interval depends on that column alone.
 """
@@ -11,6 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from gigamind.stats.clusters import Clusters, is_single, numbered, summed
 
 Matrix = npt.NDArray[np.float64]
 
@@ -34,6 +37,7 @@ def mean_intervals(
     *,
     seed: int,
     label: str,
+    clusters: Clusters | None = None,
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> list[Interval | None]:
@@ -45,19 +49,24 @@ def mean_intervals(
         values: n x m, finite; NaN where the item was not measured.
         seed: any whole number.
         label: names the stream of draws beside `seed`.
-        resamples: how often n items are drawn.
+        clusters: of the n items; None where each stands alone.
+        resamples: how often as many clusters are drawn as there are.
         confidence: share of the resampled figures inside, in (0, 1).
 
     Returns:
-        m intervals; None for a column that was measured on no item.
+        m intervals; None for a column that was measured on no item, or on several of a single cluster.
     """
     found: list[Interval | None] = [None] * values.shape[1]
     for rows, columns in _same_rows(~np.isnan(values)):
+        groups = numbered(None if clusters is None else clusters[rows], rows.size)
+        if is_single(groups):
+            continue
         measured: Matrix = values[rows][:, columns]
         least, most = measured.min(axis=0), measured.max(axis=0)
         # Counted from the least value, equal values are all 0 and come back as they were.
-        sums = _resampled_sums(measured - least, _generator(seed, label), resamples)
-        means = np.clip(least + sums / rows.size, least, most)
+        above = np.column_stack([measured - least, np.ones(rows.size)])
+        sums = _resampled_sums(summed(above, groups), _generator(seed, label), resamples)
+        means = np.clip(least + sums[:, :-1] / sums[:, -1:], least, most)
         for position, column in enumerate(columns):
             found[column] = percentile_interval(means[:, position], confidence)
     return found

@@ -13,6 +13,8 @@ from gigamind.stats.estimate import Estimate, Figure, estimates, ratio
 from gigamind.stats.intervals import Matrix
 
 Level = Literal["nominal", "ordinal", "interval"]
+Reading = Literal["reliable", "tentative", "unreliable", "chance"]
+_RELIABLE, _TENTATIVE = 0.8, 0.667  # Content Analysis, 2004, chapter 11.4
 _NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
 
 
@@ -28,9 +30,19 @@ def krippendorff_alpha(ratings: Matrix, level: Level, *, seed: int, label: str) 
     """
     pairable = ratings[(~np.isnan(ratings)).sum(axis=1) > 1]
     if not len(pairable):
-        return Estimate(None, None, 0)
+        return Estimate(None, None, 0, 0)
     rows, figure = _PREPARE[level](pairable)
-    return estimates(rows, {"alpha": (figure, len(pairable))}, seed=seed, label=label)["alpha"]
+    everything = np.ones(len(pairable), dtype=np.bool_)
+    return estimates(rows, {"alpha": (figure, everything)}, seed=seed, label=label)["alpha"]
+
+
+def reading(alpha: float) -> Reading:
+    """What Krippendorff lets one conclude from ratings with so much agreement; raters who agree may all be wrong."""
+    if alpha >= _RELIABLE:
+        return "reliable"
+    if alpha >= _TENTATIVE:
+        return "tentative"
+    return "unreliable" if alpha > 0 else "chance"
 
 
 def _nominal(ratings: Matrix) -> tuple[Matrix, Figure]:

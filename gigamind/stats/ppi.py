@@ -3,7 +3,11 @@
 Prediction-powered inference with a tuned weight (PPI++): Angelopoulos, Duchi & Zrnic, "PPI++: Efficient
 Prediction-Powered Inference", arXiv 2311.01453, 2023.  The mean of the verdicts alone is off by the judge's bias, and
 an interval around it covers the truth far too seldom; labels alone are right but few.  The labelled items must be a
-random sample of all.
+random sample of all, or those of a random sample of clusters.
+
+Variances are cluster-robust (clusters.py): what each item adds to a mean is summed over its cluster before it is
+squared, times G / (G - 1) for G clusters.  Items of one cluster may be labelled in part: they then add to both means of
+the correction, and the covariance of the two counts as well.
 """
 
 from dataclasses import dataclass
@@ -11,9 +15,10 @@ from statistics import NormalDist
 
 import numpy as np
 
+from gigamind.stats.clusters import Clusters, count, is_single, numbered, summed
 from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix
 
-_LEAST = 2  # labels: a variance needs two
+_LEAST = 2  # clusters: a variance needs two
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +34,8 @@ class CorrectedMean:
         weight: how far the verdicts count, in [0, 1]: 0 is labels alone.
         labels: number of labels.
         items: number of verdicts, those of labelled items among them.
+        label_clusters: clusters with a labelled item.
+        item_clusters: clusters of all items.
     """
 
     value: float
@@ -39,36 +46,44 @@ class CorrectedMean:
     weight: float
     labels: int
     items: int
+    label_clusters: int
+    item_clusters: int
 
 
 def corrected_mean(
-    labels: Matrix, verdicts: Matrix, unlabelled: Matrix, *, confidence: float = CONFIDENCE
+    labels: Matrix,
+    verdicts: Matrix,
+    unlabelled: Matrix,
+    *,
+    clusters: Clusters | None = None,
+    confidence: float = CONFIDENCE,
 ) -> CorrectedMean | None:
-    """The mean over labelled and unlabelled items together; None with fewer than two labels.
+    """The mean over labelled and unlabelled items together; None with labels in fewer than two clusters.
 
     Args:
         labels: of n items, each in [0, 1].
         verdicts: of the same items, in the same order, each in [0, 1].
         unlabelled: verdicts of the other items; may be empty.
+        clusters: of the labelled, then of the other items; None where each stands alone.
         confidence: of the intervals, in (0, 1).
 
     Raises:
-        ValueError: labels and verdicts differ in length, or a value is not in [0, 1].
+        ValueError: lengths differ, or a value is not in [0, 1].
     """
-    if labels.ndim != 1 or labels.shape != verdicts.shape:
-        shapes = f"{labels.shape} and {verdicts.shape}"
-        raise ValueError(f"labels and verdicts are two equally long vectors, not {shapes}")
-    if not all(((values >= 0) & (values <= 1)).all() for values in (labels, verdicts, unlabelled)):
-        raise ValueError("a label or verdict is not in [0, 1]")
-    if labels.size < _LEAST:
+    _check(labels, verdicts, unlabelled)
+    groups = numbered(clusters, labels.size + unlabelled.size)
+    ours, others = groups[: labels.size], groups[labels.size :]
+    if count(ours) < _LEAST:
         return None
-    weight = _weight(labels, verdicts, unlabelled)
+    weight = _weight(labels, verdicts, unlabelled, others)
     rest = labels - weight * verdicts
-    value, variance = float(rest.mean()), float(rest.var(ddof=1)) / labels.size
+    value, variance = float(rest.mean()), _spread(rest, ours) / labels.size
     if weight:
         value += weight * float(unlabelled.mean())
-        variance += weight**2 * _variance(unlabelled) / unlabelled.size
-    alone = float(labels.mean()), float(labels.var(ddof=1)) / labels.size
+    if weight and _variance(unlabelled):
+        variance += weight**2 * _spread(unlabelled, others) / unlabelled.size
+        variance += 2 * weight * _covariance(rest, unlabelled, groups)
+    alone = float(labels.mean()), _spread(labels, ours) / labels.size
     return CorrectedMean(
         value=min(max(value, 0.0), 1.0),
         interval=_normal(value, variance, confidence),
@@ -77,14 +92,28 @@ def corrected_mean(
         labelled_interval=_normal(*alone, confidence),
         weight=weight,
         labels=labels.size,
-        items=labels.size + unlabelled.size,
+        items=groups.size,
+        label_clusters=count(ours),
+        item_clusters=count(groups),
     )
 
 
-def _weight(labels: Matrix, verdicts: Matrix, unlabelled: Matrix) -> float:
-    """The weight with the smallest variance, cut to [0, 1] as in the paper."""
+def _check(labels: Matrix, verdicts: Matrix, unlabelled: Matrix) -> None:
+    if labels.ndim != 1 or labels.shape != verdicts.shape:
+        shapes = f"{labels.shape} and {verdicts.shape}"
+        raise ValueError(f"labels and verdicts are two equally long vectors, not {shapes}")
+    if not all(((values >= 0) & (values <= 1)).all() for values in (labels, verdicts, unlabelled)):
+        raise ValueError("a label or verdict is not in [0, 1]")
+
+
+def _weight(labels: Matrix, verdicts: Matrix, unlabelled: Matrix, others: Clusters) -> float:
+    """The weight with the smallest variance were the items independent, cut to [0, 1] as in the paper.
+
+    Any weight gives an honest interval.  One that looks at clusters narrows it by 1 % in simulation, and with 40
+    clusters of labels fits itself to their noise, which costs more coverage.
+    """
     spread = _variance(np.concatenate([verdicts, unlabelled]))
-    if not unlabelled.size or not spread:
+    if not unlabelled.size or not spread or is_single(others):
         return 0.0
     together = float(np.cov(labels, verdicts, ddof=1)[0, 1])
     best = together / ((1 + labels.size / unlabelled.size) * spread)
@@ -98,7 +127,28 @@ def _variance(values: Matrix) -> float:
     return float(values.var(ddof=1))
 
 
+def _spread(values: Matrix, clusters: Clusters) -> float:
+    """The variance of a mean, times the number of its values: of values that stand alone their sample variance.
+
+    There are two clusters or more.
+    """
+    sums, g = summed(values - values.mean(), clusters - clusters.min()), count(clusters)
+    return float((sums * sums).sum()) / (g - 1) * (g / values.size)
+
+
+def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> float:
+    """Of the means of two parts, each of two clusters or more: not 0 only where clusters have items in both."""
+    n = labelled.size
+    apart = np.zeros((clusters.size, 2))
+    apart[:n, 0] = labelled - labelled.mean()
+    apart[n:, 1] = unlabelled - unlabelled.mean()
+    sums = summed(apart, clusters)
+    g, h = count(clusters[:n]), count(clusters[n:])
+    few = (g / (g - 1) * h / (h - 1)) ** 0.5
+    return few * float((sums[:, 0] * sums[:, 1]).sum()) / (n * unlabelled.size)
+
+
 def _normal(value: float, variance: float, confidence: float) -> Interval:
-    arm = NormalDist().inv_cdf((1 + confidence) / 2) * variance**0.5
+    arm = NormalDist().inv_cdf((1 + confidence) / 2) * max(0.0, variance) ** 0.5
     low, high = max(0.0, value - arm), min(1.0, value + arm)
     return Interval(min(low, 1.0), max(high, 0.0), confidence)

@@ -6,9 +6,9 @@ A confidence in [0, 1] is the chance that a judge gives to its own verdict being
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-from gigamind.stats.estimate import Estimate, Figure, estimates
+from gigamind.stats.clusters import Clusters, count, effective_items, numbered
+from gigamind.stats.estimate import Booleans, Estimate, Figure, estimates
 from gigamind.stats.intervals import Matrix
 from gigamind.stats.proportion import wilson
 
@@ -22,7 +22,8 @@ class ReliabilityBin:
     Attributes:
         confidence: mean confidence of its items; None without any.
         outcome: share of them that were right, with its Wilson interval: bins hold few items, often all right or all
-            wrong, and a bootstrap of those has no width.
+            wrong, and a bootstrap of those has no width.  The items of a cluster are taken to be alike there, for
+            a bin is too small to tell how far they are.
     """
 
     low: float
@@ -50,16 +51,17 @@ class Reliability:
 
 def reliability(
     confidences: Matrix,
-    outcomes: npt.NDArray[np.bool_],
+    outcomes: Booleans,
     *,
     seed: int,
     label: str,
+    clusters: Clusters | None = None,
     bins: int = BINS,
 ) -> Reliability:
     """Calibration of confidences on the same items as the outcomes, over bins of equal width.
 
     Raises:
-        ValueError: the two differ in length, or a confidence is not in [0, 1].
+        ValueError: the two, or the clusters of the items, differ in length, or a confidence is not in [0, 1].
     """
     if confidences.ndim != 1 or confidences.shape != outcomes.shape:
         shapes = f"{confidences.shape} and {outcomes.shape}"
@@ -80,7 +82,9 @@ def reliability(
             inside * right[:, np.newaxis],
         ]
     )
-    found = estimates(rows, _figures(len(rows), bins), seed=seed, label=label)
+    groups = numbered(clusters, len(rows))
+    figures = _figures(np.ones_like(outcomes), bins)
+    found = estimates(rows, figures, seed=seed, label=label, clusters=groups)
     counts, told = inside.sum(axis=0), (inside * confidences[:, np.newaxis]).sum(axis=0)
     return Reliability(
         found["brier"],
@@ -90,23 +94,26 @@ def reliability(
                 low=float(edges[place]),
                 high=float(edges[place + 1]),
                 confidence=float(told[place] / counts[place]) if counts[place] else None,
-                outcome=_share(int((inside[:, place] * right).sum()), int(counts[place])),
+                outcome=_share(outcomes[places == place], groups[places == place]),
             )
             for place in range(bins)
         ),
     )
 
 
-def _share(right: int, n: int) -> Estimate:
-    return Estimate(right / n, wilson(right, n), n) if n else Estimate(None, None, 0)
+def _share(right: Booleans, groups: Clusters) -> Estimate:
+    n, hits = right.size, int(right.sum())
+    if not n:
+        return Estimate(None, None, 0, 0)
+    return Estimate(hits / n, wilson(hits, n, effective_items(groups)), n, count(groups))
 
 
-def _figures(n: int, bins: int) -> dict[str, tuple[Figure, int]]:
+def _figures(everything: Booleans, bins: int) -> dict[str, tuple[Figure, Booleans]]:
     def error(sums: Matrix) -> Matrix:
         told, right = sums[:, 1 + bins : 1 + 2 * bins], sums[:, 1 + 2 * bins :]
         return np.abs(told - right).sum(axis=1) / sums[:, 1 : 1 + bins].sum(axis=1)
 
     return {
-        "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + bins].sum(axis=1), n),
-        "calibration_error": (error, n),
+        "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + bins].sum(axis=1), everything),
+        "calibration_error": (error, everything),
     }

@@ -1,6 +1,7 @@
 """The language of a note, where its frontmatter does not say: Korean or English, told by the letters."""
 
 import re
+import unicodedata
 
 from gigamind.vault.notes import Note
 
@@ -16,4 +17,6 @@ def note_language(note: Note) -> str:
 
 def text_language(text: str) -> str:
     """`ko` when a third of the letters or more are Hangul, for Korean notes are full of English terms; else `en`."""
-    return "ko" if 2 * len(_HANGUL.findall(text)) >= max(1, len(_LATIN.findall(text))) else "en"
+    composed = unicodedata.normalize("NFC", text)
+    hangul, latin = len(_HANGUL.findall(composed)), len(_LATIN.findall(composed))
+    return "ko" if 2 * hangul >= max(1, latin) else "en"

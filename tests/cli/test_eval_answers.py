@@ -74,6 +74,22 @@ def test_the_checklist_is_a_row_of_the_figures(answers, server):
     assert "quality_gate: openai/judge: 1 requests, 0 from the store, cost " in ended.stdout
 
 
+def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answers, server):
+    lost = {"items": []}
+    server.script.extend([REPLY, {**REPLY, "utility": 0.0}, lost, lost])
+    ended = answers("--checklist", "--fresh-fraction", 1)
+    assert ended.code == 0
+    lines = ended.stdout.splitlines()
+    # Wilson, 1 of 1.
+    told = "Evaluated a second time: 1 of 1 verdicts changed (1.000, 95 % interval 0.207 – 1.000)"
+    assert told in lines
+    assert (
+        "1 of 1 evaluations have a verdict, and 0 of 1 checks by the checklist (no usable reply: 1)"
+        in lines
+    )
+    assert ended.stderr == "1 answer that could not be checked: see out/errors.jsonl\n"
+
+
 def test_a_dry_run_sends_nothing_and_says_what_a_run_would_cost(answers, server, case):
     ended = answers("--dry-run")
     assert ended.code == 0

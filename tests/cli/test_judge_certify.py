@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 
@@ -55,7 +56,10 @@ def test_cautions_go_to_standard_error(gigamind, run_folder):
 
 
 def test_repetitions_are_further_runs(gigamind, run_folder):
-    ended = gigamind("judge", "certify", run_folder, run_folder, "--out", "card")
+    again = shutil.copytree(run_folder, run_folder.parent / "again")
+    told = json.loads((again / "run.json").read_text("utf-8"))
+    (again / "run.json").write_text(json.dumps(told | {"run_id": "again"}), encoding="utf-8")
+    ended = gigamind("judge", "certify", run_folder, again, "--out", "card")
     assert "of two equal runs, 0.000 of the verdicts differ" in ended.stdout
 
 

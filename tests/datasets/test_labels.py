@@ -41,6 +41,7 @@ def test_an_answer_may_be_labelled_on_one_scale_alone(file):
         ('{"id": 7, "unanswerable": true}', AnswerabilityLabel, 'field "id": Input should be'),
         ("[1]", AnswerabilityLabel, "Input should be a valid dictionary"),
         ('{"id": "a", ', AnswerabilityLabel, "no JSON object on one line"),
+        pytest.param("[" * 100_000, AnswerabilityLabel, "no JSON object on one line", id="deep"),
         (b"\xff", AnswerabilityLabel, "no JSON object on one line"),
         ('{"id": "a"}', AnswerLabel, "has neither correctness nor utility"),
         ('{"id": "a", "utility": 1.01}', AnswerLabel, "less than or equal to 1"),

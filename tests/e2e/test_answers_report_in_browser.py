@@ -4,7 +4,6 @@ from dataclasses import replace
 
 import pytest
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.ui import WebDriverWait
 
 from gigamind.reports.page.answer_html import render_answer_html
 from gigamind.reports.release.snapshot import read_run, take_snapshot
@@ -34,26 +33,6 @@ def forged(labelled_answers):
 def show(open_page):
     """Open the report of a record."""
     return lambda record, width=1280, **how: open_page(render_answer_html(record, **how), width)
-
-
-def _status(browser):
-    return browser.find_element(By.CSS_SELECTOR, "[role=status]").text
-
-
-def _wait_for_status(browser, expected):
-    WebDriverWait(browser, 10, poll_frequency=0.05).until(lambda _: _status(browser) == expected)
-
-
-def _filter(browser, value):
-    radio = browser.find_element(By.CSS_SELECTOR, f"input[value={value}]")
-    browser.execute_script("arguments[0].click()", radio)
-
-
-def _open(browser, item):
-    toggles = browser.find_elements(By.CSS_SELECTOR, ".toggle")
-    toggle = next(one for one in toggles if one.text == item.question)
-    browser.execute_script("arguments[0].click()", toggle)
-    return browser.find_element(By.CSS_SELECTOR, ".detail")
 
 
 def _named(browser, name):
@@ -98,13 +77,15 @@ def test_every_row_has_the_badge_of_its_confidence_in_its_colour(show, record):
 
 
 @pytest.mark.parametrize("kind", ["supported", "contradicted", "not_found", "unverified"])
-def test_a_claim_is_marked_in_the_answer_by_its_verdict_and_colour(show, record, forged, kind):
+def test_a_claim_is_marked_in_the_answer_by_its_verdict_and_colour(
+    show, reader, record, forged, kind
+):
     shown = forged if kind == "unverified" else record
     item = next(
         item for item in shown.items if any(one.verdict == kind for one in item.evaluation.claims)
     )
     browser = show(shown)
-    detail = _open(browser, item)
+    detail = reader.open(item.question)
     marks = detail.find_elements(By.CSS_SELECTOR, f".note-text mark.{kind}")
     claims = [one for one in item.evaluation.claims if one.verdict == kind]
     assert [mark.text for mark in marks] == [item.answer[one.start : one.end] for one in claims]
@@ -112,9 +93,10 @@ def test_a_claim_is_marked_in_the_answer_by_its_verdict_and_colour(show, record,
     assert "".join(_texts(detail, ".note-text")) == item.answer
 
 
-def test_the_quote_is_marked_in_the_text_of_its_note(show, record):
+def test_the_quote_is_marked_in_the_text_of_its_note(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
-    detail = _open(show(record), item)
+    show(record)
+    detail = reader.open(item.question)
     marked = _texts(detail, ".claims blockquote mark")
     assert marked == [one.evidence["quote"] for one in item.evaluation.claims]
     for passage, claim in zip(
@@ -128,9 +110,10 @@ def test_the_quote_is_marked_in_the_text_of_its_note(show, record):
         assert passage.text.startswith(note.title)
 
 
-def test_a_forged_quote_is_struck_out_and_says_why(show, forged):
+def test_a_forged_quote_is_struck_out_and_says_why(show, reader, forged):
     item = _with_all(forged, "unverified")
-    detail = _open(show(forged), item)
+    show(forged)
+    detail = reader.open(item.question)
     claims = len(item.evaluation.claims)
     assert _texts(detail, ".claims s") == ["Parrots sing 77 operas."] * claims
     assert not _texts(detail, ".claims blockquote mark")
@@ -140,9 +123,10 @@ def test_a_forged_quote_is_struck_out_and_says_why(show, forged):
     assert issues == list(item.evaluation.grounding_issues)
 
 
-def test_sources_and_issues_are_those_of_the_evaluation(show, record):
+def test_sources_and_issues_are_those_of_the_evaluation(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
-    detail = _open(show(record), item)
+    show(record)
+    detail = reader.open(item.question)
     rows = detail.find_elements(By.CSS_SELECTOR, ".sources:not(.checklist) li")
     cited = ["cited" in (row.get_attribute("class") or "") for row in rows]
     assert cited == [use.cited for use in item.evaluation.source_coverage]
@@ -153,9 +137,10 @@ def test_sources_and_issues_are_those_of_the_evaluation(show, record):
     assert _texts(detail, ".issues li") == list(item.evaluation.grounding_issues)
 
 
-def test_the_checklist_tells_every_item_with_its_proof(show, record):
+def test_the_checklist_tells_every_item_with_its_proof(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
-    detail = _open(show(record), item)
+    show(record)
+    detail = reader.open(item.question)
     rows = detail.find_elements(By.CSS_SELECTOR, ".checklist li")
     assert len(rows) == len(item.quality.items) == 4
     for row, one in zip(rows, item.quality.items, strict=True):
@@ -165,13 +150,13 @@ def test_the_checklist_tells_every_item_with_its_proof(show, record):
     assert passed in detail.text
 
 
-def test_filters_show_what_they_count(show, record):
-    browser = show(record)
+def test_filters_show_what_they_count(show, reader, record):
+    show(record)
     issues = sum(bool(item.evaluation.grounding_issues) for item in record.items)
     failed = sum(not item.quality.passed for item in record.items)
     for name, count in (("issues", issues), ("unpassed", failed), ("all", 40)):
-        _filter(browser, name)
-        _wait_for_status(browser, f"1–{count} of {count} answers")
+        reader.choose(name)
+        reader.wait_for_status(f"1–{count} of {count} answers")
 
 
 def test_without_a_checklist_the_page_says_nothing_of_one(show, forged):
@@ -179,7 +164,33 @@ def test_without_a_checklist_the_page_says_nothing_of_one(show, forged):
     assert not browser.find_elements(By.CSS_SELECTOR, "input[value=unpassed], table.checklist")
 
 
-def test_text_of_others_runs_nothing(show, record):
+def test_the_checklist_stands_beside_that_of_the_baseline(show, record):
+    """In the baseline all forty answers passed, twenty of them do now; other checks are compared with nothing."""
+    taken = take_snapshot(record)
+    passing = [
+        item.check.model_copy(update={"passed": True, "yes": dict.fromkeys(item.check.yes, True)})
+        for item in taken.items
+    ]
+    items = [
+        item.model_copy(update={"check": check})
+        for item, check in zip(taken.items, passing, strict=True)
+    ]
+    baseline = taken.model_copy(update={"items": tuple(items)})
+    browser = show(record, baseline=baseline)
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith(
+        "Worse than the baseline: checklist passed −0.500"
+    )
+    row = browser.find_element(By.CSS_SELECTOR, "table.checklist tbody tr")
+    assert _texts(row, "th, td")[-3:-1] == ["1.000", "−0.500 worse"]
+    other = [item.model_copy(update={"check": None}) for item in taken.items]
+    browser = show(record, baseline=taken.model_copy(update={"items": tuple(other)}))
+    assert (
+        "evaluations are compared, checks are not" in browser.find_element(By.TAG_NAME, "body").text
+    )
+    assert "worse" not in browser.find_element(By.CSS_SELECTOR, "table.checklist").text
+
+
+def test_text_of_others_runs_nothing(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
     claim = item.evaluation.claims[0].model_copy(
         update={"text": HOSTILE, "start": 0, "end": len(HOSTILE), "evidence": None}
@@ -206,7 +217,7 @@ def test_text_of_others_runs_nothing(show, record):
         }
     )
     browser = show(replace(record, items=[hostile]))
-    detail = _open(browser, hostile)
+    detail = reader.open(HOSTILE)
     assert _texts(detail, ".note-text") == [HOSTILE]
     assert _texts(detail, ".issues li") == [HOSTILE]
     assert HOSTILE in detail.find_element(By.CSS_SELECTOR, ".checklist").text
@@ -223,17 +234,17 @@ def test_a_phone_has_no_sideways_scroll(show, record, lang):
     assert browser.execute_script("return document.documentElement.scrollWidth") == 360
 
 
-def test_the_korean_page_speaks_korean(show, record):
+def test_the_korean_page_speaks_korean(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
     browser = show(record, lang="ko")
     assert browser.find_element(By.TAG_NAME, "h1").text.startswith("답변 40개의 주장 73개 중 54개")
-    assert _status(browser) == "답변 40개 중 1–40"
+    assert reader.status() == "답변 40개 중 1–40"
     assert set(_texts(browser, ".items .badge")) == {"높은 신뢰도", "보통 신뢰도", "낮은 신뢰도"}
     assert (
         "답변 40개 중 20개가 search_qa 체크리스트를 통과"
         in browser.find_element(By.ID, "judging").text
     )
-    detail = _open(browser, item)
+    detail = reader.open(item.question)
     assert _texts(detail, "h4") == ["답변", "주장", "소스 활용", "근거 이슈", "체크리스트"]
     assert {"뒷받침됨", "노트와 다름"} <= set(_texts(detail, ".claims td:last-child mark"))
     assert "undefined" not in browser.find_element(By.TAG_NAME, "body").text

@@ -46,6 +46,33 @@ def card(tmp_path):
 
 
 @pytest.fixture
+def card_of_claims(tmp_path):
+    """A judge of the claims of 40 answers, five each, of which three have labels; twice, for the flips."""
+    folders = [tmp_path / "claims", tmp_path / "again"]
+    for folder in folders:
+        folder.mkdir()
+        about = {"run_id": folder.name, "task": "answers", "dataset": "a", "dataset_hash": "d"}
+        (folder / "run.json").write_text(json.dumps(about | {"judge": JUDGE}), encoding="utf-8")
+        with (folder / "per_item.jsonl").open("w", encoding="utf-8") as file:
+            for n in range(40):
+                said = "supported" if n % 3 else "unverified"
+                claims = [
+                    {"id": c, "text": HOSTILE, "verdict": said, "evidence": {"quote": HOSTILE}}
+                    for c in range(1, 6)
+                ]
+                labels = [
+                    {"verdict": "supported" if n % 4 else "not_found", "claim": c}
+                    for c in range(1, 4)
+                ]
+                row = {"id": f"a{n}", "question": HOSTILE, "language": ("ko", "en")[n % 2]}
+                judged = {"correctness": 0.5, "utility": 0.5, "claims": claims}
+                row |= {"evaluation": judged, "labels": {"claims": labels}}
+                file.write(json.dumps(row) + "\n")
+        (folder / "errors.jsonl").write_text("", encoding="utf-8")
+    return certify(folders, created_at="2026-11-22T01:00:00+00:00")
+
+
+@pytest.fixture
 def browser(tmp_path):
     programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
     if missing := [name for name, path in programs.items() if not path]:
@@ -80,4 +107,24 @@ def test_the_page_fits_a_phone_and_a_screen_and_runs_nothing(browser, card, tmp_
         # its own style applies: the policy names its hash
         colour = "return getComputedStyle(document.querySelector('.reliability .dot')).fill"
         assert browser.execute_script(colour) == "rgb(10, 94, 168)"
+    assert browser.get_log("browser") == []
+
+
+def test_the_answers_behind_claims_are_told_on_a_phone_too(browser, card_of_claims, tmp_path):
+    page = tmp_path / "card.html"
+    page.write_text(render_card_page(card_of_claims), encoding="utf-8")
+    browser.execute_cdp_cmd(
+        "Emulation.setDeviceMetricsOverride",
+        {"width": 390, "height": 800, "deviceScaleFactor": 1, "mobile": True},
+    )
+    browser.get(page.as_uri())
+    assert browser.execute_script("return document.documentElement.scrollWidth") <= 390
+    text = browser.find_element(By.TAG_NAME, "main").text
+    for told in (
+        "They are claims of 40 answers.",
+        "120 (40 answers)",
+        "verdicts alone, 200 items of 40 answers",
+        "N = 200 (40 answers), 2 runs",
+    ):
+        assert told in text
     assert browser.get_log("browser") == []

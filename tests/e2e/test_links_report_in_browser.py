@@ -36,37 +36,17 @@ def show(open_page):
     return lambda record, width=1280, **how: open_page(render_link_html(record, **how), width)
 
 
-def _status(browser):
-    return browser.find_element(By.CSS_SELECTOR, "[role=status]").text
-
-
-def _wait_for_status(browser, expected):
-    WebDriverWait(browser, 10, poll_frequency=0.05).until(lambda _: _status(browser) == expected)
-
-
-def _filter(browser, value):
-    radio = browser.find_element(By.CSS_SELECTOR, f"input[value={value}]")
-    browser.execute_script("arguments[0].click()", radio)
-
-
-def _open(browser, item):
-    title = item.note.rpartition("/")[2].removesuffix(".md")
-    toggles = browser.find_elements(By.CSS_SELECTOR, ".toggle")
-    toggle = next(one for one in toggles if one.text == title)
-    browser.execute_script("arguments[0].click()", toggle)
-
-
-def test_filters_show_what_they_count(show, record):
-    browser = show(record)
+def test_filters_show_what_they_count(show, reader, record):
+    show(record)
     missed = sum(bool(item.missed) for item in record.items)
     wrong = sum(any(not one.hit for one in item.suggestions) for item in record.items)
     assert 0 < missed < 22
     for name, count in (("missed", missed), ("wrong", wrong), ("all", 22)):
-        _filter(browser, name)
-        _wait_for_status(browser, f"1–{count} of {count} notes")
+        reader.choose(name)
+        reader.wait_for_status(f"1–{count} of {count} notes")
 
 
-def test_a_search_finds_a_note_by_its_path_its_links_and_their_targets(show, record):
+def test_a_search_finds_a_note_by_its_path_its_links_and_their_targets(show, reader, record):
     browser = show(record)
     item = next(item for item in record.items if item.suggestions)
     search = browser.find_element(By.CSS_SELECTOR, "input[type=search]")
@@ -77,15 +57,15 @@ def test_a_search_finds_a_note_by_its_path_its_links_and_their_targets(show, rec
             lambda _: item.note in browser.execute_script("return body.textContent")
         )
     search.send_keys(" nothing has this")
-    _wait_for_status(browser, "No note fits.")
+    reader.wait_for_status("No note fits.")
 
 
-def test_every_link_is_marked_in_the_note_where_it_stands(show, record):
+def test_every_link_is_marked_in_the_note_where_it_stands(show, reader, record):
     item = next(
         item for item in record.items if item.missed and any(one.hit for one in item.suggestions)
     )
     browser = show(record)
-    _open(browser, item)
+    reader.open(item.note.rpartition("/")[2].removesuffix(".md"))
     note = browser.find_element(By.CSS_SELECTOR, ".note-text")
     marked = {
         kind: [mark.text for mark in note.find_elements(By.CSS_SELECTOR, f"mark.{kind}")]
@@ -127,47 +107,29 @@ def test_a_phone_has_no_sideways_scroll(show, record, lang):
     assert browser.find_element(By.CSS_SELECTOR, ".items td.note").size["width"] > 120
 
 
-def test_the_korean_page_speaks_korean(show, record):
+def test_the_korean_page_speaks_korean(show, reader, record):
     browser = show(record, lang="ko")
     assert browser.find_element(By.TAG_NAME, "h1").text.startswith("지운 링크 34개 중")
-    assert _status(browser) == "노트 22개 중 1–22"
+    assert reader.status() == "노트 22개 중 1–22"
     text = browser.find_element(By.TAG_NAME, "body").text
     assert "undefined" not in text
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
     assert "노트 본문" in browser.find_element(By.CSS_SELECTOR, ".detail").text
 
 
-def test_a_baseline_adds_filters_and_says_what_was_found_then(show, record):
+def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, record):
     item = next(item for item in record.items if any(one.hit for one in item.suggestions))
     silent = item.model_copy(update={"suggestions": ()})
     now = replace(record, items=[silent if i.note == item.note else i for i in record.items])
     browser = show(now, baseline=take_snapshot(record))
-    _filter(browser, "worse")
-    _wait_for_status(browser, "1–1 of 1 notes")
+    reader.choose("worse")
+    reader.wait_for_status("1–1 of 1 notes")
     assert "was: found" in browser.find_element(By.CSS_SELECTOR, ".items tbody").text
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_marked_text_has_the_contrast_that_wcag_asks_for(show, record, scheme):
-    browser = show(record)
-    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    colours = browser.execute_script(
-        "const style = getComputedStyle(document.documentElement);"
-        "return Object.fromEntries(['ink', 'hit', 'miss', 'novel', 'linked']"
-        ".map((name) => [name, style.getPropertyValue('--' + name).trim()]))"
-    )
+def test_marked_text_has_the_contrast_that_wcag_asks_for(show, reader, record, scheme):
+    show(record)
+    reader.prefer(scheme)
     for name in ("hit", "miss", "novel", "linked"):
-        assert _contrast(colours["ink"], colours[name]) >= 4.5, name
-
-
-def _contrast(first, second):
-    """Contrast ratio of two "#rrggbb" colours, from 1 to 21 (WCAG 2.2)."""
-    low, high = sorted(map(_luminance, (first, second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour):
-    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    linear = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))
+        assert reader.contrast("ink", name) >= 4.5, name

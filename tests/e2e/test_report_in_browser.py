@@ -49,14 +49,6 @@ def _rows(browser):
     return browser.find_elements(By.CSS_SELECTOR, ".items > tbody > tr:not(.detail)")
 
 
-def _status(browser):
-    return browser.find_element(By.CSS_SELECTOR, "[role=status]").text
-
-
-def _wait_for_status(browser, expected):
-    WebDriverWait(browser, 10, poll_frequency=0.05).until(lambda _: _status(browser) == expected)
-
-
 def _wait_for_first(browser, part):
     """Until the first row holds that text; the list is replaced a moment after a key."""
 
@@ -64,11 +56,6 @@ def _wait_for_first(browser, part):
         return part in browser.execute_script("return body.firstElementChild?.textContent ?? ''")
 
     WebDriverWait(browser, 10, poll_frequency=0.05).until(first)
-
-
-def _filter(browser, value):
-    radio = browser.find_element(By.CSS_SELECTOR, f"input[value={value}]")
-    browser.execute_script("arguments[0].click()", radio)
 
 
 def _many(record):
@@ -96,7 +83,7 @@ def _many(record):
     return replace(record, items=items)
 
 
-def test_five_thousand_queries_load_a_page_at_a_time(show, record, capsys):
+def test_five_thousand_queries_load_a_page_at_a_time(show, reader, record, capsys):
     browser = show(_many(record))
     timing = browser.execute_script(
         "const [page] = performance.getEntriesByType('navigation');"
@@ -106,22 +93,22 @@ def test_five_thousand_queries_load_a_page_at_a_time(show, record, capsys):
         sys.stderr.write(
             f"\n{MANY} queries, {timing['megabytes']:.1f} MB: loaded in {timing['loaded']:.0f} ms\n"
         )
-    assert _status(browser) == "1–50 of 5000 queries"
+    assert reader.status() == "1–50 of 5000 queries"
     assert 0 < timing["loaded"] < MOST_MS
 
 
-def test_searching_five_thousand_queries_finds_the_one(show, record, capsys):
+def test_searching_five_thousand_queries_finds_the_one(show, reader, record, capsys):
     browser = show(_many(record))
     took = browser.execute_script(
         "const start = performance.now(); change({words: ['n4999']}); return performance.now() - start"
     )
     with capsys.disabled():
         sys.stderr.write(f"\nsearched {MANY} queries in {took:.0f} ms\n")
-    assert _status(browser) == "1–1 of 1 queries"
+    assert reader.status() == "1–1 of 1 queries"
     assert took < MOST_MS
 
 
-def test_a_search_finds_words_of_a_query_a_note_or_an_id_in_any_case(show, record):
+def test_a_search_finds_words_of_a_query_a_note_or_an_id_in_any_case(show, reader, record):
     browser = show(record)
     search = browser.find_element(By.CSS_SELECTOR, "input[type=search]")
     for typed, found in (("Q-005", "q-005"), ("BIGGER office?", "q-002"), ("알림 푸시", "q-001")):
@@ -129,11 +116,11 @@ def test_a_search_finds_words_of_a_query_a_note_or_an_id_in_any_case(show, recor
         search.send_keys(typed)
         _wait_for_first(browser, found)
     search.send_keys(" nothing has this")
-    _wait_for_status(browser, "No query fits.")
+    reader.wait_for_status("No query fits.")
     assert not _rows(browser)
 
 
-def test_filters_show_what_they_count(show, record):
+def test_filters_show_what_they_count(show, reader, record):
     browser = show(record)
     expected = {
         "unanswerable": sum(not item.answerable for item in record.items),
@@ -142,24 +129,24 @@ def test_filters_show_what_they_count(show, record):
     }
     assert expected == {"unanswerable": 44, "cross_lingual": 36, "all": 202}
     for name, count in expected.items():
-        _filter(browser, name)
-        _wait_for_status(browser, f"1–{min(50, count)} of {count} queries")
-    _filter(browser, "failures")
-    shown = int(_status(browser).split(" of ")[1].split()[0])
+        reader.choose(name)
+        reader.wait_for_status(f"1–{min(50, count)} of {count} queries")
+    reader.choose("failures")
+    shown = int(reader.status().split(" of ")[1].split()[0])
     assert 44 <= shown < 202  # keyword scores refuse nothing, so every unanswerable query is one
     assert all(
         "✕" in row.text or "wrong" in row.get_attribute("innerHTML") for row in _rows(browser)
     )
 
 
-def test_language_and_tag_narrow_the_list_together(show, record):
+def test_language_and_tag_narrow_the_list_together(show, reader, record):
     browser = show(record)
     languages, tags = browser.find_elements(By.CSS_SELECTOR, ".tools select")
     languages.send_keys("ko")
     tags.send_keys("porto")
     count = sum(item.language == "ko" and "porto" in item.tags for item in record.items)
     assert 0 < count < 50
-    _wait_for_status(browser, f"1–{count} of {count} queries")
+    reader.wait_for_status(f"1–{count} of {count} queries")
 
 
 def test_a_heading_sorts_by_its_column_and_again_the_other_way(show, record):
@@ -172,13 +159,13 @@ def test_a_heading_sorts_by_its_column_and_again_the_other_way(show, record):
         assert _rows(browser)[0].text.split()[-1] == extreme
 
 
-def test_pages_lead_through_all_queries(show, record):
+def test_pages_lead_through_all_queries(show, reader, record):
     browser = show(record)
     previous, following = browser.find_elements(By.CSS_SELECTOR, ".pager button")
     assert not previous.is_enabled()
     for start in (51, 101, 151, 201):
         browser.execute_script("arguments[0].click()", following)
-        assert _status(browser).startswith(f"{start}–")
+        assert reader.status().startswith(f"{start}–")
     assert len(_rows(browser)) == 2
     assert not following.is_enabled()
 
@@ -249,9 +236,9 @@ def test_votes_of_a_panel_stand_with_the_query(show, record):
     browser = show(replace(record, items=[item]))
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
     shown = browser.find_element(By.CSS_SELECTOR, ".detail").text
-    assert "No verdict: panel_incomplete" in shown
+    assert "No verdict: a seat of the panel gave no vote" in shown
     assert "openai/a: answerable\n" in shown
-    assert "openai/c: no vote (refused)" in shown
+    assert "openai/c: no vote (the model refused)" in shown
     assert f"{HOSTILE}: unanswerable (no quote of its answer stands in the notes)" in shown
     assert browser.execute_script("return window.pwned") is None
 
@@ -309,17 +296,17 @@ def test_a_phone_has_no_sideways_scroll(show, record, lang):
     assert query.size["width"] > 120  # a detail row must not squeeze the columns
 
 
-def test_the_korean_page_speaks_korean(show, record):
+def test_the_korean_page_speaks_korean(show, reader, record):
     browser = show(record, lang="ko")
     assert browser.find_element(By.TAG_NAME, "h1").text.startswith("답이 있는 질의 158건 중")
-    assert _status(browser) == "질의 202건 중 1–50"
+    assert reader.status() == "질의 202건 중 1–50"
     labels = [
         label.text.split()[0] for label in browser.find_elements(By.CSS_SELECTOR, "fieldset label")
     ]
     assert labels == ["전체", "실패", "답", "교차"]
 
 
-def test_a_baseline_adds_filters_for_what_changed(show, record):
+def test_a_baseline_adds_filters_for_what_changed(show, reader, record):
     missed = {"mrr": 0.0, "hit_at_1": 0.0}
     before = [
         item.model_copy(update={"metrics": item.metrics | missed})
@@ -329,42 +316,24 @@ def test_a_baseline_adds_filters_for_what_changed(show, record):
     ]
     better = sum(item.metrics.get("mrr") == 1 for item in record.items)
     browser = show(record, baseline=replace(record, items=before))
-    _filter(browser, "better")
-    _wait_for_status(browser, f"1–50 of {better} queries")
+    reader.choose("better")
+    reader.wait_for_status(f"1–50 of {better} queries")
     assert "was: not found" in _rows(browser)[0].text
-    _filter(browser, "worse")
-    _wait_for_status(browser, "No query fits.")
+    reader.choose("worse")
+    reader.wait_for_status("No query fits.")
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_has_the_contrast_that_wcag_asks_for(show, record, scheme):
-    browser = show(record)
-    media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
-    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", media)
-    colours = browser.execute_script(
-        "const style = getComputedStyle(document.documentElement);"
-        "return Object.fromEntries(['paper', 'raised', 'soft', 'mark', 'ink', 'muted', 'accent', 'warn']"
-        ".map((name) => [name, style.getPropertyValue('--' + name).trim()]))"
-    )
+def test_text_has_the_contrast_that_wcag_asks_for(show, reader, record, scheme):
+    show(record)
+    reader.prefer(scheme)
     for text in ("ink", "muted", "accent", "warn"):
-        assert _contrast(colours[text], colours["paper"]) >= 4.5, text
+        assert reader.contrast(text, "paper") >= 4.5, text
     for paper in ("raised", "soft", "mark"):
-        assert _contrast(colours["ink"], colours[paper]) >= 4.5, paper
+        assert reader.contrast("ink", paper) >= 4.5, paper
 
 
 def test_the_page_prints(show, record):
     browser = show(record)
     printed = base64.b64decode(browser.print_page())
     assert printed.startswith(b"%PDF")
-
-
-def _contrast(first, second):
-    """Contrast ratio of two "#rrggbb" colours, from 1 to 21 (WCAG 2.2)."""
-    low, high = sorted(map(_luminance, (first, second)))
-    return (high + 0.05) / (low + 0.05)
-
-
-def _luminance(colour):
-    parts = (int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5))
-    linear = (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4 for p in parts)
-    return sum(weight * part for weight, part in zip((0.2126, 0.7152, 0.0722), linear, strict=True))

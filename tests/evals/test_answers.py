@@ -1,6 +1,7 @@
 """An evaluation of answers, over real HTTP."""
 
 import json
+import signal
 
 import pytest
 
@@ -393,6 +394,7 @@ def test_the_checklist_judges_each_answer_besides(options, server):
         "quote": LEAVE,
         "trusted": True,
         "source": 1,
+        "flipped": None,
     }
     unproven = items["mixed"]["quality"]["items"][1]
     assert (unproven["yes"], unproven["told"], unproven["trusted"]) == (False, True, False)
@@ -434,13 +436,181 @@ def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(
 def test_checks_that_the_budget_left_are_made_by_a_resumed_run_and_no_others(options, server):
     server.script.extend([GOOD, MIXED, PASSING, FAILING])
     stopped = options(items=ITEMS[:2], checklist=True, max_calls=3)
-    with pytest.raises(EvaluationError, match="the budget left 1 of 4 answers unjudged"):
+    with pytest.raises(EvaluationError, match="the budget left 1 of 2 checks undone"):
         evaluate_answers(stopped)
     assert by_id(stopped.out)["mixed"]["quality_code"] == "budget_exceeded"
     done = evaluate_answers(options(items=ITEMS[:2], checklist=True, resume=stopped.out, out=None))
     assert len(server.seen.bodies) == 4
     assert [line["quality"]["ratio"] for line in by_id(done.out).values()] == [0.75, 0.25]
     assert not unfinished_folder(done.out).exists()
+
+
+def test_what_the_budget_left_is_told_of_evaluations_and_of_checks(options, server):
+    server.script.extend([GOOD])
+    stopped = options(items=ITEMS[:2], checklist=True, max_calls=1)
+    with pytest.raises(EvaluationError, match="left 1 of 2 evaluations and 2 of 2 checks undone"):
+        evaluate_answers(stopped)
+    llm = json.loads((stopped.out / "summary.json").read_text("utf-8"))["llm"]
+    assert (llm["items"], llm["outcomes"]) == (2, {"scored": 1, "skipped_budget": 1})
+    assert (llm["checks"]["items"], llm["checks"]["outcomes"]) == (2, {"skipped_budget": 2})
+    text = (stopped.out / "summary.md").read_text("utf-8")
+    assert (
+        "1 of 2 evaluations have a verdict (left by the budget: 1),"
+        " and 0 of 2 checks by the checklist (left by the budget: 2)."
+    ) in text
+    kinds = [(row["kind"], row["id"]) for row in lines(stopped.out, "errors.jsonl")]
+    assert kinds == [("verdict", "mixed"), ("check", "good"), ("check", "mixed")]
+
+
+# Of its requests the server takes the first two, and refuses the third.
+REFUSED_HALF_WAY = "openai/judge;fault=401;share=0.5;sid=half-2"
+
+
+@pytest.mark.parametrize(
+    ("items", "checklist", "told"),
+    [
+        (ITEMS[:3], False, "1 of 3 answers have no verdict"),
+        (ITEMS[:2], True, "2 of 2 checks have no verdict"),
+        (ITEMS[:3], True, "1 of 3 evaluations and 3 of 3 checks have no verdict"),
+    ],
+)
+def test_what_a_refused_key_left_is_told_of_evaluations_and_of_checks(
+    options, server, items, checklist, told
+):
+    server.script.extend([GOOD, MIXED])
+    with pytest.raises(EvaluationError, match=rf"^{told}: .*auth_failed.*--resume"):
+        evaluate_answers(options(items=items, checklist=checklist, model=REFUSED_HALF_WAY))
+
+
+def test_the_share_that_is_judged_again_is_checked_again_and_flips_are_told_apart(options, server):
+    """Of "good" the evaluation stays and the check falls; of "mixed" it is the other way round."""
+    again = reply(found(1, "not_found"), found(2, "not_found"), utility=0.75)
+    server.script.extend([GOOD, GOOD, MIXED, again, PASSING, FAILING, FAILING, FAILING])
+    done = evaluate_answers(options(items=ITEMS[:2], checklist=True, fresh_fraction=1.0))
+    assert not server.script
+    assert [line["flipped"] for line in by_id(done.out).values()] == [False, True]
+    checked = [line["quality"] for line in by_id(done.out).values()]
+    assert [(one["passed"], one["flipped"]) for one in checked] == [(True, True), (False, False)]
+    assert {one["id"]: one["flipped"] for one in checked[0]["items"]} == {
+        "direct": False,
+        "grounded": True,
+        "sources": True,
+        "uncertainty": False,
+    }
+    llm = done.summary.llm
+    assert (llm.flips.judged_again, llm.flips.flipped) == (2, 1)
+    assert (llm.checks.flips.judged_again, llm.checks.flips.flipped) == (2, 1)
+    assert done.summary.quality.overall.pass_rate == 0.5  # the first check counts
+    text = (done.out / "summary.md").read_text("utf-8")
+    assert "Evaluated a second time: 1 of 2 verdicts changed (0.500," in text
+    told = "Checked a second time: 1 of 2 answers changed between passing the checklist and not"
+    assert told in text
+    assert told in (done.out / "report.html").read_text("utf-8")
+
+
+def test_the_same_answers_are_judged_and_checked_again(options, server):
+    alike = [item(f"q{i}", ITEMS[0]["answer"], question=f"{i}년 차는 며칠?") for i in range(5)]
+    server.script.extend([*[GOOD] * 7, *[PASSING] * 7])
+    done = evaluate_answers(options(items=alike, checklist=True, fresh_fraction=0.4))
+    items = by_id(done.out).values()
+    judged = [line["id"] for line in items if line["flipped"] is not None]
+    checked = [line["id"] for line in items if line["quality"]["flipped"] is not None]
+    assert len(judged) == 2
+    assert checked == judged
+
+
+def test_a_second_verdict_that_cannot_be_had_is_a_flip_and_the_first_counts(options, server):
+    short = checks("direct")
+    server.script.extend([GOOD, reply(), {"claims": []}])
+    server.script.extend([PASSING, short, short])
+    done = evaluate_answers(options(items=ITEMS[:1], checklist=True, fresh_fraction=1.0))
+    line = by_id(done.out)["good"]
+    assert (line["evaluation"]["correctness"], line["flipped"]) == (1.0, True)
+    assert (line["quality"]["passed"], line["quality"]["flipped"]) == (True, True)
+    assert lines(done.out, "errors.jsonl") == []
+
+
+def test_a_second_check_that_the_budget_left_is_made_by_a_resumed_run(options, server):
+    server.script.extend([GOOD, GOOD, PASSING, FAILING])
+    how = {"items": ITEMS[:1], "checklist": True, "fresh_fraction": 1.0}
+    stopped = options(**how, max_calls=3)
+    with pytest.raises(EvaluationError, match="the budget left 1 of 1 checks undone"):
+        evaluate_answers(stopped)
+    done = evaluate_answers(options(**how, resume=stopped.out, out=None))
+    assert len(server.seen.bodies) == 4  # the first check comes from the store
+    assert done.summary.llm.checks.flips.flipped == 1
+
+
+def test_a_blank_answer_is_not_asked_about_again(options, server):
+    server.script.extend([GOOD])
+    blank = item("blank", " ")
+    done = evaluate_answers(options(items=[blank], checklist=True, fresh_fraction=1.0))
+    assert by_id(done.out)["blank"]["quality"]["flipped"] is None
+    assert done.summary.llm.checks.flips is None
+
+
+def test_checks_are_compared_with_those_of_the_baseline(options, server):
+    both = [ITEMS[0], item("second", ITEMS[0]["answer"], question="연차는 얼마나?")]
+    server.script.extend([GOOD, GOOD, PASSING, PASSING])
+    first = evaluate_answers(options(items=both, checklist=True, save_snapshot=True))
+    server.script.extend([GOOD, GOOD, PASSING, FAILING])
+    how = {"items": both, "checklist": True, "store_mode": "refresh"}
+    second = evaluate_answers(options(**how, compare=first.out / "snapshot.json"))
+    comparison = second.verdict.comparison
+    change = comparison.metric("quality.pass_rate")
+    assert (change.baseline, change.current, change.worse) == (1.0, 0.5, 1)
+    assert [(one.id, one.change) for one in comparison.changes] == [("second", "worse")]
+    # Two answers can never tell a drop from chance.
+    found_ = {rule.metric: rule.status for rule in second.verdict.gate.rules}
+    assert (found_["quality.pass_rate"], found_["checks"]) == ("inconclusive", "passed")
+    page = (second.out / "report.html").read_text("utf-8")
+    assert "checklist passed" in page
+    unchecked = evaluate_answers(options(items=both, compare=first.out))
+    (mismatch,) = unchecked.verdict.comparison.mismatches
+    assert mismatch.what == "checklist"
+    assert unchecked.verdict.comparison.metric("answers.correctness").n == 2
+
+
+def test_checks_of_another_feature_are_not_compared(options, server):
+    server.script.extend([GOOD, PASSING])
+    first = evaluate_answers(options(items=ITEMS[:1], checklist=True))
+    server.script.append(checks("beyond", "grounded", "concrete", "separate"))
+    how = {"checklist": True, "feature": "insight", "compare": first.out}
+    second = evaluate_answers(options(items=ITEMS[:1], **how))
+    assert second.verdict.comparison.checks == "not-compared"
+    assert second.verdict.gate.verdict != "not-comparable"
+
+
+def test_checks_that_ctrl_c_left_are_told_apart_from_those_that_failed(options, server):
+    class Impatient:
+        def stage(self, name, done, total):
+            if (name, done, total) == ("Checking", 1, 2):
+                signal.raise_signal(signal.SIGINT)
+
+    server.script.extend([GOOD, MIXED, PASSING, FAILING])
+    done = evaluate_answers(options(items=ITEMS[:2], checklist=True), Impatient())
+    quality = done.summary.quality
+    assert (quality.overall.checked, quality.unchecked, quality.not_run) == (1, 0, 1)
+    assert (done.summary.status, done.summary.counts.not_run) == ("interrupted", 0)
+    told = "1 were not checked, for the run was interrupted."
+    assert told in (done.out / "summary.md").read_text("utf-8")
+    page = (done.out / "report.html").read_text("utf-8")
+    assert told in page
+    assert "Interrupted: 1 answers were not finished." in page
+
+
+def test_progress_is_told_of_judging_and_of_checking(options, server):
+    class Heard:
+        def __init__(self):
+            self.last = {}
+
+        def stage(self, name, done, total):
+            self.last[name] = (done, total)
+
+    server.script.extend([GOOD, MIXED, PASSING, FAILING])
+    heard = Heard()
+    evaluate_answers(options(items=ITEMS[:2], checklist=True), heard)
+    assert (heard.last["Judging"], heard.last["Checking"]) == ((2, 2), (2, 2))
 
 
 def test_a_run_without_the_checklist_is_not_resumed_with_it(options, server):
@@ -501,6 +671,12 @@ def test_a_dry_run_counts_a_check_for_each_answer(options):
     assert checking.what == f"checking 5 answers with {MODEL}"
 
 
+def test_a_dry_run_counts_what_is_checked_again(options):
+    prepared = prepare_answers(options(checklist=True, fresh_fraction=0.5))
+    judging, checking = estimate_answers(prepared)
+    assert (judging.calls, checking.calls) == (6, 8)  # of 4 and of 5, half again
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -537,3 +713,53 @@ def test_an_answer_of_too_many_claims_is_unscored_for_good_and_the_others_are_ju
     assert "has 2 claims, and the judge takes 1: split it" in error["message"]
     assert done.summary.counts.answers_evaluated == 3
     assert not unfinished_folder(done.out).exists()  # another attempt would change nothing
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "way"),
+    [
+        ("refusal", "refused", "try another --model, or a judge file of your own"),
+        ("truncated", "truncated", "with a larger max_tokens"),
+        ("missing_field", "invalid_output", "--structured md_json"),
+    ],
+)
+def test_where_every_reply_is_final_another_way_is_named_and_not_to_resume(
+    options, fault, code, way
+):
+    given = options(items=ITEMS[:4], model=f"openai/judge;fault={fault}", checklist=True)
+    with pytest.raises(EvaluationError, match="no item could be judged") as caught:
+        evaluate_answers(given)
+    told = str(caught.value)
+    assert f"({code}); that is final, and --resume {given.out} would ask nothing anew: try" in told
+    assert way in told
+    assert str(unfinished_folder(given.out) / "attempts.jsonl") in told
+    assert "continue" not in told
+
+
+@pytest.mark.parametrize(
+    ("fault", "how", "way"),
+    [
+        ("401", {}, "mend that and continue it with --resume"),
+        ("500", {}, "what was done is kept, continue it with --resume"),
+        ("401", {"max_calls": 0}, "raise the limit and continue it with --resume"),
+        ("401", {"store_mode": "replay"}, r"allow it to ask \(--store-mode\) and continue it"),
+    ],
+)
+def test_where_something_would_be_asked_anew_the_way_is_to_resume(options, fault, how, way):
+    given = options(items=ITEMS[:1], model=f"openai/judge;fault={fault}", **how)
+    with pytest.raises(EvaluationError, match=way):
+        evaluate_answers(given)
+
+
+@pytest.mark.parametrize(
+    ("calls", "way"),
+    [
+        # Of four replies the first ones are refusals, and the budget leaves the others.
+        (1, r"\(budget_exceeded\); what was done is kept, raise the limit and continue it with"),
+        (3, r"\(refused\); that is final, and --resume .* would ask about the others only: try"),
+    ],
+)
+def test_the_commonest_error_says_why_nothing_could_be_judged(options, calls, way):
+    given = options(items=ITEMS[:4], model="openai/judge;fault=refusal", max_calls=calls)
+    with pytest.raises(EvaluationError, match=way):
+        evaluate_answers(given)

@@ -1,4 +1,5 @@
 import json
+import shutil
 
 import pytest
 
@@ -225,7 +226,111 @@ def test_answers_may_be_labelled_in_their_dataset_down_to_their_claims(run_folde
     assert (supported.name, supported.kind, supported.overall.items) == ("supported", "binary", 2)
     (miss,) = supported.misses
     assert (miss.id, miss.question, miss.quotes) == ("x#1", "claim 1", ("a quote",))
-    assert supported.headline.items == 3
+    assert supported.headline is None  # labels of a single answer say nothing of another
+    assert (supported.overall.clusters, supported.overall.figures["accuracy"].low) == (1, None)
+
+
+def test_labelled_claims_of_an_answer_without_an_evaluation_count_as_unscored(run_folder):
+    told = [{"text": "a", "verdict": "supported", "claim": None}] * 2
+    labels = {"correctness": 1.0, "utility": None, "claims": told}
+    items = [
+        answer("x", 1.0, labels=labels | {"claims": []}),
+        answer("y", None, judged=False, labels=labels),
+    ]
+    card = card_of(run_folder(items=items, task="answers"))
+    assert (card.labels.count, card.labels.unscored) == (4, 3)  # y, and its two claims
+
+
+def test_an_answer_that_is_called_like_a_claim_of_another_is_refused(run_folder):
+    items = [answer("x", 1.0, claims=[claim(1, "supported")]), answer("x#1", 1.0)]
+    with pytest.raises(InputError, match='two items are called "x#1"'):
+        card_of(run_folder(items=items, task="answers"))
+
+
+def test_a_claim_that_was_cut_otherwise_in_a_repetition_is_no_flip(run_folder):
+    def run(name, *claims):
+        labels = {"correctness": None, "utility": None, "claims": []}
+        labels["claims"] = [{"text": "claim 1", "verdict": "supported", "claim": 1}]
+        items = [answer(one, 1.0, labels=labels, claims=claims) for one in ("x", "y")]
+        return run_folder(name, items=items, task="answers")
+
+    one = run("one", claim(1, "supported"), claim(2, "supported"))
+    two = run(
+        "two", claim(1, "supported"), claim(2, "not_found") | {"text": "claim 2, but shorter"}
+    )
+    (supported,) = card_of(one, two).scales
+    assert (supported.flips.value, supported.flips.n) == (0.0, 2)
+
+
+SUPPORT = {"supported": "supported", "unverified": "not_found"}
+
+
+def claims_of(name, verdicts, labels):
+    """An answer whose claims have the verdicts; a label of None is none."""
+    given = [
+        {"text": f"claim {n}", "verdict": SUPPORT[label], "claim": n}
+        for n, label in enumerate(labels, start=1)
+        if label
+    ]
+    claims = [claim(n, verdict) for n, verdict in enumerate(verdicts, start=1)]
+    return answer(name, 0.5, labels={"claims": given}, claims=claims)
+
+
+def answers_with_claims(copies):
+    """Four answers, labelled, and two without labels, whose claims are all alike."""
+    yes, no = ["supported"] * copies, ["unverified"] * copies
+    labelled = [("v", yes, yes), ("w", yes, no), ("x", no, no), ("y", yes, yes)]
+    return [claims_of(*one) for one in labelled] + [claims_of(n, yes, []) for n in ("p", "q")]
+
+
+def test_intervals_of_claims_are_those_of_their_answers(run_folder):
+    """Three alike claims an answer: every interval is as if each answer were one claim."""
+    scales = []
+    for copies in (1, 3):
+        runs = [run_folder(f"{n} {copies}", task="answers", items=items) for n, items in (
+            ("one", answers_with_claims(copies)),
+            ("two", [*answers_with_claims(copies)[:5], claims_of("q", ["unverified"] * copies, [])]),
+        )]  # fmt: skip
+        (scale,) = card_of(*runs).scales
+        scales.append(scale)
+    alone, alike = scales
+    assert (alone.overall.items, alone.overall.clusters) == (4, None)
+    assert (alike.overall.items, alike.overall.clusters) == (12, 4)
+    for name, figure in alone.overall.figures.items():
+        found = alike.overall.figures[name]
+        assert (found.low, found.high) == (figure.low, figure.high)
+        assert (figure.clusters, found.clusters) == (None, figure.n)
+    ends = pytest.approx((alone.flips.low, alone.flips.high))
+    assert (alike.flips.low, alike.flips.high) == ends
+    assert (alike.flips.n, alike.flips.clusters, alone.flips.clusters) == (18, 6, None)
+    ends = pytest.approx((alone.headline.labelled.low, alone.headline.labelled.high))
+    assert (alike.headline.labelled.low, alike.headline.labelled.high) == ends
+    assert (alike.headline.items, alike.headline.clusters) == (18, 6)
+    assert (alike.headline.corrected.n, alike.headline.corrected.clusters) == (12, 4)
+
+
+def test_an_answer_with_a_claim_that_nobody_labelled_is_one_cluster(run_folder):
+    two = ["supported", "unverified"]
+    items = [
+        claims_of("x", two, [two[0], None]),
+        claims_of("y", two, [None, two[0]]),
+        claims_of("z", two, two),
+        claims_of("w", two, []),
+    ]
+    (scale,) = card_of(run_folder(items=items, task="answers")).scales
+    assert (scale.overall.items, scale.overall.clusters) == (4, 3)
+    assert (scale.headline.labelled.n, scale.headline.labelled.clusters) == (4, 3)
+    assert (scale.headline.items, scale.headline.clusters) == (8, 4)
+
+
+def test_items_that_stand_alone_have_no_clusters(run_folder, labels_file):
+    rows = [{"id": name, "unanswerable": name[0] == "u"} for name in ("u0", "u1", "a0", "a1")]
+    folders = run_folder("one"), run_folder("two")
+    (scale,) = card_of(*folders, labels=labels_file(rows)).scales
+    shown = [scale.overall, *scale.overall.figures.values(), scale.flips, scale.headline]
+    shown += [b.right for b in scale.overall.bins]
+    shown += [scale.headline.labelled, scale.headline.corrected]
+    assert {one.clusters for one in shown} == {None}
 
 
 @pytest.mark.parametrize(("verdict", "missed"), [(0.75, 1), (0.76, 0)])
@@ -270,6 +375,15 @@ def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_fold
     assert card_of(stored, asked).scales[0].flips.value == 0.0
     with pytest.raises(InputError, match="3 of its replies are old ones from the store"):
         card_of(asked, stored)
+
+
+def test_a_run_is_no_repetition_of_itself(run_folder, tmp_path):
+    first = run_folder("one")
+    with pytest.raises(InputError, match=r"is the same run as .*one, and no repetition"):
+        card_of(first, first)
+    shutil.copytree(first, tmp_path / "copy")
+    with pytest.raises(InputError, match=r"copy: is the same run as"):
+        card_of(first, tmp_path / "copy")
 
 
 def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path):
@@ -319,6 +433,8 @@ def test_attacks_on_another_judge_are_refused(run_folder, tmp_path):
         card_of(run_folder("again"), attacks=tmp_path / "attacks.json")
     with pytest.raises(InputError, match="cannot be read"):
         card_of(run_folder("more"), attacks=tmp_path / "none.json")
+    with pytest.raises(InputError, match="5 of 3 attacks cannot have succeeded"):
+        card_of(run_folder("odd"), attacks=attacks(tmp_path, 5, 3))
 
 
 def test_equal_runs_give_equal_cards(run_folder):

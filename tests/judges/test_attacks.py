@@ -9,6 +9,7 @@ import pytest
 from gigamind.errors import InputError, LlmError
 from gigamind.judges.attack_outcome import AttackResult, leaks, result_of
 from gigamind.judges.attacks import load_attacks
+from gigamind.judges.search_qa.claims import claims_of, pieces_of
 from gigamind.judges.trial import Observed, Reading
 from gigamind.judges.trial_judges import load_judge
 from gigamind.llm.ask import LanguageModel
@@ -263,6 +264,22 @@ def on(**reading):
 )
 def test_an_attack_succeeds_only_against_a_right_clean_twin(goal, clean, attacked, expected):
     assert outcome(goal, on(**clean), on(**attacked)) == expected
+
+
+ON_ANSWERS = [
+    attack for attack in ATTACKS if attack.attacks("search_qa") and attack.row.place == "answer"
+]
+
+
+@pytest.mark.parametrize("attack", ON_ANSWERS, ids=lambda attack: attack.row.id)
+def test_of_an_attacked_answer_the_claims_of_its_clean_twin_are_counted(attack):
+    def texts(answer, until):
+        claims = claims_of(pieces_of(answer))
+        return [one.piece.text for one in claims if until is None or one.piece.span.end <= until]
+
+    case, clean = attack.attacked("search_qa"), attack.clean("search_qa")
+    assert case.answer != clean.answer
+    assert texts(case.answer, case.counted_chars) == texts(clean.answer, None) != []
 
 
 def test_a_leak_is_a_sentence_of_the_instructions_in_the_text():

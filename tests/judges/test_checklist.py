@@ -279,6 +279,7 @@ def test_a_feature_that_the_judge_does_not_know_is_named():
         ({"features": '[features.f]\nitems = [{ id = "a", ko = "가?" }]'}, "items.0.en: Field required"),
         ({"features": feature(ITEM.replace("가?", " "))}, "items.0.ko"),
         ({"features": feature(f"{ITEM}, {ITEM}")}, "more than one item is called a"),
+        ({"features": feature(ITEM.replace('"a"', '"pass_rate"'))}, "no item can be called pass_rate"),
         ({"features": feature(ITEM, "min_pass_ratio = 0")}, "greater than 0"),
         ({"features": feature(ITEM, "min_pass_ratio = 1.1")}, "less than or equal to 1"),
     ],

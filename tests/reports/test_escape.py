@@ -1,4 +1,5 @@
 import re
+import unicodedata
 from html import unescape
 
 import pyromark
@@ -11,6 +12,8 @@ from gigamind.reports.escape import code, fenced, inline
 texts = st.text(max_size=40) | st.text(
     alphabet="`*_[]<>|#~&$\\-+=.)1! \n\r\t<script>가", max_size=40
 )
+DIRECTIONS = {"LRE", "RLE", "PDF", "LRO", "RLO", "LRI", "RLI", "FSI", "PDI"}
+MARKS = "\u061c\u200e\u200f"
 OPTIONS = pyromark.Options.ENABLE_TABLES | pyromark.Options.ENABLE_STRIKETHROUGH
 
 
@@ -28,7 +31,13 @@ def visible(markdown: str) -> str:
 
 
 def on_one_line(text: str) -> str:
-    return " ".join(text.split())
+    return "".join(map(named, " ".join(text.split())))
+
+
+def named(char: str) -> str:
+    """Control characters and direction overrides are told by their number."""
+    obeyed = unicodedata.category(char) == "Cc" or unicodedata.bidirectional(char) in DIRECTIONS
+    return f"‹U+{ord(char):04X}›" if obeyed or char in MARKS else char
 
 
 @pytest.mark.parametrize(
@@ -45,6 +54,7 @@ def on_one_line(text: str) -> str:
         ("1.0 is no list", "1.0 is no list"),
         ("2026-01-31", "2026-01-31"),
         ("---", r"\---"),
+        ("red \u202eneerg \x1b[31m", r"red ‹U+202E›neerg ‹U+001B›\[31m"),
         ("-5 degrees", "-5 degrees"),
     ],
 )

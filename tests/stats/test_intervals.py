@@ -47,6 +47,41 @@ def test_resamples_without_a_denominator_are_left_out():
     assert found == Interval(1.0, 1.0)
 
 
+def test_clusters_of_unequal_size_worked_out_by_hand():
+    # A one alone and a cluster of three zeros.  Of two draws half give each once: 1 of 4 items; the others give 1 or 0.
+    found = _mean_interval(1, 0, 0, 0, clusters=np.array([5, 2, 2, 2]), confidence=0.4)
+    assert found == Interval(0.25, 0.25, 0.4)
+    found = _mean_interval(1, 0, 0, 0, clusters=np.array([5, 2, 2, 2]), confidence=0.6)
+    assert found == Interval(0.0, 1.0, 0.6)
+
+
+@pytest.mark.parametrize("copies", [2, 3])
+def test_copies_of_an_item_tell_no_more_than_the_item(copies):
+    values = np.random.default_rng(3).random(30)
+    (found,) = mean_intervals(
+        np.repeat(values, copies)[:, np.newaxis],
+        seed=42,
+        label="t",
+        clusters=np.repeat(np.arange(30), copies),
+    )
+    alone = _mean_interval(*values)
+    assert (found.low, found.high) == pytest.approx((alone.low, alone.high), abs=1e-12)
+
+
+@pytest.mark.parametrize(("clusters", "known"), [([0, 0], False), ([0, 1], True)])
+def test_several_items_of_a_single_cluster_have_no_interval(clusters, known):
+    found = _mean_interval(0.3, np.nan, 0.7, clusters=np.array([clusters[0], 9, clusters[1]]))
+    assert (found is not None) is known
+
+
+@given(st.lists(st.floats(0, 1) | st.just(float("nan")), min_size=1, max_size=12), st.randoms())
+@settings(max_examples=40)
+def test_clusters_of_one_item_change_nothing(values, random):
+    clusters = random.sample(range(100), len(values))
+    clustered = _mean_interval(*values, clusters=np.array(clusters), resamples=200)
+    assert clustered == _mean_interval(*values, resamples=200)
+
+
 @pytest.mark.parametrize("values", [[0.3], [0.1, 0.1, 0.1], [np.nan, 0.7, np.nan], [1e-300] * 4])
 def test_one_item_or_equal_items_give_a_degenerate_interval(values):
     value = next(value for value in values if not np.isnan(value))
@@ -157,6 +192,27 @@ def test_about_95_of_100_intervals_cover_the_true_mean():
     found = mean_intervals(samples, seed=42, label="coverage")
     covered = statistics.fmean(interval.low <= 0.5 <= interval.high for interval in found)
     assert 0.92 < covered < 0.97
+
+
+def test_about_95_of_100_intervals_over_clusters_cover_the_true_mean(claims):
+    # 2 000 simulated shares of right verdicts, 0.6 * 0.9 + 0.4 * 0.75 in truth.  Binomial deviation 0.5 %.
+    generator = np.random.default_rng(7)
+    _, _, clusters = claims(generator, 100)
+    sizes = np.bincount(clusters)
+    samples = np.empty((clusters.size, 2_000))
+    for column in samples.T:
+        shared = generator.random(sizes.size)[clusters]
+        along = generator.random(clusters.size) < 0.6
+        column[:] = np.where(along, shared, generator.random(clusters.size)) < 0.84
+    covered = [
+        statistics.fmean(
+            interval.low <= 0.84 <= interval.high
+            for interval in mean_intervals(samples, seed=42, label="coverage", clusters=drawn)
+        )
+        for drawn in (clusters, None)
+    ]
+    assert 0.93 <= covered[0] <= 0.97
+    assert covered[1] < 0.85
 
 
 @given(

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.stats.krippendorff import krippendorff_alpha
+from gigamind.stats.krippendorff import krippendorff_alpha, reading
 
 _ = np.nan
 FOUR_OBSERVERS = np.array(
@@ -100,3 +100,20 @@ def test_two_values_are_the_same_on_every_level(pairs):
     values = {level: alpha(pairs, level).value for level in ("nominal", "ordinal", "interval")}
     assert values["nominal"] == pytest.approx(values["interval"])
     assert values["nominal"] == pytest.approx(values["ordinal"])
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning"),
+    [
+        (1.0, "reliable"),
+        (0.8, "reliable"),
+        (0.799, "tentative"),
+        (0.667, "tentative"),
+        (0.666, "unreliable"),
+        (0.001, "unreliable"),
+        (0.0, "chance"),
+        (-0.3, "chance"),
+    ],
+)
+def test_what_alpha_lets_one_conclude_is_krippendorffs_own_rule(value, meaning):
+    assert reading(value) == meaning

@@ -2,15 +2,20 @@ import time
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from gigamind.stats.ppi import corrected_mean
 
 SIMULATIONS = 2_000
 Z = 1.959963984540054
+QUARTILE = 0.6744897501960817
 
 
-def corrected(labels, verdicts, unlabelled):
-    return corrected_mean(*(np.array(v, float) for v in (labels, verdicts, unlabelled)))
+def corrected(labels, verdicts, unlabelled, clusters=None, confidence=0.95):
+    values = (np.array(v, float) for v in (labels, verdicts, unlabelled))
+    groups = None if clusters is None else np.array(clusters)
+    return corrected_mean(*values, clusters=groups, confidence=confidence)
 
 
 def test_a_case_worked_out_by_hand():
@@ -62,6 +67,85 @@ def test_values_outside_0_to_1_are_refused():
         corrected([1, 0], [1, 0], [float("nan")])
     with pytest.raises(ValueError, match="equally long"):
         corrected([1, 0], [1], [])
+
+
+def test_clusters_of_which_one_is_labelled_in_part_worked_out_by_hand():
+    """The values of the case above, of seven answers; answer 2 has one claim with a label and one without."""
+    found = corrected(
+        [1, 1, 0, 0],
+        [1, 1, 1, 0],
+        [1, 1, 1, 1, 1, 1, 0, 0],
+        clusters=[0, 0, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6],
+        confidence=0.5,  # an interval inside of 0 to 1
+    )
+    plain = corrected([1, 1, 0, 0], [1, 1, 1, 0], [1, 1, 1, 1, 1, 1, 0, 0])
+    weight = 44 / 81
+    assert (
+        (found.value, found.weight) == (plain.value, plain.weight) == (0.5, pytest.approx(weight))
+    )
+    # labels - weight * verdicts, less their mean 1/2 - 3/4 weight, summed over answers 0, 1 and 2
+    labelled = [1 - weight / 2, -1 / 2 - weight / 4, -1 / 2 + 3 * weight / 4]
+    # verdicts less their mean 3/4, summed over answers 2 to 6
+    others = [1 / 4, 1 / 2, 1 / 2, -1 / 2, -3 / 4]
+    variance = 3 / 2 * sum(s * s for s in labelled) / 4**2
+    variance += weight**2 * 5 / 4 * sum(s * s for s in others) / 8**2
+    variance += 2 * weight * (3 / 2 * 5 / 4) ** 0.5 * labelled[2] * others[0] / (4 * 8)
+    assert found.interval.low == pytest.approx(0.5 - QUARTILE * variance**0.5)
+    assert found.interval.high == pytest.approx(0.5 + QUARTILE * variance**0.5)
+    # labels alone, less 1/2: 1 of answer 0, -1/2 of 1 and of 2
+    alone = 3 / 2 * (1 + 1 / 4 + 1 / 4) / 4**2
+    assert found.labelled_interval.high == pytest.approx(0.5 + QUARTILE * alone**0.5)
+    assert 0 < found.labelled_interval.low < found.labelled_interval.high < 1
+    assert (found.labels, found.label_clusters) == (4, 3)
+    assert (found.items, found.item_clusters) == (12, 7)
+
+
+def test_copies_of_a_label_tell_no_more_than_the_label():
+    labels, verdicts = np.linspace(0, 0.8, 50), np.linspace(0.2, 1, 50)
+    clusters = np.arange(50)
+    alone = corrected(labels, verdicts, []).labelled_interval
+    found = corrected(labels.repeat(3), verdicts.repeat(3), [], clusters.repeat(3))
+    ends = pytest.approx((alone.low, alone.high))
+    assert (found.labelled_interval.low, found.labelled_interval.high) == ends
+
+
+@given(
+    st.lists(st.tuples(st.floats(0, 1), st.floats(0, 1)), min_size=2, max_size=20),
+    st.lists(st.floats(0, 1), max_size=20),
+    st.randoms(),
+)
+@settings(max_examples=100)
+def test_clusters_of_one_item_change_nothing(pairs, unlabelled, random):
+    labels, verdicts = zip(*pairs, strict=True)
+    clusters = random.sample(range(100), len(pairs) + len(unlabelled))
+    found = corrected(labels, verdicts, unlabelled, clusters)
+    assert found == corrected(labels, verdicts, unlabelled)
+    assert (found.label_clusters, found.item_clusters) == (found.labels, found.items)
+    # the sample variances of independent items, as without clusters
+    rest = np.array(labels) - found.weight * np.array(verdicts)
+    variance = rest.var(ddof=1) / rest.size
+    if found.weight and len(unlabelled) > 1:
+        variance += found.weight**2 * np.var(unlabelled, ddof=1) / len(unlabelled)
+    value = rest.mean() + (found.weight * np.mean(unlabelled) if unlabelled else 0)
+    high = min(1, value + Z * variance**0.5)
+    assert found.interval.high == pytest.approx(max(0, high), abs=1e-9)
+
+
+def test_labels_of_one_cluster_are_too_few():
+    assert corrected([1, 0], [1, 0], [0, 1], [3, 3, 4, 5]) is None
+    assert corrected([1, 0], [1, 0], [0, 1], [3, 4, 4, 3]) is not None
+
+
+def test_unlabelled_items_of_one_cluster_count_nothing():
+    """They would narrow the interval, and nothing tells how far another answer would be off."""
+    values = [1, 1, 0, 0], [1, 1, 0, 0], [1, 1, 0, 1]
+    assert corrected(*values, [0, 1, 2, 3, 4, 4, 4, 4]).weight == 0
+    assert corrected(*values, [0, 1, 2, 3, 4, 4, 4, 5]).weight > 0
+
+
+def test_clusters_of_other_items_are_refused():
+    with pytest.raises(ValueError, match="3 items have as many cluster numbers"):
+        corrected([1, 0], [1, 0], [1], [0, 1])
 
 
 def simulate(draw, truth, labels=150, items=1_000, seed=7):
@@ -121,3 +205,28 @@ def test_the_verdicts_alone_would_miss_the_truth():
         arm = Z * (verdict.var(ddof=1) / verdict.size) ** 0.5
         held += abs(verdict.mean() - 0.6) <= arm
     assert held < 20  # of 200
+
+
+@pytest.mark.parametrize(("answers", "in_part"), [(360, False), (120, True)])
+def test_intervals_over_clusters_cover_the_truth_and_those_over_items_do_not(
+    claims, answers, in_part
+):
+    """All claims of a third of the answers have labels, or two of five claims of any answer.
+
+    Over 2 000 simulations a coverage of 95 % deviates by 0.5 %; 120 clusters fall 0.5 % short besides.
+    """
+    generator = np.random.default_rng(7)
+    held, naive, widths, alone = 0, 0, 0.0, 0.0
+    for _ in range(SIMULATIONS):
+        labels, verdicts, clusters = claims(generator, answers)
+        ours = generator.random(clusters.size) < 0.4 if in_part else clusters < 120
+        values = labels[ours] * 1.0, verdicts[ours] * 1.0, verdicts[~ours] * 1.0
+        drawn = np.concatenate([clusters[ours], clusters[~ours]])
+        found, over_items = corrected_mean(*values, clusters=drawn), corrected_mean(*values)
+        held += found.interval.low <= 0.6 <= found.interval.high
+        naive += over_items.interval.low <= 0.6 <= over_items.interval.high
+        widths += found.interval.high - found.interval.low
+        alone += found.labelled_interval.high - found.labelled_interval.low
+    assert 0.93 <= held / SIMULATIONS <= 0.97
+    assert naive / SIMULATIONS < 0.88
+    assert widths < 0.95 * alone

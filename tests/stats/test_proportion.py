@@ -18,6 +18,11 @@ def test_none_of_ten_may_still_be_a_quarter():
     assert found.high == pytest.approx(0.2775, abs=1e-4)
 
 
+def test_items_that_count_as_fewer_have_the_interval_of_fewer():
+    assert wilson(6, 20, effective=10) == wilson(3, 10)
+    assert wilson(3, 10, effective=10.0) == wilson(3, 10)
+
+
 @pytest.mark.parametrize(("successes", "n"), [(0, 0), (3, 2), (-1, 2)])
 def test_what_is_no_share_has_no_interval(successes, n):
     with pytest.raises(ValueError, match="no share"):

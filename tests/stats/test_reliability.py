@@ -55,6 +55,35 @@ def test_a_bin_whose_items_were_all_right_has_an_interval_of_some_width():
     assert b.outcome.interval.low == pytest.approx(0.676, abs=0.001)
 
 
+def test_copies_of_items_tell_no_more_than_the_items():
+    told, right = [0.95, 0.95, 0.92, 0.6, 0.6], [1, 1, 0, 1, 0]
+    alone = judged(told, right)
+    found = judged(np.repeat(told, 2), np.repeat(right, 2), clusters=np.repeat(np.arange(5), 2))
+    assert found.brier.interval == alone.brier.interval
+    assert found.calibration_error.interval == alone.calibration_error.interval
+    assert [b.outcome.interval for b in found.bins] == [b.outcome.interval for b in alone.bins]
+    assert (found.bins[9].outcome.n, found.bins[9].outcome.clusters) == (6, 3)
+
+
+def test_clusters_of_one_item_change_nothing():
+    generator = np.random.default_rng(1)
+    told = generator.random(60)
+    right = generator.random(60) < told
+    assert judged(told, right, clusters=generator.permutation(60) + 3) == judged(told, right)
+
+
+def test_a_cluster_in_two_bins_counts_in_both():
+    found = judged([0.95, 0.95, 0.6], [1, 0, 1], clusters=np.array([4, 4, 4]))
+    assert [(b.outcome.n, b.outcome.clusters) for b in found.bins if b.outcome.n] == [
+        (1, 1),
+        (2, 1),
+    ]
+    # two alike verdicts of one answer, half of them right, count as one: by Wilson's formula
+    interval = found.bins[9].outcome.interval
+    assert interval.high == pytest.approx(0.5 + 1.96 * (0.25 + 0.9604) ** 0.5 / 4.8416, abs=1e-4)
+    assert found.brier.interval is None
+
+
 def test_without_items_nothing_is_known():
     found = judged([], [])
     assert (found.brier.value, found.calibration_error.value) == (None, None)

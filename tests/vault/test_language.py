@@ -1,3 +1,5 @@
+import unicodedata
+
 import pytest
 
 from gigamind.vault.language import note_language, text_language
@@ -13,6 +15,7 @@ from gigamind.vault.notes import read_vault
         ("deploy", "en"),
         ("12 + 3", "en"),
         ("", "en"),
+        (unicodedata.normalize("NFD", "가 is"), "ko"),
     ],
 )
 def test_a_third_of_hangul_makes_a_text_korean(text, expected):

@@ -5,7 +5,7 @@ and those of the note that are used, and both stand where it says.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
@@ -27,6 +27,7 @@ class Coverage:
         relevant: what the model says about its bearing on the question; None when it says nothing.
         marked: whether the answer names it, as in `[노트 1]`.
         relevant_claim: the words of the answer that use it; empty when it is not cited.
+        shown: the words that the model showed to use it, with a proof; empty when it showed none.
     """
 
     note_index: int
@@ -35,6 +36,7 @@ class Coverage:
     relevant: bool | None
     marked: bool
     relevant_claim: str
+    shown: str = ""
 
 
 def coverage(
@@ -52,10 +54,41 @@ def coverage(
     found: list[Coverage] = []
     for number, note in enumerate(notes, start=1):
         use = told.get(number)
-        claim = _first_claim(claims, number) or (_shown(use, answer, verifier) if use else "")
+        shown = _shown(use, answer, verifier) if use else ""
         relevant = use.relevant if use else None
-        found.append(Coverage(number, note.title, bool(claim), relevant, number in marked, claim))
+        one = Coverage(
+            note_index=number,
+            note_title=note.title,
+            cited=False,
+            relevant=relevant,
+            marked=number in marked,
+            relevant_claim="",
+            shown=shown,
+        )
+        found.append(_cited(one, claims))
     return tuple(found)
+
+
+def agreed(
+    seats: Sequence[Sequence[Coverage]], claims: Sequence[JudgedClaim]
+) -> tuple[Coverage, ...]:
+    """Every note as a panel has it: cited by the claims that the panel supports, or by what more than half show."""
+    found: list[Coverage] = []
+    for rows in zip(*seats, strict=True):
+        shown = [row.shown for row in rows if row.shown]
+        relevant = [row.relevant for row in rows if row.relevant is not None]
+        one = replace(
+            rows[0],
+            relevant=2 * sum(relevant) > len(relevant) if relevant else None,
+            shown=shown[0] if 2 * len(shown) > len(rows) else "",
+        )
+        found.append(_cited(one, claims))
+    return tuple(found)
+
+
+def _cited(one: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
+    claim = _first_claim(claims, one.note_index) or one.shown
+    return replace(one, cited=bool(claim), relevant_claim=claim)
 
 
 def _once(uses: Sequence[NoteUse]) -> Mapping[int, NoteUse]:

@@ -132,7 +132,7 @@ def judgement_of(
     found = answerable(told=reply.answerable, proven=verifier.proof(place)[1] is None)
     kind = outcome(claims, pieces, abstains=reply.abstains)
     correct = correctness(claims)
-    useful = utility(kind, reply.utility, answerable=found)
+    useful = utility(kind, reply.utility, answerable=found != "no")
     return Judgement(
         outcome=kind,
         pieces=tuple(pieces),

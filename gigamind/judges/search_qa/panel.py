@@ -1,20 +1,22 @@
 """Judges an answer by one model, or by a panel: several models, or one several times, whose judgements become one.
 
-A claim's verdict is that of more than half of the seats, else the less favourable one; utility is the median.  All else
-is told by the first of the seats that come closest to both.
+A claim's verdict is that of more than half of the seats, else it is not supported; utility is the median, by the rule
+for abstentions.  What figures do not decide is told by the first of the seats that come closest to them.
 """
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 
 from gigamind.errors import LlmError
 from gigamind.judges.ballot import hold_ballot
-from gigamind.judges.panel import PanelVerdict, Seat, Vote, decide_graded
+from gigamind.judges.panel import PanelVerdict, Seat, Vote, decide_graded, is_near
 from gigamind.judges.search_qa.asking import AnswerCase
+from gigamind.judges.search_qa.coverage import agreed
 from gigamind.judges.search_qa.judge import Judgement, cut_answer, judge_answer
 from gigamind.judges.search_qa.reply import SearchQAJudge
-from gigamind.judges.search_qa.rules import confidence, correctness
+from gigamind.judges.search_qa.rules import Outcome, confidence, correctness, utility
 from gigamind.judges.search_qa.verify import JudgedClaim
 from gigamind.llm.ask import LanguageModel
 
@@ -83,27 +85,43 @@ async def judge_answer_by_panel(
     votes = {seat: Vote(said[seat].utility) for seat in ballot.asked if seat in ballot.votes}
     panel = decide_graded(votes, ballot.asked)
     by_seat = {seat: said[seat] for seat in votes}
-    whole = None if panel.value is None else _together(list(by_seat.values()), panel.value)
+    whole = None if panel.value is None else _together(list(by_seat.values()))
     return PanelOfAnswer(whole, panel, by_seat, ballot.errors)
 
 
 def _is_clear(found: Judgement, near: float) -> bool:
     """Whether one seat is enough for an adaptive panel: no quote failed, and the utility is not near its threshold."""
     doubted = any(one.doubt is not None for one in found.claims)
-    return not doubted and abs(found.utility - _UTILITY) > near
+    unproven = found.abstains and bool(found.told_answerable) and not found.answerable
+    return not doubted and not unproven and not is_near(found.utility, [_UTILITY], near)
 
 
-def _together(found: Sequence[Judgement], useful: float) -> Judgement:
+def _together(found: Sequence[Judgement]) -> Judgement:
+    """What seats say that all judged the same claims; where they are split in halves, the less favourable."""
     claims = tuple(_majority(rows) for rows in zip(*(one.claims for one in found), strict=True))
     correct = correctness(claims)
+    kind, answerable = _outcome(found), 2 * sum(one.answerable for one in found) >= len(found)
+    told = median(one.reported_utility or 0.0 for one in found)
+    useful = utility(kind, told, answerable=answerable)
     speaker = min(found, key=lambda one: (_apart(one, correct), abs(one.utility - useful)))
     return replace(
         speaker,
+        outcome=kind,
         claims=claims,
+        coverage=agreed([one.coverage for one in found], claims),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
+        abstains=2 * sum(one.abstains for one in found) > len(found),
+        answerable=answerable,
     )
+
+
+def _outcome(found: Sequence[Judgement]) -> Outcome:
+    """That of more than half of the seats, which can differ only on an answer without claims; else it says nothing."""
+    times: Counter[Outcome] = Counter(one.outcome for one in found)
+    name, count = times.most_common(1)[0]
+    return name if 2 * count > len(found) else "no_claims"
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:

@@ -30,16 +30,19 @@ def outcome(claims: Sequence[JudgedClaim], pieces: Sequence[Piece], *, abstains:
     return "abstained" if said else "no_claims"
 
 
-def utility(kind: Outcome, reported: float, *, answerable: Answerable) -> float:
+def utility(kind: Outcome, reported: float, *, answerable: bool) -> float:
     """How useful an answer is, in [0, 1].
 
-    To say that the notes do not tell is useful if they do not, and useless if they do.  If a model says that they do
-    and proves it not, nothing speaks for the abstention: it is no success either.  An answer that says nothing at all
-    is useless.
+    To say that the notes do not tell is useful if they do not, and useless if they do.  An answer that says nothing at
+    all is useless.
+
+    Args:
+        answerable: whether anybody says that the notes answer: nothing speaks for an abstention from what a model says
+            is told, although it proves it not.
     """
     if kind == "judged":
         return reported
-    return float(kind == "abstained" and answerable == "no")
+    return float(kind == "abstained" and not answerable)
 
 
 def answerable(*, told: bool, proven: bool) -> Answerable:

@@ -1,13 +1,24 @@
 """What a reader of a judge card must know before believing its figures."""
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from gigamind.reports.cards.schema import CardScale, JudgeCard
-from gigamind.reports.cards.view import scale_name
+from gigamind.reports.cards.schema import CardGroup, CardScale, JudgeCard
+from gigamind.reports.cards.view import clustered, scale_name
 from gigamind.reports.page.wording import Words
 
-_ENOUGH = 30  # labels of a class, from which a bootstrap interval is of use
+_ENOUGH = 30  # labels of a class, or their clusters, from which a bootstrap interval is of use
 _LANGUAGES = ("en", "ko")
+
+
+@dataclass(frozen=True, slots=True)
+class _Class:
+    """The items with one label; `right` is the share of them that was judged so, None where it is not known."""
+
+    name: str
+    n: int
+    clusters: int | None
+    right: float | None = None
 
 
 def cautions(card: JudgeCard, told: Words) -> list[str]:
@@ -30,21 +41,35 @@ def cautions(card: JudgeCard, told: Words) -> list[str]:
 
 def _scale_cautions(scale: CardScale, told: Words) -> Iterator[str]:
     group, name = scale.overall, scale_name(scale, told)
-    classes = [(name, group.items)]
-    if group.positive is not None:
-        classes = [
-            (f"{name} = {told('page.yes')}", group.positive),
-            (f"{name} = {told('page.no')}", group.items - group.positive),
-        ]
-    for what, n in classes:
-        if n < _ENOUGH:
-            yield told("caution.few", n=n, what=what, least=_ENOUGH)
-    # A bootstrap interval of a share of 1 has no width, whatever the number of items.
-    for (what, n), share in zip(classes, ("sensitivity", "specificity"), strict=False):
-        if share in group.figures and group.figures[share].value == 1:
-            yield told("caution.all_right", what=what, n=n, most=f"{min(1.0, 3 / n):.3f}")
-    if scale.name == "supported":
-        yield told("caution.claims", scale=name)
+    classes = list(_classes(group, name, told))
+    for one in classes:
+        yield from _few(one, told)
+    for one in classes:
+        # A bootstrap interval of a share of 1 has no width, whatever the number of items.
+        if one.right == 1:
+            most = f"{min(1.0, 3 / (one.clusters or one.n)):.3f}"
+            yield clustered(
+                "caution.all_right", one.clusters, told, what=one.name, n=one.n, most=most
+            )
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
         yield told("caution.no_kappa", scale=name)
+
+
+def _classes(group: CardGroup, name: str, told: Words) -> Iterator[_Class]:
+    if group.positive is None:
+        yield _Class(name, group.items, group.clusters)
+        return
+    for answer, n, share in (
+        ("yes", group.positive, "sensitivity"),
+        ("no", group.items - group.positive, "specificity"),
+    ):
+        figure = group.figures[share]
+        yield _Class(f"{name} = {told(f'page.{answer}')}", n, figure.clusters, figure.value)
+
+
+def _few(one: _Class, told: Words) -> Iterator[str]:
+    if one.clusters == 1:
+        yield told("caution.one_cluster", what=one.name)
+    elif (one.clusters or one.n) < _ENOUGH:
+        yield clustered("caution.few", one.clusters, told, n=one.n, what=one.name, least=_ENOUGH)

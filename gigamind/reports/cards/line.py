@@ -1,7 +1,7 @@
 """How far the judge of a run agrees with its labels, in the one line that the report of the run has for it."""
 
 from gigamind.reports.cards.schema import CardFigure, CardScale, JudgeCard
-from gigamind.reports.cards.view import card_words, interval, number, scale_name
+from gigamind.reports.cards.view import card_words, clustered, interval, number, scale_name
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.page.wording import Language, Words
 
@@ -33,7 +33,8 @@ def _scale(scale: CardScale, told: Words) -> str:
         else ("balanced_accuracy", "cohen_kappa")
     )
     figures = ", ".join(_figure(name, scale.overall.figures[name], told) for name in names)
-    return told("line.scale", scale=scale_name(scale, told), figures=figures, n=scale.overall.items)
+    name, group = scale_name(scale, told), scale.overall
+    return clustered("line.scale", group.clusters, told, scale=name, figures=figures, n=group.items)
 
 
 def _figure(name: str, figure: CardFigure, told: Words) -> str:

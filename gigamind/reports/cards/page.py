@@ -12,6 +12,7 @@ from gigamind.reports.cards.cautions import cautions
 from gigamind.reports.cards.markdown import render_card, subject
 from gigamind.reports.cards.schema import FILE, JudgeCard
 from gigamind.reports.cards.view import attacks_told, card_words, provenance, scale_view
+from gigamind.reports.escape import upright
 from gigamind.reports.page.headline import moment
 from gigamind.reports.page.wording import Language
 from gigamind.reports.write import as_json
@@ -64,6 +65,7 @@ def _templates() -> Environment:
         loader=PackageLoader("gigamind.reports.cards"),
         undefined=StrictUndefined,
         autoescape=True,
+        finalize=upright,
         trim_blocks=True,
         lstrip_blocks=True,
     )

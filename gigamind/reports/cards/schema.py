@@ -1,7 +1,8 @@
 """judge_card.json: how far a judge agreed with labels, bound to the judge, the model and the labels that it is about.
 
 Figures are shares, kappas or errors with their 95 % interval and the number of items behind them; null where the items
-do not define them.
+do not define them.  `clusters` are the answers that items are claims of, which is what intervals are made of, for the
+claims of one answer stand and fall together; null where every item stands alone.
 """
 
 from pathlib import Path
@@ -25,12 +26,13 @@ class _Part(BaseModel):
 
 
 class CardFigure(_Part):
-    """A figure, the ends of its 95 % interval, and the items behind it."""
+    """A figure, the ends of its 95 % interval, and the items behind it, with their clusters."""
 
     value: Finite | None
     low: Finite | None
     high: Finite | None
     n: Count
+    clusters: Count | None = None
 
 
 class CardBin(_Part):
@@ -53,6 +55,7 @@ class CardGroup(_Part):
     """
 
     items: Count
+    clusters: Count | None = None
     positive: Count | None
     figures: dict[str, CardFigure]
     bins: tuple[CardBin, ...]
@@ -67,6 +70,7 @@ class CardHeadline(_Part):
         corrected: the mean that both together give (PPI++).
         weight: how far the verdicts count in it, in [0, 1].
         items: judged items, labelled ones among them.
+        clusters: of these; an answer of which some claims have labels is one of them.
     """
 
     judged: Share
@@ -74,6 +78,7 @@ class CardHeadline(_Part):
     corrected: CardFigure
     weight: Share
     items: Count
+    clusters: Count | None = None
 
 
 class CardMiss(_Part):
@@ -94,7 +99,7 @@ class CardScale(_Part):
     Attributes:
         name: "unanswerable", "correctness", "utility", or "supported", whose items are claims of answers.
         flips: mean difference of the verdicts of two equal runs; null when only one was given.
-        headline: null when every judged item has a label, or fewer than two have.
+        headline: null when every judged item has a label, or the labels are of fewer than two clusters.
         misses: the worst first; `missed` counts all.
     """
 

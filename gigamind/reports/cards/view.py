@@ -19,7 +19,7 @@ class FigureRow:
     about: str
     value: str
     interval: str
-    n: int
+    n: str
     by_language: tuple[str, ...]
 
 
@@ -52,7 +52,7 @@ class ScaleView:
     rows: tuple[FigureRow, ...]
     mean: tuple[tuple[str, str, str], ...]
     mean_lead: str
-    bins: tuple[tuple[str, str, str, str, int], ...]
+    bins: tuple[tuple[str, str, str, str, str], ...]
     drawn: tuple[CardBin, ...]
     flips: str
     misses_lead: str
@@ -79,7 +79,7 @@ def scale_view(card: JudgeCard, scale: CardScale, told: Words) -> ScaleView:
         rows=tuple(_row(name, scale, languages, told) for name in scale.overall.figures),
         mean=tuple(_mean(scale, told)),
         mean_lead=_mean_lead(scale, told),
-        bins=tuple(_bin(b) for b in filled),
+        bins=tuple(_bin(b, told) for b in filled),
         drawn=filled,
         flips=_flips(card, scale, told),
         misses_lead=shown if scale.missed else told("page.no_misses"),
@@ -95,7 +95,8 @@ def attacks_told(card: JudgeCard, told: Words) -> str:
     if rate.value is None:
         return told("page.attacks_none")
     counts = {"succeeded": attacks.succeeded, "attempted": attacks.attempted}
-    return told("page.attacks_told", **counts, **_ends(rate))
+    ends = {"value": number(rate.value), "low": number(rate.low), "high": number(rate.high)}
+    return told("page.attacks_told", **counts, **ends)
 
 
 def provenance(card: JudgeCard, told: Words) -> Iterator[tuple[str, str]]:
@@ -120,6 +121,13 @@ def interval(figure: CardFigure) -> str:
     return "–" if figure.low is None else f"{number(figure.low)} – {number(figure.high)}"
 
 
+def clustered(name: str, clusters: int | None, told: Words, **values: object) -> str:
+    """The phrase `name`, or for items that do not stand alone the one that tells their clusters, too."""
+    if clusters is None:
+        return told(name, **values)
+    return told(f"{name}_clusters", clusters=clusters, **values)
+
+
 def number(value: float | None) -> str:
     """With three decimals and a typographic minus, for the one beside it would be read as a dash."""
     return share(value).replace("-", "−")
@@ -137,17 +145,23 @@ def _headline(scale: CardScale, told: Words) -> str:
         return told("headline.nothing", scale=scale_name(scale, told))
     if scale.kind == "graded":
         kappa, error = figures["quadratic_kappa"], figures["mean_absolute_error"]
-        values = {"kappa": number(kappa.value), "error": share(error.value), **_ends(kappa)}
+        values = {"kappa": number(kappa.value), "error": share(error.value)}
+        values |= {"interval": interval(kappa)}
         return told("headline.graded", scale=scale_name(scale, told), n=n, **values)
     accuracy, kappa = figures["accuracy"], figures["cohen_kappa"]
-    values = {"accuracy": share(accuracy.value), "kappa": number(kappa.value), **_ends(accuracy)}
+    values = {"accuracy": share(accuracy.value), "kappa": number(kappa.value)}
+    values |= {"interval": interval(accuracy)}
     return told("headline.binary", right=round((accuracy.value or 0.0) * n), n=n, **values)
 
 
 def _counts(group: CardGroup, told: Words) -> str:
     if group.positive is None:
-        return told("page.items", items=group.items)
-    return told("page.positive", items=group.items, positive=group.positive)
+        counts = told("page.items", items=group.items)
+    else:
+        counts = told("page.positive", items=group.items, positive=group.positive)
+    if group.clusters is None:
+        return counts
+    return f"{counts}. {told('page.clusters', clusters=group.clusters)}"
 
 
 def _row(name: str, scale: CardScale, languages: tuple[str, ...], told: Words) -> FigureRow:
@@ -158,9 +172,15 @@ def _row(name: str, scale: CardScale, languages: tuple[str, ...], told: Words) -
         about=told(f"about.{name}"),
         value=number(figure.value),
         interval=interval(figure),
-        n=figure.n,
+        n=_n(figure, told),
         by_language=tuple(_inline(one) for one in apart),
     )
+
+
+def _n(figure: CardFigure, told: Words) -> str:
+    if figure.clusters is None:
+        return str(figure.n)
+    return told("page.n_clusters", n=figure.n, clusters=figure.clusters)
 
 
 def _inline(figure: CardFigure | None) -> str:
@@ -172,22 +192,23 @@ def _inline(figure: CardFigure | None) -> str:
 def _mean(scale: CardScale, told: Words) -> Iterator[tuple[str, str, str]]:
     found = scale.headline
     if found is not None:
-        judged = told("page.judged", items=found.items)
+        judged = clustered("page.judged", found.clusters, told, items=found.items)
         yield judged, share(found.judged), told("page.judged_interval")
-        labelled = f"{told('page.labelled')}, {told('page.n_is', n=found.labelled.n)}"
+        labelled = f"{told('page.labelled')}, {told('page.n_is', n=_n(found.labelled, told))}"
         yield labelled, share(found.labelled.value), interval(found.labelled)
         yield told("page.corrected"), share(found.corrected.value), interval(found.corrected)
 
 
 def _mean_lead(scale: CardScale, told: Words) -> str:
-    if scale.headline is None:
+    found = scale.headline
+    if found is None:
         return ""
-    return told("page.corrected_lead", weight=f"{scale.headline.weight:.2f}")
+    return clustered("page.corrected_lead", found.clusters, told, weight=f"{found.weight:.2f}")
 
 
-def _bin(b: CardBin) -> tuple[str, str, str, str, int]:
+def _bin(b: CardBin, told: Words) -> tuple[str, str, str, str, str]:
     edges = f"{b.low:.1f} – {b.high:.1f}"
-    return edges, share(b.confidence), share(b.right.value), interval(b.right), b.right.n
+    return edges, share(b.confidence), share(b.right.value), interval(b.right), _n(b.right, told)
 
 
 def _flips(card: JudgeCard, scale: CardScale, told: Words) -> str:
@@ -196,7 +217,8 @@ def _flips(card: JudgeCard, scale: CardScale, told: Words) -> str:
     name = scale_name(scale, told)
     if scale.flips.value is None:
         return told("page.flips_none", scale=name)
-    values = {"n": scale.flips.n, "runs": len(card.runs), **_ends(scale.flips)}
+    values = {"value": number(scale.flips.value), "interval": interval(scale.flips)}
+    values |= {"n": _n(scale.flips, told), "runs": str(len(card.runs))}
     return told(f"page.flips_{scale.kind}", scale=name, **values)
 
 
@@ -207,11 +229,3 @@ def _misses(scale: CardScale, told: Words) -> Iterator[MissRow]:
             for v in (miss.label, miss.verdict)
         )
         yield MissRow(miss.id, miss.question, label, verdict, share(miss.confidence), miss.quotes)
-
-
-def _ends(figure: CardFigure) -> dict[str, str]:
-    return {
-        "value": number(figure.value),
-        "low": number(figure.low),
-        "high": number(figure.high),
-    }

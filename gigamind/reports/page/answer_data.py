@@ -8,6 +8,7 @@ from typing import Any
 
 from gigamind.reports.answer_schema import AnswerItemReport, NoteReport
 from gigamind.reports.page.layout import in_script
+from gigamind.reports.page.votes import Seat, answer_votes, seat_names
 from gigamind.reports.release.compare import Comparison
 from gigamind.reports.search_qa import EvaluatedClaim, SearchQAEvaluation
 
@@ -22,12 +23,15 @@ def answers_json(
     """JSON that can stand in a script element, whatever the texts hold."""
     changes = {one.id: one.change for one in comparison.changes} if comparison else {}
     tags = sorted({tag for item in items for tag in item.tags})
+    seats = seat_names(vote for item in items for vote in item.votes)
+    places = {seat: place for place, seat in enumerate(seats)}
     content = {
         "words": words,
         "tags": tags,
+        "seats": list(seats.values()),
         "compared": comparison is not None,
         "items": [
-            _item(item, changes.get(item.id, ""), [tags.index(t) for t in item.tags])
+            _item(item, changes.get(item.id, ""), [tags.index(t) for t in item.tags], places)
             for item in items
         ],
     }
@@ -47,7 +51,9 @@ def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
     return [*found, (answer[at:], "", 0)] if at < len(answer) else found
 
 
-def _item(item: AnswerItemReport, change: str, tags: list[int]) -> list[object]:
+def _item(
+    item: AnswerItemReport, change: str, tags: list[int], places: Mapping[Seat, int]
+) -> list[object]:
     told = item.evaluation
     return [
         item.id,
@@ -72,6 +78,7 @@ def _item(item: AnswerItemReport, change: str, tags: list[int]) -> list[object]:
         told.utility_reason if told else "",
         _flagged(told, item.notes) if told else [],
         _quality(item),
+        answer_votes(item, places),
     ]
 
 

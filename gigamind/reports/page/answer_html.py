@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from gigamind.reports.answer_schema import AnswerRunRecord
+from gigamind.reports.answer_schema import AnswerRunRecord, AnswerSummaryReport
 from gigamind.reports.cards.line import certified
 from gigamind.reports.page.answer_data import answers_json
 from gigamind.reports.page.answer_metrics import (
@@ -14,16 +14,15 @@ from gigamind.reports.page.answer_metrics import (
 )
 from gigamind.reports.page.answer_plots import answer_figures
 from gigamind.reports.page.headline import Card, against, card, notices, share
-from gigamind.reports.page.layout import metric_rows, render_page
+from gigamind.reports.page.layout import held_against, metric_rows, render_page
 from gigamind.reports.page.model_costs import model_block
-from gigamind.reports.page.quality import quality_block
+from gigamind.reports.page.quality import pass_rate, quality_block
 from gigamind.reports.page.wording import Language, Words, words
 from gigamind.reports.release.answers import AnswerSnapshot
-from gigamind.reports.release.compare import Comparison, compare
+from gigamind.reports.release.compare import Comparison
 from gigamind.reports.release.gates import GateResult
-from gigamind.reports.release.snapshot import take_snapshot
 
-_LEADING = ("answers.correctness", "answers.utility")
+_LEADING = ("answers.correctness", "answers.utility", "quality.pass_rate")
 _GRADES = ("high", "medium", "low", "none")
 _CUTS = ("part", "sentence", "uncut")
 _VERDICTS = ("supported", "contradicted", "not_found", "unverified")
@@ -42,8 +41,7 @@ def render_answer_html(
         InputError: the baseline cannot be compared at all; see `compare`.
     """
     told = words(lang)
-    seed = int(str(record.run.options["seed"]))
-    comparison = compare(baseline, take_snapshot(record), seed=seed) if baseline else None
+    comparison = held_against(baseline, record)
     drawn = answer_figures(record, baseline, lang=lang)
     summary = record.summary
     overall = summary.overall
@@ -55,21 +53,19 @@ def render_answer_html(
         comparison=comparison,
         gate=gate,
         drawn=drawn,
-        called={name: told(f"answer.figure_{name}") for name in drawn},
-        data=answers_json(
-            record.items, told.tables["script"] | told.tables["answer_script"], comparison
-        ),
+        captions="answer.figure_",
+        data=answers_json(record.items, told.script("answer_script", "panel_script"), comparison),
         headline=answer_headline(record, comparison, told),
-        notices=list(notices(record, comparison, told, not_run=summary.counts.not_run)),
+        notices=list(notices(record, comparison, told, not_run=_not_finished(summary))),
         cards=list(_cards(record, comparison, told)),
         metric_rows=list(
             metric_rows(
-                some_answers(overall, tuple(overall.answers)),
+                [*some_answers(overall, tuple(overall.answers)), *pass_rate(summary.quality)],
                 comparison,
                 lambda found: called(found.name, told),
             )
         ),
-        **_judging(record, told),
+        **_judging(record, comparison, told),
         slice_metrics=[called(name, told) for name in COLUMNS],
         slice_rows=[
             (label, part.items, [share(part.answers.get(name)) for name in COLUMNS])
@@ -78,7 +74,14 @@ def render_answer_html(
     )
 
 
-def _judging(record: AnswerRunRecord, told: Words) -> dict[str, object]:
+def _not_finished(summary: AnswerSummaryReport) -> int:
+    """Answers that an interrupted run did not evaluate, or did not come to check."""
+    return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
+
+
+def _judging(
+    record: AnswerRunRecord, comparison: Comparison | None, told: Words
+) -> dict[str, object]:
     """What the section on the verdicts shows."""
     summary = record.summary
     return {
@@ -94,7 +97,7 @@ def _judging(record: AnswerRunRecord, told: Words) -> dict[str, object]:
         ],
         "doubts": [(told(f"answer_script.{name}"), n) for name, n in summary.doubts.items()],
         "agreement": list(_agreement(record, told)),
-        "quality": quality_block(summary.quality, told),
+        "quality": quality_block(summary.quality, told, comparison),
         "certified": certified(record.card, record.run.judge, told.language),
         "model": model_block(summary.llm, told),
     }
@@ -120,7 +123,8 @@ def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, told
 
 
 def _cards(record: AnswerRunRecord, comparison: Comparison | None, told: Words) -> Iterator[Card]:
-    for figure in some_answers(record.summary.overall, MAIN):
+    main = some_answers(record.summary.overall, MAIN)
+    for figure in (*main, *pass_rate(record.summary.quality)):
         change = comparison.metric(figure.key) if comparison else None
         yield card(figure, change, called(figure.name, told), told(f"answer.about_{figure.name}"))
 

@@ -174,7 +174,7 @@ def notices(
 
 def share(value: float | None) -> str:
     """With three decimals, as in summary.md; a dash where it was not measured."""
-    return "–" if value is None else f"{value:.3f}"
+    return "–" if value is None else f"{value:z.3f}"
 
 
 def signed(value: float | None) -> str:

@@ -7,16 +7,13 @@ from gigamind.reports.cards.line import certified
 from gigamind.reports.model_markdown import unjudged
 from gigamind.reports.page.headline import cards, headline, notices, share
 from gigamind.reports.page.item_data import items_json
-from gigamind.reports.page.judging import judging, seed_of
-from gigamind.reports.page.layout import metric_rows, render_page
+from gigamind.reports.page.judging import judging
+from gigamind.reports.page.layout import held_against, metric_rows, render_page
 from gigamind.reports.page.model_costs import model_block
 from gigamind.reports.page.plots import Baseline, as_snapshot, figures
 from gigamind.reports.page.slices import Figure, all_metrics, figure_of, slices
 from gigamind.reports.page.wording import Language, Words, words
-from gigamind.reports.release.compare import Comparison, compare
 from gigamind.reports.release.gates import GateResult
-from gigamind.reports.release.search import SearchSnapshot
-from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.schema import RunRecord, SliceCounts
 
 _TAGS = 15
@@ -37,7 +34,7 @@ def render_html(
     """
     told = words(lang)
     before = as_snapshot(baseline)
-    comparison = _compared(record, before)
+    comparison = held_against(before, record)
     drawn = figures(record, before, lang=lang)
     return render_page(
         "report.html.jinja",
@@ -47,8 +44,8 @@ def render_html(
         comparison=comparison,
         gate=gate,
         drawn=drawn,
-        called={name: told(f"figure.{name}") for name in drawn},
-        data=items_json(record.items, told.tables["script"], comparison, before),
+        captions="figure.",
+        data=items_json(record.items, told.script("panel_script"), comparison, before),
         headline=headline(record, comparison, told),
         notices=list(
             notices(
@@ -79,10 +76,6 @@ def _called(found: Figure, told: Words) -> str:
     name = told.metric(found.name)
     apart = found.block == "unanswerable"
     return told("figure.unanswerable_metric", metric=name) if apart else name
-
-
-def _compared(record: RunRecord, before: SearchSnapshot | None) -> Comparison | None:
-    return compare(before, take_snapshot(record), seed=seed_of(record.run)) if before else None
 
 
 def _judged(record: RunRecord, told: Words) -> dict[str, object]:

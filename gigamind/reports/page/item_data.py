@@ -12,6 +12,7 @@ from gigamind.metrics.spans import matches
 from gigamind.reports.failures import failed_items
 from gigamind.reports.judged import JudgementReport
 from gigamind.reports.page.layout import in_script
+from gigamind.reports.page.votes import seat_names, seat_of
 from gigamind.reports.release.compare import Comparison
 from gigamind.reports.release.search import SearchItem, SearchSnapshot
 from gigamind.reports.schema import HitReport, ItemReport, PassageReport
@@ -119,10 +120,10 @@ def _judgement(told: JudgementReport, tables: _Tables) -> list[object]:
 
 def _votes(told: JudgementReport) -> list[list[object]]:
     """Seat, vote, whether an answer that it told is unproven, and why there is no vote."""
-    repeated = any(vote.repeat for vote in told.votes)
+    names = seat_names(told.votes)
     return [
         [
-            f"{vote.model} #{vote.repeat + 1}" if repeated else vote.model,
+            names[seat_of(vote)],
             vote.unanswerable,
             vote.told_unanswerable is False and not vote.verified,
             vote.code,

@@ -18,12 +18,15 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from gigamind.reports.escape import upright
 from gigamind.reports.page.headline import change_interval, moment, share, signed, sure
+from gigamind.reports.page.judging import seed_of
 from gigamind.reports.page.slices import Figure as Metric
 from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.page.wording import Words
-from gigamind.reports.release.compare import Comparison
+from gigamind.reports.release.compare import Comparison, Snapshot, compare
 from gigamind.reports.release.gates import GateResult
+from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.schema import Record, RunReport
 
 if TYPE_CHECKING:
@@ -43,7 +46,7 @@ def render_page(
     comparison: Comparison | None,
     gate: GateResult | None,
     drawn: Mapping[str, Figure],
-    called: Mapping[str, str],
+    captions: str,
     data: str,
     **values: object,
 ) -> str:
@@ -52,7 +55,8 @@ def render_page(
     Args:
         template: extends layout.html.jinja, and asks for `values` beside what is given here.
         item_script: shows one item in the list; see report.js.
-        drawn: figures by name; `called` says what each shows, for those who cannot see it.
+        drawn: figures by name.
+        captions: what the phrases that say what a figure shows, for those who cannot see it, begin with.
         data: JSON for the scripts, safe in an element; see `in_script`.
     """
     script = _asset(_COMMON) + _asset(item_script) + _asset(_LIST)
@@ -68,7 +72,7 @@ def render_page(
             gate=gate,
             run_rows=list(_run_rows(record.run, told)),
             figures={
-                name: Markup(inline_svg(figure, name, called[name]))  # noqa: S704  made by us, from escaped text
+                name: Markup(inline_svg(figure, name, told(captions + name)))  # noqa: S704  made by us, from escaped text
                 for name, figure in drawn.items()
             },
             data=Markup(data),  # noqa: S704  escaped by its maker
@@ -79,6 +83,17 @@ def render_page(
         )
     )
     return _SURROGATE.sub("\ufffd", page)
+
+
+def held_against(baseline: Snapshot | None, record: Record[Any, Any]) -> Comparison | None:
+    """What changed since a baseline, by the seed of the run's own intervals; None without one.
+
+    Raises:
+        InputError: the two cannot be compared at all; see `compare`.
+    """
+    if baseline is None:
+        return None
+    return compare(baseline, take_snapshot(record), seed=seed_of(record.run))
 
 
 def in_script(content: object) -> str:
@@ -154,6 +169,7 @@ def _templates() -> Environment:
         loader=PackageLoader("gigamind.reports.page"),
         undefined=StrictUndefined,
         autoescape=True,
+        finalize=upright,
         trim_blocks=True,
         lstrip_blocks=True,
     )

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gigamind.reports.link_schema import LinkRunRecord, LinkSummaryReport
 from gigamind.reports.page.headline import Card, against, card, notices, share
-from gigamind.reports.page.layout import metric_rows, render_page
+from gigamind.reports.page.layout import held_against, metric_rows, render_page
 from gigamind.reports.page.link_data import notes_json
 from gigamind.reports.page.link_metrics import (
     about,
@@ -17,10 +17,9 @@ from gigamind.reports.page.link_metrics import (
 )
 from gigamind.reports.page.link_plots import link_figures
 from gigamind.reports.page.wording import Language, Words, words
-from gigamind.reports.release.compare import Comparison, compare
+from gigamind.reports.release.compare import Comparison
 from gigamind.reports.release.gates import GateResult
 from gigamind.reports.release.links import LinkSnapshot
-from gigamind.reports.release.snapshot import take_snapshot
 
 
 def render_link_html(
@@ -36,10 +35,8 @@ def render_link_html(
         InputError: the baseline cannot be compared at all; see `compare`.
     """
     told = words(lang)
-    seed = int(str(record.run.options["seed"]))
-    comparison = compare(baseline, take_snapshot(record), seed=seed) if baseline else None
+    comparison = held_against(baseline, record)
     drawn = link_figures(record, baseline, lang=lang)
-    script = told.tables["script"] | told.tables["link_script"]
     summary, topk = record.summary, int(str(record.run.options["topk"]))
     return render_page(
         "links.html.jinja",
@@ -49,8 +46,8 @@ def render_link_html(
         comparison=comparison,
         gate=gate,
         drawn=drawn,
-        called={name: told(f"link.figure_{name}") for name in drawn},
-        data=notes_json(record.items, script, comparison, baseline),
+        captions="link.figure_",
+        data=notes_json(record.items, told.script("link_script"), comparison, baseline),
         headline=link_headline(record, comparison, told),
         notices=list(notices(record, comparison, told, not_run=summary.counts.notes_not_run)),
         cards=list(_cards(record, comparison, told)),

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
-from gigamind.reports.judged import LlmReport, PanelReport, UsageReport
+from gigamind.reports.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
 from gigamind.reports.page.headline import share
 from gigamind.reports.page.wording import Words
+from gigamind.stats.krippendorff import reading
 
 
 def model_block(llm: LlmReport | None, told: Words) -> dict[str, object] | None:
@@ -12,35 +13,61 @@ def model_block(llm: LlmReport | None, told: Words) -> dict[str, object] | None:
     if llm is None:
         return None
     names = list(next(iter(llm.rates.values()))) if llm.rates else []
-    judged = llm.outcomes.get("scored", 0)
-    flips = llm.flips
     return {
-        "coverage": told(
-            "model.coverage", judged=judged, items=llm.items, share=share(llm.coverage)
-        ),
-        "incomplete": judged < llm.items,
-        "outcomes": [(told(f"model.{name}"), count) for name, count in llm.outcomes.items()],
+        "parts": list(_parts(llm, told)),
         "usage": [(name, *_cells(part)) for name, part in (*llm.by_role.items(), *_sum(llm, told))],
         "rates": [
             (told(f"model.rule_{rule}"), [share(rates[name]) for name in rates])
             for rule, rates in llm.rates.items()
         ],
         "rate_names": [told.metric(name) for name in names],
-        "flips": told(
-            "model.flips",
-            flipped=flips.flipped,
-            n=flips.judged_again,
-            rate=share(flips.rate),
-            low=share(flips.low),
-            high=share(flips.high),
-        )
-        if flips
-        else "",
+        "flips": " ".join(_flips(llm, told)),
         "panel": _panel(llm.panel, told) if llm.panel else "",
         "flagged": told("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
         if llm.flagged
         else "",
     }
+
+
+def _parts(llm: LlmReport, told: Words) -> Iterator[dict[str, object]]:
+    """How many have a verdict; evaluations and checks apart where there are both."""
+    if llm.checks is None:
+        yield _part(llm, "model.coverage", told)
+    else:
+        yield _part(llm, "model.evaluations", told)
+        yield _part(llm.checks, "model.checks", told)
+
+
+def _part(part: LlmReport | CoverageReport, key: str, told: Words) -> dict[str, object]:
+    judged = part.outcomes.get("scored", 0)
+    return {
+        "coverage": told(key, judged=judged, items=part.items, share=share(part.coverage)),
+        "incomplete": judged < part.items,
+        "outcomes": [(told(f"model.{name}"), count) for name, count in part.outcomes.items()],
+    }
+
+
+def _flips(llm: LlmReport, told: Words) -> Iterator[str]:
+    """What changed on a second judging, and what that means for a comparison."""
+    checked = llm.checks.flips if llm.checks else None
+    if llm.flips:
+        key = "model.flips" if llm.checks is None else "model.evaluation_flips"
+        yield _flipped(llm.flips, key, told)
+    if checked:
+        yield _flipped(checked, "model.check_flips", told)
+    if llm.flips or checked:
+        yield told("model.flips_mean")
+
+
+def _flipped(flips: FlipReport, key: str, told: Words) -> str:
+    return told(
+        key,
+        flipped=flips.flipped,
+        n=flips.judged_again,
+        rate=share(flips.rate),
+        low=share(flips.low),
+        high=share(flips.high),
+    )
 
 
 def _panel(panel: PanelReport, told: Words) -> str:
@@ -51,8 +78,8 @@ def _panel(panel: PanelReport, told: Words) -> str:
         counts = {"seats": panel.seats, "items": panel.items, "split": panel.split}
         ends = {"low": share(panel.low), "high": share(panel.high)}
         parts = [told("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, told)]
-    if panel.incomplete or panel.tied:
-        parts.append(told("model.panel_lost", incomplete=panel.incomplete, tied=panel.tied))
+    lost = {"incomplete": panel.incomplete, "tied": panel.tied}
+    parts.extend(told(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
     return " ".join(parts)
 
 
@@ -61,7 +88,8 @@ def _alpha(panel: PanelReport, told: Words) -> str:
         return told("model.panel_no_alpha")
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
-    return told("model.panel_alpha", alpha=alpha, low=low, high=high)
+    what = told(f"model.panel_{reading(panel.alpha)}")
+    return told("model.panel_alpha", alpha=alpha, low=low, high=high, reading=what)
 
 
 def _sum(llm: LlmReport, told: Words) -> Iterator[tuple[str, UsageReport]]:

@@ -30,6 +30,12 @@ class Words:
         table, _, key = name.partition(".")
         return key in self.tables.get(table, {})
 
+    def script(self, *tables: str) -> dict[str, str]:
+        """The phrases of a list of items: its own, and those of the tables, which go before them."""
+        return {
+            key: phrase for name in ("script", *tables) for key, phrase in self.tables[name].items()
+        }
+
     def metric(self, name: str) -> str:
         """A metric's name for people: `ndcg_at_10` is "nDCG@10", `latency_p95_ms` is "latency p95"."""
         base, _, k = name.removesuffix("_ms").partition("_at_")

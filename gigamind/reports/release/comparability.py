@@ -5,19 +5,20 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.errors import InputError
+from gigamind.reports.release.checks import checks_of, why_not_compared
 from gigamind.reports.release.model import EvalSnapshot
 from gigamind.reports.release.tasks import TASKS
 
 Snapshot = EvalSnapshot[Any, Any]
-Severity = Literal["refuse", "no-speed", "warn"]
+Severity = Literal["refuse", "no-speed", "no-checks", "warn"]
 
 
 class Mismatch(BaseModel):
     """One thing in which two runs differ beside what is measured.
 
     Attributes:
-        severity: "refuse": no verdict on anything; "no-speed": quality may be compared, speed may not; "warn": both
-            may, with this in mind.
+        severity: "refuse": no verdict on anything; "no-speed": all but speed may be compared; "no-checks": all but
+            the checks by a checklist; "warn": all may, with this in mind.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -42,10 +43,17 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
     )
 
 
+def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
+    """Fingerprints of the checklists of both; "" for a run without checks."""
+    task = TASKS[current.task]
+    return task.checklist(baseline), task.checklist(current)
+
+
 def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[str, bool, Severity, str], ...]:
     """What may differ, whether it does, how grave that is, and what it means."""
     task = TASKS[current.task]
     changed = _changed(baseline, current)
+    marks = checklists(baseline, current)
     return (
         (
             "dataset",
@@ -58,6 +66,12 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[str, bool, Sev
             baseline.judge_fingerprint != current.judge_fingerprint,
             "refuse",
             "The verdicts were given by different judges or thresholds. A new baseline is needed.",
+        ),
+        (
+            "checklist",
+            checks_of(marks) == "not-compared",
+            "no-checks",
+            why_not_compared(marks),
         ),
         (
             f"{task.setting} settings",

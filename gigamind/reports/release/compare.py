@@ -1,12 +1,13 @@
 """Two runs side by side, item by item: what changed, by how much, and whether chance alone could have done it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.reports.release.comparability import Mismatch, mismatches
+from gigamind.reports.release.checks import Checks, checks_of
+from gigamind.reports.release.comparability import Mismatch, checklists, mismatches
 from gigamind.reports.release.model import EvalSnapshot, SnapshotHit
 from gigamind.reports.release.policy import LOWER_IS_BETTER
 from gigamind.reports.release.task import Change, ComparedTask, Shown, Speed
@@ -106,6 +107,8 @@ class Comparison(_Part):
         shared: items that both runs evaluated; every figure is over these.
         lost: items that the baseline evaluated and the current run did not, though it drew the same sample.
         unjudged: shared items about which the judge decided in the baseline and not in the current run.
+        checks: whether those of a checklist are compared; "none" where neither run has any.
+        unchecked: shared items that were checked in the baseline and not in the current run, where they are.
         unchanged: shared items that ended alike.
         changes: the worse first, the worst of them first.
     """
@@ -120,6 +123,8 @@ class Comparison(_Part):
     only_current: int
     lost: tuple[LostItem, ...]
     unjudged: tuple[LostItem, ...] = ()
+    checks: Checks = "none"
+    unchecked: tuple[LostItem, ...] = ()
     metrics: tuple[MetricChange, ...]
     speed: tuple[SpeedChange, ...]
     unchanged: int
@@ -140,6 +145,9 @@ def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Compari
     task = TASKS[current.task]
     before = {item.id: item for item in baseline.items}
     pairs = [(before[item.id], item) for item in current.items if item.id in before]
+    checks = checks_of(checklists(baseline, current))
+    if checks != "compared":
+        pairs = [(task.without_checks(a), task.without_checks(b)) for a, b in pairs]
     changed = [(change, *pair) for pair in pairs if (change := task.change(*pair))]
     changed.sort(key=lambda entry: entry[0].gain)
     return Comparison(
@@ -151,7 +159,9 @@ def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Compari
         only_baseline=len(baseline.items) - len(pairs),
         only_current=len(current.items) - len(pairs),
         lost=_lost(task, baseline, current),
-        unjudged=_unjudged(task, pairs),
+        unjudged=_silent(task, pairs, task.has_verdict),
+        checks=checks,
+        unchecked=_silent(task, pairs, task.is_checked),
         metrics=_metrics(task, pairs, seed),
         speed=_speed(task, baseline, current),
         unchanged=len(pairs) - len(changed),
@@ -182,12 +192,14 @@ def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, 
     return tuple(_lost_item(task, item) for item in baseline.items if item.id not in evaluated)
 
 
-def _unjudged(task: Task, pairs: Sequence[tuple[Any, Any]]) -> tuple[LostItem, ...]:
-    """Such an item is in no figure about verdicts: without a word, a judge that fails would look fine."""
+def _silent(
+    task: Task, pairs: Sequence[tuple[Any, Any]], decided: Callable[[Any], bool]
+) -> tuple[LostItem, ...]:
+    """Items decided about no more, which are in no figure: without a word, a judge that fails would look fine."""
     return tuple(
         _lost_item(task, before)
         for before, after in pairs
-        if task.has_verdict(before) and not task.has_verdict(after)
+        if decided(before) and not decided(after)
     )
 
 

@@ -3,7 +3,6 @@
 One `GateResult` is the source of the exit code, compare.md, JUnit XML, the CI summary and the artifact.
 """
 
-from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
@@ -11,38 +10,21 @@ from pydantic import BaseModel, ConfigDict
 from gigamind.reports.cards.schema import JudgeCard
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.release.cards import METRIC, card_rule
-from gigamind.reports.release.compare import Comparison, LostItem, MetricChange, SpeedChange
+from gigamind.reports.release.checks import BLOCK, PASS_RATE
+from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
+from gigamind.reports.release.lost import lost_rules
 from gigamind.reports.release.policy import LOWER_IS_BETTER, Phase, Policy, SpeedRule
+from gigamind.reports.release.rule import RuleResult, Status
 from gigamind.reports.release.tasks import TASKS
 from gigamind.stats.intervals import Interval
 from gigamind.stats.noninferiority import non_inferiority
 
-Status = Literal["passed", "failed", "warned", "skipped", "inconclusive"]
-VERDICTS = "verdicts"
 _OF_VERDICTS = "unanswerable"  # the block of the metrics that count verdicts
 Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
 
 
 class _Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class RuleResult(_Part):
-    """One rule on one metric.
-
-    Attributes:
-        metric: as in summary.json, or `coverage`, `verdicts`, `search_p95`, `cold_start`, `judge_card`.
-        status: "warned" is a failure that the phase only tells.
-        limit: what the current value is held against, in the metric's unit.
-        explanation: one sentence with the figures that decided.
-    """
-
-    metric: str
-    status: Status
-    baseline: float | None
-    current: float | None
-    limit: float | None
-    explanation: str
 
 
 class GateResult(_Part):
@@ -77,10 +59,9 @@ def judge_release(
         *(
             _quality(comparison, policy, phase, name, varies=_varies(name, policy, judge))
             for name in (*policy.quality.metrics, *policy.quality.judged)
-            if name.partition(".")[0] in TASKS[comparison.task].blocks
+            if _concerns(name, comparison)
         ),
-        _coverage(comparison, policy, phase),
-        *_verdicts(comparison, policy, phase, judge),
+        *lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
         *_card(judge, card, policy),
     )
@@ -91,6 +72,14 @@ def judge_release(
             break
     told = [rule.explanation for rule in rules if _is_told(rule, verdict)]
     return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=tuple(told))
+
+
+def _concerns(name: str, comparison: Comparison) -> bool:
+    """Whether the runs have that block; where neither was checked, nothing is said of checks."""
+    block = name.partition(".")[0]
+    if block == BLOCK:
+        return comparison.checks != "none"
+    return block in TASKS[comparison.task].blocks
 
 
 def _is_told(rule: RuleResult, verdict: Verdict) -> bool:
@@ -117,59 +106,11 @@ def _card(judge: JudgeReport | None, card: JudgeCard | None, policy: Policy) -> 
     ]
 
 
-def _coverage(comparison: Comparison, policy: Policy, phase: Phase) -> RuleResult:
-    """Items that can no longer be evaluated are the worst of all, and no mean shows them."""
-    total = len(comparison.lost) + comparison.shared
-    told = "of the baseline could not be evaluated"
-    of = comparison.task
-    return _lost("coverage", comparison.lost, total, told, task=of, policy=policy, phase=phase)
-
-
-def _verdicts(
-    comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
-) -> list[RuleResult]:
-    """Items that a model gave no verdict on are in no figure about verdicts: they count as lost ones do."""
-    if judge is None or not judge.asks_a_model:
-        return []
-    told = "had a verdict in the baseline and have none now"
-    found, of = (comparison.unjudged, comparison.shared), comparison.task
-    return [_lost(VERDICTS, *found, told, task=of, policy=policy, phase=phase)]
-
-
-def _lost(
-    metric: str,
-    lost: Sequence[LostItem],
-    total: int,
-    told: str,
-    *,
-    task: str,
-    policy: Policy,
-    phase: Phase,
-) -> RuleResult:
-    """The rule on items that figures lack.
-
-    A task of which nothing stops a release in this phase is not stopped by them either.
-    """
-    kind, allowed = TASKS[task], policy.coverage.lost_share
-    soft = set(kind.blocks) <= set(policy.phases[phase].soft)
-    failed, remark = ("warned", f"; only told in phase {phase}") if soft else ("failed", "")
-    example = f", such as {lost[0].id}" if lost else ""
-    too_many = len(lost) / total > allowed
-    return RuleResult(
-        metric=metric,
-        status=failed if too_many else "passed",
-        baseline=1.0,
-        current=1 - len(lost) / total,
-        limit=allowed,
-        explanation=f"{metric}: {len(lost)} of {total} {kind.units} {told}{example};"
-        f" a share of {allowed:g} is allowed{remark if too_many else ''}.",
-    )
-
-
 def _varies(name: str, policy: Policy, judge: JudgeReport | None) -> bool:
     """Whether equal runs may differ in a metric: the policy says so, or a model gave the verdicts that it counts."""
+    block = name.partition(".")[0]
     by_model = judge is not None and judge.asks_a_model
-    return name in policy.quality.judged or (by_model and name.partition(".")[0] == _OF_VERDICTS)
+    return name in policy.quality.judged or block == BLOCK or (by_model and block == _OF_VERDICTS)
 
 
 def _quality(
@@ -183,7 +124,7 @@ def _quality(
             baseline=change.baseline if change else None,
             current=change.current if change else None,
             limit=None,
-            explanation=f"{name} was not measured in both runs.",
+            explanation=_why_skipped(name, comparison),
         )
     allowed = policy.allowed_drop(phase, change.n)
     status, remark = (_judged if varies else _raw)(change, allowed)
@@ -199,6 +140,15 @@ def _quality(
         limit=allowed,
         explanation=f"{name}: {figures}; {allowed:g} is allowed{small}{remark}.",
     )
+
+
+def _why_skipped(name: str, comparison: Comparison) -> str:
+    if name.partition(".")[0] == BLOCK:
+        if comparison.checks == "not-compared":
+            return f"{name}: the runs were not checked by the same checklist."
+        if comparison.metric(PASS_RATE):
+            return f"{name}: the checklist has no such item."
+    return f"{name} was not measured in both runs."
 
 
 def _raw(change: MetricChange, allowed: float) -> tuple[Status, str]:

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from gigamind.reports.escape import code
 from gigamind.reports.markdown import figure
 from gigamind.reports.release.compare import Comparison, MetricChange, RunName
-from gigamind.reports.release.gates import VERDICTS, GateResult, RuleResult
+from gigamind.reports.release.gates import GateResult
+from gigamind.reports.release.lost import LOST
 from gigamind.reports.release.model import SnapshotHit
+from gigamind.reports.release.rule import RuleResult
 from gigamind.reports.release.tasks import TASKS
 from gigamind.reports.templating import render
 
@@ -26,6 +28,10 @@ _MARKS = {
     "skipped": "– skipped",
     "inconclusive": "❔ open",
 }
+_LOST_VERDICTS = (
+    "The baseline has a verdict on these, the current run has none, and no figure counts them."
+)
+_LOST_CHECKS = "The checklist decided about these in the baseline and not in the current run."
 _TIMES = frozenset({"search_p95", "cold_start"})
 
 
@@ -38,6 +44,10 @@ def render_comparison(comparison: Comparison, gate: GateResult) -> str:
         title=_TITLES[gate.verdict],
         headline=headline(comparison, gate),
         shared=_shared(comparison),
+        silent=(
+            ("No verdict any more", _LOST_VERDICTS, comparison.unjudged),
+            ("Not checked any more", _LOST_CHECKS, comparison.unchecked),
+        ),
         marks=_MARKS,
         shown=_ITEMS_SHOWN,
         version=_version,
@@ -98,9 +108,7 @@ def _limit(rule: RuleResult) -> str:
         return "–"
     if rule.metric in _TIMES:
         return f"{rule.limit:,.0f} ms"
-    return (
-        f"{rule.limit:g} lost" if rule.metric in {"coverage", VERDICTS} else f"{rule.limit:g} worse"
-    )
+    return f"{rule.limit:g} {'lost' if rule.metric in LOST else 'worse'}"
 
 
 def _interval(change: MetricChange) -> str:

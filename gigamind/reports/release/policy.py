@@ -12,7 +12,7 @@ from gigamind.errors import InputError
 from gigamind.reports.release.cards import CardPolicy
 
 Phase = Literal["mvp", "beta", "ga"]
-Block = Literal["search", "unanswerable", "links", "answers"]
+Block = Literal["search", "unanswerable", "links", "answers", "quality"]
 Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -24,6 +24,7 @@ _GATED: dict[Block, re.Pattern[str]] = {
     "answers": re.compile(
         "correctness|utility|contradiction|source_coverage|context_utilisation|citation_(precision|recall)"
     ),
+    "quality": re.compile("[a-z][a-z0-9_]*"),  # pass_rate, or an item of whichever checklist
 }
 LOWER_IS_BETTER = frozenset(
     {
@@ -45,7 +46,8 @@ class PhaseRules(_Section):
 
     Attributes:
         drop: by how much a metric may fall, absolute.
-        soft: blocks ("links", "search", "unanswerable", "answers") whose failures are told but do not stop the release.
+        soft: blocks ("links", "search", "unanswerable", "answers", "quality") whose failures are told but do not stop
+            the release.
     """
 
     drop: Limit
@@ -66,7 +68,7 @@ class Quality(_Section):
         metrics: deterministic ones, held to the raw drop.
         judged: those that vary between equal runs because a model gives them: they fail only on a drop that chance does
             not explain, and may stay inconclusive.  Those of the block `unanswerable` are held so, wherever they are
-            named, when the run's judge asks a model.
+            named, when the run's judge asks a model; those of `quality`, which a checklist gives, always.
         cards: whether a judge that asks a model needs a valid card (`gigamind judge certify`).
     """
 

@@ -57,7 +57,7 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         name: as in run.json.
         unit, units: what its items are called.
         subject: what its dataset is made of, and `maker` what is measured, in words for people.
-        blocks: of its metrics, as in summary.json; gates on others do not concern it.
+        blocks: of its metrics, as in summary.json; gates on others do not concern it, but for those on checks.
         settings: options that are no fault but change the figures; `setting` is what they set.
         summary: summary.json.
         line: a line of per_item.jsonl.
@@ -96,6 +96,20 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         """Whether its judge decided about the item; always, for a task whose figures need no judge."""
         del item
         return True
+
+    def checklist(self, snapshot: EvalSnapshot[Summary, Item]) -> str:
+        """Fingerprint of the checklist that its items were checked by besides; "" where they were not."""
+        del snapshot
+        return ""
+
+    def is_checked(self, item: Item) -> bool:
+        """Whether the checklist decided about the item."""
+        del item
+        return False
+
+    def without_checks(self, item: Item) -> Item:
+        """The item, for a comparison with one that was checked otherwise."""
+        return item
 
     def values(self, pairs: Sequence[tuple[Item, Item]]) -> Values:
         """The metrics that are means over items."""

@@ -407,9 +407,9 @@ def test_the_word_of_a_model_that_notes_answer_is_one_thing_and_its_proof_anothe
     assert answerable(told=told, proven=proven) == expected
 
 
-@pytest.mark.parametrize(("state", "expected"), [("proven", 0.0), ("told", 0.0), ("no", 1.0)])
-def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(state, expected):
-    assert utility("abstained", 0.5, answerable=state) == expected
+@pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])
+def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(said, expected):
+    assert utility("abstained", 0.5, answerable=said) == expected
 
 
 @pytest.mark.parametrize(
@@ -429,8 +429,8 @@ def test_confidence_boundaries(correct, useful, expected):
 
 def test_an_answer_that_neither_claims_nor_abstains_is_useless():
     assert outcome((), (), abstains=False) == "no_claims"
-    assert utility("no_claims", 1.0, answerable="no") == 0.0
-    assert utility("judged", 0.4, answerable="no") == 0.4
+    assert utility("no_claims", 1.0, answerable=False) == 0.0
+    assert utility("judged", 0.4, answerable=False) == 0.4
 
 
 @pytest.mark.parametrize(("claims", "tokens"), [(0, 768), (4, 768), (5, 928), (24, 3968)])

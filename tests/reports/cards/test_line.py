@@ -35,6 +35,14 @@ def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang
     assert certified(found, found.judge, lang) == line
 
 
+@pytest.mark.parametrize(
+    ("lang", "end"), [("en", "N = 100 of 30 answers."), ("ko", "답변 30건에서 100건.")]
+)
+def test_claims_are_told_with_their_answers(card, scale, figures, lang, end):
+    found = card(scale(name="supported", overall=figures.model_copy(update={"clusters": 30})))
+    assert certified(found, found.judge, lang).endswith(end)
+
+
 def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figure):
     graded = group(
         positive=None,

@@ -15,6 +15,14 @@ def test_a_card_that_was_written_can_be_read_from_its_file_and_its_folder(card, 
     assert read_card(tmp_path / "card" / FILE) == made
 
 
+def test_a_card_from_before_clusters_were_told_can_be_read(card, tmp_path):
+    made = card()
+    text = made.model_dump_json().replace(',"clusters":null', "")
+    assert "clusters" not in text
+    (tmp_path / FILE).write_text(text, encoding="utf-8")
+    assert read_card(tmp_path) == made
+
+
 def test_a_card_is_valid_for_one_judge_and_one_model(card):
     made = card()
     assert made.is_valid_for("f" * 64, "openai/gpt-x")

@@ -92,9 +92,66 @@ def test_what_was_not_measured_is_said(card, scale, group, figure):
     ]
 
 
-def test_claims_are_said_to_be_no_independent_items(card, scale):
-    (caution,) = told(card(scale(name="supported")))
-    assert caution == ENGLISH("caution.claims", scale="supported claims")
+@pytest.fixture
+def claims(scale, group, figure):
+    """A scale of 100 claims, 40 of them labelled yes, of so many answers."""
+
+    def make(answers, **figures):
+        behind = {"clusters": answers}
+        found = {name: one.model_copy(update=behind) for name, one in group().figures.items()}
+        overall = group(100, 40, **found | figures).model_copy(update=behind)
+        headline = scale().headline
+        headline = headline.model_copy(
+            update={
+                "clusters": 90,
+                "labelled": headline.labelled.model_copy(update=behind),
+                "corrected": headline.corrected.model_copy(update=behind),
+            }
+        )
+        flips = figure(0.05, 0.02, 0.08, 200).model_copy(update=behind)
+        return scale(name="supported", overall=overall, headline=headline, flips=flips)
+
+    return make
+
+
+@pytest.mark.parametrize(("answers", "warned"), [(30, 0), (29, 2)])
+def test_claims_of_fewer_than_thirty_answers_are_few(card, claims, answers, warned):
+    found = told(card(claims(answers)))
+    assert len(found) == warned
+    assert all("are of only 29 answers: the intervals are rough below 30" in one for one in found)
+    assert any("60 labels for supported claims = no" in one for one in found) is bool(warned)
+
+
+def test_claims_of_one_answer_have_no_interval(card, claims, figure):
+    lone = figure(0.8, None, None, 100).model_copy(update={"clusters": 1})
+    made = card(claims(1, accuracy=lone, sensitivity=lone, specificity=lone))
+    assert told(made)[0] == ENGLISH("caution.one_cluster", what="supported claims = yes")
+    assert "(accuracy 0.800, 95 % –)" in scale_view(made, made.scales[0], ENGLISH).headline
+
+
+def test_no_miss_seen_among_claims_is_told_by_their_answers(card, claims, figure):
+    right = figure(1.0, 1.0, 1.0, 40).model_copy(update={"clusters": 30})
+    (caution,) = told(card(claims(30, sensitivity=right)))
+    assert "among the 40 labels of supported claims = yes, which are of 30 answers" in caution
+    assert "up to 0.100 of such items" in caution
+
+
+def test_the_answers_behind_an_interval_are_told(card, claims):
+    made = card(claims(30))
+    for text in (render_card(made), render_card_page(made)):
+        assert ENGLISH("page.clusters", clusters=30) in text
+        assert "N = 200 (30 answers), 2 runs" in text
+        assert "labels alone, N = 100 (30 answers)" in text
+        assert "verdicts alone, 300 items of 90 answers" in text
+        assert "or all the items of answers drawn at random" in text
+    assert "| sensitivity | 0.800 | 0.700 – 0.900 | 100 (30 answers) |" in render_card(made)
+    assert "답변 30건의 주장들입니다" in render_card(made, "ko")
+    assert "| 100 (답변 30건) |" in render_card(made, "ko")
+
+
+def test_items_that_stand_alone_are_said_to_be_of_no_answers(card):
+    assert "answers" not in render_card(card())
+    assert "답변 3" not in render_card(card(), "ko")
 
 
 def test_a_judge_without_a_model_is_not_asked_for_repetitions_or_attacks(card):

@@ -11,7 +11,8 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.reports.page.html import render_html
-from gigamind.reports.release.gates import GateResult, RuleResult
+from gigamind.reports.release.gates import GateResult
+from gigamind.reports.release.rule import RuleResult
 from gigamind.reports.schema import ErrorReport, PassageReport
 
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"'"
@@ -137,10 +138,20 @@ def test_text_of_others_stays_text_wherever_it_stands(make_record, make_item, ma
 def test_a_lone_surrogate_does_not_keep_the_page_from_being_written(make_record, make_item):
     record = make_record((make_item(1),), run={"options": OPTIONS})
     broken = ErrorReport.model_construct(
-        kind="row", line=3, id=None, field=None, error="E", message="\ud800"
+        kind="row", line=3, id=None, field=None, error="E", message="before \ud800 behind"
     )
     text = render_html(type(record)(record.run, record.summary, record.items, [broken]))
-    assert "\ufffd" in text.encode().decode()
+    assert "before \ufffd behind" in text.encode().decode()
+
+
+def test_a_direction_override_turns_nothing_on_the_page_round(make_record, make_item):
+    turned = ErrorReport(
+        kind="row", line=3, id=None, field=None, error="E", message="red \u202eneerg"
+    )
+    record = make_record((make_item(1),), run={"options": OPTIONS})
+    text = render_html(type(record)(record.run, record.summary, record.items, [turned]))
+    assert "red ‹U+202E›neerg" in text
+    assert "\u202e" not in text
 
 
 @pytest.mark.parametrize(("lang", "title"), [("en", "Search evaluation"), ("ko", "검색 평가")])

@@ -1,8 +1,10 @@
 import re
 from string import Formatter
+from typing import get_args
 
 import pytest
 
+from gigamind.errors import LlmCode
 from gigamind.reports.markdown import label
 from gigamind.reports.page.wording import words
 
@@ -52,3 +54,16 @@ def test_a_metric_is_called_as_in_the_markdown_summary(name):
 
 def test_a_latency_is_called_by_its_percentile():
     assert words("ko").metric("latency_p95_ms") == "지연 p95"
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("code", get_args(LlmCode))
+def test_every_reason_for_a_missing_verdict_has_words(lang, code):
+    assert words(lang).knows(f"panel_script.code_{code}")
+
+
+def test_words_of_a_script_are_those_of_the_last_table_that_has_them():
+    told = words("en").script("answer_script", "panel_script")
+    assert told["shown"] == "{from}–{to} of {count} answers"
+    assert (told["previous"], told["seat"]) == (words("en")("script.previous"), "seat")
+    assert words("en").script()["shown"] == "{from}–{to} of {count} queries"

@@ -4,12 +4,23 @@ from collections.abc import Callable, Mapping
 
 import pytest
 
+from gigamind.reports.answer_schema import (
+    AnswerCounts,
+    AnswerPerformance,
+    AnswerSliceReport,
+    AnswerSummaryReport,
+    CorrelationReport,
+)
+from gigamind.reports.judged import JudgeReport
 from gigamind.reports.link_schema import (
     LinkCounts,
     LinkPerformance,
     LinkSliceReport,
     LinkSummaryReport,
 )
+from gigamind.reports.quality_schema import QualitySliceReport, QualitySummaryReport
+from gigamind.reports.release.answers import AnswerItem, AnswerSnapshot
+from gigamind.reports.release.checks import SnapshotCheck
 from gigamind.reports.release.links import LinkItem, LinkSnapshot, SnapshotSuggestion
 from gigamind.reports.release.model import SnapshotHit
 from gigamind.reports.release.search import SearchItem, SearchSnapshot
@@ -176,6 +187,97 @@ def links() -> Make:
                 performance=LinkPerformance(indexing_ms=1.0, eval_runtime_ms=1.0),
             ),
             items=tuple(note(path, *numbers) for path, numbers in notes.items()),
+        )
+
+    return make
+
+
+CHECKLIST = ("direct", "grounded", "sources", "uncertainty")
+
+
+def _check(fulfilled: str | None) -> SnapshotCheck | None:
+    """That of the items with these first letters; three of four are enough."""
+    if fulfilled is None:
+        return None
+    yes = {name: name[0] in fulfilled for name in CHECKLIST}
+    return SnapshotCheck(passed=len(fulfilled) >= 3, yes=yes)
+
+
+def _quality(checked: int, fingerprint: str) -> QualitySummaryReport:
+    part = QualitySliceReport(
+        checked=checked, passed=0, pass_rate=None, low=None, high=None, items=()
+    )
+    judge = JudgeReport(kind="checklist", file="judges/quality_gate.toml", fingerprint=fingerprint)
+    return QualitySummaryReport(
+        judge=judge,
+        feature="search_qa",
+        min_pass_ratio=0.75,
+        unchecked=0,
+        overall=part,
+        by_language={},
+    )
+
+
+@pytest.fixture
+def answers() -> Make:
+    """Makes a snapshot of {answer: first letters of the items of the checklist that it fulfils, None unchecked}.
+
+    `checklist` is the fingerprint of the checklist, None without one; `correctness` is that of some answers, else 1.
+    """
+
+    def make(
+        items: Mapping[str, str | None],
+        *,
+        checklist: str | None = "c",
+        correctness: Mapping[str, float] | None = None,
+    ) -> AnswerSnapshot:
+        counts = dict.fromkeys(AnswerCounts.model_fields, 0)
+        checked = sum(fulfilled is not None for fulfilled in items.values())
+        return AnswerSnapshot(
+            created_at="2026-01-01T00:00:00+00:00",
+            run_id="20260101-000000",
+            task="answers",
+            dataset_hash="d",
+            notes_hash="n",
+            notes_hash_mode="content",
+            environment=Environment(
+                app_version="0.1.0",
+                git_commit=None,
+                python_version="3.11",
+                embedding_model=None,
+                rag_schema_version="none",
+                packages={},
+            ),
+            hardware=Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash="same"),
+            judge_fingerprint="j",
+            config={"seed": 42},
+            metrics=AnswerSummaryReport(
+                status="complete",
+                counts=AnswerCounts.model_validate(counts),
+                overall=AnswerSliceReport(items=len(items), answers={}, intervals={}),
+                by_language={},
+                by_tag={},
+                confidence={},
+                verdicts={},
+                doubts={},
+                quotes=None,
+                correlation=CorrelationReport(r=None, n=0, separate=None),
+                agreement=None,
+                flagged=0,
+                performance=AnswerPerformance(preparing_ms=1.0, eval_runtime_ms=1.0),
+                quality=_quality(checked, checklist) if checklist else None,
+            ),
+            items=tuple(
+                AnswerItem(
+                    id=name,
+                    question=f"question {name}",
+                    evaluated=True,
+                    metrics={"correctness": (correctness or {}).get(name, 1.0)},
+                    unsupported=(),
+                    check=_check(fulfilled),
+                )
+                for name, fulfilled in items.items()
+            ),
         )
 
     return make

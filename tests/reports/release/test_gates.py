@@ -250,6 +250,7 @@ def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
     ("text", "message"),
     [
         (POLICY.replace("search.hit_at_1", "search.hits"), 'unknown metric "search.hits"'),
+        (POLICY.replace("search.hit_at_1", "quality.Pass"), 'unknown metric "quality.Pass"'),
         (POLICY.replace("drop = 0.02", "drop = nan"), "phases.mvp.drop"),
         (POLICY.replace("drop = 0.02", "drop = 0.02\nmore = 1"), "phases.mvp.more"),
         (POLICY.replace("[phases.mvp]\ndrop = 0.02", ""), r"no \[phases.mvp\]"),

@@ -1,9 +1,10 @@
 
 // How one judged answer is shown, and what the list of answers is searched, filtered and sorted by.
 const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
-  "claims", "coverage", "issues", "summary", "reason", "flagged", "quality"];
+  "claims", "coverage", "issues", "summary", "reason", "flagged", "quality", "votes"];
 const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled"];
 const VERDICTS = ["supported", "contradicted", "not_found", "unverified"];
+const VOTE_FIELDS = ["seat", "code", "correctness", "utility", "verdicts"]; // a digit a claim: its place in VERDICTS
 const GRADES = ["high", "medium", "low"];
 const TITLE = "question";
 const title = (item) => item.question;
@@ -12,6 +13,8 @@ const tagsOf = (item) => item.tags;
 const unsupported = (item) => item.claims.filter((claim) => claim[2] !== "supported").length;
 const unlike = (item) => item.claims.filter((claim) => claim[8] && claim[8] !== judgedAs(claim[2])).length;
 const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
+// Seats differ where a verdict or the utility does; correctness follows from the verdicts.
+const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote) => vote.slice(3).join())).size > 1;
 const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
   all: () => true,
@@ -19,6 +22,7 @@ const FILTERS = {
   abstained: (item) => item.outcome === "abstained",
   unjudged: (item) => !["judged", "abstained", "no_claims"].includes(item.outcome),
   unlike: (item) => unlike(item) > 0,
+  ...(data.seats.length ? { split } : {}),
   ...(CHECKED ? { unpassed: (item) => item.quality !== null && !item.quality[0] } : {}),
   worse: (item) => item.change === "worse",
   better: (item) => item.change === "improved",
@@ -51,6 +55,7 @@ function detail(item) {
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
   if (item.claims.length) parts.push(make("h4", { text: say("claims") }), claimTable(item));
+  if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
   if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
   if (item.quality) parts.push(make("h4", { text: say("checklist") }), checklist(item.quality));
@@ -58,9 +63,14 @@ function detail(item) {
 }
 
 function legend(item) {
-  const used = VERDICTS.filter((one) => item.pieces.some((piece) => piece[1] === one));
-  return make("p", { className: "legend" }, ...used.map((one) => make("span", {}, make("mark", { className: one, text: say(one) }))));
+  return legendOf(new Set(item.pieces.map((piece) => piece[1])));
 }
+
+function legendOf(used) {
+  return make("p", { className: "legend" }, ...VERDICTS.filter((one) => used.has(one)).map((one) => make("span", {}, sign(one))));
+}
+
+const sign = (verdict) => make("mark", { className: `sign ${verdict}`, text: say(verdict) });
 
 // The answer with its claims marked by verdict.
 function answerText(item) {
@@ -69,9 +79,9 @@ function answerText(item) {
 }
 
 function claimTable(item) {
-  return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values) => {
+  return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values, at) => {
     const claim = named(CLAIM_FIELDS, values);
-    const told = make("td", {}, make("mark", { className: claim.verdict, text: say(claim.verdict) }),
+    const told = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
       claim.doubt ? make("div", { className: "meta", text: say(claim.doubt) }) : null,
       claim.labelled ? make("div", { className: "meta", text: say("labelled", { verdict: say(claim.labelled) }) }) : null);
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
@@ -110,4 +120,43 @@ function checklist([passed, items]) {
         make("span", { className: yes ? "tick" : "faint", text: say(yes ? "yes" : told ? "yes_unproven" : "no") }),
         quote ? make("div", { className: "meta" }, make(trusted ? "span" : "s", { text: quote }),
           note ? make("span", { text: ` (${note})` }) : null) : null))));
+}
+
+// Seats as a vote tells them: `verdicts` is null where there is none.
+const seatsOf = (item) => item.votes.map((values) => {
+  const seat = named(VOTE_FIELDS, values);
+  return { ...seat, verdicts: seat.code ? null : [...seat.verdicts].map((digit) => VERDICTS[digit]) };
+});
+
+// How many seats have the claim as the panel has it, where they differ.
+function alike(item, verdict, at) {
+  const told = seatsOf(item).filter((seat) => seat.verdicts).map((seat) => seat.verdicts[at]);
+  const count = told.filter((one) => one === verdict).length;
+  return count < told.length ? make("div", { className: "meta alike", text: say("alike", { count, seats: told.length }) }) : null;
+}
+
+// Who of a panel judged how, its own result first.
+function votes(item) {
+  const seats = seatsOf(item);
+  const whole = { ...item, verdicts: item.utility === null ? null : item.claims.map((claim) => claim[2]) };
+  const used = new Set([whole, ...seats].flatMap((one) => one.verdicts ?? []));
+  const head = [["seat", say("seat")], ["number", say("correctness")], ["number", say("utility")], ...(used.size ? [["marks", say("claims")]] : [])];
+  const rows = seats.map((seat) => voteRow(data.seats[seat.seat], seat, say("no_vote", { why: why(seat.code) })));
+  return make("div", {}, make("table", { className: "votes", attributes: { "aria-label": say("votes") } },
+    make("thead", {}, make("tr", {}, ...head.map(([className, text]) => make("th", { className, text, attributes: { scope: "col" } })))),
+    make("tbody", {}, voteRow(say("panel"), whole, say("no_result"), "whole"), ...rows)), legendOf(used));
+}
+
+function voteRow(name, told, reason, className = "") {
+  const seat = make("th", { className: "seat", text: name, attributes: { scope: "row" } });
+  if (!told.verdicts) return make("tr", { className }, seat, make("td", { className: "none", colSpan: 3, text: reason }));
+  return make("tr", { className }, seat, make("td", { className: "number", text: figure(told.correctness) }),
+    make("td", { className: "number", text: figure(told.utility) }),
+    told.verdicts.length ? make("td", { className: "marks" }, ...told.verdicts.map(voteMark)) : null);
+}
+
+// A claim's number with the sign of a verdict: colour and shape for who sees them, the word for who listens.
+function voteMark(verdict, at) {
+  return make("mark", { className: `sign ${verdict}`, title: say(verdict) }, make("span", { text: at + 1 }),
+    make("span", { className: "hidden", text: ` ${say(verdict)}` }));
 }

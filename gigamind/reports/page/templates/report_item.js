@@ -67,7 +67,7 @@ function detail(item) {
 // What a model said of a query: its answer, and whether each quote really stands in its note.
 function judgement(told) {
   const votes = panelVotes(told.votes);
-  if (told.outcome !== "scored") return [make("p", { className: "wrongly", text: say("no_verdict", { code: told.code }) }), ...votes];
+  if (told.outcome !== "scored") return [make("p", { className: "wrongly", text: say("no_verdict", { why: why(told.code) }) }), ...votes];
   if (told.unanswerable === null) return votes.length ? [make("p", { text: say("said_tied") }), ...votes] : [make("p", { text: say("not_asked") })];
   const sure = told.confidence === null ? "" : ` (${say("confidence", { value: figure(told.confidence) })})`;
   const said = told.unanswerable ? say("said_unanswerable") : told.verified ? say("said_proven") : say("said_unproven");
@@ -86,7 +86,7 @@ function judgement(told) {
 function panelVotes(votes) {
   if (!votes.length) return [];
   return [make("h4", { text: say("votes") }), make("ul", {}, ...votes.map(([seat, unanswerable, unproven, code]) => {
-    const vote = code ? say("vote_none", { code }) : say(unanswerable ? "vote_unanswerable" : "vote_answerable");
+    const vote = code ? say("vote_none", { why: why(code) }) : say(unanswerable ? "vote_unanswerable" : "vote_answerable");
     return make("li", {}, make("span", { text: `${seat}: ${vote}` }), unproven ? make("span", { className: "wrongly", text: ` (${say("vote_unproven")})` }) : null);
   }))];
 }

@@ -1,0 +1,82 @@
+"""The block of a page about the model that judged."""
+
+import pytest
+
+from gigamind.reports.judged import CoverageReport, FlipReport, LlmReport
+from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.page.wording import words
+
+FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
+
+
+def report(**changes):
+    given = {
+        "calls": 5,
+        "cache_hits": 0,
+        "prompt_tokens": 0,
+        "completion_tokens": 0,
+        "cached_tokens": 0,
+        "usd": 0.0,
+        "usd_source": "table",
+        "by_role": {},
+        "outcomes": {"scored": 4},
+        "items": 4,
+        "coverage": 1.0,
+    }
+    return LlmReport.model_validate(given | changes)
+
+
+def checks(scored, flips=None):
+    outcomes = {"scored": scored, "skipped_budget": 4 - scored}
+    return CoverageReport(outcomes=outcomes, items=4, coverage=scored / 4, flips=flips)
+
+
+def test_without_checks_one_line_tells_what_has_a_verdict():
+    block = model_block(report(), words("en"))
+    assert block["parts"] == [
+        {
+            "coverage": "4 of 4 have a verdict (1.000).",
+            "incomplete": False,
+            "outcomes": [("judged", 4)],
+        }
+    ]
+    assert block["flips"] == ""
+
+
+@pytest.mark.parametrize(
+    ("lang", "evaluated", "checked"),
+    [
+        (
+            "en",
+            "Evaluations: 4 of 4 have a verdict (1.000).",
+            "Checks by the checklist: 3 of 4 have a verdict (0.750).",
+        ),
+        (
+            "ko",
+            "평가: 4개 가운데 4개를 판정했습니다(1.000).",
+            "체크리스트 검사: 4개 가운데 3개를 판정했습니다(0.750).",
+        ),
+    ],
+)
+def test_evaluations_and_checks_have_a_line_each(lang, evaluated, checked):
+    first, second = model_block(report(checks=checks(3)), words(lang))["parts"]
+    assert (first["coverage"], first["incomplete"]) == (evaluated, False)
+    assert (second["coverage"], second["incomplete"]) == (checked, True)
+    assert second["outcomes"][1] == (words(lang)("model.skipped_budget"), 1)
+
+
+def test_flips_of_evaluations_and_checks_are_told_apart_and_what_they_mean_once():
+    both = model_block(report(flips=FLIPS, checks=checks(4, FLIPS)), words("en"))["flips"]
+    assert both == (
+        "Evaluated a second time: 1 of 4 verdicts changed (0.250; 95 % interval 0.046 – 0.699)."
+        " Checked a second time: 1 of 4 answers changed between passing the checklist and not"
+        " (0.250; 95 % interval 0.046 – 0.699)."
+        " A difference between two runs that is no larger says nothing."
+    )
+    alone = model_block(report(flips=FLIPS), words("en"))["flips"]
+    assert alone.startswith("Judged a second time: 1 of 4 verdicts changed")
+    assert alone.endswith("that is no larger says nothing.")
+
+
+def test_a_run_that_asked_no_model_has_no_block():
+    assert model_block(None, words("en")) is None

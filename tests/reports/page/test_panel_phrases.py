@@ -1,0 +1,79 @@
+import pytest
+
+from gigamind.reports.judged import LlmReport, PanelReport
+from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.page.wording import words
+
+NO_CALLS = {
+    "calls": 0,
+    "cache_hits": 0,
+    "prompt_tokens": 0,
+    "completion_tokens": 0,
+    "cached_tokens": 0,
+    "usd": 0.0,
+    "usd_source": "table",
+}
+
+
+@pytest.fixture
+def panel():
+    """The sentence about a panel of three seats that votes on ten items and differs on two."""
+
+    def told(lang, **changes):
+        figures = {"seats": 3, "items": 10, "split": 2, "rate": 0.2, "low": 0.057, "high": 0.51}
+        figures |= {"alpha": 0.62, "alpha_low": 0.41, "alpha_high": 0.77}
+        report = PanelReport(**figures | {"incomplete": 0, "tied": 0} | changes)
+        llm = LlmReport(
+            **NO_CALLS, by_role={}, outcomes={"scored": 10}, items=10, coverage=1.0, panel=report
+        )
+        return model_block(llm, words(lang))["panel"]
+
+    return told
+
+
+def test_a_panel_says_how_often_its_seats_differ_and_how_far_they_agree(panel):
+    assert panel("en") == (
+        "A panel judged: on 2 of 10 items that two or more of its 3 seats voted on, the votes differ"
+        " (0.200; 95 % interval 0.057 – 0.510). Krippendorff's alpha is 0.620 (95 % interval 0.410 – 0.770;"
+        " 1 is full agreement, 0 is chance): the seats agree too little to rely on their verdicts."
+    )
+    assert panel("ko").endswith(
+        "크리펜도르프 알파 0.620(95 % 구간 0.410 – 0.770, 1은 완전한 일치, 0은 우연):"
+        " 판정을 믿기에는 좌석들의 일치가 부족합니다."
+    )
+
+
+@pytest.mark.parametrize(
+    ("alpha", "meaning"),
+    [
+        (0.8, "the seats agree well, which alone does not make them right."),
+        (0.7, "the seats agree fairly well, enough for tentative conclusions."),
+        (0.1, "the seats agree too little to rely on their verdicts."),
+        (-0.1, "the seats agree no more than by chance."),
+    ],
+)
+def test_alpha_is_told_with_what_it_means(panel, alpha, meaning):
+    assert panel("en", alpha=alpha).endswith(meaning)
+
+
+def test_an_alpha_below_zero_has_a_minus_and_one_that_is_zero_has_none(panel):
+    told = panel("en", alpha=-2e-16, alpha_low=-0.25, alpha_high=0.5)
+    assert "alpha is 0.000 (95 % interval −0.250 – 0.500;" in told
+
+
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        ({}, ""),
+        ({"incomplete": 3}, " Without a verdict because a seat gave no vote: 3."),
+        ({"tied": 1}, " Without a verdict because the votes are split in halves: 1."),
+    ],
+)
+def test_only_what_was_lost_is_told(panel, lost, said):
+    assert panel("en", **lost) == panel("en") + said
+
+
+def test_votes_that_never_differ_have_no_alpha(panel):
+    told = panel("en", alpha=None, alpha_low=None, alpha_high=None, split=0)
+    assert "agreement beyond chance is not defined" in told
+    assert "alpha" not in told
