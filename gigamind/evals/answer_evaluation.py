@@ -87,6 +87,7 @@ def _claim(one: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClai
         new_numbers=one.new_numbers,
         evidence=_evidence(one, notes),
         cut=piece.cut,
+        cautions=one.cautions,
     )
 
 

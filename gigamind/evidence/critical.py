@@ -6,12 +6,13 @@ Both texts are normalised: case folded, quotation marks plain.
 
 import re
 from collections import Counter
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 Critical = Literal["number", "negation", "polarity"]
 
 _NUMBER = re.compile(r"[\d²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]+(?:[.,:/-]\d+)*")
-_NEGATION = re.compile(
+NEGATION = re.compile(
     r"않|못|없|아[니닌닐님닙]|불가|금지|(?<!\w)안(?= )|지 ?마(?=[라세십시]|$)|지 ?말(?=[라아고것 ]|$)"
     r"|\b(?:not|no|never|without|none|neither|nor|cannot)\b|n't\b"
 )
@@ -23,6 +24,18 @@ _POLE = re.compile(
     r"|\b(?:add(?:s|ed|ing)?|start|stop|true|false|required|optional|before|after|more|less|above|below|public|private"
     r"|max(?:imum)?|min(?:imum)?|high(?:er|est)?|low(?:er|est)?)\b"
 )
+_WITHOUT = re.compile("없이")  # an adverb: what is done without something is done
+# What a pole is turned round by; of English words by their stems, as above.
+_OPPOSITES = (
+    ("활성화", "비활성화"), ("가능", "불가능"), ("증가", "감소"), ("상승", "하락"), ("허용", "차단"),
+    ("포함", "미포함"), ("포함", "제외"), ("추가", "삭제"), ("성공", "실패"), ("시작", "중지"), ("필수", "선택"),
+    ("이상", "이하"), ("이상", "미만"), ("초과", "이하"), ("초과", "미만"), ("이전", "이후"), ("최대", "최소"),
+    ("찬성", "반대"), ("동의", "거부"), ("승인", "반려"), ("승인", "거부"), ("유료", "무료"), ("공개", "비공개"),
+    ("enabl", "disabl"), ("increas", "decreas"), ("allow", "disallow"), ("allow", "den"), ("includ", "exclud"),
+    ("add", "remov"), ("succe", "fail"), ("accept", "reject"), ("start", "stop"), ("true", "false"),
+    ("required", "optional"), ("before", "after"), ("more", "less"), ("above", "below"), ("public", "private"),
+    ("max", "min"), ("high", "low"),
+)  # fmt: skip
 
 
 def differences(quote: str, found: str) -> tuple[Critical, ...]:
@@ -30,8 +43,33 @@ def differences(quote: str, found: str) -> tuple[Critical, ...]:
     differing: list[Critical] = []
     if _NUMBER.findall(quote) != _NUMBER.findall(found):
         differing.append("number")
-    if len(_NEGATION.findall(quote)) != len(_NEGATION.findall(found)):
+    if len(NEGATION.findall(quote)) != len(NEGATION.findall(found)):
         differing.append("negation")
     if Counter(_POLE.findall(quote)) != Counter(_POLE.findall(found)):
         differing.append("polarity")
     return tuple(differing)
+
+
+def opposed(statement: str, found: str) -> tuple[Literal["negation", "polarity"], ...]:
+    """What speaks against a text that is to say the same in other words: a negation in one alone, opposite poles.
+
+    Both in lower case.  A sign, no proof: the longer of the two may deny something else.
+    """
+    signs: list[Literal["negation", "polarity"]] = []
+    denied = [bool(NEGATION.search(_WITHOUT.sub(" ", text))) for text in (statement, found)]
+    if denied[0] != denied[1]:
+        signs.append("negation")
+    left, right = (set(map(_stem, _POLE.findall(text))) for text in (statement, found))
+    if any(_turned(left, right, *pair) or _turned(right, left, *pair) for pair in _OPPOSITES):
+        signs.append("polarity")
+    return tuple(signs)
+
+
+def _stem(pole: str) -> str:
+    stems = {stem for pair in _OPPOSITES for stem in pair if stem.isascii()}
+    return max((stem for stem in stems if pole.startswith(stem)), key=len, default=pole)
+
+
+def _turned(left: AbstractSet[str], right: AbstractSet[str], one: str, other: str) -> bool:
+    """Whether the left says one, the right the other, and neither both."""
+    return one in left - right and other in right - left

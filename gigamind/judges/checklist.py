@@ -1,13 +1,13 @@
 """Checks a response against the list of its feature, each item a yes or no (seed 004, "2-1").
 
-A yes counts only with a quote that stands in the response or the notes, wherever the item asks for it.  The model tells
-what it saw; that the share of yes is enough is a rule here.
+A yes counts only with a quote that stands in the response or the notes, wherever the item asks for it, and proves
+something by the rules of `quotes`.  The model tells what it saw; that the share of yes is enough is a rule here.
 """
 
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -15,8 +15,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.checklist_file import Checklist, ChecklistItem, ChecklistJudgeFile
-from gigamind.judges.spec import Language, LlmJudge, load_llm_judge
+from gigamind.judges.checklist_file import RULES, Checklist, ChecklistItem, ChecklistJudgeFile
+from gigamind.judges.quotes import strongest
+from gigamind.judges.spec import Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, Source, fence, flags
@@ -74,7 +75,7 @@ class ItemVerdict:
     Attributes:
         yes: by the rule of the judge file.
         told: what the model said; None when it was not asked.
-        verified: a yes whose quote stands where the item asks for it, no number or negation changed.
+        verified: a yes whose quote stands where the item asks for it, unchanged, and proves something.
         evidence: of a yes: where its quote stands, or why it does not; source 0 is the response, from 1 on the notes.
     """
 
@@ -92,7 +93,7 @@ class ChecklistVerdict:
 
     Attributes:
         share: items with a yes / items, in [0, 1].
-        flagged: what a person should look at: 0 is the response, from 1 on the notes.
+        flagged: what a person should look at: 0 is the response, from 1 on the notes with their titles.
     """
 
     feature: str
@@ -113,7 +114,8 @@ def load_checklist_judge(
     definition = load_llm_judge(
         path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN, prompts=prompts
     )
-    return ChecklistJudge(definition, language)
+    mark = fingerprint_of(definition.file, definition.fingerprint, f"rules {RULES}")
+    return ChecklistJudge(replace(definition, fingerprint=mark), language)
 
 
 def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
@@ -171,7 +173,7 @@ def verdict_of(
     checklist = _checklist(judge, response.feature)
     items = tuple(_item(item, told.get(item.id), response, judge) for item in checklist.items)
     yes = sum(item.yes for item in items)
-    texts = _sources(response)
+    texts = [response.answer, *(f"{note.title}\n{note.text}" for note in response.notes)]
     return ChecklistVerdict(
         feature=response.feature,
         passed=passes(yes, len(items), checklist.min_pass_ratio),
@@ -223,8 +225,10 @@ def _item(
     item: ChecklistItem, told: CheckedItem | None, response: Response, judge: ChecklistJudge
 ) -> ItemVerdict:
     said_yes = told is not None and told.yes
-    evidence = _evidence(told.quote, item, response) if told is not None and said_yes else None
-    verified = _proven(evidence)
+    least = judge.definition.file.min_quote_chars
+    evidence, verified = None, False
+    if told is not None and said_yes:
+        evidence, verified = _evidence(told.quote, item, response, least)
     believed = verified or judge.definition.file.unverified == "as_told"
     return ItemVerdict(
         id=item.id,
@@ -236,17 +240,22 @@ def _item(
     )
 
 
-def _evidence(quote: str, item: ChecklistItem, response: Response) -> Alignment | None:
-    """The best of the places that the item allows; None when there is no such place."""
+def _evidence(
+    quote: str, item: ChecklistItem, response: Response, least: int
+) -> tuple[Alignment | None, bool]:
+    """The best of the places that the item allows, None when there is none, and whether it proves something."""
     texts = _sources(response)
     allowed = {"answer": range(1), "notes": range(1, len(texts)), "either": range(len(texts))}
     quotes = [Quote(quote, source_index=place) for place in allowed[item.quote]]
-    found = align_all(quotes, texts).outcomes
-    return max(found, key=lambda one: (_proven(one), isinstance(one, Aligned)), default=None)
+    found = [_proof(one, texts, least) for one in align_all(quotes, texts).outcomes]
+    return max(found, key=lambda one: (one[1], isinstance(one[0], Aligned)), default=(None, False))
 
 
-def _proven(evidence: Alignment | None) -> bool:
-    return isinstance(evidence, Aligned) and not evidence.critical
+def _proof(place: Alignment, texts: Sequence[str], least: int) -> tuple[Alignment, bool]:
+    if not isinstance(place, Aligned) or place.critical:
+        return place, False
+    best, weakness = strongest(place, texts[place.quote.source_index], least, marks=True)
+    return best, weakness is None
 
 
 def _sources(response: Response) -> list[str]:

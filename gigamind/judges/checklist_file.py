@@ -7,6 +7,10 @@ from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from gigamind.judges.spec import LlmJudgeFile
 
+# Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
+# 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
+RULES = 2
+
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
@@ -52,9 +56,12 @@ class ChecklistJudgeFile(LlmJudgeFile):
     """A judge file of kind `checklist`.
 
     Attributes:
-        unverified: what a yes counts as when its quote stands nowhere.
+        unverified: what a yes counts as when its quote proves nothing.
+        min_quote_chars: letters and digits that a quote must have, unless it is a whole line or cell, or a citation in
+            brackets.
     """
 
     kind: Literal["checklist"]
     unverified: Literal["no", "as_told"] = "no"
+    min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 4
     features: Annotated[dict[Name, Checklist], Field(min_length=1)]

@@ -33,6 +33,7 @@ class EvaluatedClaim(_Written):
         utf16_start: UTF-16 code units; so is `utf16_end`.
         cited: numbers of the notes that the answer names for it.
         cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
+        cautions: what in the quote of a supported claim speaks against it; see `JudgedClaim` of the judge.
         evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
     """
 
@@ -51,6 +52,7 @@ class EvaluatedClaim(_Written):
     new_numbers: tuple[str, ...]
     evidence: dict[str, Any] | None
     cut: Literal["sentence", "part", "uncut"] = "sentence"
+    cautions: tuple[str, ...] = ()
 
 
 class SearchQAEvaluation(_Written):

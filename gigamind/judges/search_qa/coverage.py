@@ -9,10 +9,13 @@ from dataclasses import dataclass, replace
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
+from gigamind.judges.quotes import is_too_short
 from gigamind.judges.search_qa.pieces import Piece
 from gigamind.judges.search_qa.reply import NoteUse
 from gigamind.judges.search_qa.verify import JudgedClaim, Verifier
 from gigamind.llm.fences import Source
+
+_FEW = 4  # letters and digits of an answer; fewer stand in any
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +111,9 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
     if not use.cited:
         return ""
     (place,) = verifier.align([(use.note_index, use.quote)])
-    if verifier.doubt(place) is not None:
+    if verifier.proof(place, says=use.relevant_claim)[1] is not None:
         return ""
     words = align(use.relevant_claim, answer)
-    return words.span.slice(answer) if isinstance(words, Aligned) and not words.critical else ""
+    if not isinstance(words, Aligned) or words.critical or is_too_short(words.span, answer, _FEW):
+        return ""
+    return words.span.slice(answer)

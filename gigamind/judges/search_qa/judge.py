@@ -17,6 +17,7 @@ from gigamind.judges.search_qa.reply import (
 from gigamind.judges.search_qa.rules import (
     Confidence,
     Outcome,
+    answerable,
     confidence,
     correctness,
     outcome,
@@ -38,11 +39,11 @@ class Judgement:
         confidence: None without claims.
         abstains: it says that the notes do not tell, whatever it says besides.
         answerable: whether the notes answer the question, proven by a quote.
-        told_answerable: what the model said; None when it was not asked.
+        told_answerable: what the model said; None when it was not asked.  Told and unproven, abstaining has no use.
         reported_correctness: the model's own estimate; counts for nothing.  None when it was not asked, as below.
         reported_utility: that before the rule.
         reported_issues: what the model says is not grounded.
-        flagged: what a person should look at: in the notes by their number from 1, in the answer by 0.
+        flagged: what a person should look at: in the notes and their titles by their number from 1, in the answer by 0.
     """
 
     outcome: Outcome
@@ -128,10 +129,10 @@ def judgement_of(
     verifier = Verifier(case.notes, case.question, judge.file)
     claims = verifier.judge(claims_of(pieces), findings)
     (place,) = verifier.align([(reply.answer_note, reply.answer_quote)])
-    answerable = reply.answerable and verifier.doubt(place) is None
+    found = answerable(told=reply.answerable, proven=verifier.proof(place)[1] is None)
     kind = outcome(claims, pieces, abstains=reply.abstains)
     correct = correctness(claims)
-    useful = utility(kind, reply.utility, answerable=answerable)
+    useful = utility(kind, reply.utility, answerable=found != "no")
     return Judgement(
         outcome=kind,
         pieces=tuple(pieces),
@@ -148,7 +149,7 @@ def judgement_of(
         utility=useful,
         confidence=confidence(correct, useful),
         abstains=kind == "abstained" or any(piece.role == "abstention" for piece in pieces),
-        answerable=answerable,
+        answerable=found == "proven",
         told_answerable=reply.answerable,
         reported_correctness=reply.correctness,
         reported_utility=reply.utility,
@@ -174,5 +175,6 @@ def _silent(case: AnswerCase) -> Judgement:
 
 
 def _flagged(case: AnswerCase) -> dict[int, tuple[Flag, ...]]:
-    texts = [case.answer, *(note.text for note in case.notes)]
+    """By number, those of each text once."""
+    texts = [case.answer, *(f"{note.title}\n{note.text}" for note in case.notes)]
     return {number: found for number, text in enumerate(texts) if (found := flags(text))}

@@ -18,6 +18,10 @@ from gigamind.judges.spec import (
 from gigamind.llm.prompts import Prompt
 
 Told = Literal["supported", "contradicted", "not_found"]
+# Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict: the rules of proof, of
+# numbers or of utility, or how an answer is cut into claims.
+# 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
+RULES = 2
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
 _CLAIMS_IN_MAX_TOKENS = (
     4  # of about 120 Korean characters of quote each, beside 250 tokens for the rest
@@ -133,8 +137,9 @@ def load_search_qa_judge(
     found = load_llm_judge(
         path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN, prompts=prompts
     )
+    parts: list[str | type[BaseModel]] = [found.fingerprint, f"rules {RULES}"]
     if found.file.claims == "sentences":
-        return SearchQAJudge(found.file, found.prompt, found.fingerprint)
+        return SearchQAJudge(found.file, found.prompt, fingerprint_of(found.file, *parts))
     cutting = load_judge_prompt(found.file.claims_prompt, language, ("sentences",), prompts)
-    mark = fingerprint_of(found.file, found.fingerprint, cutting.fingerprint, PartsReply)
+    mark = fingerprint_of(found.file, *parts, cutting.fingerprint, PartsReply)
     return SearchQAJudge(found.file, found.prompt, mark, cutting)

@@ -8,6 +8,8 @@ from gigamind.judges.search_qa.verify import JudgedClaim
 
 Outcome = Literal["judged", "abstained", "no_claims"]
 Confidence = Literal["high", "medium", "low"]
+Answerable = Literal["proven", "told", "no"]
+"""Whether the notes answer a question: by a quote that proves it, by the word of a model alone, or not."""
 
 
 def correctness(claims: Sequence[JudgedClaim]) -> float | None:
@@ -33,10 +35,21 @@ def utility(kind: Outcome, reported: float, *, answerable: bool) -> float:
 
     To say that the notes do not tell is useful if they do not, and useless if they do.  An answer that says nothing at
     all is useless.
+
+    Args:
+        answerable: whether anybody says that the notes answer: nothing speaks for an abstention from what a model says
+            is told, although it proves it not.
     """
     if kind == "judged":
         return reported
     return float(kind == "abstained" and not answerable)
+
+
+def answerable(*, told: bool, proven: bool) -> Answerable:
+    """What the word of a model and its quote amount to."""
+    if not told:
+        return "no"
+    return "proven" if proven else "told"
 
 
 def confidence(correct: float | None, useful: float) -> Confidence | None:

@@ -1,7 +1,7 @@
 """Believes what a model says about a claim only with a quote that stands in the note it names.
 
-A quote of another note, one that is too short to prove anything, and one in which a number or a negation was changed
-are no proof: such a claim is `unverified`, and counts as not supported.
+A quote of another note, one that was changed, and one that proves nothing by the rules of `quotes` are no proof: such a
+claim is `unverified`, and counts as not supported.
 """
 
 import re
@@ -10,18 +10,38 @@ from dataclasses import dataclass
 from typing import Literal
 
 from gigamind.evidence.align import align_all
+from gigamind.evidence.critical import opposed
 from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.search_qa.claims import Claim
+from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAJudgeFile, Told
 from gigamind.llm.fences import Source
 from gigamind.spans import Span
+from gigamind.text import sentences
 
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
-Doubt = Literal[
-    "no_such_note", "no_quote", "quote_not_in_note", "quote_of_another_note", "quote_too_short",
-    "quote_changed", "new_number",
-]  # fmt: skip
-_DIGITS = re.compile(r"\d+")
+Doubt = (
+    Literal[
+        "no_such_note",
+        "no_quote",
+        "quote_not_in_note",
+        "quote_of_another_note",
+        "quote_changed",
+        "new_number",
+    ]
+    | Weakness
+)
+Caution = Literal["negation", "polarity", "question"]
+
+_ASKS = re.compile(
+    r"[?？][\"'”’」』)*_\s]*$|(?:까|나요|[인은는]가요?|(?<=하)냐|느냐)[\"'”’」』)*_\s]*$"
+)
+# A note that a claim names has a number that is no statement.
+_NOTE_NAME = re.compile(
+    r"\[?(?:노트|\b[Nn]otes?)\s*\d{1,4}(?:\s*(?:,|과|와|및|and|&)\s*(?:노트|[Nn]ote)?\s*\d{1,4}(?!\d))*"
+    r"(?!\s?(?:\d|개|권|장|건|쪽|일|시|분|월|년|%))\]?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +54,8 @@ class JudgedClaim:
         evidence: where the quote stands, or why it does not; None when none was given.
         doubt: why the model was not believed; None when it was.
         new_numbers: of a supported claim, numbers that stand neither in that note nor in the question.
+        cautions: of a supported claim, what in the quote speaks against it: a negation that only one of the two has, a
+            word whose opposite the claim has, or a question that states nothing.  It changes no verdict.
     """
 
     claim: Claim
@@ -43,6 +65,7 @@ class JudgedClaim:
     evidence: Alignment | None
     doubt: Doubt | None
     new_numbers: tuple[str, ...]
+    cautions: tuple[Caution, ...] = ()
 
 
 class Verifier:
@@ -53,6 +76,7 @@ class Verifier:
         self._texts = [note.text for note in notes]
         self._question = question
         self._file = file
+        self._known: dict[int, frozenset[Number]] = {}
 
     def judge(
         self, claims: Sequence[Claim], findings: Mapping[int, ClaimFinding]
@@ -70,27 +94,38 @@ class Verifier:
         asked = [Quote(quote, source_index=(note or 0) - 1) for note, quote in quotes]
         return align_all(asked, self._texts).outcomes
 
-    def doubt(self, place: Alignment) -> Doubt | None:
-        """Why a quote proves nothing; None when it does."""
+    def proof(self, place: Alignment, *, says: str | None = None) -> tuple[Alignment, Doubt | None]:
+        """The quote where it proves most, and why it proves nothing; None when it does.
+
+        Args:
+            says: what it is to prove.
+        """
         if not 0 <= place.quote.source_index < len(self._notes):
-            return "no_such_note"
+            return place, "no_such_note"
         if not isinstance(place, Aligned):
-            return self._why_not_found(place)
+            return place, self._why_not_found(place)
         if place.critical:
-            return "quote_changed"
+            return place, "quote_changed"
         text = self._texts[place.quote.source_index]
-        return "quote_too_short" if self._is_too_short(place.span, text) else None
+        return strongest(place, text, self._file.min_quote_chars, says=says)
 
     def _judged(self, claim: Claim, finding: ClaimFinding, place: Alignment) -> JudgedClaim:
         if finding.verdict == "not_found":
             return JudgedClaim(claim, "not_found", "not_found", None, None, None, ())
-        doubt, new = self.doubt(place), ()
-        if doubt is None and finding.verdict == "supported":
-            new = self._new_numbers(claim.piece.text, place.quote.source_index)
+        text = claim.piece.text
+        # What speaks against a claim need not share its words.
+        supports = finding.verdict == "supported"
+        place, doubt = self.proof(place, says=text if supports else None)
+        new: tuple[str, ...] = ()
+        cautions: tuple[Caution, ...] = ()
+        if doubt is None and supports:
+            index = place.quote.source_index
+            new = new_numbers(_without_note_names(text), self._numbers_known(index))
             doubt = "new_number" if new and self._file.new_numbers == "refuse" else None
+            cautions = _cautions(text, place, self._texts[index])
         verdict = finding.verdict if doubt is None else "unverified"
         note = finding.note if doubt is None else None
-        return JudgedClaim(claim, finding.verdict, verdict, note, place, doubt, new)
+        return JudgedClaim(claim, finding.verdict, verdict, note, place, doubt, new, cautions)
 
     def _why_not_found(self, place: Alignment) -> Doubt:
         quote = place.quote.text
@@ -98,26 +133,30 @@ class Verifier:
             return "no_quote"
         others = [Quote(quote, source_index=index) for index in range(len(self._texts))]
         found = align_all(others, self._texts).aligned
-        proving = any(
-            not self._is_too_short(one.span, self._texts[one.quote.source_index]) for one in found
-        )
+        proving = any(self.proof(one)[1] is None for one in found)
         return "quote_of_another_note" if proving else "quote_not_in_note"
 
-    def _is_too_short(self, span: Span, text: str) -> bool:
-        """A single letter stands in every note.  A whole line or cell is as much as there is to quote."""
-        if sum(char.isalnum() for char in span.slice(text)) >= self._file.min_quote_chars:
-            return False
-        before = text[: span.start].rstrip(" \t*_`-+>")
-        behind = text[span.end :].lstrip(" \t*_`.。")
-        whole = before[-1:] in {"", "\n", "|", ":"} and behind[:1] in {"", "\n", "|"}
-        return not (whole and any(char.isalnum() for char in span.slice(text)))
-
-    def _new_numbers(self, claim: str, index: int) -> tuple[str, ...]:
-        note = self._notes[index]
-        known = _numbers(f"{note.title} {note.text} {self._question}")
-        return tuple(number for number in _numbers(claim) if number not in known)
+    def _numbers_known(self, index: int) -> frozenset[Number]:
+        """Those of a note and of the question: what the asker says is not new in an answer."""
+        if index not in self._known:
+            note = self._notes[index]
+            self._known[index] = known_numbers(f"{note.title}\n{note.text}\n{self._question}")
+        return self._known[index]
 
 
-def _numbers(text: str) -> dict[str, None]:
-    """Runs of digits without leading zeros, each once: "2026-03-05" and "2026년 3월 5일" have the same."""
-    return dict.fromkeys(found.lstrip("0") or "0" for found in _DIGITS.findall(text))
+def _without_note_names(text: str) -> str:
+    return _NOTE_NAME.sub(" ", text)
+
+
+def _cautions(claim: str, place: Alignment, text: str) -> tuple[Caution, ...]:
+    if not isinstance(place, Aligned):
+        return ()
+    quoted = place.span.slice(text)
+    signs: tuple[Caution, ...] = opposed(claim.casefold(), quoted.casefold())
+    return (*signs, "question") if _is_asked(place.span, text) else signs
+
+
+def _is_asked(span: Span, text: str) -> bool:
+    """Whether the sentence that a span ends in is a question."""
+    last = next((one for one in sentences(text) if one.start < span.end <= one.end), span)
+    return bool(_ASKS.search(last.slice(text)))

@@ -1,0 +1,114 @@
+"""What makes a quote that stands in its source a proof of something: the rules that all judges with quotes share.
+
+It is long enough or all that there is to quote, it was not cut to say something else, and it is not addressed to the
+judge.  A quote that stands in several places proves something if it does in one of them.
+"""
+
+import re
+from dataclasses import replace
+from typing import Literal
+
+from gigamind.evidence.characters import fold_unit
+from gigamind.evidence.cut import cut
+from gigamind.evidence.result import Aligned, TextQuoteSelector
+from gigamind.evidence.sites import exact_sites
+from gigamind.llm.fences import speaks_to_judge
+from gigamind.spans import Span
+
+Weakness = Literal["quote_too_short", "quote_cut", "speaks_to_judge"]
+
+_MAX_SITES = 50  # of one quote that are looked at
+_FEWEST = 2  # letters and digits, even of a whole line: a single one stands in every note
+_MAX_MARKERS = 80  # characters before a line and behind it
+_MARKS = r"[*_`~\"'“”‘’«»「」『』]*"
+_MARKERS = re.compile(
+    rf"[\s>]*(?:#{{1,6}}\s+|[-*+•]\s+|\d{{1,3}}[.)]\s+)?(?:\[[ xX]\]\s+)?{_MARKS}\s*"
+)
+_ENDS = re.compile(rf"{_MARKS}[.。!?！？…]*{_MARKS}[ \t\r]*(?:[|\n]|$)")
+_STARTS = re.compile(r"[\n|]|(?<!\d)[:：](?!//)")
+_MARK = re.compile(r"\[?\[[^\[\]\n]{1,80}\]\]?")
+_WORD = re.compile(r"\d+(?:\.\d+)*\w*|\w+")
+_THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
+_ENDING = re.compile(
+    r"(?<=[가-힣])(?:습니다|입니다|합니다|됩니다|이다|하다|한다|되다|된다|다|음|함|됨|임)$"
+)
+
+
+def strongest(
+    place: Aligned, text: str, min_chars: int, *, says: str | None = None, marks: bool = False
+) -> tuple[Aligned, Weakness | None]:
+    """The quote where it proves most, and why it proves nothing even there; None when it does.
+
+    Args:
+        text: the source that it was found in.
+        min_chars: letters and digits that it must have, unless it is a whole line or cell.
+        says: a statement that it is to prove; the words of a short line must stand in it, those before a colon aside.
+        marks: whether a citation in brackets is enough by itself.
+    """
+    sites = exact_sites(place.span.slice(text), text)[:_MAX_SITES]
+    found: dict[Span, Weakness | None] = {}
+    for site in dict.fromkeys([place.span, *sites]):
+        found[site] = _weakness(site, text, min_chars, says=says, marks=marks)
+        if found[site] is None:
+            return _moved(place, site, text), None
+    return place, found[place.span]
+
+
+def is_too_short(
+    span: Span, text: str, min_chars: int, *, says: str | None = None, marks: bool = False
+) -> bool:
+    """Whether the words under a span are too few to prove anything; see `strongest`."""
+    words = span.slice(text)
+    count = sum(map(str.isalnum, words))
+    if count >= min_chars or (marks and _is_mark(span, text)):
+        return False
+    if count < _FEWEST or not _is_whole(span, text):
+        return True
+    return says is not None and not _stands_in(words, says)
+
+
+def _weakness(
+    span: Span, text: str, min_chars: int, *, says: str | None, marks: bool
+) -> Weakness | None:
+    if is_too_short(span, text, min_chars, says=says, marks=marks):
+        return "quote_too_short"
+    if cut(text, span) is not None:
+        return "quote_cut"
+    return "speaks_to_judge" if speaks_to_judge(text, span) else None
+
+
+def _moved(place: Aligned, site: Span, text: str) -> Aligned:
+    if site == place.span:
+        return place
+    return replace(place, span=site, selector=TextQuoteSelector.of(site, text))
+
+
+def _is_whole(span: Span, text: str) -> bool:
+    """Whether it is a line, a cell, or all that stands behind a colon, but for what marks it as such."""
+    begins = max((found.end() for found in _STARTS.finditer(text, 0, span.start)), default=0)
+    if span.start - begins > _MAX_MARKERS or not _MARKERS.fullmatch(text, begins, span.start):
+        return False
+    return bool(_ENDS.match(text[span.end : span.end + _MAX_MARKERS]))
+
+
+def _is_mark(span: Span, text: str) -> bool:
+    around = text[max(0, span.start - 1) : span.end + 1]
+    return any(_MARK.fullmatch(one) for one in (span.slice(text).strip(), around))
+
+
+def _stands_in(words: str, statement: str) -> bool:
+    """Whether each word begins a word of the statement, its own ending aside: "없음" in "로그는 없습니다"."""
+    said = _folded(statement)
+    value = _folded(words).rpartition(":")[2]
+    return all(_begins_word(word, said) for word in _WORD.findall(value))
+
+
+def _begins_word(word: str, said: str) -> bool:
+    stem = re.escape(_ENDING.sub("", word) or word)
+    before = r"(?<![\d.])" if word[0].isdigit() else r"(?<!\w)"
+    behind = r"(?!\.?\d)" if word[-1].isdigit() else ""
+    return bool(re.search(f"{before}{stem}{behind}", said))
+
+
+def _folded(text: str) -> str:
+    return _THOUSANDS.sub("", "".join(map(fold_unit, text)))
