@@ -6,7 +6,8 @@ Stems are compared by jamo, because an ending may begin inside a syllable: 된�
 
 import unicodedata
 from functools import lru_cache
-from os.path import commonprefix
+
+from rapidfuzz.distance import Prefix
 
 from gigamind.datasets.particles import ends_in_consonant
 
@@ -20,13 +21,16 @@ _CASES = {
     "says": "라고 이라고 라는 이라는",
 }
 # Who does what to whom stays the same: 회사를 방문 and 회사에 방문, 회사가 지급 and 회사에서 지급.
-_LIKE_CASES = ({"object", "to"}, {"subject", "in"})
-_LIMITS = "만 까지 부터 밖에 보다 처럼 같이 만큼 조차 마저 대로 뿐 쯤 씩 마다 나 이나 든 이든 에게서 한테서 라도 이라도 만의"
-_AFTER_CONSONANT = frozenset("은 이 을 과 으로 이나 이라고 이라는 이라도 이든 이랑".split())
-_AFTER_VOWEL = frozenset("는 가 를 와 나 라고 라는 라도 든 랑".split())
+_LIKE_CASES = {frozenset(("object", "to")), frozenset(("subject", "in"))}
+_LIMITS = "만 까지 부터 밖에 보다 처럼 같이 만큼 조차 마저 대로 뿐 쯤 씩 마다 나 이나 든 이든 에게서 한테서 라도 이라도"
+_AFTER_CONSONANT = "은 이 을 과 으로 이나 이라고 이라는 이라도 이든 이랑"
+_AFTER_VOWEL = "는 가 를 와 나 라고 라는 라도 든 랑"
+_BEGIN_OTHERS = {"이", "나", "든"}  # 이었다 after either sound, 나마
 _MAX_PARTICLES = 3
+_LEAST_NOUN = 2
+_LONGEST_ENDING = 8  # jamo
 _PARTICLE = (
-    {word: ("topic", "") for word in _TOPIC.split()}
+    dict.fromkeys(_TOPIC.split(), ("topic", ""))
     | {word: ("case", name) for name, words in _CASES.items() for word in words.split()}
     | {word: ("limit", word) for word in _LIMITS.split()}
 )
@@ -51,6 +55,7 @@ _SENSES = {
 _PAST = "았 었 였 ㅆ"
 _LATER = "다 습니다 음 고 으며 던 어요 지만 거나 으면 을 으나 기"
 _FINALS = str.maketrans("ㄴㄹㅁㅂㅆ", "\u11ab\u11af\u11b7\u11b8\u11bb")
+_LIGHT = "하 되 있 없 않 받 시키 못하"
 _DO = "한다 합니다 하다 했다 하였다 했습니다 하였습니다 하며 해요"
 _BE = "이다 입니다 이며 이었다 이었습니다 이에요 였다 였습니다 예요"
 _CONTRACTED = [
@@ -65,7 +70,7 @@ _CONTRACTED_PAST = "\u11bb"
 
 def same_stem(left: str, right: str) -> bool:
     """Whether two words differ in nothing but particles and endings that carry no sense.  Both are NFC."""
-    shared = commonprefix([left, right])
+    shared = left[: Prefix.similarity(left, right)]
     if any(_fit(left, right, len(shared) - back) for back in range(min(4, len(shared)))):
         return True
     return _same_verb(left, right, shared)
@@ -100,6 +105,8 @@ def is_case_particle(word: str) -> bool:
 
 def _fit(left: str, right: str, at: int) -> bool:
     """Whether what follows the first `at` characters are particles in both words, of one sense."""
+    if left[at - 1].isdigit():
+        return False  # 12도 is a temperature
     first, second = _particles(left[at:]), _particles(right[at:])
     if first is None or second is None:
         return False
@@ -111,7 +118,7 @@ def _fit(left: str, right: str, at: int) -> bool:
 def _like(first: frozenset[str], second: frozenset[str]) -> bool:
     if not first or not second or first == second:
         return True
-    return any(first | second == like for like in _LIKE_CASES)
+    return first | second in _LIKE_CASES
 
 
 @lru_cache(maxsize=4096)
@@ -132,25 +139,25 @@ def _particles(tail: str) -> tuple[frozenset[str], frozenset[str]] | None:
 
 def _agrees(word: str, at: int) -> bool:
     """Whether the particle behind the first `at` characters follows their last sound; Latin is only guessed."""
-    if not "가" <= word[at - 1] <= "힣" or at == len(word):
+    tail = word[at:]
+    if not tail or not "가" <= word[at - 1] <= "힣":
         return True
-    closed = ends_in_consonant(word[:at])
-    wrong = _AFTER_VOWEL if closed else _AFTER_CONSONANT
-    return word[at:] not in wrong and word[at : at + 1] not in wrong - {"이", "나", "든", "라"}
+    wrong = _OPEN if ends_in_consonant(word[:at]) else _CLOSED
+    return tail not in wrong and tail[0] not in wrong - _BEGIN_OTHERS
 
 
 def _same_verb(left: str, right: str, shared: str) -> bool:
-    if len(shared) >= 2 and "" in (left[len(shared) :], right[len(shared) :]):
-        tail = (
-            (left + right[len(shared) :])[len(shared) :] if left == shared else left[len(shared) :]
-        )
-        if tail in _PREDICATES:
-            return True
+    """Whether two words are forms of one verb, or one is the noun of the other: 신청 and 신청합니다."""
+    shorter, longer = sorted((left, right), key=len)
+    if shorter == shared and len(shared) >= _LEAST_NOUN and longer[len(shared) :] in _PREDICATES:
+        return True
     first, second = _opened(left), _opened(right)
     if first == second:
         return True
-    common = len(commonprefix([first, second]))
-    return any(_inflects(first, second, at) for at in range(common, max(1, common - 8), -1))
+    common = Prefix.similarity(first, second)
+    return any(
+        _inflects(first, second, at) for at in range(common, max(1, common - _LONGEST_ENDING), -1)
+    )
 
 
 def _inflects(first: str, second: str, at: int) -> bool:
@@ -205,7 +212,6 @@ _CLEAR_ENDINGS = frozenset(_jamo(ending) for ending in _CLEAR.split()) | {
     for ending, sense in _ENDINGS.items()
     if sense == "" and ending.startswith(tuple(_jamo(tense) for tense in _PAST.split()))
 }
-_LIGHT_VERBS = tuple(
-    unicodedata.normalize("NFD", stem) for stem in "하 되 있 없 않 받 시키 못하".split()
-)
+_LIGHT_VERBS = tuple(unicodedata.normalize("NFD", stem) for stem in _LIGHT.split())
+_CLOSED, _OPEN = frozenset(_AFTER_CONSONANT.split()), frozenset(_AFTER_VOWEL.split())
 _PREDICATES = frozenset(f"{_DO} {_BE}".split())

@@ -7,7 +7,8 @@ over 3 000 (action, auction; expert, export; officers, offices).
 """
 
 import re
-from os.path import commonprefix
+
+from rapidfuzz.distance import Prefix
 
 _LEAST_BASE = 3  # "needs" and "need", but not "is" and "i"
 _LEAST_TYPO = 6
@@ -23,14 +24,13 @@ _IRREGULAR = {
     for form in forms.split()
 }  # fmt: skip
 # What looks like their inflection is another word: "tens" are not "ten", "news" are not "new", an evening is not even.
-_UNINFLECTED = frozenset(
-    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen"
-    " nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion trillion dozen"
-    " first second third half quarter double triple new all good even custom arm must may can will need not no any".split()
-)
-_CONFUSABLE = frozenset(
-    frozenset(pair.split("/"))
-    for pair in """
+_UNINFLECTED_WORDS = """
+    one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen
+    eighteen nineteen twenty thirty forty fifty sixty seventy eighty ninety hundred thousand million billion
+    trillion dozen first second third half quarter double triple new all good even custom arm must may can will need
+    not no any past
+"""
+_CONFUSABLE_PAIRS = """
     finish/finnish canvas/canvass diners/dinners peeking/peking posses/possess belies/bellies belied/bellied
     discus/discuss garret/garrett supers/suppers filets/fillets biters/bitters taters/tatters rapers/rappers
     reenter/renter carers/careers needles/needless princes/princess desert/dessert deserts/desserts planing/planning
@@ -57,9 +57,11 @@ _CONFUSABLE = frozenset(
     bruins/burins primer/primmer scraped/scarped poises/posies waiver/wavier carven/craven saltier/slatier
     maligner/malinger maligners/malingers cornet/cornett potage/pottage spiers/spires gabled/gabbled marvel/marvell
     bulging/bugling silvers/slivers signers/singers carters/craters charges/chagres creates/cerates steels/steles
-    lories/lorries tinier/tinnier bonier/bonnier boniest/bonniest saliva/salvia falcon/flacon scotus/scouts cannons/canons
-    """.split()
-)
+    lories/lorries tinier/tinnier bonier/bonnier boniest/bonniest saliva/salvia falcon/flacon scotus/scouts
+    cannons/canons
+"""
+_UNINFLECTED = frozenset(_UNINFLECTED_WORDS.split())
+_CONFUSABLE = {frozenset(pair.split("/")) for pair in _CONFUSABLE_PAIRS.split()}
 _SPELLINGS = (
     (re.compile(r"(?<=..)iz(?=e|ing|ation|ab)"), "is"),  # organize, organise
     (re.compile(r"(?<=..)yz(?=e|ing)"), "ys"),
@@ -118,7 +120,7 @@ def _bases(word: str) -> set[str]:
 
 
 def _verbs(stem: str) -> set[str]:
-    """requir -> require, sign -> sign, stopp -> stop, plan -> plane."""
+    """What the verb may be: requir -> require, sign -> sign, stopp -> stop, plan -> plane."""
     if not _VOWEL.search(stem):
         return set()
     if stem[-1] == stem[-2:-1]:
@@ -135,7 +137,7 @@ def _is_typo(left: str, right: str) -> bool:
         return False
     if left[0] != right[0] or left[-1] != right[-1]:
         return False
-    start = len(commonprefix([left, right]))
+    start = Prefix.similarity(left, right)
     one, two = left[start:], right[start:]
     if len(one) == len(two):
         return one[:2] == two[1::-1] and one[2:] == two[2:]

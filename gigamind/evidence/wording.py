@@ -7,32 +7,23 @@ ellipsis for words that limit nothing, a typing error inside a long English word
 `critical.py` names three kinds of changes; this names the words, of any kind.
 """
 
-import re
+import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
 from rapidfuzz.distance import Levenshtein
 
+from gigamind.evidence.cuts import shifted, whole_words
 from gigamind.evidence.endings import same_stem
 from gigamind.evidence.inflection import same_word
 from gigamind.evidence.result import Aligned
 from gigamind.evidence.words import ELLIPSIS, Word, forms, joined, names, words
-from gigamind.spans import Span
 
-_MAX_CELLS = (
-    144  # a passage of 12 words against 12 others is no copy; comparing them takes quadratic time
-)
+# A passage of 12 words against 12 others is no copy, and comparing them takes quadratic time.
+_MAX_CELLS = 144
 _FEW = 4
 _MAX_JOINED = 3
-_HANGUL_OR_LETTER = r"[^\W_]"
-_MARKS = r"[*_`~=]{0,3}"
-_HEAD = re.compile(
-    rf"(?:{_HANGUL_OR_LETTER}|(?<=\d)[.,](?=\d)){{1,64}}{_MARKS}$|(?<![\w)\].])[-+]$"
-)
-_TAIL = re.compile(rf"{_MARKS}(?:{_HANGUL_OR_LETTER}|(?<=\d)[.,](?=\d)){{1,64}}")
-_NEGATED_BEFORE = re.compile(r"(?:\b(?:not|never|cannot)|n['’]t|(?<!\w)[안못])\s+$", re.IGNORECASE)
-_NEGATED_BEHIND = re.compile(r"\s*(?:않|못|말|없|아니|마[세십])\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +46,19 @@ def changed_wording(found: Aligned, source: str) -> tuple[Change, ...]:
     """What an aligned quote changes in its source; empty when it proves what it says.
 
     The passage is widened to whole words and to a negation that stands right before or behind it, so that "approved"
-    does not prove itself in "disapproved" or "not approved", nor "5일" in "15일", however exactly it matches.
+    does not prove itself in "disapproved" or "not approved", nor "5일" in "15일", however exactly it matches.  A fuzzy
+    match is also tried a few words longer and shorter: the window with the fewest edits may cut off the right words.
     """
-    return changed_words(found.quote.text, whole_words(found.span, source).slice(source))
+    quote = found.quote.text
+    fewest = changed_words(quote, whole_words(found.span, source).slice(source))
+    if not fewest or found.method != "fuzzy":
+        return fewest
+    for span in shifted(found.span, source):
+        changes = changed_words(quote, whole_words(span, source).slice(source))
+        if not changes:
+            return ()
+        fewest = min(fewest, changes, key=len)
+    return fewest
 
 
 def changed_words(quote: str, passage: str) -> tuple[Change, ...]:
@@ -76,24 +77,6 @@ def changed_words(quote: str, passage: str) -> tuple[Change, ...]:
         if not best:
             break
     return best or ()
-
-
-def whole_words(span: Span, text: str) -> Span:
-    """The span, widened to the ends of the words that it cuts and to a negation next to it."""
-    start, end = span.start, span.end
-    if re.match(rf"{_MARKS}[\w.,]", text[start : start + 4]) and (
-        head := _HEAD.search(text[max(0, start - 64) : start])
-    ):
-        start -= len(head[0])
-    if text[end - 1 : end].isalnum() and (tail := _TAIL.match(text, end)):
-        end = tail.end()
-    if before := _NEGATED_BEFORE.search(text[max(0, start - 16) : start]):
-        start -= len(before[0])
-    if text[start:end].endswith(("지", "지는", "지도", "수", "수는", "수가")) and (
-        behind := _NEGATED_BEHIND.match(text, end)
-    ):
-        end = behind.end()
-    return Span(start, end)
 
 
 def _pairs(quoted: list[str], given: list[str]) -> Iterator[tuple[str, str]]:
@@ -175,7 +158,7 @@ class _Block:
 
     def _steps(self, i: int, j: int) -> Iterator[_Step]:
         """Where one may go on from (i, j)."""
-        left, right = self.left[i:], self.right[j:]
+        left, right = self.left[i : i + _MAX_JOINED], self.right[j : j + _MAX_JOINED]
         if left and right:
             yield from self._equal(left, right)
             yield 1, 1, True
@@ -190,8 +173,8 @@ class _Block:
         """Groups of words at the start of both that are the same but for spaces, endings and inflection."""
         if left[0].text[0] != right[0].text[0] and not _share_initial(left[0], right[0]):
             return
-        for di in range(1, min(_MAX_JOINED, len(left)) + 1):
-            for dj in range(1, min(_MAX_JOINED, len(right)) + 1):
+        for di in range(1, len(left) + 1):
+            for dj in range(1, len(right) + 1):
                 one, other = joined(left[:di]), joined(right[:dj])
                 if one and other and _same(one, other, self.known):
                     yield di, dj, False
@@ -199,8 +182,10 @@ class _Block:
 
 def _share_initial(one: Word, other: Word) -> bool:
     """Whether two Hangul words may begin with one stem: 해 and 합니다."""
-    first, second = ord(one.text[0]) - 0xAC00, ord(other.text[0]) - 0xAC00
-    return 0 <= first < 11172 and 0 <= second < 11172 and first // 588 == second // 588
+    return (
+        unicodedata.normalize("NFD", one.text[0])[0]
+        == unicodedata.normalize("NFD", other.text[0])[0]
+    )
 
 
 def _same(one: str, other: str, known: frozenset[str]) -> bool:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 from gigamind.evidence.endings import is_case_particle, limits
 from gigamind.evidence.normalize import unmarked, visible
@@ -25,32 +26,29 @@ _WORD = re.compile(
     re.VERBOSE,
 )
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")
-_HYPHEN = re.compile(r"(?<=[^\W\d_])-(?=[^\W\d_])")
 _NEGATED = {"ca": "can", "wo": "will", "sha": "shall", "ai": "is"}
 _CONTRACTIONS = {"'ll": ["will"], "'d": ["would"], "'re": [], "'ve": [], "'m": [], "'s": []}
 
 # Left out or put in, these change nothing.
-_EMPTY = frozenset(
-    "a an the of that is are was were be been being am has have had do does did".split()
-)
+_EMPTY_WORDS = "a an the of that is are was were be been being am has have had do does did"
 # Words without which a text says something else, so that an ellipsis must not stand for them.
-_SENSE = frozenset(
-    """
+_SENSE_WORDS = """
     not no never none neither nor cannot without only must may might can could should shall will would need unless
     except but before after until till since at most least more less fewer over under above below up down every each
     all some any half or if when while than solely just hardly barely rarely seldom almost nearly false untrue
     이상 이하 미만 초과 전 전에 전까지 후 후에 이전 이후 안에 밖에 외 외에 제외 만 까지 부터 또는 혹은 거나 모든 모두
     일부 매 단 다만 경우 때 오직 거의
-    """.split()
-)
+"""
 _KOREAN_SENSE = re.compile(
     r"않|못|없|아니|아닌|아닙|금지|불가|^[불비무미](?=..)|^안$|^안[된되돼하한합]|말[라아고것]|마[세십]|면$|거나$|지만$"
 )
 # "not able" is not "notable", nor "a part" "apart": such words join no others.
-_UNJOINED = _EMPTY | frozenset(
-    "not no un in im ir il non dis mis anti ex pre post over under up down out off on now any every some all to at it"
-    " or by as so".split()
-)
+_UNJOINED_WORDS = """
+    not no un in im ir il non dis mis anti ex pre post over under up down out off on now any every some all to at it
+    or by as so
+"""
+_EMPTY, _SENSE = frozenset(_EMPTY_WORDS.split()), frozenset(_SENSE_WORDS.split())
+_UNJOINED = _EMPTY | frozenset(_UNJOINED_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +58,10 @@ class Word:
     Attributes:
         text: its letters, digits or sign, lower-cased.
         glued: it follows a number or sign without white space.
-        joins: it is joined to the word before it by a hyphen.
     """
 
     text: str
     glued: bool = False
-    joins: bool = False
 
     @property
     def is_empty(self) -> bool:
@@ -94,10 +90,9 @@ def words(form: str) -> list[Word]:
     for match in _WORD.finditer(form):
         kind = match.lastgroup or ""
         glued = match.start() == end and last in {"number", "sign"}
-        joins = match.start() == end + 1 and form[end] == "-" and last == kind == "letters"
         for text in _texts(kind, match[0]):
-            found.append(Word(text, glued, joins))
-            glued = joins = False
+            found.append(Word(text, glued))
+            glued = False
         end, last = match.end(), kind
     return found
 
@@ -109,20 +104,16 @@ def names(text: str) -> frozenset[str]:
 
 def joined(group: list[Word]) -> str | None:
     """Words written without the spaces between them; None when they are other words then."""
-    texts = [word.text for word in group]
-    for before, word in zip(group, group[1:], strict=False):
-        if not _may_join(before.text, word):
-            return None
-    return "".join(texts)
+    if all(_may_join(before.text, word.text) for before, word in pairwise(group)):
+        return "".join(word.text for word in group)
+    return None
 
 
-def _may_join(before: str, word: Word) -> bool:
-    """Hangul joins anything but a number; Latin joins by a hyphen, or as two words that are no prefix."""
-    if not before[-1].isalpha() or not word.text[0].isalpha():
-        return before[-1].isdigit() != word.text[0].isdigit()
-    if word.text[0].isascii() and before[-1].isascii():
-        return not {before, word.text} & _UNJOINED
-    return True
+def _may_join(before: str, word: str) -> bool:
+    """Hangul joins anything, digits no digits, and Latin words join unless one of them is such a word."""
+    if before.isascii() and word.isascii() and before.isalpha() and word.isalpha():
+        return not {before, word} & _UNJOINED
+    return not (before[-1].isdigit() and word[0].isdigit())
 
 
 def _texts(kind: str, raw: str) -> Iterator[str]:
@@ -140,7 +131,7 @@ def _texts(kind: str, raw: str) -> Iterator[str]:
 
 @lru_cache(maxsize=4096)
 def _written_out(raw: str) -> tuple[str, ...]:
-    """don't as do not, cannot as can not, it's as it."""
+    """Contractions in full: don't as do not, cannot as can not, it's as it."""
     if raw == "cannot":
         return "can", "not"
     if raw.endswith("n't"):
