@@ -17,7 +17,7 @@ _MARKS = "*_~`"
 _WORDS_IN, _WORDS_OUT, _SHIFT_CHARS = 2, 4, 80
 _SPACED = re.compile(r"\S+")
 _NEGATED_BEFORE = re.compile(
-    r"(?:\b(?:not|no|never|cannot|only|hardly|rarely|unless|except|without)|n['’]t|(?<!\w)[안못])\s+$",
+    r"(?:\b(?:not|no|never|cannot|only|hardly|rarely|unless|except|without)|\b\w{1,10}n['’]t|(?<!\w)[안못])\s+$",
     re.IGNORECASE,
 )
 _NEGATABLE = re.compile(r"(?:지[는도를]?|수[는가도]?)$")
