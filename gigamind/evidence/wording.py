@@ -22,8 +22,9 @@ from gigamind.evidence.words import ELLIPSIS, Word, forms, joined, names, words
 
 # A passage of 12 words against 12 others is no copy, and comparing them takes quadratic time.
 _MAX_CELLS = 144
+_MAX_CELLS_OF_ALL = 6_000
 _FEW = 4
-_MAX_JOINED = 3
+_MAX_JOINED = 6
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,9 +95,11 @@ def _changes(quote: str, passage: str, known: frozenset[str]) -> tuple[Change, .
             Change(change.original, change.quoted) for change in _changes(passage, quote, known)
         )
     left, right = words(quote), words(passage)
-    found: list[Change] = []
-    for one, other in _blocks(left, right):
-        found.extend(_Block(one, other, known).changes())
+    blocks = [_Block(one, other, known) for one, other in _blocks(left, right)]
+    found = [change for block in blocks for change in block.changes(_MAX_CELLS)]
+    if found and any(word.text == ELLIPSIS for word in [*left, *right]):
+        # Words that both texts have may stand among those that the ellipsis is for, and part them.
+        found = min(found, _Block(left, right, known).changes(_MAX_CELLS_OF_ALL), key=len)
     return tuple(found)
 
 
@@ -112,51 +115,59 @@ def _blocks(left: list[Word], right: list[Word]) -> Iterator[tuple[list[Word], l
             )
 
 
-_Step = tuple[int, int, bool]
+_Move = tuple[int, int, bool]
+_Step = tuple[int, int, int, int, bool]
 
 
 @dataclass(frozen=True, slots=True)
 class _Block:
-    """Two runs of words without a word in common, and how one becomes the other with the fewest changes."""
+    """Two runs of words, and how one becomes the other with the fewest changes."""
 
     left: list[Word]
     right: list[Word]
     known: frozenset[str]
 
-    def changes(self) -> list[Change]:
-        """The changes between them, neighbours as one."""
+    def changes(self, most_cells: int) -> list[Change]:
+        """The changes between them, neighbours as one; all is one change where there are too many pairs of words."""
         found: list[Change] = []
-        for changed, run in groupby(self._path(), lambda step: step[4]):
+        for changed, run in groupby(self._path(most_cells), lambda step: step[4]):
             if changed:
                 steps = list(run)
                 (i, j, *_), (_, _, i2, j2, _) = steps[0], steps[-1]
                 found.append(Change(_text(self.left[i:i2]), _text(self.right[j:j2])))
         return found
 
-    def _path(self) -> list[tuple[int, int, int, int, bool]]:
+    def _path(self, most_cells: int) -> list[_Step]:
         """Steps from the start to the end: from (i, j) to (i2, j2), and whether it is a change."""
         rows, columns = len(self.left), len(self.right)
-        if min(rows, columns) > _FEW and rows * columns > _MAX_CELLS:
+        if rows and columns and (one := joined(self.left)) and one == joined(self.right):
+            return [(0, 0, rows, columns, False)]
+        if min(rows, columns) > _FEW and rows * columns > most_cells:
             return [(0, 0, rows, columns, True)]
-        cost = {(0, 0): 0}
-        came: dict[tuple[int, int], tuple[int, int, int, int, bool]] = {}
-        for i in range(rows + 1):
-            for j in range(columns + 1):
-                if (i, j) not in cost:
-                    continue
-                for di, dj, changed in self._steps(i, j):
-                    reached, total = (i + di, j + dj), cost[i, j] + changed
-                    if total < cost.get(reached, rows + columns + 1):
-                        cost[reached] = total
-                        came[reached] = (i, j, *reached, changed)
-        path: list[tuple[int, int, int, int, bool]] = []
+        came = self._cheapest(rows, columns)
+        path: list[_Step] = []
         at = (rows, columns)
         while at != (0, 0):
             path.append(came[at])
             at = came[at][:2]
         return path[::-1]
 
-    def _steps(self, i: int, j: int) -> Iterator[_Step]:
+    def _cheapest(self, rows: int, columns: int) -> dict[tuple[int, int], _Step]:
+        """The last step of the way with the fewest changes to every point."""
+        cost = {(0, 0): 0}
+        came: dict[tuple[int, int], _Step] = {}
+        for i in range(rows + 1):
+            for j in range(columns + 1):
+                if (i, j) not in cost:
+                    continue  # inside a group that is the same as a whole
+                for di, dj, changed in self._moves(i, j):
+                    reached, total = (i + di, j + dj), cost[i, j] + changed
+                    if total < cost.get(reached, rows + columns + 1):
+                        cost[reached] = total
+                        came[reached] = (i, j, *reached, changed)
+        return came
+
+    def _moves(self, i: int, j: int) -> Iterator[_Move]:
         """Where one may go on from (i, j)."""
         left, right = self.left[i : i + _MAX_JOINED], self.right[j : j + _MAX_JOINED]
         if left and right:
@@ -169,7 +180,7 @@ class _Block:
             over = bool(left) and left[0].text == ELLIPSIS and right[0].is_skippable
             yield 0, 1, not (right[0].is_empty or over or right[0].text == ELLIPSIS)
 
-    def _equal(self, left: list[Word], right: list[Word]) -> Iterator[_Step]:
+    def _equal(self, left: list[Word], right: list[Word]) -> Iterator[_Move]:
         """Groups of words at the start of both that are the same but for spaces, endings and inflection."""
         if left[0].text[0] != right[0].text[0] and not _share_initial(left[0], right[0]):
             return

@@ -35,12 +35,13 @@ _EMPTY_WORDS = "a an the of that is are was were be been being am has have had d
 _SENSE_WORDS = """
     not no never none neither nor cannot without only must may might can could should shall will would need unless
     except but before after until till since at most least more less fewer over under above below up down every each
-    all some any half or if when while than solely just hardly barely rarely seldom almost nearly false untrue
+    all some any half or if when while than solely just excluding forbidden prohibited hardly barely rarely seldom
+    almost nearly false untrue
     이상 이하 미만 초과 전 전에 전까지 후 후에 이전 이후 안에 밖에 외 외에 제외 만 까지 부터 또는 혹은 거나 모든 모두
     일부 매 단 다만 경우 때 오직 거의
 """
 _KOREAN_SENSE = re.compile(
-    r"않|못|없|아니|아닌|아닙|금지|불가|^[불비무미](?=..)|^안$|^안[된되돼하한합]|말[라아고것]|마[세십]|면$|거나$|지만$"
+    r"않|못|없|아니|아닌|아닙|금지|불가|제외|예외|반대|거부|취소|면제|^[불비무미](?=..)|^안$|^안[된되돼하한합]|말[라아고것]|마[세십]|면$|거나$|지만$"
 )
 # "not able" is not "notable", nor "a part" "apart": such words join no others.
 _UNJOINED_WORDS = """

@@ -111,6 +111,9 @@ def test_signs_numbers_and_short_words_are_words_too(one, other):
     ("passage", "quote", "is_change"),
     [
         ("A bonus, first paid in 2001, is due in May.", "A bonus … is due in May.", False),
+        ("The bonus for the staff of the year is due.", "The bonus … the year is due.", False),
+        ("A bonus for all is due in the second half.", "A bonus … second half.", True),
+        ("수당은 인턴을 제외한 직원에게 준다.", "수당은 … 직원에게 준다.", True),
         ("A bonus is not ever due in May.", "A bonus … due in May.", True),
         ("보고서는 팀장이 검토한 뒤 본부장이 승인한다.", "보고서는 … 본부장이 승인한다.", False),
         ("보고서는 정규직만 검토한 뒤 본부장이 승인한다.", "보고서는 … 본부장이 승인한다.", True),
