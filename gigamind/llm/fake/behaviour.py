@@ -11,7 +11,8 @@ import hashlib
 from dataclasses import dataclass
 
 FAULTS = frozenset({
-    *("429", "quota", "500", "502", "503", "401", "404", "400ctx", "400rf", "timeout", "disconnect", "html", "badjson"),
+    *("429", "quota", "500", "502", "503", "401", "404", "400ctx", "400rf"),
+    *("timeout", "disconnect", "reset", "html", "badjson"),
     *("truncated", "truncated_stop", "missing_field", "wrong_types", "extra_field", "nan", "two_json", "prose"),
     *("codeblock", "think", "refusal", "refusal_text", "content_filter", "empty", "null_content", "no_choices"),
     *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "coercible_types"),
