@@ -132,6 +132,7 @@ class FakeServer:
         seen.in_flight += 1
         seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
         try:
+            await asyncio.sleep(behaviour.latency_of(number))
             return await self._answer(request, body, behaviour, behaviour.fault_of(number))
         finally:
             seen.in_flight -= 1
@@ -139,7 +140,6 @@ class FakeServer:
     async def _answer(
         self, request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
     ) -> web.Response:
-        await asyncio.sleep(behaviour.latency_s)
         if fault == "429":
             return _rate_limited(behaviour)
         if fault in _ERRORS:
