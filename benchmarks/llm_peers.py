@@ -19,10 +19,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from llm import IN_FLIGHT, reset, server, stats
+from llm import IN_FLIGHT
+from llm_server import reset, server, stats
 
 PEERS = Path(__file__).with_name("peers")
 LATENCY_S = 0.1
+SPREAD = 0.5  # with none, all calls stay in step, as they do with no model
 QUIET = {
     "RAGAS_DO_NOT_TRACK": "true",
     "DEEPEVAL_TELEMETRY_OPT_OUT": "1",
@@ -115,8 +117,10 @@ def overhead(url: str, sides: Sequence[Side], calls: int, rounds: int) -> None:
 
 def waiting(url: str, sides: Sequence[Side], calls: int, rounds: int) -> None:
     ideal = calls / IN_FLIGHT * LATENCY_S
-    model = f"judge;lat={1000 * LATENCY_S:g};sid=1"
-    print(f"wall time of {calls} calls, {IN_FLIGHT} in flight, 100 ms latency, least of {rounds}:")
+    model = f"judge;lat={1000 * LATENCY_S:g};spread={SPREAD};sid=1"
+    print(
+        f"wall time of {calls} calls, {IN_FLIGHT} in flight, 50 to 150 ms latency, least of {rounds}:"
+    )
     clients = [Side("openai", sys.executable), *sides]
     for side in clients:
         taken = least(side, url, model, calls, rounds, "wall_s")
@@ -127,9 +131,11 @@ def least(  # noqa: PLR0917  a script's inner function
     side: Side, url: str, model: str, calls: int, rounds: int, figure: str
 ) -> float:
     """The least of several rounds: what others on the machine take comes on top."""
-    return min(
-        side.run(url, model, calls, str(IN_FLIGHT), "", "warm")[figure] for _ in range(rounds)
-    )
+    taken: list[float] = []
+    for _ in range(rounds):
+        reset(url)
+        taken.append(side.run(url, model, calls, str(IN_FLIGHT), "", "warm")[figure])
+    return min(taken)
 
 
 def killed(url: str, sides: Sequence[Side], calls: int, in_flight: int) -> None:

@@ -4,8 +4,8 @@ instructor states the schema, parses, and sends an answer that fails validation 
 `context=` is never given to it: it would run Jinja over the messages, note text included.
 """
 
+import json
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import replace
 from functools import cache
 from typing import Any, TypeVar
@@ -187,10 +187,10 @@ def unpriced(model: str) -> InputError:
 def _instructed(reply: type[BaseModel]) -> type[BaseModel]:
     """The class and the schema that instructor would else make of a reply at each call, for a millisecond."""
     made: Any = load_instructor().response_schema(reply)
-    schema = made.model_json_schema()
+    schema = json.dumps(made.model_json_schema())
 
     def model_json_schema() -> dict[str, Any]:
-        return deepcopy(schema)
+        return json.loads(schema)  # one of its own each time, for litellm may change it
 
     made.model_json_schema = model_json_schema
     return made

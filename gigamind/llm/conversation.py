@@ -12,6 +12,8 @@ from gigamind.llm.client import Answer, Message, Request
 from gigamind.llm.sender import Call, Sender
 
 _LITERALS = ("true", "false", "null")
+# Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
+_NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 class Conversation:
@@ -87,4 +89,4 @@ def _completion(answer: Answer) -> Any:  # noqa: ANN401
     message = {"role": "assistant", "content": answer.text or ""}
     choice = {"index": 0, "message": message, "finish_reason": "stop"}
     told = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
-    return ChatCompletion.model_validate({**told, "choices": [choice]})
+    return ChatCompletion.model_validate({**told, "choices": [choice], "usage": _NO_USAGE})

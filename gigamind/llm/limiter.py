@@ -102,7 +102,8 @@ class Limiter:
         loop = asyncio.get_running_loop()
         now = loop.time()
         wait = max(self._requests.wait_s(now), self._tokens.wait_s(now, tokens))
-        await asyncio.sleep(wait)
+        if wait > 0:
+            await asyncio.sleep(wait)
         # Once closed, it may be closed for longer: one event would not tell that.
         while (closed := self._closed_until - loop.time()) > 0:  # noqa: ASYNC110
             await asyncio.sleep(closed)

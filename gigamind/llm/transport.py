@@ -8,10 +8,14 @@ from weakref import WeakKeyDictionary, WeakSet
 from gigamind.errors import LlmError
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.faults import error_from
-from gigamind.llm.loading import load_litellm, unlogged
+from gigamind.llm.loading import alone, choose_handler, load_litellm
 from gigamind.llm.settings import ModelSettings
 
 _GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
+_ACCOUNT = {  # of several names the last one set counts
+    "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
+    "OpenAI-Project": ("OPENAI_PROJECT_ID",),
+}
 _Loop = asyncio.AbstractEventLoop
 # litellm's connections are one pool: closed for one model, they would be closed for all.
 _users: WeakKeyDictionary[_Loop, WeakSet["LitellmClient"]] = WeakKeyDictionary()
@@ -25,27 +29,35 @@ class LitellmClient:
         self._litellm = load_litellm()
         missing = self._check_key()
         self._keyless = bool(settings.api_base and missing)
+        _, provider = _model_and_provider(settings)
+        self._headers = _account_headers(provider)
+        choose_handler(provider)
 
     async def send(self, request: Request) -> Answer:
         settings = self._settings
-        unlogged()
         _users_here().add(self)
         try:
-            async with asyncio.timeout(settings.timeout_s + _GRACE_S):
-                reply = await self._litellm.acompletion(
-                    model=settings.model,
-                    messages=[dict(message) for message in request.messages],
-                    response_format=request.response_format,
-                    **request.parameters,
-                    api_base=settings.api_base,
-                    api_key=self._key(),
-                    timeout=settings.timeout_s,
-                    num_retries=0,
-                    max_retries=0,
-                )
+            with alone():
+                async with asyncio.timeout(settings.timeout_s + _GRACE_S):
+                    reply = await self._complete(request)
         except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
             raise error_from(error, settings.model) from None  # the chain may hold the key
         return _answer(reply)
+
+    async def _complete(self, request: Request) -> Any:  # noqa: ANN401  litellm's reply is untyped
+        settings = self._settings
+        return await self._litellm.acompletion(
+            model=settings.model,
+            messages=[dict(message) for message in request.messages],
+            response_format=request.response_format,
+            **request.parameters,
+            api_base=settings.api_base,
+            api_key=self._key(),
+            extra_headers=self._headers,
+            timeout=settings.timeout_s,
+            num_retries=0,
+            max_retries=0,
+        )
 
     async def close(self) -> None:
         """Close the connections, once no other open model uses them."""
@@ -91,11 +103,7 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
 
     gpt-5 and the o-series refuse a temperature, Anthropic knows no seed.
     """
-    litellm = load_litellm()
-    try:
-        model, provider, *_ = litellm.get_llm_provider(settings.model, api_base=settings.api_base)
-    except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
-        raise error_from(error, settings.model) from None
+    model, provider = _model_and_provider(settings)
     wanted = {"temperature": settings.temperature, "seed": settings.seed}
     taken = {
         name: value
@@ -103,6 +111,27 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
         if value is not None and _takes(model, provider, name, value)
     }
     return {"max_tokens": settings.max_tokens, **taken}
+
+
+def _model_and_provider(settings: ModelSettings) -> tuple[str, str]:
+    try:
+        found = load_litellm().get_llm_provider(settings.model, api_base=settings.api_base)
+    except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
+        raise error_from(error, settings.model) from None
+    return found[0], found[1]
+
+
+def _account_headers(provider: str) -> dict[str, str] | None:
+    """Which account of OpenAI pays, where the key has several: OpenAI's client says it, litellm's handler does not."""
+    if provider != "openai":
+        return None
+    told = {
+        header: os.environ[name]
+        for header, names in _ACCOUNT.items()
+        for name in names
+        if os.environ.get(name)
+    }
+    return told or None
 
 
 def _takes(model: str, provider: str, name: str, value: float) -> bool:

@@ -24,6 +24,7 @@ STAYING = {
     "400rf": ["bad_request"],
     "timeout": ["timeout"] * 3,
     "disconnect": ["server_error"] * 3,
+    "reset": ["server_error"] * 3,
     "html": ["malformed_response"] * 3,
     "badjson": ["malformed_response"] * 3,
     "no_choices": ["malformed_response"] * 3,

@@ -27,6 +27,16 @@ def test_the_model_name_tells_the_behaviour():
     assert (told.latency_s, told.hang_s, told.retry_after, told.allowed) == (0.1, 3, "1", 5)
 
 
+def test_answers_take_as_long_as_told_on_average_and_the_same_in_each_run():
+    told = read_behaviour("judge;lat=100;spread=0.5;sid=abc")
+    taken = [told.latency_of(number) for number in range(1, 2001)]
+    assert taken == [told.latency_of(number) for number in range(1, 2001)]
+    assert 0.05 <= min(taken) < 0.055
+    assert 0.145 < max(taken) <= 0.15
+    assert abs(sum(taken) / 2000 - 0.1) < 0.003
+    assert read_behaviour("judge;lat=100").latency_of(7) == 0.1
+
+
 def test_a_fault_ends_after_so_many_times():
     told = read_behaviour("judge;fault=500;times=2")
     assert [told.fault_of(number) for number in (1, 2, 3)] == ["500", "500", None]

@@ -2,6 +2,7 @@
 
 judge                                    a valid answer at once
 judge;lat=100                            after 100 ms
+judge;lat=100;spread=0.5                 after 50 to 150 ms, at random but the same in each run
 judge;fault=429;times=2;ra=1;sid=abc     two 429 with `Retry-After: 1` for scenario abc, then valid answers
 judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the same in each run, is cut off
 judge;allowed=5;ra=0                     429 for whatever comes while five requests are being answered
@@ -11,7 +12,8 @@ import hashlib
 from dataclasses import dataclass
 
 FAULTS = frozenset({
-    *("429", "quota", "500", "502", "503", "401", "404", "400ctx", "400rf", "timeout", "disconnect", "html", "badjson"),
+    *("429", "quota", "500", "502", "503", "401", "404", "400ctx", "400rf"),
+    *("timeout", "disconnect", "reset", "html", "badjson"),
     *("truncated", "truncated_stop", "missing_field", "wrong_types", "extra_field", "nan", "two_json", "prose"),
     *("codeblock", "think", "refusal", "refusal_text", "content_filter", "empty", "null_content", "no_choices"),
     *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "coercible_types"),
@@ -29,7 +31,8 @@ class Behaviour:
         fault: one of `FAULTS`, or None.
         times: how many requests of the scenario meet the fault, from the first.
         share: part of the requests within `times` that meet it, in [0, 1].
-        latency_s: before each answer.
+        latency_s: before each answer, on average.
+        spread: how much of it an answer may come sooner or later, in [0, 1].
         hang_s: how long the fault `timeout` keeps silent.
         retry_after: the header of a 429; None sends none.
         allowed: requests answered at the same time; None for any number.
@@ -41,6 +44,7 @@ class Behaviour:
     times: int | None = None
     share: float = 1.0
     latency_s: float = 0.0
+    spread: float = 0.0
     hang_s: float = _DEFAULT_HANG_S
     retry_after: str | None = None
     allowed: int | None = None
@@ -50,6 +54,11 @@ class Behaviour:
         if self.fault is None or (self.times is not None and number > self.times):
             return None
         return self.fault if _draw(f"{self.scenario}|{number}") < self.share else None
+
+    def latency_of(self, number: int) -> float:
+        """Seconds before the answer to the scenario's request of this number, from 1."""
+        drawn = 2 * _draw(f"{self.scenario}|{number}|latency") - 1
+        return self.latency_s * (1 + self.spread * drawn)
 
 
 def read_behaviour(model: str) -> Behaviour:
@@ -70,6 +79,7 @@ def read_behaviour(model: str) -> Behaviour:
         times=int(given["times"]) if "times" in given else None,
         share=float(given.get("share", 1)),
         latency_s=float(given.get("lat", 0)) / 1000,
+        spread=float(given.get("spread", 0)),
         hang_s=float(given.get("hang", _DEFAULT_HANG_S)),
         retry_after=given.get("ra"),
         allowed=int(given["allowed"]) if "allowed" in given else None,

@@ -5,9 +5,11 @@ given in turn before any other.  It listens on loopback only.
 """
 
 import asyncio
+import socket
+import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,6 +55,7 @@ class Seen:
         prompt_tokens: sum of those told in `usage`.
         completion_tokens: sum of those told in `usage`.
         authorizations: the header of each of the last requests.
+        headers: all of them.
         bodies: the last requests.
     """
 
@@ -62,6 +65,7 @@ class Seen:
     prompt_tokens: int = 0
     completion_tokens: int = 0
     authorizations: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    headers: deque[Mapping[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))
     bodies: deque[Json] = field(default_factory=lambda: deque(maxlen=_KEPT))
 
     @property
@@ -121,12 +125,14 @@ class FakeServer:
         seen.calls[behaviour.scenario] += 1
         seen.bodies.append(body)
         seen.authorizations.append(request.headers.get("Authorization", ""))
+        seen.headers.append(request.headers)
         number = seen.calls[behaviour.scenario]
         if behaviour.allowed is not None and seen.in_flight >= behaviour.allowed:
             return _rate_limited(behaviour)
         seen.in_flight += 1
         seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
         try:
+            await asyncio.sleep(behaviour.latency_of(number))
             return await self._answer(request, body, behaviour, behaviour.fault_of(number))
         finally:
             seen.in_flight -= 1
@@ -134,15 +140,14 @@ class FakeServer:
     async def _answer(
         self, request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
     ) -> web.Response:
-        await asyncio.sleep(behaviour.latency_s)
         if fault == "429":
             return _rate_limited(behaviour)
         if fault in _ERRORS:
             return _error(*_ERRORS[fault])
         if fault == "timeout":
             await asyncio.sleep(behaviour.hang_s)
-        if fault == "disconnect" and request.transport:
-            request.transport.close()
+        if fault in {"disconnect", "reset"} and request.transport:
+            _hang_up(request.transport, fault)
             return web.Response()  # goes nowhere
         if fault == "html":
             return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
@@ -211,6 +216,14 @@ async def _stop(runner: web.AppRunner) -> None:
     for task in left:  # a handler that still hangs
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
+
+
+def _hang_up(transport: asyncio.Transport, fault: str) -> None:
+    if fault == "reset":  # the other side then reads "connection reset by peer"
+        at_once = struct.pack("ii", 1, 0)
+        connection: socket.socket = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+    transport.close()
 
 
 def _usage(body: Json, text: str | None) -> Json:

@@ -1,0 +1,30 @@
+"""The fake model in a process of its own on loopback, and what it has seen."""
+
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Generator
+from contextlib import contextmanager
+
+
+@contextmanager
+def server() -> Generator[str]:
+    command = [sys.executable, "-u", "-m", "gigamind", "llm", "fake-server", "--port", "0"]
+    started = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=os.environ)
+    try:
+        yield started.stdout.readline().split()[0]
+    finally:
+        started.terminate()
+        started.wait()
+
+
+def stats(url: str) -> dict[str, int]:
+    with urllib.request.urlopen(url.removesuffix("/v1") + "/stats") as answer:
+        return json.load(answer)
+
+
+def reset(url: str) -> None:
+    request = urllib.request.Request(url.removesuffix("/v1") + "/reset", method="POST")
+    urllib.request.urlopen(request).close()
