@@ -100,7 +100,7 @@ def _quote(
     return QuoteReport(
         text=one.quote.text,
         note=note.path,
-        found=FLAGGED if place in verdict.speaking else one.method,
+        found=FLAGGED if verdict.weak.get(place) == "speaks_to_judge" else one.method,
         trusted=verdict.proves(place),
         utf16_start=start,
         utf16_end=end,

@@ -14,9 +14,9 @@ from itertools import groupby
 
 from rapidfuzz.distance import Levenshtein
 
-from gigamind.evidence.cuts import shifted, whole_words
 from gigamind.evidence.endings import same_stem
 from gigamind.evidence.inflection import same_word
+from gigamind.evidence.passages import shifted, whole_words
 from gigamind.evidence.result import Aligned
 from gigamind.evidence.words import ELLIPSIS, Word, forms, joined, names, words
 

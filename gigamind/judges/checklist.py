@@ -252,7 +252,7 @@ def _evidence(
 
 
 def _proof(place: Alignment, texts: Sequence[str], least: int) -> tuple[Alignment, bool]:
-    if not isinstance(place, Aligned) or place.critical:
+    if not isinstance(place, Aligned):
         return place, False
     best, weakness = strongest(place, texts[place.quote.source_index], least, marks=True)
     return best, weakness is None

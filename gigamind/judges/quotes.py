@@ -1,7 +1,7 @@
 """What makes a quote that stands in its source a proof of something: the rules that all judges with quotes share.
 
-It is long enough or all that there is to quote, it was not cut to say something else, and it is not addressed to the
-judge.  A quote that stands in several places proves something if it does in one of them.
+It says what its source says, it is long enough or all that there is to quote, it was not cut to say something else, and
+it is not addressed to the judge.  A quote that stands in several places proves something if it does in one of them.
 """
 
 import re
@@ -12,10 +12,11 @@ from gigamind.evidence.characters import fold_unit
 from gigamind.evidence.cut import cut
 from gigamind.evidence.result import Aligned, TextQuoteSelector
 from gigamind.evidence.sites import exact_sites
+from gigamind.evidence.wording import changed_wording
 from gigamind.llm.fences import speaks_to_judge
 from gigamind.spans import Span
 
-Weakness = Literal["quote_too_short", "quote_cut", "speaks_to_judge"]
+Weakness = Literal["quote_changed", "quote_too_short", "quote_cut", "speaks_to_judge"]
 
 _MAX_SITES = 50  # of one quote that are looked at
 _FEWEST = 2  # letters and digits, even of a whole line: a single one stands in every note
@@ -45,6 +46,8 @@ def strongest(
         says: a statement that it is to prove; the words of a short line must stand in it, those before a colon aside.
         marks: whether a citation in brackets is enough by itself.
     """
+    if place.critical or (place.method == "fuzzy" and changed_wording(place, text)):
+        return place, "quote_changed"
     sites = exact_sites(place.span.slice(text), text)[:_MAX_SITES]
     found: dict[Span, Weakness | None] = {}
     for site in dict.fromkeys([place.span, *sites]):

@@ -3,21 +3,25 @@
 The model tells what it saw; the rule is here.  Spans are computed, never taken from the model (seed 4.1, `llm`).
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.localised import PanelJudgeFile
-from gigamind.judges.spec import Language, LlmJudge, load_llm_judge
+from gigamind.judges.quotes import Weakness, strongest
+from gigamind.judges.spec import Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import Flag, Source, fence, flags, speaks_to_judge
+from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
 
+# Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
+# 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.
+RULES = 2
 _GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
 
 
@@ -26,6 +30,7 @@ class UnanswerableJudgeFile(PanelJudgeFile):
 
     kind: Literal["llm"]
     unverified: Literal["unanswerable", "as_told"] = "unanswerable"
+    min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 4
 
 
 class CitedSource(BaseModel):
@@ -58,7 +63,7 @@ class LlmVerdict:
         verified: an "answerable" with at least one quote that proves something; see `proves`.
         evidence: where each quote stands, or why it does not, in the order of the reply.
         flagged: what a person should look at in the notes, by their number from 1.
-        speaking: places in `evidence`, from 0, of quotes out of text that speaks to the judge.
+        weak: why a quote that stands in its note proves nothing, by its place in `evidence`, from 0.
     """
 
     unanswerable: bool
@@ -68,15 +73,11 @@ class LlmVerdict:
     confidence: float | None
     evidence: tuple[Alignment, ...]
     flagged: dict[int, tuple[Flag, ...]]
-    speaking: frozenset[int] = frozenset()
+    weak: Mapping[int, Weakness] = field(default_factory=dict[int, Weakness])
 
     def proves(self, place: int) -> bool:
-        """Whether that quote, from 0, stands in its note, no number or negation changed, in text for its readers.
-
-        What the author of an attack tells the judge stands in the note as well, word for word.
-        """
-        found = self.evidence[place]
-        return isinstance(found, Aligned) and not found.critical and place not in self.speaking
+        """Whether that quote, from 0, stands in its note and proves something; see `strongest`."""
+        return isinstance(self.evidence[place], Aligned) and place not in self.weak
 
 
 def load_unanswerable_judge(
@@ -87,8 +88,11 @@ def load_unanswerable_judge(
     Raises:
         InputError: see `load_llm_judge`.
     """
-    return load_llm_judge(
+    found = load_llm_judge(
         path, language, UnanswerableJudgeFile, UnanswerableReply, _GIVEN, prompts=prompts
+    )
+    return replace(
+        found, fingerprint=fingerprint_of(found.file, found.fingerprint, f"rules {RULES}")
     )
 
 
@@ -134,7 +138,12 @@ def verdict_of(
 ) -> LlmVerdict:
     """The verdict that a reply amounts to."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
-    evidence = align_all(quotes, [note.text for note in notes]).outcomes
+    texts = [note.text for note in notes]
+    found = [_proof(one, texts, judge.file) for one in align_all(quotes, texts).outcomes]
+    evidence = tuple(one for one, _ in found)
+    weak: dict[int, Weakness] = {
+        place: why for place, (_, why) in enumerate(found) if why is not None
+    }
     told = LlmVerdict(
         unanswerable=reply.unanswerable,
         told=reply.unanswerable,
@@ -147,13 +156,17 @@ def verdict_of(
             for number, note in enumerate(notes, start=1)
             if (found := flags(note.text))
         },
-        speaking=frozenset(
-            place
-            for place, one in enumerate(evidence)
-            if isinstance(one, Aligned)
-            and speaks_to_judge(notes[one.quote.source_index].text, one.span)
-        ),
+        weak=weak,
     )
     verified = not reply.unanswerable and any(map(told.proves, range(len(evidence))))
     doubted = judge.file.unverified == "unanswerable" and not verified
     return replace(told, verified=verified, unanswerable=reply.unanswerable or doubted)
+
+
+def _proof(
+    place: Alignment, texts: Sequence[str], file: UnanswerableJudgeFile
+) -> tuple[Alignment, Weakness | None]:
+    """The quote where it proves most, and why it proves nothing even there."""
+    if not isinstance(place, Aligned):
+        return place, None
+    return strongest(place, texts[place.quote.source_index], file.min_quote_chars)

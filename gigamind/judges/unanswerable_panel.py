@@ -109,5 +109,5 @@ def _verdict(
         confidence=None,
         evidence=speaker.evidence,
         flagged=speaker.flagged,
-        speaking=speaker.speaking,
+        weak=speaker.weak,
     )

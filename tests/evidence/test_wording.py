@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.evidence.align import align
-from gigamind.evidence.cuts import whole_words
+from gigamind.evidence.passages import whole_words
 from gigamind.evidence.result import Aligned
 from gigamind.evidence.wording import Change, changed_wording, changed_words
 from gigamind.spans import Span

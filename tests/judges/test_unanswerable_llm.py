@@ -119,7 +119,7 @@ def test_a_quote_out_of_text_that_speaks_to_the_judge_proves_nothing(text, quote
     assert verdict.verified is verified
     assert verdict.unanswerable is not verified
     assert verdict.proves(0) is verified
-    assert verdict.speaking == (frozenset() if verified else {0})
+    assert verdict.weak == ({} if verified else {0: "speaks_to_judge"})
 
 
 def test_beside_a_quote_that_proves_nothing_another_one_may():

@@ -104,8 +104,6 @@ class Verifier:
             return place, "no_such_note"
         if not isinstance(place, Aligned):
             return place, self._why_not_found(place)
-        if place.critical:
-            return place, "quote_changed"
         text = self._texts[place.quote.source_index]
         return strongest(place, text, self._file.min_quote_chars, says=says)
 
