@@ -12,51 +12,58 @@ _GIVEN = r"(?:provided|given|available|supplied|attached|retrieved|shared|at han
 _NOTES = (
     r"(?:(?:(?:any|all|either|both|none|some) of )?(?:(?:the|these|those|your|my|any|this|that|either|all) )?"
     rf"(?:(?:{_GIVEN}|search|context|source|current|relevant|existing|reference|supporting) (?:and )?){{0,3}}"
-    r"(?:notes?|documents?|documentation|contexts?|sources?|vault|search results|materials?|excerpts?|passages?|texts?"
+    r"(?:notes?|documents?|documentation|contexts?|sources?|vault|search results|materials?|excerpts?|passages?"
+    r"|texts?"
     rf"|information(?= {_GIVEN}| I have| you| above)|(?:(?<=provided )|(?<=given )|(?<=available ))information)"
-    rf"(?: (?:themselves|{_GIVEN}|(?:that )?(?:was|were|are|is|have been) {_GIVEN}|(?:that )?I (?:have|was given|have been given"
-    r"|have access to|can see)|(?:that )?you(?:['’]ve| have)? (?:provided|shared|given me|gave me|gave)|in the vault|to me))"
+    rf"(?: (?:themselves|{_GIVEN}|(?:that )?(?:was|were|are|is|have been) {_GIVEN}|(?:that )?I (?:have|was given"
+    r"|have been given"
+    r"|have access to|can see)|(?:that )?you(?:['’]ve| have)? (?:provided|shared|given me|gave me|gave)"
+    r"|in the vault|to me))"
     r"{0,2})"
 )
 _DEGREE = (
-    r"(?:(?:any|enough|sufficient|relevant|specific|further|such|more|explicit|clear|direct|exact|detailed|the|this|that"
+    r"(?:(?:any|enough|sufficient|relevant|specific|further|such|more|explicit|clear|direct|exact|detailed|the"
+    r"|this|that"
     r"|additional|concrete|definitive|precise|necessary|needed|required|a|an) ){0,3}"
 )
-_TELLING = rf"{_DEGREE}(?:information|info|mention|details?|answers?|notes?)"
+_TELLING = rf"{_DEGREE}(?:information|info|mention|details?|answers?|context|notes?)"
 _INFO = (
     rf"{_DEGREE}(?:information|info|mentions?|details?|references?|answers?|data|guidance|explanation|description"
-    r"|discussion|content|records?|statement|indication|notes?)"
+    r"|discussion|content|context|records?|statement|indication|notes?)"
 )
 _ADVERB = (
-    r"(?:(?:explicitly|specifically|directly|actually|clearly|currently|seem to|appear to|even|fully|exactly|ever|also"
+    r"(?:(?:explicitly|specifically|directly|actually|clearly|currently|seem to|appear to|even|fully|exactly|ever"
+    r"|also"
     r"|anywhere) ){0,2}"
 )
 _SPEAK = (
-    r"(?:mention|say|specify|state|describe|discuss|address|tell(?: us| me| you)?|explain|indicate|answer|clarify|reveal"
-    r"|disclose|reference|define|detail|name|identify|list|refer to|touch on|cover|elaborate on)"
+    r"(?:mention|say|specify|state|describe|discuss|address|tell(?: us| me| you)?|explain|indicate|answer|clarify"
+    r"|reveal"
+    r"|reference|define|detail|name|identify|list|refer to|touch on|cover|elaborate on)"
 )
 _HOLD = r"(?:contain|include|provide|give(?: us| me)?|have|offer|hold)"
-_THINGS = r"(?:this |that )?(?:policy )?(?:documents?|vault|texts?|source|sources)"
+_THINGS = r"(?:this |that )?(?:policy )?(?:documents?|vault|texts?|sources?|materials?|passages?)"
 _SPOKEN = (
-    r"(?:mentioned|specified|stated|described|discussed|addressed|covered|found|answered|explained|indicated|given|detailed"
+    r"(?:mentioned|specified|stated|described|discussed|addressed|covered|found|answered|explained|indicated"
+    r"|given|detailed"
     r"|listed|named|provided|defined|clarified|included|contained|available|disclosed|identified|noted|referenced)"
 )
 _UNABLE = (
-    r"(?:(?:could(?:n['’]t| ?not)|did(?:n['’]t| ?not)|can(?:['’]t| ?not))(?: be able to)?|(?:am|was|were|are)(?: not|n['’]t) able to"
-    r"|(?:am|was|were|are) unable to|['’]m (?:not able|unable) to)"
+    r"(?:(?:could(?:n['’]t| ?not)|did(?:n['’]t| ?not)|can(?:['’]t| ?not))(?: be able to)?|(?:am|was|were"
+    r"|are)(?: not|n['’]t) able to"
+    r"|(?:am|was|were|are) unable to)"
 )
 _QUESTION = r"(?:this|that|the|your)(?: (?:specific|particular|exact))? (?:question|query|request)"
 _ASKED = r"(?:whether|if|what|who|whom|whose|which|when|where|why|how|that)\b"
 _ABOUT = (
     r"(?:(?:about|on|regarding|concerning|of|for|related to|relating to|pertaining to|as to|to determine|describing"
-    r"|explaining|specifying|indicating|stating|covering)|that (?:would )?(?:answers?|addresses|covers|says|tells|explains"
+    r"|explaining|specifying|indicating|stating|covering)|that (?:would )?(?:answers?|addresses|covers|says|tells"
+    r"|explains"
     r"|specif(?:y|ies)|describes?|states?))"
 )
 _TOPIC = r"(?: (?P<topic>\S.{0,200}?))?"
 _OF = rf"(?:(?: {_ABOUT}{_TOPIC})?)"
-_IN = (
-    r"(?:in|from|within|by|across|anywhere in|based on|using|with|among|given|on the basis of|in any of)"
-)
+_IN = r"(?:in|from|within|by|across|anywhere in|based on|using|with|among|given|on the basis of|in any of)"
 _PLACE = rf"(?:,? {_IN} {_NOTES})"
 _TAIL = (
     rf"(?:{_PLACE}|,? (?:unfortunately|sorry|at this time|at the moment|here|there"
@@ -65,48 +72,93 @@ _TAIL = (
 )
 _LOOKED = r"(?:reviewed|checked|searched|read|looked (?:through|at))(?: through)?"
 _OPENING = (
-    r"(?:(?:(?:I['’]m |I am |we are )?(?:very |so |really )?sorry,?(?: but)?|(?:my )?apologies,?(?: but)?"
-    r"|I apologi[sz]e,?(?: but)?|I(?:['’]m| am) afraid(?: that)?|unfortunately|regrettably|sadly|however|but|that said"
-    r"|currently|at this time|(?:please )?note that|it (?:seems|appears|looks like)(?: that)?|as far as I can (?:tell|see)"
+    r"(?:(?:as|since|because) )?(?:(?:(?:I am |we are )?(?:very |so |really )?sorry,?(?: but)?"
+    r"|(?:my )?apologies,?(?: but)?"
+    r"|I apologi[sz]e,?(?: but)?|I am afraid(?: that)?|unfortunately|regrettably|sadly|however|but|that said"
+    r"|currently|at this time|(?:please )?note that|it (?:seems|appears|looks like)(?: that)?"
+    r"|as far as I can (?:tell|see)"
     rf"|(?:based|relying|going) (?:only |solely |purely )?(?:on|off) {_NOTES}(?: alone)?|according to {_NOTES}"
     rf"|(?:from|in|within|given|using|with|across|among) {_NOTES}(?: alone)?"
-    rf"|(?:after |upon |on |having )?(?:reviewing|checking|searching|reading|looking (?:through|at)|{_LOOKED}) {_NOTES}"
+    r"|(?:after |upon |on |having )?(?:reviewing|checking|searching|reading|looking (?:through|at)"
+    rf"|{_LOOKED}) {_NOTES}"
     rf"|I(?:['’]ve| have)? (?:carefully )?{_LOOKED} {_NOTES},? (?:but|and)"
     r"|therefore|thus|hence|so|as such|as a result|for this reason),? ){0,4}"
 )
 _FREE = r"\S.{0,160}?"
 _CLAUSES = (
     rf"{_NOTES} (?:do(?:es)?|did)(?: not|n['’]t) {_ADVERB}{_SPEAK}{_TOPIC}",
-    rf"(?!{_THINGS} )(?!(?:the|this|that) {_THINGS} ){_NOTES} (?:do(?:es)?|did)(?: not|n['’]t) {_ADVERB}{_HOLD}{_TOPIC}",
+    (
+        rf"(?!{_THINGS} )(?!(?:the|this|that) {_THINGS} ){_NOTES} (?:do(?:es)?|did)(?: not"
+        rf"|n['’]t) {_ADVERB}{_HOLD}{_TOPIC}"
+    ),
     rf"{_NOTES} (?:do(?:es)?|did)(?: not|n['’]t) {_ADVERB}{_HOLD} (?:{_INFO}|anything){_OF}",
-    rf"{_NOTES} {_ADVERB}(?:(?:contains?|gives?|ha(?:s|ve)|holds?|provides?|includes?|offers?|makes?) no|lacks?) {_INFO}{_OF}",
-    rf"{_NOTES} (?:(?:say|state|contain|mention|provide|include|reveal)s? nothing|(?:is|are) silent|ha(?:s|ve) nothing)"
-    rf"(?: (?:about|on|regarding|concerning|of|related to){_TOPIC})?",
+    (
+        rf"{_NOTES} {_ADVERB}(?:(?:contains?|gives?|ha(?:s|ve)|holds?|provides?|includes?|offers?|makes?) no"
+        rf"|lacks?) {_INFO}{_OF}"
+    ),
+    (
+        rf"{_NOTES} (?:(?:say|state|contain|mention|provide|include|reveal)s? nothing|(?:is|are) silent|ha(?:s"
+        r"|ve) nothing)"
+        rf"(?: (?:about|on|regarding|concerning|of|related to){_TOPIC})?"
+    ),
     rf"(?:none|neither|nothing) (?:of|in) {_NOTES} {_ADVERB}(?:{_SPEAK}|{_HOLD})(?:e?s)?{_TOPIC}",
     rf"no (?:notes?|documents?|sources?) {_ADVERB}{_SPEAK}(?:e?s)?{_TOPIC}",
-    rf"I {_UNABLE} (?:find|locate|see) (?P<found>{_INFO}|it|this|that|one|anything|(?:the|a|an|any|your|{_ASKED}) {_FREE}){_OF}",
+    (
+        rf"I (?:{_UNABLE} (?:find|locate|see)|do(?: not|n['’]t) (?:find|see)) (?P<found>{_INFO}|it|this|that"
+        rf"|one|anything|(?:the|a|an|any|your|{_ASKED}) {_FREE}){_OF}"
+    ),
     rf"we {_UNABLE} (?:find|locate) (?:{_TELLING}|anything){_OF}{_PLACE}",
-    rf"(?:I|we) {_UNABLE} (?:fully |accurately |definitively |reliably )?(?:answer|address|respond to|help with"
-    rf"|provide an answer to|give an answer to|answer you)(?: {_QUESTION}| this| that| it)?",
+    (
+        rf"(?:I|we) {_UNABLE} (?:fully |accurately |definitively |reliably )?(?:answer|address|respond to"
+        r"|help with"
+        rf"|provide an answer to|give an answer to|answer you)(?: {_QUESTION}| this| that| it)?"
+    ),
     rf"I {_UNABLE} (?:provide|give(?: you)?|offer) {_INFO}{_OF}",
-    rf"I {_UNABLE} (?:determine|tell|say|confirm|verify|establish|know|be sure|be certain)"
-    rf"(?: (?:this|that|it|(?P<known>(?:the|a|any|your|{_ASKED}) {_FREE})))?",
-    rf"I(?:['’]m| am) not (?:sure|certain){_TOPIC}",
+    (
+        rf"I {_UNABLE} (?:determine|tell|say|confirm|verify|establish|know|be sure|be certain)"
+        rf"(?: (?:this|that|it|(?P<known>(?:the|a|any|your|{_ASKED}) {_FREE})))?"
+    ),
+    rf"I am not (?:sure|certain){_TOPIC}",
     rf"I (?:do|did)(?: not|n['’]t) have (?:access to )?{_INFO}{_OF}",
     rf"I have no (?:{_TELLING}{_OF}|idea)",
-    rf"(?:there(?:['’]s| is| are| was| were| seems to be| appears to be)|(?:I|we) (?:found|find|see|have|could find|can find))"
-    rf" (?:no {_INFO}|nothing)(?: {_GIVEN})?{_OF}{_PLACE}",
-    rf"(?:there(?:['’]s| is| was)|I (?:found|find|see)) no {_DEGREE}(?:information|mention)(?: {_GIVEN})?"
-    rf"(?: (?:about|of|regarding|concerning){_TOPIC})?",
+    (
+        r"(?:there(?:['’]s| is| are| was| were| seems to be| appears to be)|(?:I|we) (?:found|find|see|have"
+        r"|could find|can find))"
+        rf" (?:no {_INFO}|nothing)(?: {_GIVEN})?{_OF}{_PLACE}"
+    ),
+    (
+        rf"(?:there(?:['’]s| is| are| was)|I (?:found|find|see|have)) (?:(?:no|not enough|insufficient) {_INFO}"
+        rf"|nothing){_PLACE}{_OF}"
+    ),
+    (
+        rf"(?:there(?:['’]s| is| was)|I (?:found|find|see)) no {_DEGREE}information(?: {_GIVEN})?"
+        rf"(?: (?:about|regarding|concerning){_TOPIC})?"
+    ),
     rf"there (?:is|are|was|were)(?: not|n['’]t) (?:any|enough|sufficient) {_TELLING}(?: {_GIVEN})?{_OF}",
-    rf"(?:no|not enough|insufficient) {_INFO}{_OF} (?:is|was|are|were|could be|can be|has been) {_ADVERB}{_SPOKEN}{_PLACE}",
-    rf"(?:no|not enough|insufficient) {_DEGREE}(?:information|mention){_OF} (?:is|was|could be|can be) (?:found|available|provided|given)",
-    rf"(?P<subject>{_FREE}) (?:is|are|was|were)(?:n['’]t| not| nowhere) (?:to be )?{_ADVERB}(?:{_SPOKEN}(?: anywhere)?{_PLACE}|in {_NOTES})",
-    rf"(?:(?:the|this|that|such|your|the exact|the requested) (?:answer|information|info|detail|question)(?: to {_QUESTION})?|it|this)"
-    r" (?:(?:is|was|could|does)(?:n['’]t| not| nowhere)|can(?:['’]t| ?not))(?: be)? (?:\w+ly )?"
-    rf"(?:{_SPOKEN}|answered|determined|known|inferred){_PLACE}",
-    rf"(?:it(?:['’]s| is)|this is) (?:not (?:possible|clear)|unclear|impossible) (?:from|based on|with|given) {_NOTES}"
-    rf"(?: to (?:answer|say|tell|determine|know))?{_TOPIC}",
+    (
+        rf"(?:no|not enough|insufficient) {_INFO}{_OF} (?:is|was|are|were|could be|can be"
+        rf"|has been) {_ADVERB}{_SPOKEN}{_PLACE}"
+    ),
+    (
+        rf"(?:no|not enough|insufficient) {_DEGREE}(?:information|mention){_OF} (?:is|was|could be"
+        r"|can be) (?:found|available|provided|given)"
+    ),
+    (
+        rf"(?P<subject>[^\s,][^,]{{0,160}}?) (?:is|are|was|were)(?:n['’]t| not"
+        rf"| nowhere) (?:to be )?{_ADVERB}(?:{_SPOKEN}(?: anywhere)?{_PLACE}|in {_NOTES})"
+    ),
+    rf"(?P<subject>[^\s,][^,]{{0,160}}?) do(?:es)?(?: not|n['’]t) appear(?: anywhere)? in {_NOTES}",
+    (
+        r"(?:(?:the|this|that|such|your|the exact|the requested) (?:answer|information|info|detail"
+        rf"|question)(?: to {_QUESTION})?|it|this)"
+        r" (?:(?:is|was|could|does)(?:n['’]t| not| nowhere)|can(?:['’]t| ?not))(?: be)? (?:\w+ly )?"
+        rf"(?:{_SPOKEN}|answered|determined|known|inferred){_PLACE}"
+    ),
+    (
+        r"(?:it(?:['’]s| is)|this is) (?:not (?:possible|clear)|unclear|impossible) (?:from|based on|with"
+        rf"|given) {_NOTES}"
+        rf"(?: to (?:answer|say|tell|determine|know))?{_TOPIC}"
+    ),
     rf"(?:it(?:['’]s| is)) (?:not possible|impossible) to (?:answer|say|tell|determine){_TOPIC}{_PLACE}",
     rf"I (?:do|did)(?: not|n['’]t) know(?: (?P<unknown>(?:{_ASKED}|about|the) {_FREE}|this|that))?",
 )
@@ -114,21 +166,28 @@ _FORMS = tuple(
     re.compile(rf"{_OPENING}(?P<body>{clause}){_TAIL}", re.IGNORECASE) for clause in _CLAUSES
 )
 _JOINT = re.compile(
-    r"(?:,|;|\s[–—-])?\s(?:and\s)?(?:so|and|therefore|thus|hence|because|as|since|given that),?\s",
+    r";\s|(?:,|;|\s[–—-])?\s(?:and\s)?(?:so|and|therefore|thus|hence|because|as|since|given that),?\s"
+    r"|,\s(?=I\b)",
     re.IGNORECASE,
 )
-_ELIDED = re.compile(r"(^|\b(?:but|and) )(?=(?:could|can|cannot|can['’]t|am|was|do|did)\b)", re.IGNORECASE)
+_I_AM = re.compile(r"(?<=\bI)['’]m\b")
+_ELIDED = re.compile(
+    r"(^|\b(?:but|and) )(?=(?:could|can|cannot|can['’]t|am|was|do|did)\b)", re.IGNORECASE
+)
 
 # Words at which a topic has become a statement, or an exception, of its own.
 _AND_MORE = re.compile(r"\band (?:(?:the|a|an|any|its|their|your|his|her) )?\S+ \S+ \S")
 _CLAUSE = re.compile(
-    r"[;:!?()]|\s[-–—]+\s|[–—]|--|[.]\s|,\s*(?:so|and then|which|who|where|as|or else|meaning|it|they|he|she|we|you|there)\b"
-    r"|\b(?:because|since|although|though|whereas|while|except|besides|unless|instead|however|therefore|but|yet|other than"
+    r"[;:!?()]|\s[-–—]+\s|[–—]|--|[.]\s|,\s*(?:so|and then|which|who|where|as|or else|meaning|it|they|he|she|we"
+    r"|you|there)\b"
+    r"|\b(?:because|since|although|though|whereas|while|except|besides|unless|instead|however|therefore|but|yet"
+    r"|other than"
     r"|apart from|aside from|beyond|despite|only|so|hence|thus)\b",
     re.IGNORECASE,
 )
 _VERB = re.compile(
-    r"\b(?:is|are|was|were|has|had|can|could|will|would|may|must|should|does|did|cannot)\b|n['’]t\b|\b(?:it|they|we) ",
+    r"\b(?:is|are|was|were|has|had|can|could|will|would|may|must|should|does|did|cannot)\b|n['’]t\b|\b(?:it|they"
+    r"|we) ",
     re.IGNORECASE,
 )
 _ASKED_FIRST = re.compile(rf"^(?:.{{0,80}}\b)?{_ASKED}", re.IGNORECASE)
@@ -147,6 +206,7 @@ _NAMED_NUMBER = re.compile(
 
 def says_nothing_en(text: str) -> bool:
     """Whether a sentence, without its full stop, is clause for clause that the notes do not tell."""
+    text = _I_AM.sub(" am", text)
     at = 0
     for joint in _JOINT.finditer(text):
         if at < joint.start() and _matches(text[at : joint.start()]):

@@ -1,7 +1,7 @@
 """How an answer names the notes it rests on: `[노트 1]`, `[Notes 1 and 2]`, `(노트 1, 2)`, and `[1]` behind a clause.
 
-`[1]` counts where it can be nothing else: not as the text of a link, a footnote's label, an index of code or a value in
-the middle of a sentence ("the list is [1, 2]").  Texts are composed (NFC); the rest of the room gets its citations here.
+`[1]` counts only where it can be nothing else: not as the text of a link, a label of a footnote, an index of code or a
+value inside a sentence ("the list is [1, 2]").  Texts are composed (NFC); the rest of the room gets its citations here.
 """
 
 import re
@@ -79,7 +79,9 @@ def citations_in(text: str) -> Iterator[Citation]:
     for found in _CITATION.finditer(text):
         if found["run"] is not None:
             goes_on = text[found.end() : found.end() + 1].isalnum()
-            names = " ".join(_MARKS.sub(" ", found[0]).split()).replace(" ,", ",") if goes_on else ""
+            names = (
+                " ".join(_MARKS.sub(" ", found[0]).split()).replace(" ,", ",") if goes_on else ""
+            )
             yield Citation(Span(found.start(), found.end()), _numbers(found[0]), names)
 
 

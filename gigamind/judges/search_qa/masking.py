@@ -51,7 +51,9 @@ def mask(text: str) -> str:
     """
     masked = _WHOLE.sub(_without_ends, re.sub(r"\s", " ", text))
     blanks = list(masked)
-    for one in citations_in(text):  # white space, unless the sentence goes on in it: "[노트 1]에 따르면"
+    for one in citations_in(
+        text
+    ):  # white space, unless the sentence goes on in it: "[노트 1]에 따르면"
         filler = "x" if one.names else " "
         blanks[one.span.start : one.span.end] = filler * len(one.span)
     masked = _EMOJI_END.sub(_with_last_end, "".join(blanks))

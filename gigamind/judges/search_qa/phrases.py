@@ -18,7 +18,8 @@ _KO_MORE = (
 _KO_EASILY = r"(?:언제든지|언제든|편하게|편히|부담 없이|바로|저에게|추가로|다시|더)"
 _KO_ASK = (
     r"(?:물어봐|물어|문의해|문의|질문해|질문|말씀해|말씀|알려|연락|요청해) ?"
-    r"(?:보세요|봐 ?주세요|주세요|주십시오|주시기 바랍니다|주시면 (?:됩니다|감사하겠습니다|도와드리겠습니다|답변드리겠습니다)"
+    r"(?:보세요|봐 ?주세요|주세요|주십시오|주시기 바랍니다|주시면 (?:됩니다|감사하겠습니다|도와드리겠습니다"
+    r"|답변드리겠습니다)"
     r"|하세요|하십시오|해 ?주세요|해 ?주십시오|해 ?주시기 바랍니다)"
 )
 _KO_THANKS = (
@@ -56,7 +57,8 @@ _EN_ASK = (
 )
 _EN_GLAD = (
     r"(?:(?:and|so|then) )?(?:(?:I['’]m|I am|I['’]d be|I would be|I['’]ll be|always|more than) ){0,3}"
-    r"(?:happy|glad) to (?:help|assist)(?: (?:you|further|more|out|with|that|this|anything|else|any|other|questions?)){0,5}"
+    r"(?:happy|glad) to (?:help|assist)(?: (?:you|further|more|out|with|that|this|anything|else|any|other"
+    r"|questions?)){0,5}"
 )
 _EN_HELPS = (
     r"(?:I )?(?:really |sincerely |do )?hope (?:this|that|it|the above|my answer)(?: (?:information|answer|summary))?"
@@ -66,12 +68,14 @@ _EN_HELPS = (
 _EN_COURTESY = re.compile(
     r"[\W_]*(?:(?:hello|hi|hey|greetings|welcome|good (?:morning|afternoon|evening))"
     r"(?: (?:there|everyone|all|team|again)){0,2}"
-    r"|(?:(?:that['’]s|that is|this is|what) )?(?:a |an )?(?:very |really )?(?:great|good|excellent|interesting) question"
+    r"|(?:(?:that['’]s|that is|this is|what) )?(?:a |an )?(?:very |really )?(?:great|good|excellent"
+    r"|interesting) question"
     r"|(?:thank you|thanks|many thanks)(?: (?:very|so) much| a lot)?"
     r"(?: for (?:asking|(?:your|the|this) (?:\w+ )?(?:question|patience|time|interest|message)|reaching out))?"
     r"|you(?:['’]re| are) (?:very |most )?welcome|no problem|have a (?:great|nice|good|lovely) (?:day|one|time)"
     rf"|{_EN_HELPS}(?:[,;!.—–-]* (?:and )?{_EN_ASK}(?: {_EN_MORE})?)?"
-    rf"|{_EN_ASK}(?:,? {_EN_MORE})?(?:,? (?:and )?{_EN_GLAD})?|{_EN_MORE},? (?:{_EN_ASK}|(?:please |just )?ask|{_EN_GLAD})"
+    rf"|{_EN_ASK}(?:,? {_EN_MORE})?(?:,? (?:and )?{_EN_GLAD})?|{_EN_MORE},? (?:{_EN_ASK}|(?:please |just )?ask"
+    rf"|{_EN_GLAD})"
     rf"|{_EN_GLAD}(?: {_EN_MORE})?){_END}",
     re.IGNORECASE,
 )
