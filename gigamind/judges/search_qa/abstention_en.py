@@ -206,12 +206,16 @@ _NAMED_NUMBER = re.compile(
 
 def says_nothing_en(text: str) -> bool:
     """Whether a sentence, without its full stop, is clause for clause that the notes do not tell."""
-    text = _I_AM.sub(" am", text)
-    at = 0
-    for joint in _JOINT.finditer(text):
-        if at < joint.start() and _matches(text[at : joint.start()]):
-            at = joint.end()
-    return _matches(text[at:])
+    return _each_says_so(_I_AM.sub(" am", text))
+
+
+def _each_says_so(text: str) -> bool:
+    if _matches(text):
+        return True
+    return any(
+        _matches(text[: joint.start()]) and _each_says_so(text[joint.end() :])
+        for joint in _JOINT.finditer(text)
+    )
 
 
 def _matches(clause: str) -> bool:

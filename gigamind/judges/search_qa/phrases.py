@@ -39,7 +39,8 @@ _KO_ANSWERING = (
     r"(?:답변|설명|안내|정리)(?:해)? ?(?:드리겠습니다|드릴게요|하겠습니다|할게요)"
 )
 _KO_COURTESY = re.compile(
-    r"[\W_]*(?:안녕(?:하세요|하십니까)?|(?:만나서 )?반갑습니다|반가워요|알겠습니다|천만에요|별말씀을요"
+    r"[\W_]*(?:안녕(?:하세요|하십니까)?|(?:만나서 )?반갑습니다|반가워요|알겠습니다|(?:정말 )?죄송합니다|천만에요"
+    r"|별말씀을요"
     rf"|(?:정말 |아주 |매우 )?좋은 질문(?:입니다|이에요|이네요|이십니다)|{_KO_THANKS}|{_KO_HELPED}"
     rf"|(?:{_KO_MORE},? |(?:언제든지?|편하게|편히|부담 없이) )(?:{_KO_EASILY} ){{0,3}}{_KO_ASK}|{_KO_ANSWERING}"
     rf"|(?:즐거운|좋은|행복한) 하루 (?:되세요|보내세요|되시길 바랍니다)){_END}"
@@ -72,7 +73,8 @@ _EN_COURTESY = re.compile(
     r"|interesting) question"
     r"|(?:thank you|thanks|many thanks)(?: (?:very|so) much| a lot)?"
     r"(?: for (?:asking|(?:your|the|this) (?:\w+ )?(?:question|patience|time|interest|message)|reaching out))?"
-    r"|you(?:['’]re| are) (?:very |most )?welcome|no problem|have a (?:great|nice|good|lovely) (?:day|one|time)"
+    r"|you(?:['’]re| are) (?:very |most )?welcome|no problem|(?:(?:I am|I['’]m) )?(?:very "
+    r"|so )?sorry(?: about that)?|I apologi[sz]e|have a (?:great|nice|good|lovely) (?:day|one|time)"
     rf"|{_EN_HELPS}(?:[,;!.—–-]* (?:and )?{_EN_ASK}(?: {_EN_MORE})?)?"
     rf"|{_EN_ASK}(?:,? {_EN_MORE})?(?:,? (?:and )?{_EN_GLAD})?|{_EN_MORE},? (?:{_EN_ASK}|(?:please |just )?ask"
     rf"|{_EN_GLAD})"
