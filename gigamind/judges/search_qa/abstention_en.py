@@ -85,85 +85,86 @@ _OPENING = (
     r"|therefore|thus|hence|so|as such|as a result|for this reason),? ){0,4}"
 )
 _FREE = r"\S.{0,160}?"
+_NAMED = r"(?P<subject>[^\s,][^,]{0,160}?)"
+_NO = r"(?:no|not enough|insufficient)"
+_THERE = (
+    r"(?:there(?:['’]s| is| are| was| were| seems to be| appears to be)"
+    r"|(?:I|we) (?:could |can )?(?:found|find|see|have))"
+)
+_DO_NOT = r"(?:do(?:es)?|did)(?: not|n['’]t)"
+_BE = r"(?:is|are|was|were)"
 _CLAUSES = (
-    rf"{_NOTES} (?:do(?:es)?|did)(?: not|n['’]t) {_ADVERB}{_SPEAK}{_TOPIC}",
+    # the notes do not mention parking; of a document, to contain is no word of telling
+    rf"{_NOTES} {_DO_NOT} {_ADVERB}{_SPEAK}{_TOPIC}",
+    rf"(?!(?:(?:the|this|that) )?{_THINGS} ){_NOTES} {_DO_NOT} {_ADVERB}{_HOLD}{_TOPIC}",
+    rf"{_NOTES} {_DO_NOT} {_ADVERB}{_HOLD} (?:{_INFO}|anything){_OF}",
+    # the notes contain no information about parking
+    rf"{_NOTES} {_ADVERB}(?:(?:contain|give|hold|provide|include|offer|make)s? no|ha(?:s|ve) no|lacks?) {_INFO}{_OF}",
+    # the notes say nothing about parking
     (
-        rf"(?!{_THINGS} )(?!(?:the|this|that) {_THINGS} ){_NOTES} (?:do(?:es)?|did)(?: not"
-        rf"|n['’]t) {_ADVERB}{_HOLD}{_TOPIC}"
-    ),
-    rf"{_NOTES} (?:do(?:es)?|did)(?: not|n['’]t) {_ADVERB}{_HOLD} (?:{_INFO}|anything){_OF}",
-    (
-        rf"{_NOTES} {_ADVERB}(?:(?:contains?|gives?|ha(?:s|ve)|holds?|provides?|includes?|offers?|makes?) no"
-        rf"|lacks?) {_INFO}{_OF}"
-    ),
-    (
-        rf"{_NOTES} (?:(?:say|state|contain|mention|provide|include|reveal)s? nothing|(?:is|are) silent|ha(?:s"
-        r"|ve) nothing)"
+        rf"{_NOTES} (?:(?:say|state|contain|mention|provide|include|reveal)s? nothing|{_BE} silent|ha(?:s|ve) nothing)"
         rf"(?: (?:about|on|regarding|concerning|of|related to){_TOPIC})?"
     ),
+    # none of the notes mention parking
     rf"(?:none|neither|nothing) (?:of|in) {_NOTES} {_ADVERB}(?:{_SPEAK}|{_HOLD})(?:e?s)?{_TOPIC}",
     rf"no (?:notes?|documents?|sources?) {_ADVERB}{_SPEAK}(?:e?s)?{_TOPIC}",
+    # I could not find the parking policy
     (
-        rf"I (?:{_UNABLE} (?:find|locate|see)|do(?: not|n['’]t) (?:find|see)) (?P<found>{_INFO}|it|this|that"
-        rf"|one|anything|(?:the|a|an|any|your|{_ASKED}) {_FREE}){_OF}"
+        rf"I (?:{_UNABLE} (?:find|locate|see)|do(?: not|n['’]t) (?:find|see))"
+        rf" (?P<found>{_INFO}|it|this|that|one|anything|(?:the|a|an|any|your|{_ASKED}) {_FREE}){_OF}"
     ),
+    rf"(?:I|we) {_UNABLE} (?:find|locate) (?:{_TELLING}|anything){_PLACE}{_OF}",
     rf"we {_UNABLE} (?:find|locate) (?:{_TELLING}|anything){_OF}{_PLACE}",
+    # I cannot answer this question
     (
-        rf"(?:I|we) {_UNABLE} (?:fully |accurately |definitively |reliably )?(?:answer|address|respond to"
-        r"|help with"
+        rf"(?:I|we) {_UNABLE} (?:fully |accurately |definitively |reliably )?(?:answer|address|respond to|help with"
         rf"|provide an answer to|give an answer to|answer you)(?: {_QUESTION}| this| that| it)?"
     ),
     rf"I {_UNABLE} (?:provide|give(?: you)?|offer) {_INFO}{_OF}",
+    # I cannot tell whether it is free
     (
         rf"I {_UNABLE} (?:determine|tell|say|confirm|verify|establish|know|be sure|be certain)"
         rf"(?: (?:this|that|it|(?P<known>(?:the|a|any|your|{_ASKED}) {_FREE})))?"
     ),
     rf"I am not (?:sure|certain){_TOPIC}",
+    # I have no information about parking
     rf"I (?:do|did)(?: not|n['’]t) have (?:access to )?{_INFO}{_OF}",
     rf"I have no (?:{_TELLING}{_OF}|idea)",
+    # there is no information about parking in the notes
+    rf"{_THERE} (?:no {_INFO}|nothing)(?: {_GIVEN})?{_OF}{_PLACE}",
+    rf"{_THERE} (?:{_NO} {_INFO}|nothing){_PLACE}{_OF}",
+    rf"{_THERE} no {_DEGREE}information(?: {_GIVEN})?(?: (?:about|regarding|concerning){_TOPIC})?",
+    rf"there {_BE}(?: not|n['’]t) (?:any|enough|sufficient) {_TELLING}(?: {_GIVEN})?{_OF}",
+    # no information about parking is given in the notes
+    rf"{_NO} {_INFO}{_OF} (?:{_BE}|could be|can be|has been) {_ADVERB}{_SPOKEN}{_PLACE}",
+    rf"{_NO} {_DEGREE}(?:information|mention){_OF} (?:{_BE}|could be|can be) (?:found|available|provided|given)",
+    rf"no {_DEGREE}(?:notes|documents) (?:were|could be) found",
+    # parking is not mentioned in the notes
+    rf"{_NAMED} {_BE}(?:n['’]t| not| nowhere) (?:to be )?{_ADVERB}(?:{_SPOKEN}(?: anywhere)?{_PLACE}|in {_NOTES})",
+    rf"{_NAMED} do(?:es)?(?: not|n['’]t) appear(?: anywhere)? in {_NOTES}",
+    # the answer cannot be found in the notes
     (
-        r"(?:there(?:['’]s| is| are| was| were| seems to be| appears to be)|(?:I|we) (?:found|find|see|have"
-        r"|could find|can find))"
-        rf" (?:no {_INFO}|nothing)(?: {_GIVEN})?{_OF}{_PLACE}"
+        r"(?:(?:the|this|that|such|your|the exact|the requested) (?:answer|information|info|detail|question)"
+        rf"(?: to {_QUESTION})?|it|this) (?:(?:is|was|could|does)(?:n['’]t| not| nowhere)|can(?:['’]t| ?not))(?: be)?"
+        rf" (?:\w+ly )?(?:{_SPOKEN}|answered|determined|known|inferred){_PLACE}"
     ),
+    # it is unclear from the notes whether it is free
     (
-        rf"(?:there(?:['’]s| is| are| was)|I (?:found|find|see|have)) (?:(?:no|not enough|insufficient) {_INFO}"
-        rf"|nothing){_PLACE}{_OF}"
+        rf"(?:it(?:['’]s| is)|this is) (?:not (?:possible|clear)|unclear|impossible)"
+        rf" (?:from|based on|with|given) {_NOTES}(?: to (?:answer|say|tell|determine|know))?{_TOPIC}"
     ),
-    (
-        rf"(?:there(?:['’]s| is| was)|I (?:found|find|see)) no {_DEGREE}information(?: {_GIVEN})?"
-        rf"(?: (?:about|regarding|concerning){_TOPIC})?"
-    ),
-    rf"there (?:is|are|was|were)(?: not|n['’]t) (?:any|enough|sufficient) {_TELLING}(?: {_GIVEN})?{_OF}",
-    (
-        rf"(?:no|not enough|insufficient) {_INFO}{_OF} (?:is|was|are|were|could be|can be"
-        rf"|has been) {_ADVERB}{_SPOKEN}{_PLACE}"
-    ),
-    (
-        rf"(?:no|not enough|insufficient) {_DEGREE}(?:information|mention){_OF} (?:is|was|could be"
-        r"|can be) (?:found|available|provided|given)"
-    ),
-    (
-        rf"(?P<subject>[^\s,][^,]{{0,160}}?) (?:is|are|was|were)(?:n['’]t| not"
-        rf"| nowhere) (?:to be )?{_ADVERB}(?:{_SPOKEN}(?: anywhere)?{_PLACE}|in {_NOTES})"
-    ),
-    rf"(?P<subject>[^\s,][^,]{{0,160}}?) do(?:es)?(?: not|n['’]t) appear(?: anywhere)? in {_NOTES}",
-    (
-        r"(?:(?:the|this|that|such|your|the exact|the requested) (?:answer|information|info|detail"
-        rf"|question)(?: to {_QUESTION})?|it|this)"
-        r" (?:(?:is|was|could|does)(?:n['’]t| not| nowhere)|can(?:['’]t| ?not))(?: be)? (?:\w+ly )?"
-        rf"(?:{_SPOKEN}|answered|determined|known|inferred){_PLACE}"
-    ),
-    (
-        r"(?:it(?:['’]s| is)|this is) (?:not (?:possible|clear)|unclear|impossible) (?:from|based on|with"
-        rf"|given) {_NOTES}"
-        rf"(?: to (?:answer|say|tell|determine|know))?{_TOPIC}"
-    ),
-    rf"(?:it(?:['’]s| is)) (?:not possible|impossible) to (?:answer|say|tell|determine){_TOPIC}{_PLACE}",
+    rf"it(?:['’]s| is) (?:not possible|impossible) to (?:answer|say|tell|determine){_TOPIC}{_PLACE}",
+    # I don't know whether it is free
     rf"I (?:do|did)(?: not|n['’]t) know(?: (?P<unknown>(?:{_ASKED}|about|the) {_FREE}|this|that))?",
 )
-_FORMS = tuple(
-    re.compile(rf"{_OPENING}(?P<body>{clause}){_TAIL}", re.IGNORECASE) for clause in _CLAUSES
+_FORMS = (
+    *(re.compile(rf"{_OPENING}(?P<body>{clause}){_TAIL}", re.IGNORECASE) for clause in _CLAUSES),
+    # based on the notes, it is not possible to say whether it is free
+    re.compile(
+        rf"(?:(?:unfortunately|however),? )?(?:based on|from|given) {_NOTES}(?: alone)?,? (?P<body>it(?:['’]s| is)"
+        rf" (?:not (?:possible|clear)|unclear|impossible)(?: to (?:answer|say|tell|determine|know))?{_TOPIC}){_TAIL}",
+        re.IGNORECASE,
+    ),
 )
 _JOINT = re.compile(
     r";\s|(?:,|;|\s[–—-])?\s(?:and\s)?(?:so|and|therefore|thus|hence|because|as|since|given that),?\s"
@@ -180,6 +181,7 @@ _AND_MORE = re.compile(r"\band (?:(?:the|a|an|any|its|their|your|his|her) )?\S+ 
 _CLAUSE = re.compile(
     r"[;:!?()]|\s[-–—]+\s|[–—]|--|[.]\s|,\s*(?:so|and then|which|who|where|as|or else|meaning|it|they|he|she|we"
     r"|you|there)\b"
+    r"|\b(?:mention|explain|reveal|discuss|describe) that \w+ \w"  # what is mentioned, or not, is so
     r"|\b(?:because|since|although|though|whereas|while|except|besides|unless|instead|however|therefore|but|yet"
     r"|other than"
     r"|apart from|aside from|beyond|despite|only|so|hence|thus)\b",

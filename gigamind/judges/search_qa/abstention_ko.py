@@ -35,10 +35,10 @@ _WHAT = (
     r"|말씀하신|답변에 필요한|답변할 수 있는|답할 수 있는|답변을 드릴 수 있는|답변드릴 수 있는|답을 드릴 수 있는"
     r"|답변할 만한) ){1,3}"
 )
-_TELLING = r"(?:정보|내용|언급|설명|답|답변|근거 자료|자료|노트|문서|데이터|것|사항|부분)"
+_TELLING = r"(?:정보|내용|언급|설명|답|답변)"
 _INFO = (
     r"(?<!\S)(?:정보|내용|언급|설명|답|답변|기록|근거|자료|데이터|기재|명시|서술|규정|단서|사항|부분|내역|문구"
-    r"|항목|것|바)"
+    r"|항목|것|바|(?<=관련 )문서)"
 )
 _ABOUT = (
     r"(?:에 대한|에 관한|에 관련된|[와과] 관련된|[와과] 관련한|에 대해서?는?|에 관해서?는?| 관련| 여부"
@@ -63,6 +63,7 @@ _NOT_THERE = (
     rf"|(?:알|파악하|확인하|판단하|답하|답변하|답변드리|답변을 드리|말씀드리|찾|단정하)기(?:가|는|에는)? ?{_HARD}"
     rf"|(?:확인|파악|판단|답변)(?:이|은)? ?(?:{_HARD}|불가능|불가))"
 )
+_NOT_FOUND = r"(?:(?:찾을|찾아볼|확인할) ?수(?:가|는|도)? ?없|(?:찾|확인하|발견하)지(?:는|도)? ?못)"
 _MISSING = r"(?:없|부족|충분하지(?:는)? ?않|충분치 ?않|부재|빠져 ?있|(?:포함|기록|기재|제공)되지(?:는|도)? ?않)"
 _TELLS_NOT = (
     r"(?:(?:언급|포함|설명|명시|기술|제공|제시)하(?:고 있)?|다루(?:고 있)?|담고 있|말하(?:고 있)?|밝히(?:고 있)?"
@@ -108,42 +109,44 @@ _QUESTION = (
     r"(?:에|에는|에 대해서?는?|에 대한|은|는)|질문에(?: 대해서?는?| 대한)?)"
 )
 _WORDS = r"(?:\S{1,30} ){0,14}?"
+_HERE = rf"(?P<before>{_WORDS})(?P<place>{_PLACE})"
+_THING = rf"{_WORDS}\S{{1,30}}"
+_INFO_ABOUT = rf"(?:{_THING}{_ABOUT} (?:{_WHAT})?|{_WHAT})"
+_NOT_KNOWN = r"(?:없는 (?:내용|정보|질문|사항)(?:이라서?|이므로|이기 때문에))"
 _CLAUSES = (
-    rf"(?P<before>{_WORDS})(?P<place>{_PLACE}) (?P<topic>{_WORDS}){_ADVERB}{_NOT_THERE}",
+    # 육아휴직은 노트에 나와 있지 않습니다
+    rf"{_HERE} (?P<topic>{_WORDS}){_ADVERB}{_NOT_THERE}",
+    # 노트에는 육아휴직에 대한 정보가 없습니다
+    rf"{_HERE} (?P<topic>{_WORDS})(?:{_WHAT})?{_INFO}{_OF} ?{_ADVERB}{_MISSING}",
+    # 제공된 노트만으로는 정확한 답변을 드릴 수 없습니다
+    rf"{_HERE} (?P<topic>{_WORDS}){_CANNOT_ANSWER}",
+    # 노트는 육아휴직을 다루지 않습니다
+    rf"{_NOTES_NP}[은는이가] (?P<object>{_THING}(?:을|를|은|는|에 대해서?는?)) {_ADVERB}{_TELLS_NOT}",
+    # 노트에서는 육아휴직을 설명하지 않습니다
+    rf"{_HERE} (?P<object>{_THING}(?:을|를|에 대해서?는?)) {_ADVERB}{_TELLS_NOT}",
+    # 노트는 관련 정보를 담고 있지 않습니다
+    rf"{_NOTES_NP}[은는이가] (?:{_WHAT})?{_INFO}[을를이가] ?{_ADVERB}(?:{_TELLS_NOT}|{_MISSING})",
+    # 육아휴직에 대한 정보를 찾지 못했습니다
+    rf"(?:{_QUESTION} )?(?P<told>{_INFO_ABOUT}){_TELLING}{_OF} {_ADVERB}(?:{_NOT_THERE}|없|부족|충분하지 ?않)",
+    # 관련 문서를 찾을 수 없습니다
+    rf"(?P<told>{_INFO_ABOUT})(?:자료|노트|문서|데이터)[을를] {_ADVERB}{_NOT_FOUND}",
+    # 이 질문과 관련된 내용은 노트에 없습니다
+    rf"(?:{_QUESTION} )?(?P<told>(?:{_INFO_ABOUT})?){_INFO}[은는이가도] {_PLACE} {_ADVERB}(?:{_MISSING}|{_NOT_THERE})",
+    # 이 질문에 답하기에는 노트의 정보가 부족합니다
+    rf"(?:{_QUESTION} )?답(?:변)?(?:하|드리)기에는? (?:{_NOTES_NP}의 )?(?:{_WHAT})?{_TELLING}{_OF} {_MISSING}",
+    # 이 질문에는 답변을 드릴 수 없습니다
+    rf"(?:(?:{_QUESTION}|{_PLACE} {_NOT_KNOWN}) )?(?:{_WHAT})?{_ADVERB}{_CANNOT_ANSWER}",
+    # 육아휴직에 대해서는 답변드릴 수 없습니다
     (
-        rf"(?P<before>{_WORDS})(?P<place>{_PLACE}) (?P<topic>{_WORDS})(?:{_WHAT})?{_INFO}{_OF}"
-        rf" ?{_ADVERB}{_MISSING}"
+        rf"(?P<told>{_THING}에 (?:대해서?는?|대한|관해서?는?)) {_ADVERB}(?:정확한 )?답변(?:을|은)? ?"
+        rf"(?:드릴 ?수(?:가|는)? ?없|드리기(?:가|는)? ?{_HARD})"
     ),
-    rf"(?P<before>{_WORDS})(?P<place>{_PLACE}) (?P<topic>{_WORDS}){_CANNOT_ANSWER}",
-    (
-        rf"{_NOTES_NP}[은는이가] (?P<object>{_WORDS}\S{{1,30}}(?:을|를|은|는"
-        rf"|에 대해서?는?)) {_ADVERB}{_TELLS_NOT}"
-    ),
-    (
-        rf"(?P<before>{_WORDS})(?P<place>{_PLACE}) (?P<object>{_WORDS}\S{{1,30}}(?:을|를"
-        rf"|에 대해서?는?)) {_ADVERB}{_TELLS_NOT}"
-    ),
-    rf"(?:{_NOTES_NP}[은는이가] )(?:{_WHAT})?{_INFO}[을를이가] ?{_ADVERB}(?:{_TELLS_NOT}|{_MISSING})",
-    (
-        rf"(?P<told>(?:{_WORDS}\S{{1,30}}{_ABOUT} )?(?:{_WHAT})?){_TELLING}{_OF} {_ADVERB}(?:{_NOT_THERE}"
-        rf"|{_MISSING})"
-    ),
-    (
-        rf"(?P<told>(?:{_WORDS}\S{{1,30}}{_ABOUT}"
-        rf" )?(?:{_WHAT})?){_INFO}[은는이가도] {_PLACE} {_ADVERB}(?:{_MISSING}|{_NOT_THERE})"
-    ),
-    (
-        rf"(?:(?:{_QUESTION}|{_PLACE} 없는 (?:내용|정보|질문|사항)(?:이라서?|이므로"
-        rf"|이기 때문에)) )?(?:{_WHAT})?{_ADVERB}{_CANNOT_ANSWER}"
-    ),
-    (
-        rf"(?P<told>{_WORDS}\S{{1,30}}에 (?:대해서?는?|대한|관해서?는?)) {_ADVERB}(?:정확한 )?답변(?:을"
-        r"|은)? ?드(?:릴|리)"
-        rf"(?:기(?:가|는)? ?{_HARD}| ?수(?:가|는)? ?없)"
-    ),
+    # 정확한 금액은 모르겠습니다
     rf"(?P<topic>{_WORDS})(?:잘 |정확히 )?모르겠",
+    # 저는 그 내용을 알지 못합니다
     rf"(?:저는|제가) (?:{_WHAT})?{_TELLING}(?:을|를|은|에 대해서?는?)? (?:잘 )?(?:알지 못|모르)",
 )
+
 # Behind a clause that says so, it is enough: "노트에 설명이 없어 정확히 알 수 없습니다".
 _THEN = (*_CLAUSES, rf"(?P<topic>{_WORDS}){_ADVERB}{_NOT_THERE}")
 _LAST = tuple(re.compile(f"{_OPENING}{clause}{_STEM}") for clause in _CLAUSES)

@@ -26,6 +26,9 @@ _EN_ASKED = re.compile(rf"^\W*{_EN_ASKS}", re.IGNORECASE)
 
 _QUESTION_MARKS = frozenset("?？")
 _KO_STATED = re.compile(r"(?:다|죠|[있없]음|(?<![나가까세셔래개수주소])요)$")
+_KO_ASKED = re.compile(
+    r"무엇|뭐(?!든)|뭔가|언제(?!든|나)|어디(?!든|서나|에나)|누구(?!나|든)|누가|왜|어떻게|얼마(?!든)|무슨"
+)
 _KNOWN = re.compile(
     r"\b(?:did|do) you know\b|(?:것|점|줄|사실)(?:을|은|도)? (?:알고 계|아시|아셨|알고 있|모르)",
     re.IGNORECASE,
@@ -87,8 +90,10 @@ def asks(text: str) -> bool:
     bare, marks = _without_marks(text)
     if _QUESTION_MARKS.isdisjoint(marks) or has_digit(bare):
         return False
-    if _KO_STATED.search(bare) or _KNOWN.search(bare) or _TAG.search(bare):
+    if _KNOWN.search(bare) or _TAG.search(bare):
         return False
+    if _KO_STATED.search(bare):
+        return bare.endswith("요") and bool(_KO_ASKED.search(bare))
     return bool(_EN_INVERTED.match(bare)) or not _EN_VERB.search(bare)
 
 

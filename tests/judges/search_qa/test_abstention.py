@@ -64,6 +64,27 @@ def test_marks_around_a_sentence_change_nothing(mark):
     assert abstains(f"The notes do not mention it{mark}")
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("노트에 나와 있지 않은 내용입니다.", True),
+        ("규정에 나와 있지 않은 내용입니다.", False),
+        ("노트에 언급되어 있지 않습니다.", True),
+        ("공지에 언급되어 있지 않습니다.", False),
+        ("노트에 따르면 징계 기록이 없습니다.", False),
+        ("제출 문서에 적혀 있지 않습니다.", False),
+        ("제공된 문서에 적혀 있지 않습니다.", True),
+        ("The notes do not contain the fee.", True),
+        ("The document does not contain the fee.", False),
+        ("The document does not contain information about the fee.", True),
+        ("I could not find the fee.", True),
+        ("We could not find the fee.", False),
+    ],
+)
+def test_the_notes_or_the_answerer_must_be_the_ones_that_do_not_tell(text, expected):
+    assert abstains(text) is expected
+
+
 @pytest.mark.parametrize(("length", "expected"), [(300, True), (301, False)])
 def test_a_very_long_sentence_is_a_claim(length, expected):
     sentence = "The notes do not mention " + "x" * (length - 26) + "."
