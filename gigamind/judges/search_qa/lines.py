@@ -5,7 +5,7 @@ in them.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.judges.search_qa.statements import states
@@ -30,6 +30,7 @@ _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\
 _ENDED = re.compile(
     r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$"
 )
+_BOLD_LEVEL = 7  # below those of six signs
 _MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
 
 
@@ -60,8 +61,7 @@ class _Reader:
         starts = (0, *(end.end() for end in ends))
         stops = (*(end.start() for end in ends), len(answer))
         self._raw = [Span(start, stop) for start, stop in zip(starts, stops, strict=True)]
-        filled = [index for index, raw in enumerate(self._raw) if raw.slice(answer).strip()]
-        self._last_filled = filled[-1] if filled else -1
+        self._levels: dict[int, int] = {}  # of headings, by where they start
         self._found: list[Line] = []
         self._at = 0
         self._joins = False  # whether the next line may go on with the last one
@@ -69,7 +69,18 @@ class _Reader:
     def read(self) -> list[Line]:
         while self._at < len(self._raw):
             self._read_one()
-        return self._found
+        following = (*self._found[1:], None)
+        return [self._checked(*pair) for pair in zip(self._found, following, strict=False)]
+
+    def _checked(self, line: Line, following: Line | None) -> Line:
+        """A heading stands over something; over nothing, or over a heading of its own level, it is a statement."""
+        if line.shape != "heading":
+            return line
+        over = following is not None and (
+            following.shape != "heading"
+            or self._levels[following.span.start] > self._levels[line.span.start]
+        )
+        return line if over else replace(line, shape="prose")
 
     def _text(self, index: int) -> str:
         return self._raw[index].slice(self._answer) if index < len(self._raw) else ""
@@ -98,12 +109,11 @@ class _Reader:
         if not text.strip() or _RULE.match(text):
             self._joins = False
         elif heading := _HEADING.match(text):
-            more = self._at < self._last_filled
-            stated = not more or states(text[heading.end() :])
-            self._add("prose" if stated else "heading", heading.end())
+            stated = states(text[heading.end() :])
+            self._add("prose" if stated else "heading", heading.end(), heading[0].count("#"))
             self._joins = False
         elif self._is_bold_heading(text):
-            self._add("heading", 0)
+            self._add("heading", 0, _BOLD_LEVEL)
             self._joins = False
         elif item := _ITEM.match(text):
             self._add("item", item.end())
@@ -112,11 +122,12 @@ class _Reader:
             quoted = _QUOTED.match(text)
             self._add_prose(text, quoted.end() if quoted else 0)
 
-    def _add(self, shape: Shape, begin: int) -> None:
+    def _add(self, shape: Shape, begin: int, level: int = 0) -> None:
         raw = self._raw[self._at]
         text = self._text(self._at)[begin:]
         if text.strip():
             start = raw.start + begin + len(text) - len(text.lstrip())
+            self._levels[start] = level
             self._found.append(Line(Span(start, start + len(text.strip())), shape))
 
     def _add_prose(self, text: str, begin: int) -> None:
