@@ -6,24 +6,18 @@ and a citation stays with the sentence it follows.  Spans count code points of t
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gigamind.judges.search_qa.citations import end_of_citations, without_citations
+from gigamind.judges.search_qa.composed import composed
 from gigamind.judges.search_qa.lines import Line, Shape, lines_of
 from gigamind.judges.search_qa.masking import mask
-from gigamind.judges.search_qa.pieces import (
-    CITATION,
-    CITED_BEHIND,
-    Piece,
-    piece,
-    role_of,
-    without_citations,
-)
+from gigamind.judges.search_qa.pieces import Piece, piece, role_of
+from gigamind.judges.search_qa.sources import heads_sources, is_title
+from gigamind.judges.search_qa.statements import introduces
 from gigamind.spans import Span
 from gigamind.text import sentences
 
-_LEADS_IN = re.compile(
-    r"[:：]\**\s*$|(?:다음|아래)(?:과|와) 같(?:습니다|아요|다)\.?\s*$|\bas follows\.?\s*$|\bfollowing:?\s*$"
-)
 _INTRODUCED: frozenset[Shape] = frozenset({"item", "row", "code"})
 # A sentence in a quotation that goes on behind it: "좋다." 라고 말했다.
 _GOES_ON = re.compile(
@@ -51,12 +45,24 @@ def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
 
 def pieces_of(answer: str) -> tuple[Piece, ...]:
     """The pieces of an answer in their order; they overlap nowhere, and cover all but white space and markers."""
-    lines = lines_of(answer)
+    whole = composed(answer)
+    lines = lines_of(whole.text)
     found: list[Piece] = []
+    in_sources = False  # whether a line above says that titles follow
     for index, line in enumerate(lines):
         following = lines[index + 1] if index + 1 < len(lines) else None
-        found += _pieces_of_line(answer, line, following)
-    return tuple(found)
+        pieces = list(_pieces_of_line(whole.text, line, following))
+        if in_sources:
+            pieces = [_as_title(one) for one in pieces]
+        titles = in_sources and all(one.role == "other" for one in pieces)
+        in_sources = titles or any(heads_sources(one.text) for one in pieces)
+        found += pieces
+    return tuple(replace(one, span=whole.origin(one.span)) for one in found)
+
+
+def _as_title(one: Piece) -> Piece:
+    """A line under "출처:" that has the form of a title is one."""
+    return replace(one, role="other") if one.role == "claim" and is_title(one.text) else one
 
 
 def _pieces_of_line(answer: str, line: Line, following: Line | None) -> Iterator[Piece]:
@@ -71,37 +77,37 @@ def _pieces_of_line(answer: str, line: Line, following: Line | None) -> Iterator
         spans = _sentences_in(answer, line.span)
         for number, span in enumerate(spans, start=1):
             last = number == len(spans)
-            introduces = last and following is not None and following.shape in _INTRODUCED
+            leads = last and following is not None and following.shape in _INTRODUCED
             yield piece(
-                answer, span, "lead_in" if introduces and _is_lead_in(span.slice(answer)) else None
+                answer, span, "lead_in" if leads and _is_lead_in(span.slice(answer)) else None
             )
 
 
 def _is_lead_in(text: str) -> bool:
-    """Whether a sentence only announces what follows it; one with a number states something of its own."""
     bare = without_citations(text)
-    return bool(_LEADS_IN.search(bare)) and not any(char.isdigit() for char in bare)
+    return introduces(bare) and role_of(bare) == "claim"
 
 
 def _sentences_in(answer: str, span: Span) -> list[Span]:
-    """The sentences under a span, each with the citations behind it."""
+    """The sentences under a span, each with the citations behind it; what is left between two belongs to the later."""
     text = span.slice(answer)
     found: list[Span] = []
     for sentence in sentences(mask(text)):
-        start, end = sentence.start, sentence.end
-        if behind := CITED_BEHIND.match(text, end):
-            end = behind.end()
-        before = text[found[-1].end : start] if found else text[:start]
-        if CITATION.search(before):
-            start = (
-                found[-1].end + len(before) - len(before.lstrip())
-                if found
-                else len(text) - len(text.lstrip())
-            )
-        if found and _GOES_ON.match(text[start:end]) and text[found[-1].end - 1] in '"”’」』':
+        last = found[-1].end if found else 0
+        if sentence.end <= last:  # the full stops behind a citation, which were taken with it
+            continue
+        start = last + _blank_at_start(text[last : sentence.end])
+        end = max(sentence.end, end_of_citations(text, sentence.end))
+        if found and text[last - 1] in '"”’」』' and _GOES_ON.match(text[start:end]):
             start = found.pop().start
         found.append(Span(start, end))
-    if not found and text.strip():  # nothing but citations
-        begin = len(text) - len(text.lstrip())
-        found.append(Span(begin, begin + len(text.strip())))
+    rest = text[found[-1].end :] if found else text
+    if rest.strip():  # citations that nothing follows
+        end = len(text.rstrip())
+        begin = found.pop().start if found else _blank_at_start(text)
+        found.append(Span(begin, end))
     return [Span(span.start + one.start, span.start + one.end) for one in found]
+
+
+def _blank_at_start(text: str) -> int:
+    return len(text) - len(text.lstrip())

@@ -12,14 +12,14 @@ from itertools import pairwise
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.search_qa.claims import claims_of
-from gigamind.judges.search_qa.pieces import (
-    CITED_BEHIND,
-    Piece,
-    piece,
+from gigamind.judges.search_qa.citations import (
+    end_of_citations,
     with_citations_blank,
     without_citations,
 )
+from gigamind.judges.search_qa.claims import claims_of
+from gigamind.judges.search_qa.composed import composed
+from gigamind.judges.search_qa.pieces import Piece, piece
 from gigamind.judges.search_qa.reply import PartsReply, SearchQAJudge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
@@ -28,7 +28,7 @@ from gigamind.spans import Span
 _LEAST_WORDS = 2  # of a part: a single word states nothing that could be judged
 _STOPS = " \t\n.,;:!?。，、！？…"
 _BETWEEN_WORDS = re.compile(rf"\s|\[|$|[{re.escape(_STOPS)}\"'”’)」』]+(?:\s|\[|$)|[,;:，、](?!\d)")
-_BEHIND = re.compile(rf"[.!?。！？…]*{CITED_BEHIND.pattern}")
+_STOPS_BEHIND = re.compile(r"[.!?。！？…]*")
 _AROUND = " \t\n,;·/–—-、，"
 
 
@@ -99,10 +99,12 @@ def _may_state_two(one: Piece, answer: str) -> bool:
 
 
 def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, ...]:
-    spans = _spans(whole.span.slice(answer), parts) if _may_state_two(whole, answer) else ()
+    sentence = composed(whole.span.slice(answer))
+    spans = _spans(sentence.text, parts) if _may_state_two(whole, answer) else ()
+    places = [sentence.origin(one) for one in spans]
     cuts = [
         piece(answer, Span(whole.span.start + one.start, whole.span.start + one.end), "claim")
-        for one in spans
+        for one in places
     ]
     if not cuts or any(len(one.text.split()) < _LEAST_WORDS for one in cuts):
         return (replace(whole, cut="uncut"),)
@@ -126,10 +128,17 @@ def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
         end = ends[-1] + place.span.end
         if not _BETWEEN_WORDS.match(sentence, end):
             return []
-        behind = _BEHIND.match(sentence, end)
-        ends.append(behind.end() if behind else end)
+        ends.append(_end_behind(sentence, end))
     ends[-1] = len(sentence)
     return [_trimmed(sentence, start, end) for start, end in pairwise(ends)]
+
+
+def _end_behind(sentence: str, end: int) -> int:
+    """Where the citations behind a part end; the part's own end where there are none."""
+    stops = _STOPS_BEHIND.match(sentence, end)
+    at = stops.end() if stops else end
+    behind = end_of_citations(sentence, at)
+    return behind if behind > at else end
 
 
 def _trimmed(sentence: str, start: int, end: int) -> Span:

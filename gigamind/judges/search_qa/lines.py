@@ -5,14 +5,16 @@ in them.
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
+from gigamind.judges.search_qa.statements import states
 from gigamind.spans import Span
 
 Shape = Literal["prose", "heading", "item", "row", "code"]
 
-_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)[^`]*$")
+_FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)([^`]*)$")
+_ATTRIBUTES = re.compile(r"\s*(?:\{[^{}]*\}|[\w-]+=\S+|\s)*$")
 _PROSE_IN_FENCE = frozenset({"", "text", "txt", "plaintext", "markdown", "md"})
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+")
 _BOLD_ALONE = re.compile(r"[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t]*[:：]?[ \t]*$")
@@ -22,10 +24,13 @@ _ITEM = re.compile(
     r"|[①-⑳][ \t]*|[가나다라마바사아자차카타파하][.)][ \t]+|\(\d{1,2}\)[ \t]+)"
 )
 _QUOTED = re.compile(r"[ \t]*>[ \t>]*")
+_LANGUAGE = re.compile(r"[\w+#.-]{0,20}$", re.ASCII)
+_END_OF_LINE = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
 _TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
 _ENDED = re.compile(
     r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$"
 )
+_BOLD_LEVEL = 7  # below those of six signs
 _MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
 
 
@@ -52,10 +57,11 @@ def lines_of(answer: str) -> list[Line]:
 class _Reader:
     def __init__(self, answer: str) -> None:
         self._answer = answer
-        self._raw = [
-            Span(found.start(), found.end())
-            for found in re.finditer(r"[^\n]+|(?<=\n)(?=\n)", answer)
-        ]
+        ends = list(_END_OF_LINE.finditer(answer))
+        starts = (0, *(end.end() for end in ends))
+        stops = (*(end.start() for end in ends), len(answer))
+        self._raw = [Span(start, stop) for start, stop in zip(starts, stops, strict=True)]
+        self._levels: dict[int, int] = {}  # of headings, by where they start
         self._found: list[Line] = []
         self._at = 0
         self._joins = False  # whether the next line may go on with the last one
@@ -63,7 +69,18 @@ class _Reader:
     def read(self) -> list[Line]:
         while self._at < len(self._raw):
             self._read_one()
-        return self._found
+        following = (*self._found[1:], None)
+        return [self._checked(*pair) for pair in zip(self._found, following, strict=False)]
+
+    def _checked(self, line: Line, following: Line | None) -> Line:
+        """A heading stands over something; over nothing, or over a heading of its own level, it is a statement."""
+        if line.shape != "heading":
+            return line
+        over = following is not None and (
+            following.shape != "heading"
+            or self._levels[following.span.start] > self._levels[line.span.start]
+        )
+        return line if over else replace(line, shape="prose")
 
     def _text(self, index: int) -> str:
         return self._raw[index].slice(self._answer) if index < len(self._raw) else ""
@@ -72,27 +89,31 @@ class _Reader:
         text = self._text(self._at)
         if fence := _FENCE.match(text):
             self._joins = False
-            self._read_fence(fence[1], fence[2].lower())
+            self._read_fence(fence)
             return
-        if (
-            "|" in text
-            and "-" in self._text(self._at + 1)
-            and _TABLE_RULE.match(self._text(self._at + 1))
-        ):
+        if self._is_table(text):
             self._joins = False
             self._read_table()
             return
         self._read_line(text)
         self._at += 1
 
+    def _is_table(self, text: str) -> bool:
+        """Whether a header and its rule stand here, with as many cells (GFM): "A|B" over "---" is text over a line."""
+        rule = self._text(self._at + 1)
+        if "|" not in text or "-" not in rule or not _TABLE_RULE.match(rule):
+            return False
+        return len(_cells(text)) == len(_cells(rule))
+
     def _read_line(self, text: str) -> None:
         if not text.strip() or _RULE.match(text):
             self._joins = False
         elif heading := _HEADING.match(text):
-            self._add("heading", heading.end())
+            stated = states(text[heading.end() :])
+            self._add("prose" if stated else "heading", heading.end(), heading[0].count("#"))
             self._joins = False
         elif self._is_bold_heading(text):
-            self._add("heading", 0)
+            self._add("heading", 0, _BOLD_LEVEL)
             self._joins = False
         elif item := _ITEM.match(text):
             self._add("item", item.end())
@@ -101,11 +122,12 @@ class _Reader:
             quoted = _QUOTED.match(text)
             self._add_prose(text, quoted.end() if quoted else 0)
 
-    def _add(self, shape: Shape, begin: int) -> None:
+    def _add(self, shape: Shape, begin: int, level: int = 0) -> None:
         raw = self._raw[self._at]
         text = self._text(self._at)[begin:]
         if text.strip():
             start = raw.start + begin + len(text) - len(text.lstrip())
+            self._levels[start] = level
             self._found.append(Line(Span(start, start + len(text.strip())), shape))
 
     def _add_prose(self, text: str, begin: int) -> None:
@@ -131,9 +153,12 @@ class _Reader:
             self._text(index).strip()
             for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
         )
-        return bool(found) and more and not re.search(r"\d|[.!?]\s*$|[다요죠]\s*$", found[1])
+        return bool(found) and more and not states(found[1])
 
-    def _read_fence(self, fence: str, language: str) -> None:
+    def _read_fence(self, opening: re.Match[str]) -> None:
+        fence, language = opening[1], opening[2].lower()
+        if not _LANGUAGE.match(language) or not _ATTRIBUTES.match(opening[3]):
+            self._add("prose", opening.start(2))
         first = self._at = self._at + 1
         close = re.compile(rf"[ \t>]*{re.escape(fence[0])}{{{len(fence)},}}[ \t]*$")
         while self._at < len(self._raw) and not close.match(self._text(self._at)):
@@ -148,23 +173,31 @@ class _Reader:
         self._at += 1
 
     def _read_table(self) -> None:
-        names = _cells(self._text(self._at))
+        header, names = self._at, _cells(self._text(self._at))
+        place, told = len(self._found), set[int]()
         self._at += 2
         while self._at < len(self._raw) and "|" in self._text(self._at):
             cells = _cells(self._text(self._at))
-            shown = [
-                f"{name}: {cell}" if name else cell
-                for name, cell in zip(names + [""] * len(cells), cells, strict=False)
-                if cell
-            ]
-            if shown:
-                raw = self._raw[self._at]
-                stripped = self._text(self._at).strip()
-                start = raw.start + self._text(self._at).index(stripped)
-                self._found.append(
-                    Line(Span(start, start + len(stripped)), "row", "; ".join(shown))
-                )
+            told |= {column for column, cell in enumerate(cells) if cell}
+            self._add_row(self._at, [*names, *[""] * len(cells)], cells)
             self._at += 1
+        if any(name and column not in told for column, name in enumerate(names)):
+            self._add_row(header, [""] * len(names), names, place)
+
+    def _add_row(
+        self, index: int, names: list[str], cells: list[str], place: int | None = None
+    ) -> None:
+        """A row with its column names; a header is one where no row shows what it says."""
+        shown = [
+            f"{name}: {cell}" if name else cell
+            for name, cell in zip(names, cells, strict=False)
+            if cell
+        ]
+        if shown:
+            text = self._text(index)
+            start = self._raw[index].start + len(text) - len(text.lstrip())
+            row = Line(Span(start, start + len(text.strip())), "row", "; ".join(shown))
+            self._found.insert(len(self._found) if place is None else place, row)
 
 
 def _cells(row: str) -> list[str]:

@@ -5,7 +5,7 @@ The masked text is as long as the text, so spans in one are spans in the other.
 
 import re
 
-from gigamind.judges.search_qa.pieces import CITATION
+from gigamind.judges.search_qa.citations import citations_in
 
 _ENDS = str.maketrans(dict.fromkeys(".!?…。！？\n", "x"))
 _QUOTES = '"”’」』'
@@ -33,6 +33,9 @@ _OPEN = "".join(
     for first in range(19)
     for vowel in (0, 1, 4, 5, 6, 7, 9, 10, 14, 15)
 )
+_EMOJI = r"[\u2600-\u27bf\u2b50\u2b55\ufe0f\u200d\U0001f000-\U0001faff]"
+# Behind an emoji that touches its full stop, or a polite ending, a sentence ends, too.
+_EMOJI_END = re.compile(rf"(?:[.!?…。！？]|니다|[가-힣][요죠]){_EMOJI}{{1,12}}(?=\s|$)")
 _LOWER_BEHIND = re.compile(r"\s[a-z]")
 # A polite Korean ending stands at the end of a sentence even where its full stop is missing.
 _POLITE = re.compile(
@@ -42,9 +45,18 @@ _POLITE = re.compile(
 
 
 def mask(text: str) -> str:
-    """The text for the splitter: no end inside quotations, brackets, code and abbreviations, no text of citations."""
-    masked = _WHOLE.sub(_without_ends, text.replace("\n", " "))
-    masked = CITATION.sub(lambda found: _citation(found, text), masked)
+    """The text for the splitter: no end inside quotations, brackets, code and abbreviations, no text of citations.
+
+    The text is composed (NFC), as all our patterns are.
+    """
+    masked = _WHOLE.sub(_without_ends, re.sub(r"\s", " ", text))
+    blanks = list(masked)
+    for one in citations_in(
+        text
+    ):  # white space, unless the sentence goes on in it: "[노트 1]에 따르면"
+        filler = "x" if one.names else " "
+        blanks[one.span.start : one.span.end] = filler * len(one.span)
+    masked = _EMOJI_END.sub(_with_last_end, "".join(blanks))
     return _POLITE.sub(_with_end, masked)
 
 
@@ -63,10 +75,8 @@ def _without_ends(found: re.Match[str]) -> str:
     return whole.translate(_ENDS)
 
 
-def _citation(found: re.Match[str], text: str) -> str:
-    """White space, unless the sentence goes on in it: `[노트 1]에 따르면`."""
-    behind = text[found.end() : found.end() + 1]
-    return ("x" if behind.isalnum() else " ") * len(found[0])
+def _with_last_end(found: re.Match[str]) -> str:
+    return found[0][:-1].translate(_ENDS) + "."
 
 
 def _with_end(found: re.Match[str]) -> str:

@@ -1,6 +1,7 @@
 """`claims = "llm"`: a model cuts sentences into claims, and our code keeps the words of the answer."""
 
 import json
+import unicodedata
 from itertools import pairwise
 
 import pytest
@@ -98,6 +99,21 @@ def test_a_sentence_stays_whole_where_the_parts_do_not_make_it(parts):
 @pytest.mark.parametrize("parts", [(), (TWO,), ("연차는 20일이다.",)])
 def test_a_sentence_that_the_model_does_not_cut_is_as_our_code_has_it(parts):
     assert parts_of(TWO, *parts) == [(TWO, "sentence", ())]
+
+
+def test_a_decomposed_sentence_is_cut_as_the_composed_one():
+    answer = unicodedata.normalize("NFD", "끝. 연차는 15일이고 [노트 1] 반차는 0.5일이다 [노트 2].")
+    cut = refined(answer, pieces_of(answer), {2: (FIRST, SECOND)})
+    assert [(one.text, one.cut, one.cited) for one in cut] == [
+        ("끝.", "sentence", ()),
+        (FIRST, "part", (1,)),
+        (SECOND, "part", (2,)),
+    ]
+    assert [unicodedata.normalize("NFC", one.span.slice(answer)) for one in cut] == [
+        "끝.",
+        "연차는 15일이고 [노트 1]",
+        "반차는 0.5일이다 [노트 2].",
+    ]
 
 
 def test_a_row_of_a_table_is_never_cut():

@@ -1,0 +1,147 @@
+"""How an answer names the notes it rests on: `[노트 1]`, `[Notes 1 and 2]`, `(노트 1, 2)`, and `[1]` behind a clause.
+
+`[1]` counts only where it can be nothing else: not as the text of a link, a label of a footnote, an index of code or a
+value inside a sentence ("the list is [1, 2]").  Texts are composed (NFC); the rest of the room gets its citations here.
+"""
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gigamind.spans import Span
+
+_S = r"\s{0,3}"
+_OPEN, _CLOSE = r"[\[【［]", r"[\]】］]"
+_NOTE = r"(?:노트|[Nn]otes?|NOTES?)"
+_NUMBER = r"\d{1,4}(?!\d)"
+_AND = r"(?:[,;/&·、~–-]|,?\s?\band\b|및|와|과)"
+_LIST = rf"{_NOTE}{_S}#?{_NUMBER}(?:{_S}{_AND}{_S}(?:{_NOTE}{_S})?#?{_NUMBER})*"
+_LINK = r"\((?:https?://|obsidian:|[#/]|\./)[^()\s]{0,300}\)"
+_NAMED = rf"`?(?<!\[){_OPEN}{_S}{_LIST}{_S}{_CLOSE}(?!\])(?:{_LINK})?`?"
+_NAMED_RUN = rf"{_NAMED}(?:{_S}(?:{_AND}{_S})?{_NAMED})*"
+_LABEL = r"(?:(?:출처|근거|[Ss]ources?|[Rr]ef(?:erence)?s?)\s?[:：]?\s?)?"
+_IN_BRACKETS = (
+    rf"[(（]\s?{_LABEL}(?:{_NAMED_RUN}|{_LIST})(?:{_S}{_AND}{_S}(?:{_NAMED}|{_LIST}))*\s?[)）]"
+)
+_ONE = rf"(?:{_IN_BRACKETS}|{_NAMED})"
+_ALONE = r"\[[1-9]\d?(?:\s?[,;]\s?[1-9]\d?){0,9}\]"
+# Behind these words stands a value; behind letters and brackets, an index.
+_NO_VALUE = "".join(
+    rf"(?<!{before})"
+    for before in (
+        *(rf"\b{word} " for word in ("is", "are", "was", "of", "to", "at", "in", "by", "index", "array", "list")),
+        *("returns ", "equals ", "= ", ": ", "[은는이가을를] ", r"[A-Za-z0-9_(){}\[\]=$\\`+*/<>-]"),
+    )
+)  # fmt: skip
+_ALONE_BEHIND = (
+    rf"{_NO_VALUE}{_ALONE}(?:\s?{_ALONE})*(?={_S}(?:[.,;!?。…)]|$))"
+    rf"|(?:(?<=[.!?。…] )|(?<=[.!?。…])){_ALONE}(?:\s?{_ALONE})*(?![\w(\[:])"
+)
+_RUN = rf"(?:{_ONE}(?:{_S}(?:{_AND}{_S})?{_ONE})*|{_ALONE_BEHIND})"
+_CITATION = re.compile(rf"(?P<run>{_RUN})|`[^`\n]{{1,300}}`")
+_BEHIND = re.compile(rf"(?:[^\S\r\n]{{0,9}}(?:{_RUN})(?!\w))+(?:[.。…]+(?!\w))?")
+_MENTION = re.compile(
+    rf"[(（]\s?(?:[Ss]ee(?: also)?|[Cc]f\.?|참고[:：]?|참조[:：]?)?\s?{_LIST}\s?(?:참고|참조)?\s?[)）]"
+)
+_NUMBERS = re.compile(rf"{_LINK}|(?P<list>{_LIST}|{_ALONE})")
+_RANGE = re.compile(rf"(\d+){_S}[~–-]{_S}(?:{_NOTE}{_S})?#?(\d+)|(\d+)")
+_MAX_RANGE = 50
+_MARKS = re.compile(rf"{_LINK}|[\[\]【】［］()（）`]")
+_PARTICLE = r"(?:에 (?:따르면|의하면)|에서(?:는|도)?|에(?:는|도)?|의|[은는이가을를과와])"
+# "갤럭시 노트 10" and "note 30 days in advance" name no note of ours.
+_NAME_IN_TEXT = re.compile(
+    rf"(?<!\w)(?<!갤럭시 )(?<![Gg]alaxy )노트{_S}{_NUMBER}(?:{_S}{_AND}{_S}(?:노트{_S})?{_NUMBER})*"
+    rf"(?:{_PARTICLE}(?!\w)|(?=\s?(?:참고|참조|[,)]|$)))"
+    rf"|\b(?:[Aa]ccording to|[Pp]er|[Ss]ee|[Ii]n|[Ff]rom|[Bb]y)\s(?:{_LIST}|{_ALONE})(?=\s?(?:[,.;)]|$))"
+    rf"|(?<!\w)N(?:ote|OTE)s?\s{_NUMBER}(?:{_S}{_AND}{_S}(?:Note\s)?{_NUMBER})*"
+    r"(?=\s(?:says?|states?|mentions?|describes?|lists?|shows?|gives?|adds?|also|both)\b)"
+    rf"|{_ALONE}{_PARTICLE}(?!\w)"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A citation, or several side by side.
+
+    Attributes:
+        numbers: of the notes, from 1, in their order; not checked.
+        names: what stays of it in a sentence that goes on in it ("노트 1" of `[노트 1]에 따르면`); else empty.
+    """
+
+    span: Span
+    numbers: tuple[int, ...]
+    names: str
+
+
+def citations_in(text: str) -> Iterator[Citation]:
+    """The citations of a composed text in their order; what stands in code is none."""
+    for found in _CITATION.finditer(text):
+        if found["run"] is not None:
+            goes_on = text[found.end() : found.end() + 1].isalnum()
+            names = (
+                " ".join(_MARKS.sub(" ", found[0]).split()).replace(" ,", ",") if goes_on else ""
+            )
+            yield Citation(Span(found.start(), found.end()), _numbers(found[0]), names)
+
+
+def citations(text: str) -> tuple[int, ...]:
+    """Numbers of the notes that a text cites, in their order, each once; `(노트 2 참고)` counts, too."""
+    whole = unicodedata.normalize("NFC", text)
+    found = [(one.span.start, one.numbers) for one in citations_in(whole)]
+    found += [(one.start(), _numbers(one[0])) for one in _MENTION.finditer(whole)]
+    return tuple(dict.fromkeys(number for _, numbers in sorted(found) for number in numbers))
+
+
+def names_of_notes(text: str) -> tuple[int, ...]:
+    """Numbers of the notes that a line of sources names, brackets or none, in their order, each once."""
+    found = (_numbers(one[0]) for one in _NUMBERS.finditer(unicodedata.normalize("NFC", text)))
+    return tuple(dict.fromkeys(number for numbers in found for number in numbers))
+
+
+def end_of_citations(text: str, at: int) -> int:
+    """Where the citations right behind an offset of a composed text end, a full stop included; `at` without any."""
+    behind = _BEHIND.match(text, at)
+    return behind.end() if behind else at
+
+
+def with_citations_blank(text: str) -> str:
+    """A composed text of the same length that reads as `without_citations`, but for white space."""
+    shown = list(text)
+    for one in citations_in(text):
+        raw = one.span.slice(text)
+        blank = _MARKS if one.names else re.compile(r".", re.DOTALL)
+        shown[one.span.start : one.span.end] = blank.sub(lambda found: " " * len(found[0]), raw)
+    return "".join(shown)
+
+
+def without_citations(text: str) -> str:
+    """A text, composed, without them, every run of white space one space; of `[노트 1]에 따르면`, only brackets go."""
+    whole = " ".join(unicodedata.normalize("NFC", text).split())
+    kept: list[str] = []
+    at = 0
+    for one in citations_in(whole):
+        before = whole[at : one.span.start]
+        kept += (before, one.names) if one.names else (before.removesuffix(" "),)
+        at = one.span.end
+    return ("".join(kept) + whole[at:]).strip()
+
+
+def without_note_names(text: str) -> str:
+    """A text without citations and without the names of notes that it speaks of, whose numbers are none of its own.
+
+    "노트 1에 따르면 15일이다" gives "15일이다".
+    """
+    bare = _MENTION.sub(" ", without_citations(text))
+    return " ".join(_NAME_IN_TEXT.sub(" ", bare).split()).lstrip(", ")
+
+
+def _numbers(run: str) -> tuple[int, ...]:
+    found: list[int] = []
+    for one in _NUMBERS.finditer(run):
+        for first, last, alone in _RANGE.findall(one["list"] or ""):
+            if alone or not 0 < int(last) - int(first) <= _MAX_RANGE:
+                found += [int(number) for number in (first, last, alone) if number]
+            else:
+                found += range(int(first), int(last) + 1)
+    return tuple(dict.fromkeys(found))
