@@ -43,6 +43,7 @@ class ScaleView:
         mean: label, value and interval of the judged, labelled and corrected mean; empty without a headline.
         bins: those with items, as text: range, mean confidence, share right, interval, N.
         drawn: the same bins for the diagram.
+        confident: whether a confidence was stated for any of the misses.
     """
 
     name: str
@@ -57,6 +58,7 @@ class ScaleView:
     flips: str
     misses_lead: str
     misses: tuple[MissRow, ...]
+    confident: bool
 
 
 @functools.cache
@@ -84,6 +86,7 @@ def scale_view(card: JudgeCard, scale: CardScale, told: Words) -> ScaleView:
         flips=_flips(card, scale, told),
         misses_lead=shown if scale.missed else told("page.no_misses"),
         misses=tuple(_misses(scale, told)),
+        confident=any(miss.confidence is not None for miss in scale.misses),
     )
 
 
