@@ -1,6 +1,8 @@
 """How far the judge of a run agrees with its labels, in the one line that the report of the run has for it."""
 
-from gigamind.reports.cards.requirements import HeldCard
+from dataclasses import replace
+
+from gigamind.reports.cards.requirements import HeldCard, every_scale
 from gigamind.reports.cards.schema import CardFigure, CardScale
 from gigamind.reports.cards.shortfall import shortfalls
 from gigamind.reports.cards.view import card_words, clustered, interval, number, scale_name
@@ -24,7 +26,7 @@ def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language =
         return told("line.other_model", card=card.judge.model or told("page.no_model"), run=ours)
     if not card.is_valid_for(judge.fingerprint, judge.model):
         return told("line.other_judge")
-    missing = shortfalls(held, told)
+    missing = shortfalls(replace(held, asked=held.asked or every_scale(card)), told)
     return told(
         "line.held" if missing else "line.certified",
         date=card.created_at[:10],

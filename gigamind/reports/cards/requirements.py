@@ -46,6 +46,7 @@ class HeldCard:
     """A card, and what it is held to where it is used.
 
     Attributes:
+        asked: empty where no gated metric rests on the judge.
         languages: those that the run judged.
     """
 
@@ -67,12 +68,15 @@ class HeldCard:
         return min(found, key=lambda one: _lowest(one[1]), default=None)
 
 
-def held_alone(card: JudgeCard, requirements: CardRequirements | None = None) -> HeldCard:
-    """The card beside no run: every scale and language that it has labels for, by default as gigamind asks."""
-    scales = [scale for scale in card.scales if scale.overall.items]
-    languages = sorted({language for scale in scales for language in scale.by_language})
-    asked = tuple((scale.name,) for scale in scales)
-    return HeldCard(card, requirements or CardRequirements(), asked, tuple(languages))
+def held_alone(card: JudgeCard) -> HeldCard:
+    """The card beside no run: every scale and language that it has labels for, held to gigamind's own requirements."""
+    languages = sorted({language for scale in card.scales for language in scale.by_language})
+    return HeldCard(card, CardRequirements(), every_scale(card), tuple(languages))
+
+
+def every_scale(card: JudgeCard) -> Asked:
+    """Those with labels, each for itself."""
+    return tuple((scale.name,) for scale in card.scales if scale.overall.items)
 
 
 def agreement(group: CardGroup) -> CardFigure:

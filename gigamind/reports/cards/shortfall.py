@@ -25,6 +25,8 @@ class Shortfall:
 
 def shortfalls(held: HeldCard, told: Words) -> list[Shortfall]:
     """Every one; empty for a card that is enough."""
+    if not any(scale.overall.items for scale in held.card.scales):
+        return [Shortfall(told("short.nothing"))]
     found: list[Shortfall] = []
     for group in held.asked:
         scales = held.scales(group)

@@ -46,6 +46,8 @@ def card_rule(held: HeldCard | None, judge: JudgeReport, policy: CardPolicy) -> 
     """
     if held is None or not held.card.is_valid_for(judge.fingerprint, judge.model):
         return _lacking(_why(held, judge), policy, None)
+    if not held.asked:
+        return _result("passed", "no gated metric rests on what this judge says", held)
     missing = shortfalls(held, card_words("en"))
     if missing:
         return _lacking("; ".join(one.text for one in missing), policy, held)

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from gigamind.reports.cards.line import certified
@@ -104,8 +106,19 @@ def test_a_judge_without_a_card_is_not_certified_if_it_asks_a_model(card):
 def test_a_judge_whose_card_shows_too_little_is_not_called_certified(
     card, scale, group, figure, lang, line
 ):
-    overall = group(
-        balanced_accuracy=figure(0.5, 0.5, 0.5), cohen_kappa=figure(0.0, -0.1, 0.12)
-    )
+    overall = group(balanced_accuracy=figure(0.5, 0.5, 0.5), cohen_kappa=figure(0.0, -0.1, 0.12))
     found = card(scale(overall=overall))
     assert certified(held_alone(found), found.judge, lang) == line
+
+
+def test_where_nothing_is_gated_every_scale_decides_about_the_word(card, scale, group, figure):
+    poor = card(scale(overall=group(cohen_kappa=figure(0.0, -0.1, 0.12))))
+    for found, word in ((card(), "Certified on"), (poor, "Held against")):
+        held = replace(held_alone(found), asked=())
+        assert certified(held, found.judge).startswith(word)
+
+
+def test_a_card_without_a_verdict_on_a_label_certifies_nothing(card, scale, group):
+    for scales in ((), (scale(overall=group(0, 0)),)):
+        found = card().model_copy(update={"scales": scales})
+        assert "ask for more: no label has a verdict." in certified(held_alone(found), found.judge)

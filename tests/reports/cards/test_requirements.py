@@ -23,7 +23,9 @@ def test_a_card_that_meets_everything_lacks_nothing(reasons):
     assert reasons() == []
 
 
-@pytest.mark.parametrize(("labels", "lacking"), [(30, []), (29, ["unanswerable: 29 labels, fewer than 30"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("labels", "lacking"), [(30, []), (29, ["unanswerable: 29 labels, fewer than 30"])]
+)
 def test_labels_from_both_sides_of_their_least(reasons, scale, group, labels, lacking):
     assert reasons(scale(overall=group(labels, 10))) == lacking
 
@@ -37,7 +39,9 @@ def test_claims_are_counted_by_their_answers(reasons, scale, group):
     assert told(29) == ["unanswerable: 300 labels of 29 answers, which are of fewer than 30"]
 
 
-@pytest.mark.parametrize(("labels", "lacking"), [(10, []), (9, ["unanswerable, ko: 9 labels, fewer than 10"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("labels", "lacking"), [(10, []), (9, ["unanswerable, ko: 9 labels, fewer than 10"])]
+)
 def test_labels_of_a_language_from_both_sides(reasons, scale, group, labels, lacking):
     by_language = {"en": group(50, 20), "ko": group(labels, 4)}
     assert reasons(scale(by_language=by_language)) == lacking
@@ -51,7 +55,10 @@ def test_a_language_that_was_judged_and_has_no_labels_is_not_certified(reasons, 
     assert reasons(english, min_labels_per_language=0) == []
 
 
-@pytest.mark.parametrize(("n", "lacking"), [(5, []), (4, ["unanswerable: only 4 of the labels are no, fewer than 5"])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("n", "lacking"),
+    [(5, []), (4, ["unanswerable: only 4 of the labels are no, fewer than 5"])],
+)
 def test_labels_of_each_answer_from_both_sides(reasons, scale, group, figure, n, lacking):
     few = figure(1.0, 1.0, 1.0, n)
     assert reasons(scale(overall=group(100, 100 - n, specificity=few))) == lacking

@@ -13,7 +13,8 @@ from gigamind.reports.cards.view import card_words
         ("en", 0.6, 0.3, "It is not shown that this judge may gate a release, held against people on 100 labels"),
         ("en", 0.3, 0.1, "This judge does not agree with people well enough to gate a release, on 100 labels"),
         ("ko", 0.6, 0.5, "이 판정기는 사람의 정답과 충분히 일치하여 릴리스 게이트에 쓸 수 있습니다 (정답 100건)"),
-        ("ko", 0.6, 0.3, "이 판정기를 릴리스 게이트에 써도 되는지 사람의 정답만으로는 아직 알 수 없습니다 (정답 100건)"),
+        ("ko", 0.6, 0.3, ("이 판정기를 릴리스 게이트에 써도 되는지 사람의 정답만으로는 아직 알 수 없습니다"
+         " (정답 100건)")),
         ("ko", 0.3, 0.1, "이 판정기는 사람의 정답과 충분히 일치하지 않아 릴리스 게이트에 쓸 수 없습니다 (정답 100건)"),
     ],
 )  # fmt: skip
