@@ -35,7 +35,7 @@ def run_folder(tmp_path, monkeypatch):
     [
         (
             "en",
-            "It is not shown that this judge may gate a release, held against its dataset on 4 labels.",
+            "It is not shown that this judge, held against its dataset's labels, may gate a release (4 labels).",
             "  unanswerable: 4 labels, fewer than 30.",
             "3 of 4 verdicts are as labelled (accuracy 0.750",
         ),

@@ -57,11 +57,15 @@ def _of_scale(scale: CardScale, held: HeldCard, told: Words) -> Iterator[Shortfa
     need, name = held.requirements, scale_name(scale, told)
     yield from _few(scale.overall, name, need.min_labels, told)
     yield from _classes(scale.overall, name, need.min_labels_per_class, told)
-    yield from _agreement(scale.overall, name, need.min_agreement, told)
+    overall = list(_agreement(scale.overall, name, need.min_agreement, told))
+    yield from overall
+    disagrees = any(one.disagrees for one in overall)
     if need.min_labels_per_language:
         for language in held.languages:
             what = told("short.in_language", scale=name, language=language)
-            yield from _of_language(scale.by_language.get(language), what, held, told)
+            found = _of_language(scale.by_language.get(language), what, held, told)
+            # That it is no better in one language than in all is no news.
+            yield from (one for one in found if not (one.disagrees and disagrees))
     flips = scale.flips
     if flips is not None:
         yield from _above(f"flips_{scale.kind}", flips, need.max_flip_rate, told, what=name)

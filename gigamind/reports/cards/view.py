@@ -196,7 +196,7 @@ def _mean(scale: CardScale, told: Words) -> Iterator[tuple[str, str, str]]:
     found = scale.headline
     if found is not None:
         judged = clustered("page.judged", found.clusters, told, items=found.items)
-        yield judged, share(found.judged), told("page.judged_interval")
+        yield told("page.judged_interval", judged=judged), share(found.judged), "–"
         labelled = f"{told('page.labelled')}, {told('page.n_is', n=_n(found.labelled, told))}"
         yield labelled, share(found.labelled.value), interval(found.labelled)
         yield told("page.corrected"), share(found.corrected.value), interval(found.corrected)

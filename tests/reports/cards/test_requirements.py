@@ -100,6 +100,17 @@ def test_a_language_fails_when_its_whole_interval_is_below_the_floor(
     assert told == ([] if enough else [below])
 
 
+def test_a_judge_that_is_below_the_floor_in_all_is_not_told_so_for_each_language(
+    reasons, scale, group, figure
+):
+    poor = group(cohen_kappa=figure(0.1, -0.2, 0.3))
+    told = reasons(scale(overall=poor, by_language={"en": poor}))
+    assert [one.split(":")[0] for one in told] == ["unanswerable", "unanswerable, ko"]
+    open_ = group(cohen_kappa=figure(0.5, 0.3, 0.7))
+    told = reasons(scale(overall=open_, by_language={"en": poor, "ko": group()}))
+    assert [one.split(":")[0] for one in told] == ["unanswerable", "unanswerable, en"]
+
+
 def test_a_language_whose_labels_are_all_alike_shows_no_agreement(reasons, scale, group, figure):
     alike = group(12, 12, cohen_kappa=figure(None, None, None))
     by_language = {"en": group(50, 20), "ko": alike}

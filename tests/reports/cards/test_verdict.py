@@ -9,9 +9,9 @@ from gigamind.reports.cards.view import card_words
 @pytest.mark.parametrize(
     ("lang", "value", "low", "headline"),
     [
-        ("en", 0.6, 0.5, "This judge agrees with people well enough to gate a release, on 100 labels"),
-        ("en", 0.6, 0.3, "It is not shown that this judge may gate a release, held against people on 100 labels"),
-        ("en", 0.3, 0.1, "This judge does not agree with people well enough to gate a release, on 100 labels"),
+        ("en", 0.6, 0.5, "This judge agrees with people well enough to gate a release (100 labels)"),
+        ("en", 0.6, 0.3, "It is not shown that this judge, held against people, may gate a release (100 labels)"),
+        ("en", 0.3, 0.1, "This judge does not agree with people well enough to gate a release (100 labels)"),
         ("ko", 0.6, 0.5, "이 판정기는 사람의 정답과 충분히 일치하여 릴리스 게이트에 쓸 수 있습니다 (정답 100건)"),
         ("ko", 0.6, 0.3, ("이 판정기를 릴리스 게이트에 써도 되는지 사람의 정답만으로는 아직 알 수 없습니다"
          " (정답 100건)")),
@@ -39,7 +39,7 @@ def test_why_it_may_not_is_told_below(card, scale, group):
 def test_items_without_a_verdict_are_no_labels_of_the_sentence(card):
     labels = card().labels.model_copy(update={"unscored": 7, "source": "dataset"})
     headline = card_verdict(card(labels=labels), card_words("en")).headline
-    assert "agrees with its dataset well enough to gate a release, on 93 labels" in headline
+    assert "agrees with its dataset's labels well enough to gate a release (93 labels)" in headline
 
 
 def test_the_languages_that_it_was_held_in_are_told(card, scale):

@@ -92,7 +92,7 @@ def test_a_card_that_shows_too_little_is_as_good_as_none(policy, status):
     assert rule.status == status
     below = "Cohen's kappa 0.000 [−0.100, 0.120] over 120 labels is below 0.400"
     assert rule.explanation.startswith(
-        f"judge_card: unanswerable: {below}; unanswerable, en: {below}; unanswerable, ko: no labels"
+        f"judge_card: unanswerable: {below}; unanswerable, ko: no labels"
     )
     assert ("gigamind judge certify" in rule.explanation) is (policy != "ignore")
     assert (rule.current, rule.low, rule.high, rule.n, rule.limit) == (0.0, -0.1, 0.12, 120, 0.4)
