@@ -50,12 +50,17 @@ def certify(
 
 def _tell(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
     from gigamind.reports.cards.cautions import cautions
+    from gigamind.reports.cards.verdict import card_verdict
     from gigamind.reports.cards.view import card_words, scale_view
 
     told = card_words(lang)
+    verdict = card_verdict(card, told)
+    click.echo(f"{verdict.headline}.")
+    for reason in verdict.reasons:
+        click.echo(f"  {reason}")
     for scale in card.scales:
         view = scale_view(card, scale, told)
-        click.echo(view.headline)
+        click.echo(f"{view.headline}.")
         if view.flips:
             click.echo(view.flips)
     for caution in cautions(card, told):

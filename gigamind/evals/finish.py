@@ -13,7 +13,9 @@ from gigamind.evals.release import Reference, ReleaseVerdict, announce, read_ref
 from gigamind.evals.run_options import EvalOptions
 from gigamind.reports.cards.schema import read_card
 from gigamind.reports.judged import LlmReport
+from gigamind.reports.release.cards import held_card, judged_languages
 from gigamind.reports.release.model import FILE as SNAPSHOT_FILE
+from gigamind.reports.release.policy import read_policy
 from gigamind.reports.release.snapshot import take_snapshot
 from gigamind.reports.release.tasks import TASKS
 from gigamind.reports.schema import ErrorReport, Record
@@ -50,6 +52,7 @@ def check_outputs(options: EvalOptions, out: Path) -> Reference | None:
     check_out_folder(out, replace=_resumes(options))
     if options.judge_card:
         read_card(options.judge_card)
+        read_policy(options.gates, options.phase)
     return _reference(options)
 
 
@@ -109,7 +112,13 @@ def finish_flow(record: Record[Any, Any], options: EvalOptions, out: Path) -> di
 
 
 def _with_card(record: Record[Summary, Line], options: EvalOptions) -> Record[Summary, Line]:
-    return replace(record, card=read_card(options.judge_card)) if options.judge_card else record
+    """The record with the card of its judge, if there is one, held to what the gates of the options ask."""
+    if not options.judge_card:
+        return record
+    policy = read_policy(options.gates, options.phase)
+    languages = judged_languages(record.summary)
+    card = read_card(options.judge_card)
+    return replace(record, card=held_card(card, policy, options.phase, record.run.task, languages))
 
 
 def _reference(options: EvalOptions) -> Reference | None:

@@ -12,6 +12,7 @@ from gigamind.evals.release_options import ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.reports.cards.schema import JudgeCard, read_card
 from gigamind.reports.release.baseline import read_baseline
+from gigamind.reports.release.cards import judged_languages
 from gigamind.reports.release.comparability import check_task
 from gigamind.reports.release.compare import Comparison, compare
 from gigamind.reports.release.gates import GateResult, judge_release
@@ -85,6 +86,7 @@ class Reference:
                 self.options.phase,
                 judge=current.judge,
                 card=self.card,
+                languages=judged_languages(current.metrics),
             ),
         )
 

@@ -11,7 +11,7 @@ from typing import Annotated, Generic, Literal, TypeAlias, TypeVar
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.llm.ledger import Attempt
-from gigamind.reports.cards.schema import JudgeCard
+from gigamind.reports.cards.requirements import HeldCard
 from gigamind.reports.judged import JudgementReport, JudgeReport, LlmReport
 
 SCHEMA_VERSION = "1.0"
@@ -251,7 +251,7 @@ class Record(Generic[Summary, Line]):
     errors: Sequence[ErrorReport]
     attempts: Sequence[Attempt] | None = None
     llm: LlmReport | None = None
-    card: JudgeCard | None = None
+    card: HeldCard | None = None
 
 
 RunRecord: TypeAlias = Record[SummaryReport, ItemReport]

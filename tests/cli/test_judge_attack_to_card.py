@@ -1,6 +1,7 @@
 """A judge is attacked and certified in a row, and its card goes into reports and gates; over HTTP."""
 
 import json
+import re
 
 import pytest
 
@@ -18,6 +19,12 @@ FORGED = {
 }
 
 CLAIM = {"verdict": "supported", "note": 1, "quote": "The deploy runs every Friday."}
+LOW = {
+    "min_labels": 3,
+    "min_labels_per_language": 0,
+    "min_labels_per_class": 1,
+    "min_agreement": -1,
+}
 OF_ANSWERS = {
     "claims": [{"id": number, **CLAIM} for number in range(1, 10)],  # more than any answer has
     "source_coverage": [],
@@ -109,8 +116,8 @@ def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, mo
 @pytest.mark.parametrize(
     ("lang", "with_card", "without"),
     [
-        ("en", "against 3 labels of the dataset: unanswerable: balanced accuracy", "Not certified"),
-        ("ko", "데이터셋의 정답 3건 기준: 답변 불가: 균형 정확도", "인증되지 않음"),
+        ("en", "unanswerable: 3 labels, fewer than 30", "Not certified"),
+        ("ko", "답변 불가: 정답 3건으로 30건보다 적음", "인증되지 않음"),
     ],
 )
 def test_the_report_of_a_run_says_how_far_its_judge_is_certified(
@@ -124,8 +131,9 @@ def test_the_report_of_a_run_says_how_far_its_judge_is_certified(
     judged("two", *model, "--judge-card", "card")
     assert with_card in (case / "two" / "report.html").read_text("utf-8")
     summary = (case / "two" / "summary.md").read_text("utf-8")
-    assert "labels of the dataset: unanswerable: balanced accuracy" in summary
-    assert "Not certified" not in summary
+    assert "Held against 3 labels of the dataset on" in summary
+    assert "unanswerable: balanced accuracy" in summary
+    assert "ertified" not in summary
     judged("three", "--model", "openai/other", "--lang", lang, "--judge-card", "card")
     assert without in (case / "three" / "report.html").read_text("utf-8")
     told = (case / "three" / "summary.md").read_text("utf-8")
@@ -149,14 +157,15 @@ def test_a_card_that_is_not_there_is_told_before_anything_is_asked(search, case,
 
 @pytest.fixture
 def gates(case):
-    """Writes the gates of gigamind with another policy on cards."""
+    """Writes the gates of gigamind with another policy on cards, which three labels are enough for."""
     from gigamind.assets import asset
 
     def write(policy):
         text = (asset("deployments") / "gates.toml").read_text("utf-8")
-        assert 'cards = "warn"' in text
-        changed = text.replace('cards = "warn"', f'cards = "{policy}"')
-        (case / "gates.toml").write_text(changed, encoding="utf-8")
+        for key, value in {**LOW, "cards": f'"{policy}"'}.items():
+            text, found = re.subn(f"^{key} = [^ \n]+", f"{key} = {value}", text, flags=re.MULTILINE)
+            assert found == 1
+        (case / "gates.toml").write_text(text, encoding="utf-8")
         return ("--gates", "gates.toml", "--fail-on-regression")
 
     return write

@@ -31,16 +31,31 @@ def run_folder(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("lang", "headline"),
+    ("lang", "verdict", "why", "headline"),
     [
-        ("en", "3 of 4 verdicts are as labelled (accuracy 0.750"),
-        ("ko", "판정 4건 중 3건이 정답표와 같습니다 (정확도 0.750"),
+        (
+            "en",
+            "It is not shown that this judge, held against its dataset's labels, may gate a release (4 labels).",
+            "  unanswerable: 4 labels, fewer than 30.",
+            "3 of 4 verdicts are as labelled (accuracy 0.750",
+        ),
+        (
+            "ko",
+            "이 판정기를 릴리스 게이트에 써도 되는지 데이터셋의 정답만으로는 아직 알 수 없습니다 (정답 4건).",
+            "  답변 불가: 정답 4건으로 30건보다 적음.",
+            "판정 4건 중 3건이 정답표와 같습니다 (정확도 0.750",
+        ),
     ],
 )
-def test_a_card_is_written_and_its_headline_told(gigamind, run_folder, lang, headline):
+def test_a_card_is_written_and_its_headline_told(
+    gigamind, run_folder, lang, verdict, why, headline
+):
     ended = gigamind("judge", "certify", "run", "--out", "card", "--lang", lang)
     assert ended.code == 0, ended.stderr
-    assert ended.stdout.startswith(headline)
+    told = ended.stdout.split("\n")
+    assert told[0] == verdict
+    assert why in told
+    assert headline in ended.stdout
     assert ended.stdout.rstrip().endswith("judge_card.html")
     card = json.loads((run_folder.parent / "card" / "judge_card.json").read_text("utf-8"))
     assert card["scales"][0]["overall"]["figures"]["sensitivity"]["value"] == 1.0

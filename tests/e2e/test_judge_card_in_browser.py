@@ -61,7 +61,7 @@ def card_of_claims(tmp_path):
                     for c in range(1, 6)
                 ]
                 labels = [
-                    {"verdict": "supported" if n % 4 else "not_found", "claim": c}
+                    {"text": HOSTILE, "claim": c, "verdict": "supported" if n % 4 else "not_found"}
                     for c in range(1, 4)
                 ]
                 row = {"id": f"a{n}", "question": HOSTILE, "language": ("ko", "en")[n % 2]}

@@ -1,28 +1,38 @@
 """How far the judge of a run agrees with its labels, in the one line that the report of the run has for it."""
 
-from gigamind.reports.cards.schema import CardFigure, CardScale, JudgeCard
+from dataclasses import replace
+
+from gigamind.reports.cards.requirements import HeldCard, every_scale
+from gigamind.reports.cards.schema import CardFigure, CardScale
+from gigamind.reports.cards.shortfall import shortfalls
 from gigamind.reports.cards.view import card_words, clustered, interval, number, scale_name
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.page.wording import Language, Words
 
 
-def certified(card: JudgeCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
-    """The line; "" for a judge that asks no model and has no card, and where nothing is judged."""
-    if judge is None or (card is None and not judge.asks_a_model):
+def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
+    """The line; "" for a judge that asks no model and has no card, and where nothing is judged.
+
+    It calls a judge certified only where the card meets what the gates ask of it.
+    """
+    if judge is None or (held is None and not judge.asks_a_model):
         return ""
     told = card_words(lang)
-    if card is None:
+    if held is None:
         return told("line.no_card")
+    card = held.card
     if card.judge.model != judge.model:
         ours = judge.model or told("page.no_model")
         return told("line.other_model", card=card.judge.model or told("page.no_model"), run=ours)
     if not card.is_valid_for(judge.fingerprint, judge.model):
         return told("line.other_judge")
+    missing = shortfalls(replace(held, asked=held.asked or every_scale(card)), told)
     return told(
-        "line.certified",
+        "line.held" if missing else "line.certified",
         date=card.created_at[:10],
         labels=told(f"line.labels_{card.labels.source}", count=card.labels.count),
         figures="; ".join(_scale(scale, told) for scale in card.scales),
+        reasons="; ".join(one.text for one in missing),
     )
 
 

@@ -2,6 +2,7 @@
 
 from gigamind.reports.cards.cautions import cautions
 from gigamind.reports.cards.schema import JudgeCard
+from gigamind.reports.cards.verdict import card_verdict
 from gigamind.reports.cards.view import attacks_told, card_words, provenance, scale_view
 from gigamind.reports.page.wording import Language
 from gigamind.reports.templating import render
@@ -13,6 +14,7 @@ def render_card(card: JudgeCard, lang: Language = "en") -> str:
     return render(
         "judge_card.md.jinja",
         told=told,
+        verdict=card_verdict(card, told),
         subject=subject(card, lang),
         cautions=cautions(card, told),
         scales=[scale_view(card, scale, told) for scale in card.scales],

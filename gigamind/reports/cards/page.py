@@ -11,6 +11,7 @@ from markupsafe import Markup
 from gigamind.reports.cards.cautions import cautions
 from gigamind.reports.cards.markdown import render_card, subject
 from gigamind.reports.cards.schema import FILE, JudgeCard
+from gigamind.reports.cards.verdict import card_verdict
 from gigamind.reports.cards.view import attacks_told, card_words, provenance, scale_view
 from gigamind.reports.escape import upright
 from gigamind.reports.page.headline import moment
@@ -29,6 +30,7 @@ def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
         .render(
             told=told,
             card=card,
+            verdict=card_verdict(card, told),
             subject=subject(card, lang),
             created=moment(card.created_at),
             cautions=cautions(card, told),

@@ -43,6 +43,7 @@ class ScaleView:
         mean: label, value and interval of the judged, labelled and corrected mean; empty without a headline.
         bins: those with items, as text: range, mean confidence, share right, interval, N.
         drawn: the same bins for the diagram.
+        confident: whether a confidence was stated for any of the misses.
     """
 
     name: str
@@ -57,6 +58,7 @@ class ScaleView:
     flips: str
     misses_lead: str
     misses: tuple[MissRow, ...]
+    confident: bool
 
 
 @functools.cache
@@ -84,6 +86,7 @@ def scale_view(card: JudgeCard, scale: CardScale, told: Words) -> ScaleView:
         flips=_flips(card, scale, told),
         misses_lead=shown if scale.missed else told("page.no_misses"),
         misses=tuple(_misses(scale, told)),
+        confident=any(miss.confidence is not None for miss in scale.misses),
     )
 
 
@@ -193,7 +196,7 @@ def _mean(scale: CardScale, told: Words) -> Iterator[tuple[str, str, str]]:
     found = scale.headline
     if found is not None:
         judged = clustered("page.judged", found.clusters, told, items=found.items)
-        yield judged, share(found.judged), told("page.judged_interval")
+        yield told("page.judged_interval", judged=judged), share(found.judged), "–"
         labelled = f"{told('page.labelled')}, {told('page.n_is', n=_n(found.labelled, told))}"
         yield labelled, share(found.labelled.value), interval(found.labelled)
         yield told("page.corrected"), share(found.corrected.value), interval(found.corrected)

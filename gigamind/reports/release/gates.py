@@ -3,13 +3,15 @@
 One `GateResult` is the source of the exit code, compare.md, JUnit XML, the CI summary and the artifact.
 """
 
+from collections.abc import Sequence
 from typing import Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from gigamind.reports.cards.requirements import HeldCard
 from gigamind.reports.cards.schema import JudgeCard
 from gigamind.reports.judged import JudgeReport
-from gigamind.reports.release.cards import METRIC, card_rule
+from gigamind.reports.release.cards import METRIC, card_rule, held_card
 from gigamind.reports.release.checks import BLOCK, PASS_RATE
 from gigamind.reports.release.compare import Comparison, MetricChange, SpeedChange
 from gigamind.reports.release.lost import lost_rules
@@ -48,13 +50,18 @@ def judge_release(
     *,
     judge: JudgeReport | None = None,
     card: JudgeCard | None = None,
+    languages: Sequence[str] = (),
 ) -> GateResult:
-    """Apply every rule that concerns the task; where the runs cannot be compared, no verdict is invented."""
+    """Apply every rule that concerns the task; where the runs cannot be compared, no verdict is invented.
+
+    `languages` are those of the current run, each of which the judge's card must have labels for.
+    """
     refusals = tuple(m.meaning for m in comparison.mismatches if m.severity == "refuse")
     if not comparison.shared:
         refusals += ("The runs share no item. A new baseline is needed.",)
     if refusals:
         return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=refusals)
+    held = held_card(card, policy, phase, comparison.task, languages) if card else None
     rules = (
         *(
             _quality(comparison, policy, phase, name, varies=_varies(name, policy, judge))
@@ -63,7 +70,7 @@ def judge_release(
         ),
         *lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
-        *_card(judge, card, policy),
+        *_card(judge, held, policy),
     )
     verdict: Literal["failed", "inconclusive", "warned", "passed"] = "passed"
     for worst in ("failed", "inconclusive", "warned"):
@@ -89,21 +96,11 @@ def _is_told(rule: RuleResult, verdict: Verdict) -> bool:
     return rule.status == verdict or (rule.metric == METRIC and rule.status == "warned")
 
 
-def _card(judge: JudgeReport | None, card: JudgeCard | None, policy: Policy) -> list[RuleResult]:
+def _card(judge: JudgeReport | None, held: HeldCard | None, policy: Policy) -> list[RuleResult]:
     """None for a judge that asks no model: its verdicts are what its file says."""
     if judge is None or not judge.asks_a_model:
         return []
-    rule = card_rule(card, judge.fingerprint, judge.model, policy.quality.cards)
-    return [
-        RuleResult(
-            metric=METRIC,
-            status=rule.status,
-            baseline=None,
-            current=None,
-            limit=None,
-            explanation=rule.explanation,
-        )
-    ]
+    return [card_rule(held, judge, policy.quality.cards)]
 
 
 def _varies(name: str, policy: Policy, judge: JudgeReport | None) -> bool:

@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+from gigamind.reports.cards.view import number
 from gigamind.reports.escape import code
 from gigamind.reports.markdown import figure
+from gigamind.reports.release.cards import METRIC
 from gigamind.reports.release.compare import Comparison, MetricChange, RunName
 from gigamind.reports.release.gates import GateResult
 from gigamind.reports.release.lost import LOST
@@ -28,6 +30,7 @@ _MARKS = {
     "skipped": "– skipped",
     "inconclusive": "❔ open",
 }
+_CARD_MARKS = {"failed": "❌ not certified", "warned": "⚠️ not certified"}
 _LOST_VERDICTS = (
     "The baseline has a verdict on these, the current run has none, and no figure counts them."
 )
@@ -48,10 +51,11 @@ def render_comparison(comparison: Comparison, gate: GateResult) -> str:
             ("No verdict any more", _LOST_VERDICTS, comparison.unjudged),
             ("Not checked any more", _LOST_CHECKS, comparison.unchecked),
         ),
-        marks=_MARKS,
         shown=_ITEMS_SHOWN,
         version=_version,
         value=_value,
+        current=_current,
+        mark=_mark,
         limit=_limit,
         figure=figure,
         signed=signed,
@@ -103,9 +107,24 @@ def _value(metric: str, value: float | None) -> str:
     return f"{value:,.0f} ms" if metric in _TIMES else figure(value)
 
 
+def _current(rule: RuleResult) -> str:
+    """Of a judge card the agreement where it could be lowest, with its interval and labels."""
+    if rule.metric != METRIC or rule.n is None:
+        return _value(rule.metric, rule.current)
+    ends = "" if rule.low is None else f" [{number(rule.low)}, {number(rule.high)}]"
+    return f"{rule.scale}: kappa {number(rule.current)}{ends}, N = {rule.n}"
+
+
+def _mark(rule: RuleResult) -> str:
+    told = _CARD_MARKS if rule.metric == METRIC else {}
+    return told.get(rule.status, _MARKS[rule.status])
+
+
 def _limit(rule: RuleResult) -> str:
     if rule.limit is None:
         return "–"
+    if rule.metric == METRIC:
+        return f"≥ {number(rule.limit)}"
     if rule.metric in _TIMES:
         return f"{rule.limit:,.0f} ms"
     return f"{rule.limit:g} {'lost' if rule.metric in LOST else 'worse'}"

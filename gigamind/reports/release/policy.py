@@ -9,9 +9,10 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
-from gigamind.reports.release.cards import CardPolicy
+from gigamind.reports.cards.requirements import CardRequirements
 
 Phase = Literal["mvp", "beta", "ga"]
+CardPolicy = Literal["require", "warn", "ignore"]
 Block = Literal["search", "unanswerable", "links", "answers", "quality"]
 Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -48,10 +49,12 @@ class PhaseRules(_Section):
         drop: by how much a metric may fall, absolute.
         soft: blocks ("links", "search", "unanswerable", "answers", "quality") whose failures are told but do not stop
             the release.
+        card: what takes the place of `[card]` in this phase, key by key.
     """
 
     drop: Limit
     soft: tuple[Block, ...] = ()
+    card: CardRequirements = CardRequirements()
 
 
 class SmallSample(_Section):
@@ -69,7 +72,7 @@ class Quality(_Section):
         judged: those that vary between equal runs because a model gives them: they fail only on a drop that chance does
             not explain, and may stay inconclusive.  Those of the block `unanswerable` are held so, wherever they are
             named, when the run's judge asks a model; those of `quality`, which a checklist gives, always.
-        cards: whether a judge that asks a model needs a valid card (`gigamind judge certify`).
+        cards: whether a judge that asks a model needs a valid card (`gigamind judge certify`) that meets `[card]`.
     """
 
     metrics: tuple[str, ...]
@@ -115,12 +118,20 @@ class Policy(_Section):
     phases: dict[Phase, PhaseRules]
     small_sample: SmallSample
     quality: Quality
+    card: CardRequirements = CardRequirements()
     coverage: Coverage
     speed: Speed
 
     def allowed_drop(self, phase: Phase, n: int) -> float:
         """By how much a metric over `n` items may fall in this phase."""
         return self.small_sample.drop if n < self.small_sample.below else self.phases[phase].drop
+
+    def card_requirements(self, phase: Phase) -> CardRequirements:
+        """What a judge card must show in this phase."""
+        own = self.phases[phase].card
+        return self.card.model_copy(
+            update={name: getattr(own, name) for name in own.model_fields_set}
+        )
 
 
 def read_policy(path: Path | None, phase: Phase) -> Policy:

@@ -13,8 +13,10 @@ class RuleResult(BaseModel):
     Attributes:
         metric: as in summary.json, or `coverage`, `verdicts`, `checks`, `search_p95`, `cold_start`, `judge_card`.
         status: "warned" is a failure that the phase only tells.
+        current: of a judge card, kappa on the scale where it could be lowest.
         limit: what the current value is held against, in the metric's unit.
         explanation: one sentence with the figures that decided.
+        scale, low, high, n: of a judge card, which scale that is, the 95 % interval of its kappa, and its labels.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -25,3 +27,7 @@ class RuleResult(BaseModel):
     current: float | None
     limit: float | None
     explanation: str
+    scale: str | None = None
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None

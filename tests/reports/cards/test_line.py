@@ -1,6 +1,9 @@
+from dataclasses import replace
+
 import pytest
 
 from gigamind.reports.cards.line import certified
+from gigamind.reports.cards.requirements import held_alone
 from gigamind.reports.judged import JudgeReport
 
 THRESHOLD = JudgeReport(kind="threshold", file="t.toml", fingerprint="t", setting=0.3)
@@ -32,7 +35,7 @@ def figures(group, figure):
 )
 def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang, line):
     found = card(scale(overall=figures))
-    assert certified(found, found.judge, lang) == line
+    assert certified(held_alone(found), found.judge, lang) == line
 
 
 @pytest.mark.parametrize(
@@ -40,7 +43,7 @@ def test_a_certified_judge_is_told_with_its_agreement(card, scale, figures, lang
 )
 def test_claims_are_told_with_their_answers(card, scale, figures, lang, end):
     found = card(scale(name="supported", overall=figures.model_copy(update={"clusters": 30})))
-    assert certified(found, found.judge, lang).endswith(end)
+    assert certified(held_alone(found), found.judge, lang).endswith(end)
 
 
 def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figure):
@@ -50,7 +53,7 @@ def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figur
         mean_absolute_error=figure(None, None, None, 0),
     )
     found = card(scale(name="utility", kind="graded", overall=graded))
-    line = certified(found, found.judge)
+    line = certified(held_alone(found), found.judge)
     assert "utility: quadratic kappa −0.100 (95 % −0.200 – 0.050), mean absolute error –, N" in line
 
 
@@ -67,7 +70,7 @@ def test_a_graded_scale_is_told_by_its_kappa_and_error(card, scale, group, figur
 )
 def test_a_card_of_another_judge_certifies_nothing(card, changes, why):
     found = card()
-    line = certified(found, found.judge.model_copy(update=changes))
+    line = certified(held_alone(found), found.judge.model_copy(update=changes))
     assert line.startswith("Not certified: ")
     assert why in line
 
@@ -77,3 +80,45 @@ def test_a_judge_without_a_card_is_not_certified_if_it_asks_a_model(card):
     assert certified(None, card().judge, "ko").startswith("인증되지 않음")
     assert certified(None, THRESHOLD) == ""
     assert certified(None, None) == ""
+
+
+@pytest.mark.parametrize(
+    ("lang", "line"),
+    [
+        (
+            "en",
+            (
+                "Held against 100 labels of people on 2026-11-22: unanswerable: balanced accuracy 0.500"
+                " (95 % 0.500 – 0.500), Cohen's kappa 0.000 (95 % −0.100 – 0.120), N = 100. The release gates ask"
+                " for more: unanswerable: Cohen's kappa 0.000 [−0.100, 0.120] over 100 labels is below 0.400."
+            ),
+        ),
+        (
+            "ko",
+            (
+                "2026-11-22에 사람의 정답 100건과 견줌: 답변 불가: 균형 정확도 0.500 (95 % 0.500 – 0.500), 코헨의"
+                " 카파 0.000 (95 % −0.100 – 0.120), 100건. 릴리스 게이트의 요건에는 못 미침: 답변 불가: 정답"
+                " 100건에서 코헨의 카파 0.000 [−0.100, 0.120], 0.400보다 낮음."
+            ),
+        ),
+    ],
+)
+def test_a_judge_whose_card_shows_too_little_is_not_called_certified(
+    card, scale, group, figure, lang, line
+):
+    overall = group(balanced_accuracy=figure(0.5, 0.5, 0.5), cohen_kappa=figure(0.0, -0.1, 0.12))
+    found = card(scale(overall=overall))
+    assert certified(held_alone(found), found.judge, lang) == line
+
+
+def test_where_nothing_is_gated_every_scale_decides_about_the_word(card, scale, group, figure):
+    poor = card(scale(overall=group(cohen_kappa=figure(0.0, -0.1, 0.12))))
+    for found, word in ((card(), "Certified on"), (poor, "Held against")):
+        held = replace(held_alone(found), asked=())
+        assert certified(held, found.judge).startswith(word)
+
+
+def test_a_card_without_a_verdict_on_a_label_certifies_nothing(card, scale, group):
+    for scales in ((), (scale(overall=group(0, 0)),)):
+        found = card().model_copy(update={"scales": scales})
+        assert "ask for more: no label has a verdict." in certified(held_alone(found), found.judge)

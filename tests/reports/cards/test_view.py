@@ -36,6 +36,8 @@ def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
         "page.n",
         "page.n_is",
         "page.version",
+        "short.in_language",
+        "verdict.reason",
     }
 
 

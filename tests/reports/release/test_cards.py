@@ -1,43 +1,104 @@
+from dataclasses import replace
+
 import pytest
 
-from gigamind.reports.cards.schema import CardLabels, JudgeCard
+from gigamind.reports.cards.requirements import CardRequirements, HeldCard
+from gigamind.reports.cards.schema import CardFigure, CardGroup, CardLabels, CardScale, JudgeCard
 from gigamind.reports.judged import JudgeReport
 from gigamind.reports.release.cards import card_rule
 
-CARD = JudgeCard(
-    created_at="2026-11-22T01:00:00+00:00",
-    app_version="0.1.0",
-    seed=42,
-    task="search",
-    dataset="q.jsonl",
-    dataset_hash="d",
-    judge=JudgeReport(kind="llm", file="judges/j.toml", fingerprint="f1", model="openai/x"),
-    labels=CardLabels(source="file", name="l.jsonl", sha256="a", count=120, unscored=0),
-    runs=("r",),
-    scales=(),
-)
+JUDGE = JudgeReport(kind="llm", file="judges/j.toml", fingerprint="f1", model="openai/x")
 POLICIES = [("require", "failed"), ("warn", "warned"), ("ignore", "skipped")]
 
 
+def held(kappa=(0.6, 0.5, 0.7), languages=("en",)):
+    """A card of 120 English labels, half of them yes."""
+    value, low, high = kappa
+    figures = {"cohen_kappa": CardFigure(value=value, low=low, high=high, n=120)}
+    for name in ("sensitivity", "specificity"):
+        figures[name] = CardFigure(value=0.9, low=0.8, high=1.0, n=60)
+    group = CardGroup(items=120, positive=60, figures=figures, bins=())
+    scale = CardScale(
+        name="unanswerable",
+        kind="binary",
+        overall=group,
+        by_language={"en": group},
+        flips=None,
+        headline=None,
+        missed=0,
+        misses=(),
+    )
+    card = JudgeCard(
+        created_at="2026-11-22T01:00:00+00:00",
+        app_version="0.1.0",
+        seed=42,
+        task="search",
+        dataset="q.jsonl",
+        dataset_hash="d",
+        judge=JUDGE,
+        labels=CardLabels(source="file", name="l.jsonl", sha256="a", count=120, unscored=0),
+        runs=("r",),
+        scales=(scale,),
+    )
+    return HeldCard(card, CardRequirements(), (("unanswerable",),), languages)
+
+
 @pytest.mark.parametrize("policy", ["require", "warn", "ignore"])
-def test_a_valid_card_passes_under_any_policy(policy):
-    rule = card_rule(CARD, "f1", "openai/x", policy)
+def test_a_card_that_shows_enough_passes_under_any_policy(policy):
+    rule = card_rule(held(), JUDGE, policy)
     assert rule.status == "passed"
-    assert rule.explanation == "judge_card: certified on 2026-11-22 with 120 labels."
+    assert rule.explanation == (
+        "judge_card: certified on 2026-11-22; unanswerable: Cohen's kappa 0.600 [0.500, 0.700] over 120 labels."
+    )
+    assert (rule.scale, rule.current, rule.low, rule.high, rule.n) == (
+        "unanswerable",
+        0.6,
+        0.5,
+        0.7,
+        120,
+    )
+    assert rule.limit == 0.4
 
 
 @pytest.mark.parametrize(("policy", "status"), POLICIES)
 @pytest.mark.parametrize(
-    ("card", "fingerprint", "model", "why"),
+    ("card", "judge", "why"),
     [
-        (None, "f1", "openai/x", "the judge has no card"),
-        (CARD, "f2", "openai/x", "its card is of another judge (f1, and the run's is f2)"),
-        (CARD, "f1", "openai/y", "its card is of the model openai/x, and the run asked openai/y"),
+        (None, {}, "the judge has no card"),
+        (
+            held(),
+            {"fingerprint": "f2"},
+            "its card is of another judge (f1, and the run's is f2)",
+        ),
+        (
+            held(),
+            {"model": "openai/y"},
+            "its card is of the model openai/x, and the run asked openai/y",
+        ),
     ],
     ids=["none", "another judge", "another model"],
 )
-def test_without_a_valid_card_the_policy_decides(policy, status, card, fingerprint, model, why):
-    rule = card_rule(card, fingerprint, model, policy)
+def test_without_a_valid_card_the_policy_decides(policy, status, card, judge, why):
+    rule = card_rule(card, JUDGE.model_copy(update=judge), policy)
     assert rule.status == status
     assert rule.explanation.startswith(f"judge_card: {why}")
     assert ("gigamind judge certify" in rule.explanation) is (policy != "ignore")
+    assert (rule.current, rule.limit, rule.n) == (None, None, None)
+
+
+@pytest.mark.parametrize(("policy", "status"), POLICIES)
+def test_a_card_that_shows_too_little_is_as_good_as_none(policy, status):
+    rule = card_rule(held((0.0, -0.1, 0.12), ("en", "ko")), JUDGE, policy)
+    assert rule.status == status
+    below = "Cohen's kappa 0.000 [−0.100, 0.120] over 120 labels is below 0.400"
+    assert rule.explanation.startswith(
+        f"judge_card: unanswerable: {below}; unanswerable, ko: no labels"
+    )
+    assert ("gigamind judge certify" in rule.explanation) is (policy != "ignore")
+    assert (rule.current, rule.low, rule.high, rule.n, rule.limit) == (0.0, -0.1, 0.12, 120, 0.4)
+
+
+def test_a_judge_that_no_gated_metric_rests_on_is_not_said_to_be_certified():
+    rule = card_rule(replace(held((0.0, -0.1, 0.1)), asked=()), JUDGE, "require")
+    assert rule.status == "passed"
+    assert rule.explanation == "judge_card: no gated metric rests on what this judge says."

@@ -1,0 +1,175 @@
+"""What a judge card must show before it may gate: runs judged over HTTP, certified, then compared."""
+
+import json
+import re
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from gigamind.assets import asset
+from gigamind.llm.fake.server import running
+
+QUOTES = {"en": "The deploy runs every Friday.", "ko": "휴가는 팀장에게 신청한다."}
+ASKED = {"en": ("deploy {}", "zebra {}"), "ko": ("휴가 신청 {}", "얼룩말 {}")}
+MODEL = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--max-concurrency", "1")
+BELOW = "unanswerable: Cohen's kappa 0.000 [0.000, 0.000] over 40 labels is below 0.400"
+NO_KOREAN = "unanswerable, ko: no labels"
+
+
+def rows():
+    """Ten answerable and ten unanswerable queries of each language."""
+    for language, queries in ASKED.items():
+        for n in range(20):
+            answerable = n < 10
+            note = {"en": "deploy.md", "ko": "휴가.md"}[language]
+            yield {
+                "id": f"{language}{n}",
+                "query": queries[not answerable].format(n),
+                "language": language,
+                "answerable": answerable,
+                "expected_notes": [note] if answerable else [],
+            }
+
+
+def reply(row):
+    quote = {"note": 1, "quote": QUOTES[row["language"]]}
+    return {"answer": "so", "sources": [quote], "unanswerable": False, "confidence": 0.9}
+
+
+@pytest.fixture
+def judged(case, search, monkeypatch):
+    """Runs as `one` and `two` were, into another folder; each has 40 verdicts, all of them right."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    with (case / "queries.jsonl").open("w", encoding="utf-8") as file:
+        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows())
+    with running() as server:
+        # Nothing is found for the others, so the model is not asked about them.
+        server.script.extend(reply(row) for row in rows() if row["answerable"])
+        store = ("--api-base", server.url, "--store", "store", "--store-mode", "readwrite")
+
+        def run(out, *options):
+            return search(*MODEL, *store, "--out", out, *options)
+
+        for out in ("one", "two"):
+            ended = run(out)
+            assert ended.code == 0, ended.stderr
+        yield run
+
+
+@pytest.fixture
+def card(judged, gigamind, case):
+    """Certifies the judge by labels: all of them right, all alike, or those of English queries."""
+
+    def make(labels):
+        kept = [row for row in rows() if labels != "english" or row["language"] == "en"]
+        told = [
+            {"id": row["id"], "unanswerable": labels == "alike" or not row["answerable"]}
+            for row in kept
+        ]
+        lines = (json.dumps(row) + "\n" for row in told)
+        (case / "labels.jsonl").write_text("".join(lines), encoding="utf-8")
+        ended = gigamind("judge", "certify", "one", "--labels", "labels.jsonl", "--out", "card")
+        assert ended.code == 0, ended.stderr
+        return ended
+
+    assert judged
+    return make
+
+
+def gates(case, policy, **card):
+    text = (asset("deployments") / "gates.toml").read_text("utf-8")
+    for key, value in {"cards": f'"{policy}"', **card}.items():
+        text, found = re.subn(f"^{key} = [^ \n]+", f"{key} = {value}", text, flags=re.MULTILINE)
+        assert found == 1
+    (case / "gates.toml").write_text(text, encoding="utf-8")
+    return (
+        "--gates",
+        "gates.toml",
+        "--phase",
+        "ga",
+        "--fail-on-regression",
+        "--judge-card",
+        "card",
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "why"),
+    [("right", None), ("alike", BELOW), ("english", NO_KOREAN)],
+)
+def test_a_card_gates_by_what_it_shows_and_the_policy(case, gigamind, card, labels, why):
+    card(labels)
+    for policy, code in (("require", 4), ("warn", 0), ("ignore", 0)):
+        ended = gigamind(
+            "compare", "one", "two", *gates(case, policy), "--out", policy, "--junit", "gate.xml"
+        )
+        assert ended.code == (code if why else 0), ended.stdout
+        told = (case / policy / "compare.md").read_text("utf-8")
+        (found,) = ET.parse(case / "gate.xml").findall(".//testcase[@name='judge_card']")
+        message = "".join(found.itertext()) + "".join(one.get("message", "") for one in found)
+        rule = json.loads((case / policy / "compare.json").read_text("utf-8"))["gate"]["rules"][-1]
+        assert (rule["metric"], rule["scale"]) == ("judge_card", "unanswerable")
+        assert rule["n"] == (20 if labels == "english" else 40)
+        if why is None:
+            assert (
+                "| ✅ ok | judge_card | – | unanswerable: kappa 1.000 [1.000, 1.000], N = 40"
+                in told
+            )
+            assert "Cohen's kappa 1.000 [1.000, 1.000] over 40 labels" in message
+            continue
+        assert why in message
+        assert (found.find("failure") is not None) is (policy == "require")
+        assert (why in ended.stdout) is (policy != "ignore")
+        assert (why in told) is (policy != "ignore")
+        mark = {"require": "❌ not certified", "warn": "⚠️ not certified", "ignore": "– skipped"}
+        assert f"| {mark[policy]} | judge_card | – | unanswerable: kappa" in told
+
+
+def test_low_floors_let_a_poor_card_pass(case, gigamind, card):
+    card("alike")
+    low = {"min_agreement": 0.0, "min_labels_per_class": 0}
+    assert gigamind("compare", "one", "two", *gates(case, "require", **low)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("lang", "line", "word"),
+    [
+        ("en", "Cohen&#39;s kappa 0.000 [0.000, 0.000] over 40 labels is below 0.400", "ertified"),
+        ("ko", "정답 40건에서 코헨의 카파 0.000 [0.000, 0.000], 0.400보다 낮음", "인증"),
+    ],
+)
+def test_the_report_of_a_run_says_certified_only_of_a_card_that_shows_enough(
+    case, judged, card, lang, line, word
+):
+    card("alike")
+    compared = ("--compare", "one", *gates(case, "require"), "--lang", lang)
+    assert judged("poor", *compared).code == 4
+    report = (case / "poor" / "report.html").read_text("utf-8")
+    summary = (case / "poor" / "summary.md").read_text("utf-8")
+    assert line in report
+    assert word not in re.sub(
+        "<script.*?</script>|gigamind judge certify", "", report, flags=re.DOTALL
+    )
+    assert "Held against 40 labels of people on" in summary
+    assert BELOW in summary.replace("\\", "")
+    assert "ertified" not in summary
+    for path in (case / "card").iterdir():
+        path.unlink()
+    (case / "card").rmdir()
+    card("right")
+    assert judged("good", *compared).code == 0
+    assert word in (case / "good" / "report.html").read_text("utf-8")
+    assert "Certified on" in (case / "good" / "summary.md").read_text("utf-8")
+    low = ("--judge-card", "card", *gates(case, "warn", min_labels=41))
+    assert judged("given", *low).code == 0
+    summary = (case / "given" / "summary.md").read_text("utf-8")
+    assert "unanswerable: 40 labels, fewer than 41" in summary
+
+
+def test_gates_that_cannot_be_read_are_told_before_anything_is_asked(case, judged, card):
+    card("right")
+    (case / "bad.toml").write_text("schema = 1\n[card]\nmin_label = 3\n", encoding="utf-8")
+    ended = judged("three", "--judge-card", "card", "--gates", "bad.toml")
+    assert ended.code == 1
+    assert "card.min_label: Extra inputs" in ended.stderr
+    assert not (case / "three").exists()
