@@ -28,7 +28,7 @@ def bounded_means(
     Raises:
         ValueError: a value is not in [0, 1].
     """
-    _check(values)
+    values = _checked(values)
     found = mean_intervals(values, seed=seed, label=label, clusters=clusters)
     for place, interval in enumerate(found):
         if interval is not None:
@@ -68,7 +68,7 @@ def widened(interval: Interval, mean: float, size: float) -> Interval:
     """
     if not is_rough(interval, mean, size):
         return interval
-    safe = wilson_of_mean(min(max(mean, 0.0), 1.0), size, interval.confidence)
+    safe = wilson_of_mean(mean, size, interval.confidence)
     return Interval(min(interval.low, safe.low), max(interval.high, safe.high), interval.confidence)
 
 
@@ -82,10 +82,11 @@ def has_no_width(interval: Interval) -> bool:
     return interval.high - interval.low <= _ROUNDING
 
 
-def _check(values: Matrix) -> None:
+def _checked(values: Matrix) -> Matrix:
     outside = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
     if outside.any():
         raise ValueError(f"not in [0, 1]: {values[outside][0]}")
+    return np.clip(values, 0.0, 1.0)
 
 
 def _size(measured: npt.NDArray[np.bool_], clusters: Clusters | None) -> float:
