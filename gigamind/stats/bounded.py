@@ -1,7 +1,7 @@
 """How far a mean of values in [0, 1] could move had other items been drawn, also where all or nearly all are equal.
 
 A bootstrap draws what was seen.  Of four hits in four it makes [1, 1], and of values that are 1 in 95 of 100 cases it
-holds the truth in 63 of 100 samples of 20.  Where fewer than five hits, or five misses, stand behind a mean, and where
+holds the truth in 64 of 100 samples of 20.  Where fewer than five hits, or five misses, stand behind a mean, and where
 the bootstrap has no width, the interval is therefore widened to Wilson's, which holds at worst for zeros and ones and
 is wider than need be for graded values.  Everywhere else it is the bootstrap's own, to the last bit.  What the rules
 that were tried cover is in benchmarks/README.md.
