@@ -134,7 +134,7 @@ RULES: dict[str, Rule] = {
     "hull, < 10": where(few(10), score),
     "hull C.-P., < 5": where(few(5), exact),
     "hull, < 5 (taken)": taken,
-    "hull always": where(lambda values: np.ones(values.shape[1]), score),
+    "hull always": where(few(np.inf), score),
 }
 
 
@@ -188,7 +188,8 @@ def cards(
     for _ in range(simulations):
         truth = generator.random(labels + UNLABELLED) < share
         verdicts = (truth == (generator.random(truth.size) < accuracy)).astype(np.float64)
-        known, judged, others = truth[:labels] * 1.0, verdicts[:labels], verdicts[labels:]
+        known = truth[:labels].astype(np.float64)
+        judged, others = verdicts[:labels], verdicts[labels:]
         found = corrected_mean(known, judged, others)
         if found is None:
             raise SystemExit("too few labels")

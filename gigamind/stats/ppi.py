@@ -96,15 +96,14 @@ def corrected_mean(
     if weight and _variance(unlabelled):
         variance += 2 * weight * _covariance(rest, unlabelled, groups)
     alone = float(labels.mean())
-    labels_middle, labels_variance = _with_pairs(labels, ours, 0.0)
-    arms = student_quantile((1 + confidence) / 2, count(ours) - 1)
-    value = min(max(value, 0.0), 1.0)
+    labels_alone = _with_pairs(labels, ours, 0.0)
+    value, degrees = min(max(value, 0.0), 1.0), count(ours) - 1
     return CorrectedMean(
         value=value,
-        interval=_interval(value, middle, arms * max(0.0, variance) ** 0.5, confidence),
+        interval=_interval(value, (middle, variance), degrees, confidence),
         judged=float(np.concatenate([verdicts, unlabelled]).mean()),
         labelled=alone,
-        labelled_interval=_interval(alone, labels_middle, arms * labels_variance**0.5, confidence),
+        labelled_interval=_interval(alone, labels_alone, degrees, confidence),
         weight=weight,
         labels=labels.size,
         items=groups.size,
@@ -169,6 +168,11 @@ def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> flo
     return few * float((sums[:, 0] * sums[:, 1]).sum()) / (n * unlabelled.size)
 
 
-def _interval(value: float, middle: float, arm: float, confidence: float) -> Interval:
+def _interval(
+    value: float, moments: tuple[float, float], degrees: int, confidence: float
+) -> Interval:
+    """Around a mean with such a variance, by Student's t; it holds the value and is cut to [0, 1]."""
+    middle, variance = moments
+    arm = student_quantile((1 + confidence) / 2, degrees) * max(0.0, variance) ** 0.5
     low, high = min(value, middle - arm), max(value, middle + arm)
     return Interval(max(0.0, low), min(1.0, high), confidence)
