@@ -13,9 +13,10 @@ from typing import Literal
 import numpy as np
 
 from gigamind.stats.agreement import binary_agreement, graded_agreement
+from gigamind.stats.bounded import bounded_means
 from gigamind.stats.clusters import Clusters, clusters_of, count
 from gigamind.stats.estimate import Estimate
-from gigamind.stats.intervals import Matrix, mean_intervals
+from gigamind.stats.intervals import Matrix
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
 from gigamind.stats.reliability import ReliabilityBin, reliability
 
@@ -139,7 +140,7 @@ def flips(
         return Estimate(None, None, 0, 0)
     groups = clusters_of((clusters or {}).get(item, item) for item in apart)
     column = _vector(list(apart.values()))[:, np.newaxis]
-    (interval,) = mean_intervals(column, seed=seed, label=label, clusters=groups)
+    (interval,) = bounded_means(column, seed=seed, label=label, clusters=groups)
     return Estimate(fmean(apart.values()), interval, len(apart), count(groups))
 
 

@@ -12,7 +12,8 @@ import numpy as np
 
 from gigamind.metrics.answerability import Confusion, confusion
 from gigamind.metrics.latency import Latency, latency
-from gigamind.stats.intervals import Interval, mean_intervals, ratio_intervals
+from gigamind.stats.bounded import bounded_means, bounded_ratios
+from gigamind.stats.intervals import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class Measured:
         cross_lingual: the query and its expected notes are in different languages.
         difficulty: "easy", "mid", "hard"; None when the dataset does not say.
         judged_unanswerable: None where there is no verdict: such an item is in no figure of the verdicts.
-        values: metric -> value in the metric's unit, or None where it was not measured; empty for an unanswerable item,
+        values: metric -> value in [0, 1], or None where it was not measured; empty for an unanswerable item,
             which has no right ranking.
         latency_ms: wall time of the retrieval.
     """
@@ -51,7 +52,7 @@ class Measured:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """A figure and its 95 % bootstrap interval; all None when `n` is 0.
+    """A figure and its 95 % interval (stats/bounded.py); all None when `n` is 0.
 
     Attributes:
         n: how many items the figure is over.
@@ -146,7 +147,7 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
 def _means(items: Sequence[Measured], metrics: Sequence[str], seed: int) -> dict[str, Estimate]:
     rows = [[item.values.get(name) for name in metrics] for item in items]
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(metrics))  # None becomes NaN
-    intervals = mean_intervals(table, seed=seed, label="search")
+    intervals = bounded_means(table, seed=seed, label="search")
     columns = ([row[i] for row in rows] for i in range(len(metrics)))
     return {
         name: _mean([value for value in column if value is not None], interval)
@@ -172,7 +173,7 @@ def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
     total = confusion(pairs)
     terms = np.array([_terms(confusion([pair])) for pair in pairs], dtype=np.float64)
     over, under = terms.reshape(len(pairs), 2, 4).swapaxes(0, 1)
-    intervals = ratio_intervals(over, under, seed=seed, label="unanswerable")
+    intervals = bounded_ratios(over, under, seed=seed, label="unanswerable")
     names = ("precision", "recall", "f1", "far")
     values = (total.precision, total.recall, total.f1, total.far)
     positives = total.tp + total.fn

@@ -12,7 +12,7 @@ from math import fsum
 import numpy as np
 
 from gigamind.metrics.aggregate import Estimate
-from gigamind.stats.intervals import ratio_intervals
+from gigamind.stats.bounded import bounded_ratios
 
 CUTOFFS = (1, 3, 5, 10)
 _STEPS = 20  # of the sweep over [0, 1]
@@ -123,7 +123,7 @@ def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[s
     names = list(rows[0])
     table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
     over, under = table[:, :, 0], table[:, :, 1]
-    intervals = ratio_intervals(over, under, seed=seed, label="links")
+    intervals = bounded_ratios(over, under, seed=seed, label="links")
     found: dict[str, Estimate] = {}
     for index, (name, interval) in enumerate(zip(names, intervals, strict=True)):
         below = float(under[:, index].sum())

@@ -6,13 +6,13 @@ from math import fsum
 import numpy as np
 
 from gigamind.metrics.aggregate import Estimate
-from gigamind.stats.intervals import mean_intervals
+from gigamind.stats.bounded import bounded_means
 
 
 def means(
     items: Sequence[Mapping[str, float | None]], names: Sequence[str], *, seed: int, label: str
 ) -> dict[str, Estimate]:
-    """The mean of each figure over the items that have it; the order of the items does not matter.
+    """The mean of each figure, in [0, 1], over the items that have it; the order of the items does not matter.
 
     Args:
         label: names the draws of the intervals, beside `seed`.
@@ -24,7 +24,7 @@ def means(
     table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
     found: dict[str, Estimate] = {}
     for place, (name, interval) in enumerate(
-        zip(names, mean_intervals(table, seed=seed, label=label), strict=True)
+        zip(names, bounded_means(table, seed=seed, label=label), strict=True)
     ):
         values = [value for row in rows if (value := row[place]) is not None]
         if interval is None:

@@ -1,15 +1,21 @@
 """How far verdicts agree with labels: shares and kappas, each with a seeded bootstrap interval over items.
 
-Items of a cluster (clusters.py) are drawn together.  The label is taken for the truth.  A figure that the items do not
-define (a sensitivity without a positive label, a kappa of two columns of one value) is None, never 0 or 1.
+Shares near 0 or 1 have wider ones (bounded.py), and so has the mean of two of them.  Items of a cluster (clusters.py)
+are drawn together.  The label is taken for the truth.  A figure that the items do not define (a sensitivity without a
+positive label, a kappa of two columns of one value) is None, never 0 or 1.
 """
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import hypot
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.clusters import Clusters
+from gigamind.stats.bounded import is_rough
+from gigamind.stats.clusters import Clusters, effective_items, numbered
 from gigamind.stats.estimate import Booleans, Estimate, Figure, estimates, ratio
-from gigamind.stats.intervals import Matrix
+from gigamind.stats.intervals import Interval, Matrix
 
 _NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
 
@@ -42,7 +48,10 @@ def binary_agreement(
         "specificity": (_specificity, ~labels),
         "cohen_kappa": (_kappa, everything),
     }
-    return estimates(rows, figures, seed=seed, label=label, clusters=clusters)
+    shares = ("accuracy", "sensitivity", "specificity")
+    found = estimates(rows, figures, seed=seed, label=label, shares=shares, clusters=clusters)
+    sizes = [_size(stands, clusters) for stands in (labels, ~labels)]
+    return found | {"balanced_accuracy": _balanced(found, sizes)}
 
 
 def graded_agreement(
@@ -111,6 +120,33 @@ def _quadratic_kappa(sums: Matrix) -> Matrix:
     expected = n * (ll + vv) - 2 * l * v
     scale = n * (ll + vv) + l * l + v * v
     return ratio(expected - observed, np.where(expected <= _NOTHING * scale, 0.0, expected))
+
+
+def _balanced(found: Mapping[str, Estimate], sizes: Sequence[float]) -> Estimate:
+    """With an interval that also knows that one of the two shares may be near 0 or 1, or stand on one cluster.
+
+    Arms of independent figures add by their squares, each side by itself: Zou & Donner, "Construction of confidence
+    limits about effect measures", Statistics in Medicine 27, 2008.
+    """
+    balanced, rough, below, above = found["balanced_accuracy"], False, 0.0, 0.0
+    if balanced.value is None:
+        return balanced
+    for name, size in zip(("sensitivity", "specificity"), sizes, strict=True):
+        value, interval = found[name].value, found[name].interval
+        if value is None or interval is None:
+            return replace(balanced, interval=None)
+        rough = rough or is_rough(interval, value, size)
+        below, above = hypot(below, value - interval.low), hypot(above, interval.high - value)
+    if balanced.interval is not None and not rough:
+        return balanced
+    drawn = balanced.interval or Interval(balanced.value, balanced.value)
+    low, high = balanced.value - below / 2, balanced.value + above / 2
+    return replace(balanced, interval=Interval(min(drawn.low, low), max(drawn.high, high)))
+
+
+def _size(stands: Booleans, clusters: Clusters | None) -> float:
+    groups = numbered(clusters, stands.size)[stands]
+    return effective_items(groups) if groups.size else 0.0
 
 
 def _check_pairs(labels: npt.NDArray[np.generic], verdicts: npt.NDArray[np.generic]) -> None:

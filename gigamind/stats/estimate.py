@@ -2,17 +2,19 @@
 
 The items are drawn again as whole rows, those of a cluster (clusters.py) together; a draw for which the figure is not
 defined (a specificity without a negative item) is left out.  A figure that the items themselves do not define is None,
-never 0 or 1.
+never 0 or 1.  Where all draws give one figure they tell nothing of how far it could move: a mean of values in [0, 1]
+then has the interval of bounded.py, and any other figure none.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.stats.bca import summable
-from gigamind.stats.clusters import Clusters, count, is_single, numbered, summed
+from gigamind.stats.bounded import has_no_width, widened
+from gigamind.stats.clusters import Clusters, count, effective_items, is_single, numbered, summed
 from gigamind.stats.intervals import (
     RESAMPLES,
     Interval,
@@ -32,7 +34,8 @@ class Estimate:
 
     Attributes:
         value: None when the items do not define it.
-        interval: None when there is no value, or when it stands on several items of a single cluster.
+        interval: None when there is no value, when it stands on several items of a single cluster, and when every draw
+            gives the same figure, which is no mean of values in [0, 1].
         n: items that it stands on.
         clusters: of these items; `n` where each stands alone.
     """
@@ -49,6 +52,7 @@ def estimates(
     *,
     seed: int,
     label: str,
+    shares: Collection[str] = (),
     clusters: Clusters | None = None,
     resamples: int = RESAMPLES,
 ) -> dict[str, Estimate]:
@@ -59,6 +63,7 @@ def estimates(
         figures: name -> the figure, and which of the items it stands on.
         seed: any whole number.
         label: names the stream of draws beside `seed`.
+        shares: the figures that are means of values in [0, 1] over the items that they stand on.
         clusters: of the n items; None where each stands alone.
         resamples: how often as many clusters are drawn as there are.
     """
@@ -74,7 +79,7 @@ def estimates(
         ]
     )
     return {
-        name: _estimate(of, groups[stands], observed, drawn)
+        name: _estimate(of, groups[stands], observed, drawn, is_share=name in shares)
         for name, (of, stands) in figures.items()
     }
 
@@ -86,7 +91,9 @@ def ratio(over: Matrix, under: Matrix) -> Matrix:
     return divided
 
 
-def _estimate(of: Figure, groups: Clusters, observed: Matrix, drawn: Matrix) -> Estimate:
+def _estimate(
+    of: Figure, groups: Clusters, observed: Matrix, drawn: Matrix, *, is_share: bool
+) -> Estimate:
     value, n, clusters = float(of(observed)[0]), groups.size, count(groups)
     if np.isnan(value):
         return Estimate(None, None, n, clusters)
@@ -95,4 +102,6 @@ def _estimate(of: Figure, groups: Clusters, observed: Matrix, drawn: Matrix) -> 
     figures = of(drawn)
     defined = figures[~np.isnan(figures)]
     interval = percentile_interval(defined) if defined.size else Interval(value, value)
-    return Estimate(value, interval, n, clusters)
+    if is_share:
+        return Estimate(value, widened(interval, value, effective_items(groups)), n, clusters)
+    return Estimate(value, None if has_no_width(interval) else interval, n, clusters)

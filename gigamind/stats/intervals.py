@@ -3,7 +3,8 @@
 A row is an item, a column a figure; items are drawn with replacement, whole rows at a time, and those of a cluster
 (clusters.py) together.  Intervals are equal on any
 machine: the draws come from a hash of (seed, label), and the sums are exact, whatever order a matrix product adds in.
-One column's interval depends on that column alone.
+One column's interval depends on that column alone.  Of values in [0, 1], of which most may be equal, take those of
+bounded.py.
 """
 
 import hashlib
@@ -25,7 +26,7 @@ _EXACT_BITS = 52  # sums of whole numbers below 2**53 are exact in float64
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A percentile bootstrap interval, `low <= high`, both in the unit of the figure."""
+    """`low <= high`, both in the unit of the figure."""
 
     low: float
     high: float

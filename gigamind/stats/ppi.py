@@ -8,17 +8,27 @@ random sample of all, or those of a random sample of clusters.
 Variances are cluster-robust (clusters.py): what each item adds to a mean is summed over its cluster before it is
 squared, times G / (G - 1) for G clusters.  Items of one cluster may be labelled in part: they then add to both means of
 the correction, and the covariance of the two counts as well.
+
+Near 0 and 1, and where a good judge was seen to err on hardly any label, the spread of what was seen says too little:
+of 50 labels of a share of 0.98, normal intervals hold it in 60 of 100 cases, a third of them without a width.  Each
+interval is therefore made as if a few pairs more had been seen: one of a label and a verdict of 1, one of 0 and 0, and
+a quarter each of the two that disagree.  It is what Agresti & Coull ("Approximate is better than exact", American
+Statistician 52, 1998) do for a share, spread over label and verdict.  The counts are the smallest round ones that hold
+the truth in 93 of 100 cases throughout benchmarks/intervals.py; at a share of 0.5 and from 150 labels they cost at most
+2 % of the width.
 """
 
 from dataclasses import dataclass
-from statistics import NormalDist
 
 import numpy as np
 
-from gigamind.stats.clusters import Clusters, count, is_single, numbered, summed
+from gigamind.stats.clusters import Clusters, count, effective_items, is_single, numbered, summed
+from gigamind.stats.distributions import student_quantile
 from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix
 
 _LEAST = 2  # clusters: a variance needs two
+_AGREEING, _DISAGREEING = 1.0, 0.25  # pairs added of each of two kinds
+_ADDED = 2 * (_AGREEING + _DISAGREEING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +37,10 @@ class CorrectedMean:
 
     Attributes:
         value: the corrected mean.
-        interval: normal, cut to [0, 1].
+        interval: by Student's t, with a few pairs added, cut to [0, 1]; it holds the value.
         judged: mean of all verdicts, uncorrected.
         labelled: mean of the labels.
-        labelled_interval: normal interval of the labels alone, cut to [0, 1].
+        labelled_interval: of the labels alone, in the same way.
         weight: how far the verdicts count, in [0, 1]: 0 is labels alone.
         labels: number of labels.
         items: number of verdicts, those of labelled items among them.
@@ -77,19 +87,23 @@ def corrected_mean(
         return None
     weight = _weight(labels, verdicts, unlabelled, others)
     rest = labels - weight * verdicts
-    value, variance = float(rest.mean()), _spread(rest, ours) / labels.size
+    value = float(rest.mean())
+    middle, variance = _with_pairs(rest, ours, weight)
     if weight:
         value += weight * float(unlabelled.mean())
+        mean, spread = _with_pairs(unlabelled, others, 0.0)
+        middle, variance = middle + weight * mean, variance + weight**2 * spread
     if weight and _variance(unlabelled):
-        variance += weight**2 * _spread(unlabelled, others) / unlabelled.size
         variance += 2 * weight * _covariance(rest, unlabelled, groups)
-    alone = float(labels.mean()), _spread(labels, ours) / labels.size
+    alone = float(labels.mean())
+    labels_alone = _with_pairs(labels, ours, 0.0)
+    value, degrees = min(max(value, 0.0), 1.0), count(ours) - 1
     return CorrectedMean(
-        value=min(max(value, 0.0), 1.0),
-        interval=_normal(value, variance, confidence),
+        value=value,
+        interval=_interval(value, (middle, variance), degrees, confidence),
         judged=float(np.concatenate([verdicts, unlabelled]).mean()),
-        labelled=alone[0],
-        labelled_interval=_normal(*alone, confidence),
+        labelled=alone,
+        labelled_interval=_interval(alone, labels_alone, degrees, confidence),
         weight=weight,
         labels=labels.size,
         items=groups.size,
@@ -127,13 +141,19 @@ def _variance(values: Matrix) -> float:
     return float(values.var(ddof=1))
 
 
-def _spread(values: Matrix, clusters: Clusters) -> float:
-    """The variance of a mean, times the number of its values: of values that stand alone their sample variance.
+def _with_pairs(values: Matrix, clusters: Clusters, weight: float) -> tuple[float, float]:
+    """The mean of labels - weight * verdicts and its variance, had the pairs been seen beside these values.
 
-    There are two clusters or more.
+    A pair counts as much as one of the independent items as which the values count.
     """
-    sums, g = summed(values - values.mean(), clusters - clusters.min()), count(clusters)
-    return float((sums * sums).sum()) / (g - 1) * (g / values.size)
+    each = values.size / effective_items(clusters)
+    pairs = np.array([1 - weight, 0.0, 1.0, -weight])
+    counts = np.array([_AGREEING, _AGREEING, _DISAGREEING, _DISAGREEING])
+    size = values.size + each * _ADDED
+    mean = float(values.sum() + each * (counts * pairs).sum()) / size
+    sums, g = summed(values - mean, clusters - clusters.min()), count(clusters) + _ADDED
+    squares = (sums * sums).sum() + each**2 * (counts * (pairs - mean) ** 2).sum()
+    return mean, float(squares) / size**2 * g / (g - 1)
 
 
 def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> float:
@@ -148,7 +168,11 @@ def _covariance(labelled: Matrix, unlabelled: Matrix, clusters: Clusters) -> flo
     return few * float((sums[:, 0] * sums[:, 1]).sum()) / (n * unlabelled.size)
 
 
-def _normal(value: float, variance: float, confidence: float) -> Interval:
-    arm = NormalDist().inv_cdf((1 + confidence) / 2) * max(0.0, variance) ** 0.5
-    low, high = max(0.0, value - arm), min(1.0, value + arm)
-    return Interval(min(low, 1.0), max(high, 0.0), confidence)
+def _interval(
+    value: float, moments: tuple[float, float], degrees: int, confidence: float
+) -> Interval:
+    """Around a mean with such a variance, by Student's t; it holds the value and is cut to [0, 1]."""
+    middle, variance = moments
+    arm = student_quantile((1 + confidence) / 2, degrees) * max(0.0, variance) ** 0.5
+    low, high = min(value, middle - arm), max(value, middle + arm)
+    return Interval(max(0.0, low), min(1.0, high), confidence)

@@ -1,10 +1,9 @@
 """The interval of a share of counted items."""
 
 import math
+from statistics import NormalDist
 
-from gigamind.stats.intervals import Interval
-
-_Z = 1.959963984540054  # of 95 %
+from gigamind.stats.intervals import CONFIDENCE, Interval
 
 
 def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
@@ -20,7 +19,23 @@ def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
     """
     if not 0 <= successes <= n or not n:
         raise ValueError(f"no share: {successes} of {n}")
-    share, z2, size = successes / n, _Z * _Z, n if effective is None else effective
-    middle = (share + z2 / (2 * size)) / (1 + z2 / size)
-    half = _Z * math.sqrt(share * (1 - share) / size + z2 / (4 * size * size)) / (1 + z2 / size)
-    return Interval(max(0.0, middle - half), min(1.0, middle + half))
+    return wilson_of_mean(successes / n, n if effective is None else effective)
+
+
+def wilson_of_mean(mean: float, size: float, confidence: float = CONFIDENCE) -> Interval:
+    """The score interval of the mean of values in [0, 1]; it holds the mean.
+
+    Of all values in [0, 1] with one mean, zeros and ones spread most, so for any others it is too wide, not too narrow.
+
+    Args:
+        mean: in [0, 1].
+        size: as how many independent items the values count, more than 0.
+        confidence: in (0, 1).
+    """
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    z2 = z * z
+    middle = (mean + z2 / (2 * size)) / (1 + z2 / size)
+    half = z * math.sqrt(mean * (1 - mean) / size + z2 / (4 * size * size)) / (1 + z2 / size)
+    # At 0 and 1 an end is the mean itself, up to rounding.
+    low, high = min(mean, middle - half), max(mean, middle + half)
+    return Interval(max(0.0, low), min(1.0, high), confidence)

@@ -84,7 +84,7 @@ def reliability(
     )
     groups = numbered(clusters, len(rows))
     figures = _figures(np.ones_like(outcomes), bins)
-    found = estimates(rows, figures, seed=seed, label=label, clusters=groups)
+    found = estimates(rows, figures, seed=seed, label=label, shares={"brier"}, clusters=groups)
     counts, told = inside.sum(axis=0), (inside * confidences[:, np.newaxis]).sum(axis=0)
     return Reliability(
         found["brier"],

@@ -54,7 +54,7 @@ def test_figures_cost_and_report_are_shown(answers, server, case):
     ended = answers()
     assert ended.code == 0
     rows = [line.split() for line in ended.stdout.splitlines()]
-    assert ["correctness", "1.000", "1.000", "–", "1.000", "1"] in rows
+    assert ["correctness", "1.000", "0.207", "–", "1.000", "1"] in rows
     assert "judge: openai/judge: 1 requests, 0 from the store, cost " in ended.stdout
     assert ended.stdout.endswith("Report: out/report.html\n")
     assert ended.stderr == ""

@@ -32,8 +32,8 @@ def test_a_run_prints_its_figures_and_where_the_report_is(case, search):
     assert (ended.code, ended.stderr) == (0, "")
     lines = ended.stdout.splitlines()
     assert lines[0].split() == ["metric", "value", "95", "%", "interval", "N"]
-    assert lines[1].split() == ["hit@1", "1.000", "1.000", "–", "1.000", "2"]
-    assert lines[-3].split() == ["unanswerable", "FAR", "0.000", "0.000", "–", "0.000", "1"]
+    assert lines[1].split() == ["hit@1", "1.000", "0.342", "–", "1.000", "2"]
+    assert lines[-3].split() == ["unanswerable", "FAR", "0.000", "0.000", "–", "0.793", "1"]
     assert lines[-2].startswith("latency p50 ")
     assert lines[-1] == "Report: out/report.html"
     assert written(case) == FILES

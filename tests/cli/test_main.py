@@ -104,7 +104,7 @@ def test_a_terminal_without_unicode_still_gets_its_figures(case):
         check=False,
     )
     assert ended.returncode == 0, ended.stderr
-    assert r"1.000 \u2013 1.000" in ended.stdout
+    assert r"0.342 \u2013 1.000" in ended.stdout
 
 
 def test_a_bug_ends_with_its_traceback_and_code_3_not_1():

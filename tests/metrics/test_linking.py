@@ -74,8 +74,10 @@ def test_figures_over_notes_are_sums_divided():
     assert found["precision_over_5"].value == pytest.approx(2 / 10)
     assert found["recall_at_5"].value == pytest.approx(2 / 4)
     assert found["recall_at_5"].n == 2
-    # Drawing b alone gives 0, drawing a alone 2/3.
-    assert (found["recall_at_5"].low, found["recall_at_5"].high) == (0.0, pytest.approx(2 / 3))
+    # Drawing b alone gives 0.  Above it is Wilson's: three links of a and one of b are 16 / 10 independent ones, so
+    # (0.5 + z^2 / 3.2 + z sqrt(0.25 / 1.6 + z^2 / 10.24)) / (1 + z^2 / 1.6)
+    high = pytest.approx(0.9201, abs=1e-4)
+    assert (found["recall_at_5"].low, found["recall_at_5"].high) == (0.0, high)
     assert found == summarise_links([FIRST, SECOND], 5, seed=1)
     assert summarise_links([], 5, seed=1) == {}
 

@@ -112,7 +112,50 @@ def test_clusters_worked_out_by_hand():
 def test_a_share_of_several_items_of_one_cluster_has_no_interval():
     found = binary([1, 1, 0], [1, 0, 0], clusters=np.array([0, 0, 1]))
     assert (found["sensitivity"].value, found["sensitivity"].interval) == (0.5, None)
-    assert found["specificity"].interval == Interval(1.0, 1.0)  # one item, as without clusters
+    # one item, as without clusters: Wilson's 1 / (1 + 1.96^2)
+    assert found["specificity"].interval == Interval(pytest.approx(0.2065, abs=1e-4), 1.0)
+    assert (found["balanced_accuracy"].value, found["balanced_accuracy"].interval) == (0.75, None)
+
+
+def test_figures_of_a_judge_that_made_no_mistake_have_a_width_or_no_interval():
+    found = binary([1, 1, 1, 0], [1, 1, 1, 0])
+    # By Wilson n / (n + 3.8415) of n in n; the arms of the mean of two are 1/2 sqrt(0.5615^2 + 0.7935^2).
+    lows = {
+        "accuracy": 4 / 7.8415,
+        "sensitivity": 3 / 6.8415,
+        "specificity": 1 / 4.8415,
+        "balanced_accuracy": 1 - 0.48602,
+    }
+    for name, low in lows.items():
+        assert found[name].interval == Interval(pytest.approx(low, abs=1e-4), 1.0)
+    assert (found["cohen_kappa"].value, found["cohen_kappa"].interval) == (1.0, None)
+
+
+def test_a_mean_of_two_shares_knows_that_one_of_them_is_near_1():
+    # 80 of 100 negatives and 3 of 3 positives are right: the bootstrap sees the spread of the negatives alone.
+    labels, verdicts = [0] * 100 + [1] * 3, [0] * 80 + [1] * 23
+    found = binary(labels, verdicts)
+    drawn = found["specificity"].interval  # twenty misses are enough for it
+    assert drawn.high - drawn.low == pytest.approx(0.16, abs=0.01)
+    balanced = found["balanced_accuracy"]
+    below = (3.8415 / 6.8415) ** 2 + (0.8 - drawn.low) ** 2
+    assert balanced.interval.low == pytest.approx(0.9 - below**0.5 / 2, abs=1e-4)
+    assert balanced.interval.high == pytest.approx(0.9 + (drawn.high - 0.8) / 2, abs=1e-2)
+
+
+def test_five_mistakes_in_each_class_are_enough_for_the_bootstrap():
+    five = binary([1] * 20 + [0] * 20, [1] * 15 + [0] * 20 + [1] * 5)["balanced_accuracy"]
+    four = binary([1] * 20 + [0] * 20, [1] * 16 + [0] * 19 + [1] * 5)["balanced_accuracy"]
+    # 1.96 standard errors of 40 items, 15 right of each 20: 0.134
+    assert five.interval.low == pytest.approx(0.75 - 0.134, abs=0.02)
+    # Wilson's of 16 in 20, from 0.584, and 0.55 to 0.95 of 15 in 20: an arm of 1/2 sqrt(0.216^2 + 0.2^2)
+    assert four.interval.low == pytest.approx(0.775 - 0.147, abs=0.01)
+
+
+def test_errors_that_are_all_equal_have_no_interval():
+    found = graded([0.0, 0.5, 1.0], [0.0, 0.5, 1.0])
+    assert all(one.value is not None and one.interval is None for one in found.values())
+    assert graded([0.0, 0.5, 1.0], [0.0, 0.5, 0.9])["mean_error"].interval is not None
 
 
 def test_copies_of_items_tell_no_more_than_the_items():

@@ -68,10 +68,16 @@ def test_alpha_without_a_pair_or_without_a_difference_is_unknown(ratings, level)
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
-def test_full_agreement_on_several_values_is_1(level):
+def test_full_agreement_on_several_values_is_1_and_how_sure_it_is_nobody_knows(level):
     found = alpha([[1, 1], [2, 2], [3, 3]], level)
-    assert found.value == pytest.approx(1.0)
-    assert found.interval.low == pytest.approx(1.0)
+    assert (found.value, found.interval) == (pytest.approx(1.0), None)
+
+
+@pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])
+def test_one_item_has_an_alpha_of_0_and_no_interval(level):
+    # Observed and expected disagreement are the same two values.
+    found = alpha([[0, 1]], level)
+    assert (found.value, found.interval) == (pytest.approx(0.0), None)
 
 
 @pytest.mark.parametrize("level", ["nominal", "ordinal", "interval"])

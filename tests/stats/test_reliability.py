@@ -55,6 +55,13 @@ def test_a_bin_whose_items_were_all_right_has_an_interval_of_some_width():
     assert b.outcome.interval.low == pytest.approx(0.676, abs=0.001)
 
 
+def test_a_brier_score_of_0_is_not_known_for_sure():
+    found = judged([1.0] * 8, [1] * 8)
+    # by Wilson's formula, z^2 over eight and z^2
+    assert found.brier.interval.high == pytest.approx(3.8415 / 11.8415, abs=1e-4)
+    assert (found.calibration_error.value, found.calibration_error.interval) == (0.0, None)
+
+
 def test_copies_of_items_tell_no_more_than_the_items():
     told, right = [0.95, 0.95, 0.92, 0.6, 0.6], [1, 1, 0, 1, 0]
     alone = judged(told, right)

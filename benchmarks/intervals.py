@@ -1,0 +1,220 @@
+"""How often 95 % intervals of means in [0, 1] hold the truth, and how wide they are, near 0 and 1 and with few items.
+
+    python benchmarks/intervals.py                      # 1 000 simulated samples a line, two minutes
+
+First the means of summaries: zeros and ones of several chances, and graded values that are mostly or all but 1, under
+each of the rules that were weighed.  The one taken is the last but one.  Then the corrected mean of a judge card
+(PPI++), beside the plain normal interval of the same estimate.  1 000 simulations know a coverage of 95 % to 1.4 %.
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Mapping
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+
+from gigamind.stats.bounded import bounded_means
+from gigamind.stats.distributions import beta_quantile
+from gigamind.stats.intervals import Interval, Matrix, mean_intervals
+from gigamind.stats.ppi import CorrectedMean, corrected_mean
+from gigamind.stats.proportion import wilson_of_mean
+
+SEED = 42
+SIZES = (2, 4, 10, 20, 50, 200)
+LABELS = (20, 30, 50, 150)
+SHARES = (0.5, 0.8, 0.9, 0.95, 0.98)
+ACCURACIES = (0.7, 0.9, 0.98)
+UNLABELLED = 500
+Z = 1.959963984540054
+
+Draw = Callable[[np.random.Generator, tuple[int, int]], Matrix]
+Rule = Callable[[Matrix, list[Interval]], list[Interval]]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--simulations", type=int, default=1000)
+    simulations = parser.parse_args().simulations
+    start = time.perf_counter()
+    means(simulations)
+    corrected(simulations)
+    print(f"\n{time.perf_counter() - start:.0f} s")
+
+
+def shares(chance: float) -> Draw:
+    return lambda generator, size: (generator.random(size) < chance).astype(np.float64)
+
+
+def mostly_1(chance: float, others: Mapping[float, float]) -> Draw:
+    values, weights = np.array(list(others)), np.array(list(others.values()))
+
+    def draw(generator: np.random.Generator, size: tuple[int, int]) -> Matrix:
+        rest = generator.choice(values, p=weights / weights.sum(), size=size)
+        return np.where(generator.random(size) < chance, 1.0, rest)
+
+    return draw
+
+
+def beta(a: float, b: float) -> Draw:
+    return lambda generator, size: generator.beta(a, b, size)
+
+
+RANKS = {1 / 2: 1.0, 1 / 3: 1.0, 1 / 4: 1.0, 0.0: 1.0}
+CLAIMS = {0.0: 1.0, 1 / 4: 1.0, 1 / 2: 1.0, 3 / 4: 1.0}
+RANK, CLAIM = (1 / 2 + 1 / 3 + 1 / 4) / 4, 1.5 / 4
+DRAWS: dict[str, tuple[Draw, float]] = {
+    **{f"0 and 1, {chance:.2f}": (shares(chance), chance) for chance in (*SHARES, 1.0)},
+    "reciprocal ranks, 70 % of them 1": (mostly_1(0.7, RANKS), 0.7 + 0.3 * RANK),
+    "reciprocal ranks, 95 % of them 1": (mostly_1(0.95, RANKS), 0.95 + 0.05 * RANK),
+    "correctness, 90 % of it 1": (mostly_1(0.9, CLAIMS), 0.9 + 0.1 * CLAIM),
+    "correctness, 98 % of it 1": (mostly_1(0.98, CLAIMS), 0.98 + 0.02 * CLAIM),
+    "beta(2, 2)": (beta(2, 2), 0.5),
+    "beta(8, 2)": (beta(8, 2), 0.8),
+    "beta(19, 1)": (beta(19, 1), 0.95),
+}
+
+
+def exact(values: Matrix, _: list[Interval]) -> list[Interval]:
+    """Clopper & Pearson's, of hits that may be broken numbers."""
+    n = len(values)
+    found: list[Interval] = []
+    for mean in values.mean(axis=0):
+        hits = float(mean) * n
+        low = beta_quantile(0.025, hits, n - hits + 1) if hits > 0 else 0.0
+        high = beta_quantile(0.975, hits + 1, n - hits) if hits < n else 1.0
+        found.append(Interval(low, high))
+    return found
+
+
+def score(values: Matrix, _: list[Interval]) -> list[Interval]:
+    return [wilson_of_mean(float(mean), len(values)) for mean in values.mean(axis=0)]
+
+
+def where(condition: Callable[[Matrix], Matrix], outer: Rule) -> Rule:
+    """The bootstrap's interval, but where a column meets the condition the shortest around it and the outer one."""
+
+    def rule(values: Matrix, drawn: list[Interval]) -> list[Interval]:
+        columns = zip(condition(values), drawn, outer(values, drawn), strict=True)
+        return [
+            Interval(min(one.low, safe.low), max(one.high, safe.high)) if rough else one
+            for rough, one, safe in columns
+        ]
+
+    return rule
+
+
+def equal(values: Matrix) -> Matrix:
+    return np.ptp(values, axis=0) == 0
+
+
+def few(most: float) -> Callable[[Matrix], Matrix]:
+    """Fewer hits or misses than `most`, or all values equal."""
+
+    def rough(values: Matrix) -> Matrix:
+        mean = values.mean(axis=0)
+        return (len(values) * np.minimum(mean, 1 - mean) < most - 1e-9) | equal(values)
+
+    return rough
+
+
+def taken(values: Matrix, _: list[Interval]) -> list[Interval]:
+    found = bounded_means(values, seed=SEED, label="benchmark")
+    return [one for one in found if one is not None]
+
+
+RULES: dict[str, Rule] = {
+    "bootstrap": lambda _, drawn: drawn,
+    "Wilson if equal": where(equal, score),
+    "Wilson always": score,
+    "Clopper-Pearson always": exact,
+    "hull, < 10": where(few(10), score),
+    "hull C.-P., < 5": where(few(5), exact),
+    "hull, < 5 (taken)": taken,
+    "hull always": where(few(np.inf), score),
+}
+
+
+def means(simulations: int) -> None:
+    """Coverage and mean width of each rule, by draw and sample size; and the lowest coverage of all draws."""
+    print(f"means: coverage / mean width; rules: {'; '.join(RULES)}")
+    lowest: dict[tuple[str, int], tuple[float, str]] = {}
+    generator = np.random.default_rng(SEED)
+    for name, (draw, truth) in DRAWS.items():
+        print(f"\n{name}")
+        for n in SIZES:
+            values = draw(generator, (n, simulations))
+            drawn = [one for one in mean_intervals(values, seed=SEED, label="benchmark") if one]
+            cells: list[str] = []
+            for rule, make in RULES.items():
+                found = make(values, drawn)
+                held = float(np.mean([holds(one, truth) for one in found]))
+                width = float(np.mean([one.high - one.low for one in found]))
+                cells.append(f"{held:5.1%} {width:.3f}")
+                lowest[rule, n] = min(lowest.get((rule, n), (2.0, "")), (held, name))
+            print(f"  N = {n:3d}  {'  '.join(cells)}")
+    print("\nlowest coverage of any of them")
+    for rule in RULES:
+        cells = [f"{lowest[rule, n][0]:6.1%}" for n in SIZES]
+        print(f"  {rule:24s} {'  '.join(cells)}")
+
+
+def corrected(simulations: int) -> None:
+    print(
+        f"\ncorrected mean, {UNLABELLED} items without labels: coverage normal, now; width now / normal"
+    )
+    worst = 1.0
+    for accuracy in ACCURACIES:
+        for labels in LABELS:
+            cells: list[str] = []
+            for share in SHARES:
+                plain, held, wider = cards(labels, share, accuracy, simulations)
+                cells.append(f"{plain:5.1%} {held:6.1%} {wider:5.2f}")
+                worst = min(worst, held)
+            print(f"  judge right {accuracy:.2f}, {labels:3d} labels |  {'  |  '.join(cells)}")
+    print(f"  lowest: {worst:.1%}")
+
+
+def cards(
+    labels: int, share: float, accuracy: float, simulations: int
+) -> tuple[float, float, float]:
+    """Coverage of the normal interval and of the one of cards, and how many times as wide that is on average."""
+    generator = np.random.default_rng(SEED)
+    plain = held = 0
+    width = normal_width = 0.0
+    for _ in range(simulations):
+        truth = generator.random(labels + UNLABELLED) < share
+        verdicts = (truth == (generator.random(truth.size) < accuracy)).astype(np.float64)
+        known = truth[:labels].astype(np.float64)
+        judged, others = verdicts[:labels], verdicts[labels:]
+        found = corrected_mean(known, judged, others)
+        if found is None:
+            raise SystemExit("too few labels")
+        low, high = normal(found, known, judged, others)
+        plain += low <= share <= high
+        held += holds(found.interval, share)
+        width += found.interval.high - found.interval.low
+        normal_width += high - low
+    return plain / simulations, held / simulations, width / normal_width
+
+
+def normal(
+    found: CorrectedMean, known: Matrix, judged: Matrix, others: Matrix
+) -> tuple[float, float]:
+    """1.96 standard errors of the estimate, cut to [0, 1]: what the paper has."""
+    variance = (known - found.weight * judged).var(ddof=1) / known.size
+    variance += found.weight**2 * others.var(ddof=1) / others.size
+    arm = Z * float(variance) ** 0.5
+    return max(0.0, found.value - arm), min(1.0, found.value + arm)
+
+
+def holds(interval: Interval, truth: float) -> bool:
+    """With the mean of ones, 0.9999999999999999, taken for 1."""
+    return interval.low - 1e-12 <= truth <= interval.high + 1e-12
+
+
+if __name__ == "__main__":
+    main()
