@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+from collections.abc import Coroutine
 from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
@@ -12,6 +13,7 @@ from gigamind.llm.loading import alone, choose_handler, load_litellm
 from gigamind.llm.settings import ModelSettings
 
 _GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
+_PREPARING_S = 0.1  # of a request, a few milliseconds as a rule
 _ACCOUNT = {  # of several names the last one set counts
     "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
     "OpenAI-Project": ("OPENAI_PROJECT_ID",),
@@ -39,7 +41,7 @@ class LitellmClient:
         try:
             with alone():
                 async with asyncio.timeout(settings.timeout_s + _GRACE_S):
-                    reply = await self._complete(request)
+                    reply = await _to_its_end(self._complete(request))
         except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
             raise error_from(
                 error, settings.model, settings.api_base
@@ -94,6 +96,24 @@ class LitellmClient:
             names = " or ".join(needed)
             raise LlmError(f"{settings.model}: set {names} in the environment", "auth_failed")
         return missing
+
+
+async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  litellm's reply is untyped
+    """What a call of litellm gives; cancelled, it ends when litellm can be cancelled.
+
+    litellm prepares a request in a thread and awaits it afterwards: cancelled in between it leaves a coroutine that
+    nobody awaits, and Python complains on the user's screen.
+    """
+    task = asyncio.ensure_future(call)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=_PREPARING_S)
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # else Python complains that nobody has asked for it
+        raise
 
 
 def _users_here() -> WeakSet[LitellmClient]:

@@ -1,6 +1,8 @@
 import asyncio
+import gc
 import subprocess
 import sys
+import warnings
 
 import pytest
 from pydantic import BaseModel
@@ -138,6 +140,30 @@ def test_a_model_opened_after_all_were_closed_is_asked_at_once(connected):
             assert [row.status for row in model.ledger.rows] == ["ok"]
 
     asyncio.run(run())
+
+
+def test_a_call_that_is_cancelled_leaves_nothing_that_python_complains_of(settings_of):
+    client = LitellmClient(settings_of(";lat=2000"))
+    asked = Request(({"role": "user", "content": "?"},), None, {"max_tokens": 9})
+
+    async def cancelled(steps):
+        task = asyncio.ensure_future(client.send(asked))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    async def often():
+        for steps in range(1, 30):
+            await cancelled(steps)
+        await client.close()
+
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        asyncio.run(often())
+        gc.collect()
+    assert [str(one.message) for one in told] == []
 
 
 def test_a_call_leaves_nothing_of_litellm_at_work_behind_it(connected):
