@@ -16,6 +16,7 @@ from gigamind.stats.bounded import is_rough
 from gigamind.stats.clusters import Clusters, effective_items, numbered
 from gigamind.stats.estimate import Booleans, Estimate, Figure, estimates, ratio
 from gigamind.stats.intervals import Interval, Matrix
+from gigamind.stats.proportion import wilson_of_mean
 
 _NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
 
@@ -51,7 +52,9 @@ def binary_agreement(
     shares = ("accuracy", "sensitivity", "specificity")
     found = estimates(rows, figures, seed=seed, label=label, shares=shares, clusters=clusters)
     sizes = [_size(stands, clusters) for stands in (labels, ~labels)]
-    return found | {"balanced_accuracy": _balanced(found, sizes)}
+    share = float(labels.mean()) if labels.size else 0.0
+    kappa = _perfect(found["cohen_kappa"], 2 * share * (1 - share), _size(everything, clusters))
+    return found | {"balanced_accuracy": _balanced(found, sizes), "cohen_kappa": kappa}
 
 
 def graded_agreement(
@@ -84,7 +87,25 @@ def graded_agreement(
         "mean_absolute_error": (lambda sums: sums[:, 6] / sums[:, 0], everything),
         "mean_error": (lambda sums: (sums[:, 2] - sums[:, 1]) / sums[:, 0], everything),
     }
-    return estimates(rows, figures, seed=seed, label=label, clusters=clusters)
+    found = estimates(rows, figures, seed=seed, label=label, clusters=clusters)
+    spread = 2 * float(l.var()) if l.size else 0.0
+    kappa = _perfect(found["quadratic_kappa"], spread, _size(everything, clusters))
+    return found | {"quadratic_kappa": kappa}
+
+
+def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
+    """A kappa of 1 with an interval, for draws of items that all agree know nothing of those that do not.
+
+    At worst, the disagreement is the highest that Wilson allows for none of so many items, each by all of the scale.
+
+    Args:
+        by_chance: disagreement that is expected by chance, more than 0 where kappa is defined.
+        size: as how many independent items they count.
+    """
+    if kappa.value is None or kappa.value < 1 - _NOTHING or kappa.interval or kappa.clusters <= 1:
+        return kappa
+    most = 1 - wilson_of_mean(1.0, size).low
+    return replace(kappa, interval=Interval(max(-1.0, 1 - most / by_chance), 1.0))
 
 
 def _accuracy(sums: Matrix) -> Matrix:

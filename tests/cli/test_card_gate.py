@@ -12,7 +12,7 @@ from gigamind.llm.fake.server import running
 QUOTES = {"en": "The deploy runs every Friday.", "ko": "휴가는 팀장에게 신청한다."}
 ASKED = {"en": ("deploy {}", "zebra {}"), "ko": ("휴가 신청 {}", "얼룩말 {}")}
 MODEL = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--max-concurrency", "1")
-BELOW = "unanswerable: Cohen's kappa 0.000 [0.000, 0.000] over 40 labels is below 0.400"
+BELOW = "unanswerable: Cohen's kappa 0.000 over 40 labels is below 0.400"
 NO_KOREAN = "unanswerable, ko: no labels"
 
 
@@ -112,10 +112,10 @@ def test_a_card_gates_by_what_it_shows_and_the_policy(case, gigamind, card, labe
         assert rule["n"] == (20 if labels == "english" else 40)
         if why is None:
             assert (
-                "| ✅ ok | judge_card | – | unanswerable: kappa 1.000 [1.000, 1.000], N = 40"
+                "| ✅ ok | judge_card | – | unanswerable: kappa 1.000 [0.825, 1.000], N = 40"
                 in told
             )
-            assert "Cohen's kappa 1.000 [1.000, 1.000] over 40 labels" in message
+            assert "Cohen's kappa 1.000 [0.825, 1.000] over 40 labels" in message
             continue
         assert why in message
         assert (found.find("failure") is not None) is (policy == "require")
@@ -127,15 +127,15 @@ def test_a_card_gates_by_what_it_shows_and_the_policy(case, gigamind, card, labe
 
 def test_low_floors_let_a_poor_card_pass(case, gigamind, card):
     card("alike")
-    low = {"min_agreement": 0.0, "min_labels_per_class": 0}
+    low = {"min_agreement": -1.0, "min_labels_per_class": 0}
     assert gigamind("compare", "one", "two", *gates(case, "require", **low)).code == 0
 
 
 @pytest.mark.parametrize(
     ("lang", "line", "word"),
     [
-        ("en", "Cohen&#39;s kappa 0.000 [0.000, 0.000] over 40 labels is below 0.400", "ertified"),
-        ("ko", "정답 40건에서 코헨의 카파 0.000 [0.000, 0.000], 0.400보다 낮음", "인증"),
+        ("en", "Cohen&#39;s kappa 0.000 over 40 labels is below 0.400", "ertified"),
+        ("ko", "정답 40건에서 코헨의 카파 0.000, 0.400보다 낮음", "인증"),
     ],
 )
 def test_the_report_of_a_run_says_certified_only_of_a_card_that_shows_enough(

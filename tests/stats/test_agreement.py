@@ -128,7 +128,19 @@ def test_figures_of_a_judge_that_made_no_mistake_have_a_width_or_no_interval():
     }
     for name, low in lows.items():
         assert found[name].interval == Interval(pytest.approx(low, abs=1e-4), 1.0)
-    assert (found["cohen_kappa"].value, found["cohen_kappa"].interval) == (1.0, None)
+    # At most 1 - 4 / 7.8415 of the verdicts are wrong, and 2 * 3/4 * 1/4 would be by chance.
+    assert found["cohen_kappa"].interval == Interval(
+        pytest.approx(1 - 0.48989 / 0.375, abs=1e-4), 1
+    )
+
+
+def test_graded_verdicts_that_are_all_right_may_still_be_wrong_by_the_whole_scale():
+    found = graded([0.0, 0.5, 1.0, 0.5], [0.0, 0.5, 1.0, 0.5])["quadratic_kappa"]
+    # Twice the variance of the labels, 1/8, is expected by chance, and at most 1 - 4 / 7.8415 is seen.
+    assert found.interval == Interval(pytest.approx(1 - 0.48989 / 0.25, abs=1e-4), 1.0)
+    many = graded([0.0, 0.5, 1.0, 0.5] * 50, [0.0, 0.5, 1.0, 0.5] * 50)["quadratic_kappa"]
+    most = 1 - 200 / 203.8415
+    assert many.interval == Interval(pytest.approx(1 - most / 0.25, abs=1e-4), 1.0)
 
 
 def test_a_mean_of_two_shares_knows_that_one_of_them_is_near_1():
@@ -154,7 +166,8 @@ def test_five_mistakes_in_each_class_are_enough_for_the_bootstrap():
 
 def test_errors_that_are_all_equal_have_no_interval():
     found = graded([0.0, 0.5, 1.0], [0.0, 0.5, 1.0])
-    assert all(one.value is not None and one.interval is None for one in found.values())
+    errors = (found["mean_error"], found["mean_absolute_error"])
+    assert all(one.value == 0 and one.interval is None for one in errors)
     assert graded([0.0, 0.5, 1.0], [0.0, 0.5, 0.9])["mean_error"].interval is not None
 
 
