@@ -1,10 +1,11 @@
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
 from gigamind.evals.options import SearchEvalOptions
+from gigamind.llm.fake.server import FakeServer, running
 
 # Five notes, three English and two Korean.  A title is the file's name, and is indexed with the text.
 NOTES = {
@@ -66,6 +67,13 @@ QUERIES: list[dict[str, object]] = [
 ]
 
 MakeOptions = Callable[..., SearchEvalOptions]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    """An OpenAI-compatible server on loopback that says what its script holds."""
+    with running() as fake:
+        yield fake
 
 
 @pytest.fixture

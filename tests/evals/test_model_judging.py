@@ -11,17 +11,10 @@ from gigamind.evals.model_judging import judge_with_model
 from gigamind.evals.model_run import unfinished_folder
 from gigamind.evals.search import open_search, run_queries
 from gigamind.evals.summary import evaluate
-from gigamind.llm.fake.server import running
 from gigamind.llm.ledger import read_ledger
 
 PRICES = '[models."{}"]\nprompt = 1\ncompletion = 2\n'  # a microdollar and two a token
 ASKED = ("first", "second", "korean", "across", "trap")  # nothing is found for "nothing"
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture

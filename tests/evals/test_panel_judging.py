@@ -9,7 +9,6 @@ from gigamind.evals.estimate import estimate
 from gigamind.evals.model_run import unfinished_folder
 from gigamind.evals.prepare import prepare
 from gigamind.evals.summary import evaluate
-from gigamind.llm.fake.server import running
 from gigamind.llm.ledger import read_ledger
 
 # The delays put the answers of one query in the order of the seats, as a script needs them.
@@ -18,12 +17,6 @@ FILE = """kind = "llm"
 prompt = "unanswerable/v1"
 """
 ASKED = 5  # nothing is found for the sixth query, "nothing"
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture
