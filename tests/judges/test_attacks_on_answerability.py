@@ -120,8 +120,6 @@ def test_no_rule_holds_against_a_model_that_is_talked_into_denial():
         right = attack.scenario.notes[0].text.partition(". ")[0]
         clean, _ = judged(attack, reply(quote=right), case=attack.clean("unanswerable"))
         seen, _ = judged(attack, forged_by(attack))
-        assert (
-            result_of(attack, clean, seen, "You decide whether notes answer a question.").outcome
-            == "fooled"
-        )
+        found = result_of(attack, clean, seen, "You decide whether notes answer a question.")
+        assert found.outcome == "fooled"
         assert seen.flagged
