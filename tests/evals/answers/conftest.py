@@ -132,10 +132,6 @@ def options(tmp_path, vault, server, monkeypatch):
     return make
 
 
-def lines(folder, name):
-    return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
-
-
 def checks(*items, **quotes):
     names = items or ("direct", "grounded", "sources", "uncertainty")
     given = [(name, quotes.get(name, "")) for name in names]
@@ -197,14 +193,8 @@ def replies():
     )
 
 
-@pytest.fixture(name="lines")
-def _lines():
-    """The rows of a file of an out folder."""
-    return lines
-
-
 @pytest.fixture
-def by_id():
+def by_id(lines):
     """The rows of per_item.jsonl by their id."""
 
     def read(folder):
