@@ -39,7 +39,14 @@ _ANSWER_PHRASES = {
     "utility": ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
     "note": ("the number of a note", "Count the context notes from 1, or leave the field out"),
     "context_notes": ("a list", 'Write a list such as [{"path": "a.md"}]'),
+    "labels": ("an object", 'Write an object such as {"correctness": 0.75, "utility": 1.0}'),
 }
+_NOTE = ("an object", 'Write an object such as {"path": "a.md"}, or {"title": "A", "text": "..."}')
+_CLAIM = ("an object", 'Write an object such as {"text": "...", "verdict": "supported"}')
+_OTHER_KINDS = (
+    ("question", "query", "This is a row of queries: --answer-model has them answered first"),
+    ("query", "question", "This is a row of answers: evaluate them without --answer-model"),
+)
 _BLANK = ("text", "Fill it in")
 _NO_TIME = ("an ISO 8601 date or time", 'Write it as "2026-01-31" or "2026-01-31T09:00:00+09:00"')
 
@@ -82,7 +89,7 @@ def schema_errors(error: ValidationError, line: int, item_id: str) -> tuple[RowE
 def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
     field = field_name(details["loc"])
     if details["type"] == "missing":
-        return RowError(line, item_id, field, "missing", "Add it: every row needs it")
+        return RowError(line, item_id, field, "missing", _mend_missing(field, details["input"]))
     if (
         details["type"] == "json_invalid"
     ):  # Python reads half of a surrogate pair, UTF-8 cannot hold it
@@ -94,10 +101,20 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
     return RowError(line, item_id, field, f"expected {expected}, got {got}", mend)
 
 
+def _mend_missing(field: str, row: object) -> str:
+    """What to do; a row of another kind of dataset is known by the field that it has instead."""
+    for wanted, found, meant in _OTHER_KINDS:
+        if field == wanted and isinstance(row, dict) and found in row:
+            return meant
+    return "Add it: every row needs it"
+
+
 def _phrase(details: "ErrorDetails") -> tuple[str, str]:
     last = details["loc"][-1] if details["loc"] else ""
     if isinstance(last, str) and last in _ANSWER_PHRASES:
         return _ANSWER_PHRASES[last]
+    if details["type"] == "model_type" and details["loc"][0] in {"context_notes", "labels"}:
+        return _NOTE if details["loc"][0] == "context_notes" else _CLAIM
     if details["type"] == "value_error":
         return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
     fallback = (f"something else ({details['msg']})", "See the dataset format in the README")

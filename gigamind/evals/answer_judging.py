@@ -23,6 +23,7 @@ from gigamind.evals.answer_panel import votes_of
 from gigamind.evals.answer_prepare import PreparedAnswers
 from gigamind.evals.model_run import ModelRun, ask_all, unfinished_folder, unless_final
 from gigamind.evals.progress import Progress
+from gigamind.judges.panel import Seat
 from gigamind.judges.search_answer import answer_from, load_answer_prompt
 from gigamind.judges.search_qa.asking import AnswerCase
 from gigamind.judges.search_qa.judge import Judgement
@@ -83,10 +84,8 @@ class _Asker:
         value["votes"] = [vote.model_dump(mode="json") for vote in votes_of(asked)]
         if asked.panel and asked.judgement is None:
             passing = all(outcome_of(e.code) not in FINAL for e in asked.errors.values())
-            why = "; ".join(str(error) for error in asked.errors.values())
-            return Unscored(
-                asked.panel.code or "", f"a seat of the panel gave no vote: {why}", value, passing
-            )
+            why = "; ".join(f"{_named(seat)}: {error}" for seat, error in asked.errors.items())
+            return Unscored(asked.panel.code or "", f"no vote of {why}", value, passing)
         if asked.judgement is None:
             return value
         told = self._evaluation(asked.judgement, case, answer)
@@ -228,6 +227,10 @@ def _told(found: ItemResult) -> ItemResult:
     if not code:
         return found
     return replace(found, outcome=outcome_of(code), code=code, message=value["message"])
+
+
+def _named(seat: Seat) -> str:
+    return f"{seat.model} (vote {seat.repeat + 1})" if seat.repeat else seat.model
 
 
 def _figures(evaluation: Judgement) -> tuple[float | None, float]:

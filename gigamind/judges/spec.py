@@ -4,6 +4,7 @@ Both, with the schema of the reply, make the judge's fingerprint: runs with diff
 judge adds its own fields to `LlmJudgeFile`.
 """
 
+import difflib
 import json
 import tomllib
 from collections.abc import Collection, Mapping, Sequence
@@ -132,4 +133,16 @@ def read_judge_file(path: Path, model: type[File]) -> File:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{path}: {place}: {first['msg']}") from None
+        if first["type"] == "extra_forbidden":
+            raise InputError(
+                f"{path}: {place}: there is no such field; {_near(place, model)}"
+            ) from None
+        field = f"{place}: " if place else ""
+        raise InputError(f"{path}: {field}{first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _near(place: str, model: type[JudgeFile]) -> str:
+    """What a field that is not known may be meant for."""
+    known = sorted(model.model_fields)
+    meant = difflib.get_close_matches(place, known, 1)
+    return f"{meant[0]} is meant, perhaps" if meant else f"there are {', '.join(known)}"

@@ -213,9 +213,9 @@ def _reason(error: BaseException) -> BaseException:
         if isinstance(cause, LlmError):
             return cause
         if isinstance(cause, ValidationError):
-            return LlmError(f"the answer failed validation: {_first(cause)}", "invalid_output")
+            return LlmError(f"the reply failed validation: {_first(cause)}", "invalid_output")
     if isinstance(cause, ValueError):  # instructor's own, of an answer that holds no JSON
-        return LlmError(f"the answer could not be read: {scrub(str(cause))}", "invalid_output")
+        return LlmError(f"the reply could not be read: {scrub(str(cause))}", "invalid_output")
     return cause
 
 

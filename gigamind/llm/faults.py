@@ -1,6 +1,7 @@
 """Tells what went wrong, in stable codes and without keys: of litellm's exceptions, and of answers that are none."""
 
 import re
+from urllib.parse import urlsplit, urlunsplit
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer
@@ -15,6 +16,7 @@ _SECRETS = re.compile(
 )
 # A body that is no completion comes out of litellm as status 500; only its words tell.
 _NOT_A_COMPLETION = re.compile(r"Expecting|Unterminated|Empty or invalid response|Invalid \\escape")
+_UNREACHED = re.compile(r"Connection error|Cannot connect to host")
 _QUOTA = re.compile(r"quota|billing|insufficient.{0,9}(balance|credit|funds)", re.IGNORECASE)
 _FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
 _BAD_REQUEST = 400
@@ -28,18 +30,18 @@ _SERVER = 500
 def fault_of(answer: Answer) -> LlmError | None:
     """Why an answer that came is none; None for one that is worth parsing."""
     if answer.finish == "none":
-        return LlmError("the server answered without any choice", "malformed_response")
+        return LlmError("the server sent a reply without any choice", "malformed_response")
     if answer.refusal:
         return LlmError(f"the model refused: {scrub(answer.refusal)}", "refused")
     if answer.finish == "content_filter":
-        return LlmError("the server's content filter stopped the answer", "content_filtered")
+        return LlmError("the server's content filter stopped the reply", "content_filtered")
     if answer.finish == "length":
-        return LlmError("the answer was cut off at max_tokens", "truncated")
+        return LlmError("the reply was cut off at max_tokens", "truncated")
     return None
 
 
-def error_from(exception: Exception, model: str) -> LlmError:
-    """Our error for anything that litellm raises, its text scrubbed."""
+def error_from(exception: Exception, model: str, api_base: str | None = None) -> LlmError:
+    """Our error for anything that litellm raises, its text scrubbed; `api_base` is where the model was to be."""
     text = scrub(str(exception))
     status = getattr(exception, "status_code", None)
     if isinstance(exception, ImportError) or "No module named" in text:
@@ -47,7 +49,15 @@ def error_from(exception: Exception, model: str) -> LlmError:
         return LlmError(f"{model}: this installation is broken: {text}", "bad_request")
     code = _code(exception, status, text)
     hint = _HINTS.get(code, "")
+    if api_base and _UNREACHED.search(text):
+        text, hint = "cannot connect", f"; is there a server at {_address(api_base)}?"
     return LlmError(f"{model}: {text}{hint}", code, status, _retry_after_s(exception))
+
+
+def _address(api_base: str) -> str:
+    """An address without the name and the password that may stand in it."""
+    parts = urlsplit(api_base)
+    return urlunsplit((parts.scheme, parts.netloc.rpartition("@")[2], parts.path, "", ""))
 
 
 def scrub(text: str) -> str:

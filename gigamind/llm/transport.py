@@ -41,7 +41,9 @@ class LitellmClient:
                 async with asyncio.timeout(settings.timeout_s + _GRACE_S):
                     reply = await self._complete(request)
         except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
-            raise error_from(error, settings.model) from None  # the chain may hold the key
+            raise error_from(
+                error, settings.model, settings.api_base
+            ) from None  # the chain may hold the key
         return _answer(reply)
 
     async def _complete(self, request: Request) -> Any:  # noqa: ANN401  litellm's reply is untyped
@@ -117,7 +119,7 @@ def _model_and_provider(settings: ModelSettings) -> tuple[str, str]:
     try:
         found = load_litellm().get_llm_provider(settings.model, api_base=settings.api_base)
     except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
-        raise error_from(error, settings.model) from None
+        raise error_from(error, settings.model, settings.api_base) from None
     return found[0], found[1]
 
 

@@ -94,7 +94,7 @@ class ErrorReport(_Report):
 
 
 class IntervalReport(_Report):
-    """A 95 % bootstrap interval and the number of items behind its figure."""
+    """A 95 % interval and the number of items behind its figure."""
 
     low: float | None
     high: float | None

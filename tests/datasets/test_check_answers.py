@@ -126,3 +126,25 @@ def test_broken_lines_doubled_ids_and_unknown_fields_are_told(checked):
 def test_a_file_without_rows_is_refused(checked):
     with pytest.raises(DatasetError, match="holds no row"):
         checked("")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"context_notes": ["p.md"]}, 'Write an object such as {"path": "a.md"}'),
+        ({"labels": []}, 'Write an object such as {"correctness": 0.75, "utility": 1.0}'),
+        ({"labels": {"claims": ["x"]}}, 'Write an object such as {"text": "...", "verdict"'),
+    ],
+)
+def test_what_is_no_object_is_told_with_one_of_its_own_kind(tmp_path, changes, message):
+    path = tmp_path / "answers.jsonl"
+    path.write_text(json.dumps(row(**changes)) + "\n", encoding="utf-8")
+    (error,) = read_answers(path).errors
+    assert message in error.describe(path)
+
+
+def test_a_row_of_queries_is_told_how_to_have_it_answered(tmp_path):
+    path = tmp_path / "queries.jsonl"
+    path.write_text('{"id": "a", "query": "?", "answerable": true}\n', encoding="utf-8")
+    first = read_answers(path).errors[0]
+    assert "--answer-model has them answered first" in first.describe(path)

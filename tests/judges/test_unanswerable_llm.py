@@ -173,7 +173,10 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ('kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n', "modle: Extra inputs"),
+        (
+            'kind = "llm"\nprompt = "unanswerable/v1"\nmodle = "x"\n',
+            "modle: there is no such field",
+        ),
         ('kind = "threshold"\nprompt = "unanswerable/v1"\n', "kind: Input should be 'llm'"),
         ('kind = "llm"\nprompt = "../secret"\n', "prompt: String should match pattern"),
         ('kind = "llm"\nprompt = "unanswerable/v9"\n', "the prompt cannot be read"),

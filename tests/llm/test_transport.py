@@ -7,6 +7,7 @@ from pydantic import BaseModel
 
 from gigamind.errors import LlmError
 from gigamind.llm.client import Request
+from gigamind.llm.faults import error_from
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import LitellmClient, accepted
 
@@ -77,7 +78,7 @@ def test_a_named_variable_that_is_not_set_is_refused(connected, monkeypatch):
         connected(key_variable="OUR_KEY")
 
 
-def test_a_server_that_is_not_there_is_a_server_error():
+def test_a_server_that_is_not_there_is_a_server_error_with_its_address():
     settings = ModelSettings("openai/x", api_base="http://127.0.0.1:9/v1", timeout_s=5)
     client = LitellmClient(settings)
 
@@ -90,6 +91,12 @@ def test_a_server_that_is_not_there_is_a_server_error():
     with pytest.raises(LlmError) as caught:
         asyncio.run(send())
     assert caught.value.code == "server_error"
+    assert str(caught.value).endswith("; is there a server at http://127.0.0.1:9/v1?")
+
+
+def test_the_password_in_an_address_is_not_told():
+    told = error_from(OSError("Connection error."), "m", "http://me:word@127.0.0.1:9/v1")
+    assert str(told) == "m: cannot connect; is there a server at http://127.0.0.1:9/v1?"
 
 
 def test_importing_the_whole_layer_loads_no_heavy_library():

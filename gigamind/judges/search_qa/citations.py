@@ -52,10 +52,10 @@ _PARTICLE = r"(?:에 (?:따르면|의하면)|에서(?:는|도)?|에(?:는|도)?|
 # "갤럭시 노트 10" and "note 30 days in advance" name no note of ours.
 _NAME_IN_TEXT = re.compile(
     rf"(?<!\w)(?<!갤럭시 )(?<![Gg]alaxy )노트{_S}{_NUMBER}(?:{_S}{_AND}{_S}(?:노트{_S})?{_NUMBER})*"
-    rf"(?:{_PARTICLE}(?!\w)|(?=\s?(?:참고|참조|[,)]|$)))"
+    rf"(?:{_PARTICLE}(?!\w)|(?=\s?(?:참고|참조|[,):]|$)))"
     rf"|\b(?:[Aa]ccording to|[Pp]er|[Ss]ee|[Ii]n|[Ff]rom|[Bb]y)\s(?:{_LIST}|{_ALONE})(?=\s?(?:[,.;)]|$))"
     rf"|(?<!\w)N(?:ote|OTE)s?\s{_NUMBER}(?:{_S}{_AND}{_S}(?:Note\s)?{_NUMBER})*"
-    r"(?=\s(?:says?|states?|mentions?|describes?|lists?|shows?|gives?|adds?|also|both)\b)"
+    r"(?=\s(?:says?|states?|mentions?|describes?|lists?|shows?|gives?|adds?|also|both)\b|\s?:)"
     rf"|{_ALONE}{_PARTICLE}(?!\w)"
 )
 

@@ -100,9 +100,9 @@ def _together(found: Sequence[Judgement]) -> Judgement:
     """What seats say that all judged the same claims; where they are split in halves, the less favourable."""
     claims = tuple(_majority(rows) for rows in zip(*(one.claims for one in found), strict=True))
     correct = correctness(claims)
-    kind, answerable = _outcome(found), 2 * sum(one.answerable for one in found) >= len(found)
-    told = median(one.reported_utility or 0.0 for one in found)
-    useful = utility(kind, told, answerable=answerable)
+    kind, reported = _outcome(found), median(one.reported_utility or 0.0 for one in found)
+    told = 2 * sum(bool(one.told_answerable) for one in found) >= len(found)
+    useful = utility(kind, reported, answerable=told)
     speaker = min(found, key=lambda one: (_apart(one, correct), abs(one.utility - useful)))
     return replace(
         speaker,
@@ -113,7 +113,8 @@ def _together(found: Sequence[Judgement]) -> Judgement:
         utility=useful,
         confidence=confidence(correct, useful),
         abstains=2 * sum(one.abstains for one in found) > len(found),
-        answerable=answerable,
+        answerable=2 * sum(one.answerable for one in found) >= len(found),
+        told_answerable=told,
     )
 
 

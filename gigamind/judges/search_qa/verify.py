@@ -13,6 +13,7 @@ from gigamind.evidence.align import align_all
 from gigamind.evidence.critical import opposed
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.quotes import Weakness, strongest
+from gigamind.judges.search_qa.citations import without_note_names
 from gigamind.judges.search_qa.claims import Claim
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAJudgeFile, Told
@@ -36,11 +37,6 @@ Caution = Literal["negation", "polarity", "question"]
 
 _ASKS = re.compile(
     r"[?？][\"'”’」』)*_\s]*$|(?:까|나요|[인은는]가요?|(?<=하)냐|느냐)[\"'”’」』)*_\s]*$"
-)
-# A note that a claim names has a number that is no statement.
-_NOTE_NAME = re.compile(
-    r"\[?(?:노트|\b[Nn]otes?)\s*\d{1,4}(?:\s*(?:,|과|와|및|and|&)\s*(?:노트|[Nn]ote)?\s*\d{1,4}(?!\d))*"
-    r"(?!\s?(?:\d|개|권|장|건|쪽|일|시|분|월|년|%))\]?"
 )
 
 
@@ -118,7 +114,7 @@ class Verifier:
         cautions: tuple[Caution, ...] = ()
         if doubt is None and supports:
             index = place.quote.source_index
-            new = new_numbers(_without_note_names(text), self._numbers_known(index))
+            new = new_numbers(without_note_names(text), self._numbers_known(index))
             doubt = "new_number" if new and self._file.new_numbers == "refuse" else None
             cautions = _cautions(text, place, self._texts[index])
         verdict = finding.verdict if doubt is None else "unverified"
@@ -140,10 +136,6 @@ class Verifier:
             note = self._notes[index]
             self._known[index] = known_numbers(f"{note.title}\n{note.text}\n{self._question}")
         return self._known[index]
-
-
-def _without_note_names(text: str) -> str:
-    return _NOTE_NAME.sub(" ", text)
 
 
 def _cautions(claim: str, place: Alignment, text: str) -> tuple[Caution, ...]:

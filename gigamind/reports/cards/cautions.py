@@ -45,7 +45,7 @@ def _scale_cautions(scale: CardScale, told: Words) -> Iterator[str]:
     for one in classes:
         yield from _few(one, told)
     for one in classes:
-        # A bootstrap interval of a share of 1 has no width, whatever the number of items.
+        # The interval tells how far such a share may be off; this says it in words that nobody passes over.
         if one.right == 1:
             most = f"{min(1.0, 3 / (one.clusters or one.n)):.3f}"
             yield clustered(

@@ -76,6 +76,8 @@ def _item(
         told.grounding_issues if told else (),
         told.summary if told else "",
         told.utility_reason if told else "",
+        told.reported_correctness if told else None,
+        bool(told and told.abstains),
         _flagged(told, item.notes) if told else [],
         _quality(item),
         answer_votes(item, places),
@@ -103,7 +105,17 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
         _passage(evidence, note) if note and evidence.get("status") == "aligned" else None,
         claim.cited,
         next((label.verdict for label in labels if label.claim == claim.id), ""),
+        evidence.get("method") == "fuzzy",
+        _cautions(claim),
     ]
+
+
+def _cautions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
+    """What a person should look at in a supported claim: its name, and the numbers that are meant."""
+    if claim.verdict != "supported":
+        return []
+    numbers = [("numbers", ", ".join(claim.new_numbers))] if claim.new_numbers else []
+    return [*numbers, *((name, "") for name in claim.cautions)]
 
 
 def _quality(item: AnswerItemReport) -> list[object] | None:

@@ -38,7 +38,7 @@ def test_the_judge_of_the_project_is_the_seeds():
     [
         ({"claims_per_call": 0}, "claims_per_call: Input should be greater than or equal to 1"),
         ({"new_numbers": "maybe"}, "new_numbers: Input should be 'flag' or 'refuse'"),
-        ({"max_claim": 3}, "max_claim: Extra inputs"),
+        ({"max_claim": 3}, "max_claim: there is no such field; max_claims is meant"),
     ],
 )
 def test_a_judge_file_that_says_something_else_is_refused(judge_file, fields, message):

@@ -114,7 +114,7 @@ def test_nothing_in_the_data_can_end_its_script_element(item):
 def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
     data = json.loads(answers_json([item], {"w": "x"}))
     assert (data["tags"], data["items"][0][3]) == (["t1", "t2"], [1, 0])
-    assert data["items"][0][15] == ["Leave"]
+    assert data["items"][0][17] == ["Leave"]
 
 
 def test_an_answer_without_an_evaluation_shows_how_it_ended(item):

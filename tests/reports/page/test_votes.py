@@ -64,4 +64,4 @@ def test_names_of_seats_stand_once_in_the_data_however_many_items_they_voted_on(
     second = first.model_copy(update={"repeat": 1})
     data = json.loads(answers_json([item(first), item(first, second), item()], {}))
     assert data["seats"] == ["a #1", "a #2"]
-    assert [[vote[0] for vote in row[17]] for row in data["items"]] == [[0], [0, 1], []]
+    assert [[vote[0] for vote in row[19]] for row in data["items"]] == [[0], [0, 1], []]

@@ -1,8 +1,8 @@
 
 // How one judged answer is shown, and what the list of answers is searched, filtered and sorted by.
 const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
-  "claims", "coverage", "issues", "summary", "reason", "flagged", "quality", "votes"];
-const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled"];
+  "claims", "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes"];
+const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled", "inexact", "cautions"];
 const VERDICTS = ["supported", "contradicted", "not_found", "unverified"];
 const VOTE_FIELDS = ["seat", "code", "correctness", "utility", "verdicts"]; // a digit a claim: its place in VERDICTS
 const GRADES = ["high", "medium", "low"];
@@ -19,7 +19,7 @@ const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !=
 const FILTERS = {
   all: () => true,
   issues: (item) => unsupported(item) > 0,
-  abstained: (item) => item.outcome === "abstained",
+  abstained: (item) => item.abstains,
   unjudged: (item) => !["judged", "abstained", "no_claims"].includes(item.outcome),
   unlike: (item) => unlike(item) > 0,
   ...(data.seats.length ? { split } : {}),
@@ -53,6 +53,7 @@ function detail(item) {
   const parts = item.flagged.length ? [make("p", { className: "wrongly", text: say("flagged", { what: item.flagged.join(", ") }) })] : [];
   parts.push(make("h4", { text: say("answer") }), legend(item), answerText(item));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
+  if (item.reported !== null) parts.push(make("p", { className: "small faint", text: say("reported", { value: figure(item.reported) }) }));
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
   if (item.claims.length) parts.push(make("h4", { text: say("claims") }), claimTable(item));
   if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
@@ -82,6 +83,7 @@ function claimTable(item) {
   return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values, at) => {
     const claim = named(CLAIM_FIELDS, values);
     const told = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
+      ...claim.cautions.map(([name, what]) => make("div", { className: "meta caution", text: say(`caution_${name}`, { what }) })),
       claim.doubt ? make("div", { className: "meta", text: say(claim.doubt) }) : null,
       claim.labelled ? make("div", { className: "meta", text: say("labelled", { verdict: say(claim.labelled) }) }) : null);
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
@@ -94,7 +96,8 @@ function source(claim) {
   if (claim.passage) {
     const [before, found, after] = claim.passage;
     return make("blockquote", { className: "short" }, make("span", { className: "faint", text: `${claim.note}: ` }),
-      make("span", { text: before }), make("mark", { text: found }), make("span", { text: after }));
+      make("span", { text: before }), make("mark", { text: found }), make("span", { text: after }),
+      claim.inexact ? make("div", { className: "meta", text: say("inexact", { quote: claim.quote }) }) : null);
   }
   return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: claim.quote }),
     make("span", { className: "faint", text: claim.note ? ` (${claim.note})` : "" })) : null;
