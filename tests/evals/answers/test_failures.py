@@ -11,21 +11,19 @@ REFUSED_HALF_WAY = "openai/judge;fault=401;share=0.5;sid=half-2"
 
 
 @pytest.mark.parametrize(
-    ("count", "checklist", "told"),
+    ("items", "checklist", "told"),
     [
-        (3, False, "1 of 3 answers have no verdict"),
-        (2, True, "2 of 2 checks have no verdict"),
-        (3, True, "1 of 3 evaluations and 3 of 3 checks have no verdict"),
+        (slice(3), False, "1 of 3 answers have no verdict"),
+        (slice(2), True, "2 of 2 checks have no verdict"),
+        (slice(3), True, "1 of 3 evaluations and 3 of 3 checks have no verdict"),
     ],
 )
 def test_what_a_refused_key_left_is_told_of_evaluations_and_of_checks(
-    options, server, count, checklist, told, replies, answers
+    options, server, items, checklist, told, replies, answers
 ):
     server.script.extend([replies.good, replies.mixed])
     with pytest.raises(EvaluationError, match=rf"^{told}: .*auth_failed.*--resume"):
-        evaluate_answers(
-            options(items=answers[:count], checklist=checklist, model=REFUSED_HALF_WAY)
-        )
+        evaluate_answers(options(items=answers[items], checklist=checklist, model=REFUSED_HALF_WAY))
 
 
 @pytest.mark.parametrize(
