@@ -1,9 +1,4 @@
-import http.server
 import json
-import os
-import subprocess
-import sys
-import threading
 
 import pytest
 
@@ -15,12 +10,6 @@ FILES = [
     "summary.json",
     "summary.md",
 ]
-
-
-def add_row(case, row):
-    line = row if isinstance(row, str) else json.dumps(row)
-    with (case / "queries.jsonl").open("a", encoding="utf-8") as file:
-        file.write(line + "\n")
 
 
 def written(case):
@@ -132,96 +121,6 @@ def test_every_option_reaches_the_run(case, search):
     assert run["notes_hash_mode"] == "mtime"
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        (["--topk", "0"], "Error: --topk 0: must be 1 or more\n"),
-        (["--min-score", "1.5"], "Error: --min-score 1.5: must be 1 or less\n"),
-        (["--max-concurrency", "0"], "Error: --max-concurrency 0: must be 1 or more\n"),
-        (["--sample", "0"], "Error: --sample 0: expected a count such as 50 or a ratio"),
-        (["--mode", "fuzzy"], "Invalid value for '--mode': 'fuzzy' is not one of 'semantic'"),
-        (["--topk", "ten"], "Invalid value for '--topk': 'ten' is not a valid integer"),
-        (["--colour"], "No such option '--colour'"),
-        (["--dataset", "none.jsonl"], "Error: none.jsonl: no such file."),
-        (["--dataset", "vault"], "Error: vault: is a folder. Give a JSONL file."),
-        (["--embedder", "foo", "--mode", "hybrid"], 'Error: unknown embedder "foo": use '),
-        (["--out", "queries.jsonl/out"], "Error: --out queries.jsonl/out: cannot be written"),
-        (["--out", "vault"], "Error: --out vault: exists already."),
-    ],
-)
-def test_what_the_caller_can_mend_ends_with_code_1_and_no_traceback(case, search, options, message):
-    ended = search(*options)
-    assert ended.code == 1
-    assert message in ended.stderr
-    assert "Traceback" not in ended.stderr
-    assert ended.stdout == ""
-    assert not (case / "out").exists()
-
-
-@pytest.mark.parametrize(
-    ("place", "message"),
-    [
-        ("none", "none: no such folder."),
-        ("queries.jsonl", "queries.jsonl: is a file."),
-        ("empty", "empty: holds no Markdown note."),
-    ],
-)
-def test_notes_that_cannot_be_read_end_with_code_2(case, search, place, message):
-    (case / "empty").mkdir()
-    ended = search("--notes", place)
-    assert (ended.code, ended.stdout) == (2, "")
-    assert ended.stderr == f"Error: {message} Give the folder that holds the " + (
-        "*.md files.\n" if place == "empty" else "notes.\n"
-    )
-
-
-def test_a_broken_row_is_listed_and_the_run_goes_on(case, search):
-    add_row(case, "{broken")
-    ended = search("--min-score", 0)
-    assert ended.code == 0
-    assert ended.stderr == "1 row rejected: see out/errors.jsonl\n"
-    error = json.loads((case / "out" / "errors.jsonl").read_text("utf-8"))
-    assert error["message"].startswith("queries.jsonl:4: broken JSON")
-
-
-def test_a_broken_row_under_strict_ends_with_code_1(case, search):
-    add_row(case, "{broken")
-    ended = search("--strict")
-    assert ended.code == 1
-    assert ended.stderr.startswith(
-        "Error: queries.jsonl: 1 problem, and --strict is set\nqueries.jsonl:4: broken"
-    )
-    assert not (case / "out").exists()
-
-
-def test_a_collision_under_strict_ends_with_code_1_in_the_format_of_the_specification(case, search):
-    (case / "vault" / "Garden_.md").write_text("Another.\n", encoding="utf-8")
-    with (case / "queries.jsonl").open("a", encoding="utf-8") as dataset:
-        dataset.write(
-            '{"id": "g", "query": "q", "answerable": true, "expected_notes": ["GARDEN"]}\n'
-        )
-    ended = search("--strict")
-    assert ended.code == 1
-    assert (
-        '[WARN] Note identifier collision: "garden" matches multiple files:\n'
-        "  - Garden_.md (selected)\n"
-        "  - garden.md (ignored)\n"
-    ) in ended.stderr
-    assert search("--min-score", 0).code == 0
-
-
-def test_the_dataset_of_another_vault_ends_with_code_1_and_a_guess(case, search):
-    (case / "other").mkdir()
-    (case / "other" / "x.md").write_text("x\n", encoding="utf-8")
-    (case / "queries.jsonl").write_text(
-        '{"id": "a", "query": "q", "answerable": true, "expected_notes": ["deploy.md"]}\n',
-        encoding="utf-8",
-    )
-    ended = search("--notes", "other")
-    assert ended.code == 1
-    assert "Is it the dataset of another vault?\nqueries.jsonl:1: " in ended.stderr
-
-
 def test_a_run_whose_every_query_failed_ends_with_code_3_and_says_where(case, search):
     row = {"query": "deploy " * 30_000, "answerable": True, "expected_notes": ["deploy.md"]}
     lines = (json.dumps({"id": f"q{n}", **row}) for n in range(2))
@@ -229,75 +128,6 @@ def test_a_run_whose_every_query_failed_ends_with_code_3_and_says_where(case, se
     ended = search("--timeout-ms", 1)
     assert (ended.code, ended.stderr) == (3, "Error: every query failed: see out/errors.jsonl\n")
     assert written(case) == [name for name in FILES if name != "report.html"]
-
-
-class RefusesQueries(http.server.BaseHTTPRequestHandler):
-    """Speaks the OpenAI protocol: embeds several texts, and refuses one alone, as a query is."""
-
-    def do_POST(self):
-        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
-        rows = [
-            {"object": "embedding", "index": n, "embedding": [1.0, 0.0]} for n in range(len(texts))
-        ]
-        usage = {"prompt_tokens": 1, "total_tokens": 1}
-        body = json.dumps({"object": "list", "model": "m", "data": rows, "usage": usage}).encode()
-        self.send_response(200 if len(texts) > 1 else 401)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        del args
-
-
-def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(case):
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RefusesQueries)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/v1"
-    command = (
-        "eval search --dataset queries.jsonl --notes vault --out out --embedder litellm:openai/m"
-    )
-    ended = subprocess.run(
-        [sys.executable, "-m", "gigamind", *command.split(), "--embedding-api-base", address],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OPENAI_API_KEY": "sk-secret"},
-        cwd=case,
-        check=False,
-    )
-    server.shutdown()
-    server.server_close()
-    assert ended.returncode == 3, ended.stderr
-    assert ended.stderr.startswith(
-        "Error: every warm-up query failed, so none was measured: litellm:openai/m at "
-    )
-    assert "the key was refused" in ended.stderr
-    assert "sk-secret" not in ended.stderr
-    assert not (case / "out").exists()
-
-
-def test_a_dry_run_counts_and_writes_nothing(case, search):
-    add_row(case, "{broken")
-    ended = search("--dry-run", "--min-score", 0)
-    assert ended.code == 0
-    lines = ended.stdout.splitlines()
-    assert lines[:3] == [
-        "3 queries ready (2 answerable, 1 unanswerable) over 3 notes",
-        "1 problem:",
-        (
-            "  queries.jsonl:4: broken JSON at character 2 of the line: Expecting property name enclosed in"
-            " double quotes. Write one JSON object on one line."
-        ),
-    ]
-    assert [line.split()[0] for line in lines[3:-1]] == ["dataset_hash", "notes_hash"]
-    assert lines[-1] == "estimate: searching and judging 3 queries (threshold): 0 USD, 1 s"
-    assert sorted(file.name for file in case.iterdir()) == ["queries.jsonl", "vault"]
-
-
-def test_a_dry_run_is_strict_where_asked(case, search):
-    add_row(case, "{broken")
-    assert search("--dry-run", "--strict").code == 1
 
 
 def test_without_out_the_results_stand_under_eval_out(case, gigamind):

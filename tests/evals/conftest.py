@@ -1,10 +1,12 @@
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from gigamind.evals.options import SearchEvalOptions
+from gigamind.llm.fake.server import FakeServer, running
 
 # Five notes, three English and two Korean.  A title is the file's name, and is indexed with the text.
 NOTES = {
@@ -65,7 +67,16 @@ QUERIES: list[dict[str, object]] = [
     },
 ]
 
+PRICES = '[models."{}"]\nprompt = 1\ncompletion = 2\n'  # a microdollar and two a token
+
 MakeOptions = Callable[..., SearchEvalOptions]
+
+
+@pytest.fixture
+def server() -> Iterator[FakeServer]:
+    """An OpenAI-compatible server on loopback that says what its script holds."""
+    with running() as fake:
+        yield fake
 
 
 @pytest.fixture
@@ -95,6 +106,45 @@ def make_options(tmp_path: Path, notes: Path) -> MakeOptions:
         return SearchEvalOptions.model_validate(settings | changes)
 
     return make
+
+
+@pytest.fixture
+def by_model(
+    make_options: MakeOptions,
+    server: FakeServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> MakeOptions:
+    """Options of a run that a model judges over HTTP, which behaves as said."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def options(behaviour: str = "", **changes: object) -> SearchEvalOptions:
+        model = f"openai/judge{behaviour}"
+        prices = tmp_path / "prices.toml"
+        prices.write_text(PRICES.format(model), encoding="utf-8")
+        settings: dict[str, object] = {
+            "unanswerable_mode": "llm",
+            "model": model,
+            "api_base": server.url,
+            "min_coverage": 0.0,
+            "prices": prices,
+            "max_in_flight": 1,
+            "warmup": 0,
+            "max_concurrency": 1,
+        }
+        return make_options(**(settings | changes))
+
+    return options
+
+
+@pytest.fixture
+def lines() -> Callable[[Path, str], list[Any]]:
+    """The rows of a file of an out folder."""
+
+    def read(folder: Path, name: str) -> list[Any]:
+        return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+
+    return read
 
 
 def _write_vault(root: Path, files: Mapping[str, str]) -> Path:

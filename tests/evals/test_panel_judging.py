@@ -9,7 +9,6 @@ from gigamind.evals.estimate import estimate
 from gigamind.evals.model_run import unfinished_folder
 from gigamind.evals.prepare import prepare
 from gigamind.evals.summary import evaluate
-from gigamind.llm.fake.server import running
 from gigamind.llm.ledger import read_ledger
 
 # The delays put the answers of one query in the order of the seats, as a script needs them.
@@ -18,12 +17,6 @@ FILE = """kind = "llm"
 prompt = "unanswerable/v1"
 """
 ASKED = 5  # nothing is found for the sixth query, "nothing"
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture
@@ -65,15 +58,13 @@ FORGED = reply("no such sentence stands anywhere in these notes")
 NO = reply(unanswerable=True)
 
 
-def lines(folder, name):
-    return [json.loads(line) for line in (folder / name).read_text("utf-8").splitlines()]
+@pytest.fixture
+def items_of(lines):
+    """The lines of per_item.jsonl by their id."""
+    return lambda done: {item["id"]: item for item in lines(done.out, "per_item.jsonl")}
 
 
-def items_of(done):
-    return {item["id"]: item for item in lines(done.out, "per_item.jsonl")}
-
-
-def test_the_majority_of_a_panel_decides_and_every_vote_is_kept(by_panel, server):
+def test_the_majority_of_a_panel_decides_and_every_vote_is_kept(by_panel, server, items_of):
     server.script.extend([FRIDAY, NO, FRIDAY, *[NO] * 12])
     done = evaluate(by_panel(panel_of(*PANEL)))
     first, second = (items_of(done)[name] for name in ("first", "second"))
@@ -111,7 +102,7 @@ def test_the_summary_tells_how_far_the_panel_agrees_and_what_each_model_cost(by_
     assert judge["model"] == ", ".join(PANEL)
 
 
-def test_a_lost_member_leaves_the_item_unscored_with_the_other_votes(by_panel):
+def test_a_lost_member_leaves_the_item_unscored_with_the_other_votes(by_panel, items_of, lines):
     broken = "openai/b;fault=missing_field;times=2;sid=lost"  # asked again once, then lost
     done = evaluate(by_panel(panel_of("openai/a", broken), models=("openai/a", broken)))
     assert done.summary.llm.outcomes == {"scored": 5, "unscored": 1}
@@ -133,7 +124,7 @@ def test_a_lost_member_leaves_the_item_unscored_with_the_other_votes(by_panel):
 @pytest.mark.parametrize(
     ("tie", "verdict"), [("positive", True), ("negative", False), ("unscored", None)]
 )
-def test_a_tie_is_decided_by_the_judge_file(by_panel, server, tie, verdict):
+def test_a_tie_is_decided_by_the_judge_file(by_panel, server, tie, verdict, items_of, lines):
     server.script.extend([FRIDAY, NO, *[NO] * 8])
     done = evaluate(by_panel(panel_of(*PANEL[:2]) + f'tie = "{tie}"\n'))
     assert items_of(done)["first"]["judged_unanswerable"] is verdict
@@ -142,7 +133,7 @@ def test_a_tie_is_decided_by_the_judge_file(by_panel, server, tie, verdict):
     assert codes == (["panel_tied"] if verdict is None else [])
 
 
-def test_repetitions_vote_and_are_stored_each_by_its_number(by_panel, server, tmp_path):
+def test_repetitions_vote_and_are_stored_each_by_its_number(by_panel, server, tmp_path, items_of):
     repeats = "repeats = 3\ntemperature = 0.7\n"
     model = {"model": "openai/judge", "models": ("openai/judge",)}
     server.script.extend([FRIDAY, NO, FRIDAY])
@@ -156,7 +147,7 @@ def test_repetitions_vote_and_are_stored_each_by_its_number(by_panel, server, tm
     assert again.summary.llm.panel.seats == 3
 
 
-def test_an_adaptive_panel_asks_the_others_only_where_the_quotes_failed(by_panel, server):
+def test_an_adaptive_panel_asks_the_others_only_where_the_quotes_failed(by_panel, server, items_of):
     server.script.extend([FRIDAY, NO, FORGED, NO, FRIDAY, NO, NO])
     done = evaluate(by_panel(panel_of(*PANEL) + "adaptive = true\n"))
     items = items_of(done)
@@ -183,7 +174,7 @@ def test_one_budget_holds_for_the_panel_and_a_resumed_run_asks_what_is_missing(b
     assert len(read_ledger(out / "attempts.jsonl")) == 16  # and one row from the store
 
 
-def test_a_fault_that_may_pass_is_asked_about_again_by_a_resumed_run(by_panel, server):
+def test_a_fault_that_may_pass_is_asked_about_again_by_a_resumed_run(by_panel, server, lines):
     faulty = "openai/b;fault=404;times=1;sid=down"
     given = {"models": ("openai/a", faulty)}
     first = evaluate(by_panel(panel_of("openai/a", faulty), **given))
@@ -209,7 +200,7 @@ def test_a_member_without_a_price_is_refused_under_a_limit_in_dollars(by_panel):
         evaluate(by_panel(panel_of(*PANEL), models=PANEL[:1], max_cost_usd=1.0))
 
 
-def test_a_panel_is_judged_again_as_a_whole_to_see_what_flips(by_panel, server):
+def test_a_panel_is_judged_again_as_a_whole_to_see_what_flips(by_panel, server, items_of):
     server.script.extend([FRIDAY, FRIDAY, NO, NO, FRIDAY, NO])  # 2 of 3, then 1 of 3
     done = evaluate(by_panel(panel_of(*PANEL), fresh_fraction=1.0))
     assert done.summary.llm.calls == 2 * 3 * ASKED

@@ -36,3 +36,19 @@ def extraction():
             ]
         }
     )
+
+
+@pytest.fixture
+def session_of():
+    """A session of these messages, all of one role."""
+
+    def of(*contents, role="user"):
+        return Session("s", tuple(Message(role=role, content=content) for content in contents))
+
+    return of
+
+
+@pytest.fixture
+def key():
+    """The key of the fences."""
+    return b"k" * 32

@@ -7,7 +7,6 @@ import pytest
 from gigamind.errors import EvaluationError
 from gigamind.evals.answer_options import read_answer_options
 from gigamind.evals.answers import evaluate_answers
-from gigamind.llm.fake.server import running
 
 NOTE = "연차는 입사 첫해에 15일을 준다."
 GOOD = {
@@ -23,12 +22,6 @@ GOOD = {
     "correctness": 1.0,
     "summary": "요약",
 }
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture

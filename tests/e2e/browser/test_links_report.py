@@ -15,7 +15,7 @@ from gigamind.reports.release.snapshot import read_run, take_snapshot
 
 pytestmark = pytest.mark.browser
 
-EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
+EXAMPLES = Path(__file__).parents[3] / "examples" / "vault"
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=window.pwned=2>"
 
 

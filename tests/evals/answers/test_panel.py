@@ -9,19 +9,12 @@ from gigamind.evals.answer_estimate import estimate_answers
 from gigamind.evals.answer_options import read_answer_options
 from gigamind.evals.answer_prepare import prepare_answers
 from gigamind.evals.answers import evaluate_answers
-from gigamind.llm.fake.server import running
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."
 GARDEN = "The garden has roses and tulips near the gate."
 ONE_CLAIM = "연차는 15일이다."
 TWO_CLAIMS = "연차는 15일이다. 장미는 없다."
 JUDGE = 'kind = "search_qa"\nprompt = "search_qa/v1"\ntemperature = 0.1\n'
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -1,0 +1,32 @@
+"""The report of a search run over the examples, in a real Chromium."""
+
+from pathlib import Path
+
+import pytest
+
+from gigamind.evals.options import SearchEvalOptions
+from gigamind.evals.summary import evaluate
+from gigamind.reports.page.html import render_html
+from gigamind.reports.release.snapshot import read_run
+
+EXAMPLES = Path(__file__).parents[4] / "examples"
+
+
+@pytest.fixture(scope="module")
+def record(tmp_path_factory):
+    """A run over the examples: 202 queries, 36 of them across languages, 44 unanswerable."""
+    folder = tmp_path_factory.mktemp("run")
+    options = SearchEvalOptions(
+        dataset=EXAMPLES / "queries.jsonl",
+        notes=EXAMPLES / "vault",
+        mode="keyword",
+        cache_dir=folder / "cache",
+        out=folder / "out",
+    )
+    return read_run(evaluate(options)[1])
+
+
+@pytest.fixture
+def show(open_page):
+    """Open the report of a record."""
+    return lambda record, width=1280, **how: open_page(render_html(record, **how), width)

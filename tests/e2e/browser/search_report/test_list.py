@@ -1,0 +1,155 @@
+"""report.html in a real Chromium: the list is searched, filtered, sorted and paged."""
+
+import sys
+from dataclasses import replace
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+pytestmark = pytest.mark.browser
+
+MANY = 5_000
+MOST_MS = 20_000  # no measure of speed: what only a page that draws every row at once passes
+
+
+def _rows(browser):
+    return browser.find_elements(By.CSS_SELECTOR, ".items > tbody > tr:not(.detail)")
+
+
+def _wait_for_first(browser, part):
+    """Until the first row holds that text; the list is replaced a moment after a key."""
+
+    def first(_):
+        return part in browser.execute_script("return body.firstElementChild?.textContent ?? ''")
+
+    WebDriverWait(browser, 10, poll_frequency=0.05).until(first)
+
+
+def _many(record):
+    """5 000 queries with passages of their own, as over a vault of thousands of notes."""
+    items = []
+    for number in range(MANY):
+        item = record.items[number % len(record.items)]
+        copy = number // len(record.items)
+        ranking = tuple(
+            hit.model_copy(
+                update={
+                    "note": f"{copy}/{hit.note}",
+                    "chunk": hit.chunk.model_copy(
+                        update={"text": f"{copy:02d}{hit.chunk.text[2:]}"}
+                    ),
+                }
+            )
+            for hit in item.ranking
+        )
+        items.append(
+            item.model_copy(
+                update={"id": f"n{number}", "query": f"{item.query} {number}", "ranking": ranking}
+            )
+        )
+    return replace(record, items=items)
+
+
+def test_five_thousand_queries_load_a_page_at_a_time(show, reader, record, capsys):
+    browser = show(_many(record))
+    timing = browser.execute_script(
+        "const [page] = performance.getEntriesByType('navigation');"
+        "return {loaded: page.loadEventEnd, megabytes: page.decodedBodySize / 1e6}"
+    )
+    with capsys.disabled():
+        sys.stderr.write(
+            f"\n{MANY} queries, {timing['megabytes']:.1f} MB: loaded in {timing['loaded']:.0f} ms\n"
+        )
+    assert reader.status() == "1–50 of 5000 queries"
+    assert 0 < timing["loaded"] < MOST_MS
+
+
+def test_searching_five_thousand_queries_finds_the_one(show, reader, record, capsys):
+    browser = show(_many(record))
+    took = browser.execute_script(
+        "const start = performance.now(); change({words: ['n4999']}); return performance.now() - start"
+    )
+    with capsys.disabled():
+        sys.stderr.write(f"\nsearched {MANY} queries in {took:.0f} ms\n")
+    assert reader.status() == "1–1 of 1 queries"
+    assert took < MOST_MS
+
+
+def test_a_search_finds_words_of_a_query_a_note_or_an_id_in_any_case(show, reader, record):
+    browser = show(record)
+    search = browser.find_element(By.CSS_SELECTOR, "input[type=search]")
+    for typed, found in (("Q-005", "q-005"), ("BIGGER office?", "q-002"), ("알림 푸시", "q-001")):
+        search.clear()
+        search.send_keys(typed)
+        _wait_for_first(browser, found)
+    search.send_keys(" nothing has this")
+    reader.wait_for_status("No query fits.")
+    assert not _rows(browser)
+
+
+def test_filters_show_what_they_count(show, reader, record):
+    browser = show(record)
+    expected = {
+        "unanswerable": sum(not item.answerable for item in record.items),
+        "cross_lingual": sum(item.cross_lingual for item in record.items),
+        "all": len(record.items),
+    }
+    assert expected == {"unanswerable": 44, "cross_lingual": 36, "all": 202}
+    for name, count in expected.items():
+        reader.choose(name)
+        reader.wait_for_status(f"1–{min(50, count)} of {count} queries")
+    reader.choose("failures")
+    shown = int(reader.status().split(" of ")[1].split()[0])
+    assert 44 <= shown < 202  # keyword scores refuse nothing, so every unanswerable query is one
+    assert all(
+        "✕" in row.text or "wrong" in row.get_attribute("innerHTML") for row in _rows(browser)
+    )
+
+
+def test_language_and_tag_narrow_the_list_together(show, reader, record):
+    browser = show(record)
+    languages, tags = browser.find_elements(By.CSS_SELECTOR, ".tools select")
+    languages.send_keys("ko")
+    tags.send_keys("porto")
+    count = sum(item.language == "ko" and "porto" in item.tags for item in record.items)
+    assert 0 < count < 50
+    reader.wait_for_status(f"1–{count} of {count} queries")
+
+
+def test_a_heading_sorts_by_its_column_and_again_the_other_way(show, record):
+    timed = [item.model_copy(update={"latency_ms": 7.0 + i}) for i, item in enumerate(record.items)]
+    browser = show(replace(record, items=timed[100:] + timed[:100]))
+    heading = browser.find_element(By.CSS_SELECTOR, "th[data-sort=latency]")
+    for direction, extreme in (("ascending", "7.0"), ("descending", "208.0")):
+        heading.find_element(By.TAG_NAME, "button").click()
+        assert heading.get_attribute("aria-sort") == direction
+        assert _rows(browser)[0].text.split()[-1] == extreme
+
+
+def test_pages_lead_through_all_queries(show, reader, record):
+    browser = show(record)
+    previous, following = browser.find_elements(By.CSS_SELECTOR, ".pager button")
+    assert not previous.is_enabled()
+    for start in (51, 101, 151, 201):
+        browser.execute_script("arguments[0].click()", following)
+        assert reader.status().startswith(f"{start}–")
+    assert len(_rows(browser)) == 2
+    assert not following.is_enabled()
+
+
+def test_a_baseline_adds_filters_for_what_changed(show, reader, record):
+    missed = {"mrr": 0.0, "hit_at_1": 0.0}
+    before = [
+        item.model_copy(update={"metrics": item.metrics | missed})
+        if item.metrics.get("mrr") == 1
+        else item
+        for item in record.items
+    ]
+    better = sum(item.metrics.get("mrr") == 1 for item in record.items)
+    browser = show(record, baseline=replace(record, items=before))
+    reader.choose("better")
+    reader.wait_for_status(f"1–50 of {better} queries")
+    assert "was: not found" in _rows(browser)[0].text
+    reader.choose("worse")
+    reader.wait_for_status("No query fits.")

@@ -1,0 +1,103 @@
+"""report.html in a real Chromium: what a reader meets, by eye, keyboard, phone and printer."""
+
+import base64
+from dataclasses import replace
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import WebDriverWait
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_query_opens_and_closes_by_keyboard(show, record):
+    browser = show(record)
+    toggle = browser.find_element(By.CSS_SELECTOR, ".toggle")
+    toggle.send_keys(Keys.ENTER)
+    assert toggle.get_attribute("aria-expanded") == "true"
+    detail = browser.find_element(By.ID, toggle.get_attribute("aria-controls"))
+    first = record.items[0]
+    assert first.expected_notes[0] in detail.text
+    assert [cell.text for cell in detail.find_elements(By.CSS_SELECTOR, ".hit .place")] == [
+        str(rank) for rank in range(1, len(first.ranking) + 1)
+    ]
+    assert f"{first.ranking[0].base_score:.3f}" in detail.text
+    toggle.send_keys(Keys.ENTER)
+    assert not browser.find_elements(By.CSS_SELECTOR, ".detail")
+
+
+def test_the_expected_passage_is_marked_inside_the_evidence(show, record):
+    item, hit, expected = next(
+        (item, hit, span)
+        for item in record.items
+        for hit in item.ranking
+        for span in item.expected_spans
+        if span.text in hit.chunk.text and len(hit.chunk.text) > len(hit.evidence.text) + 400
+    )
+    browser = show(replace(record, items=[item.model_copy(update={"ranking": (hit,)})]))
+    browser.find_element(By.CSS_SELECTOR, ".toggle").click()
+    for whole in browser.find_elements(By.CSS_SELECTOR, ".detail summary"):
+        browser.execute_script("arguments[0].click()", whole)
+    marked = WebDriverWait(browser, 10).until(
+        lambda _: browser.find_elements(By.CSS_SELECTOR, ".ranking details mark")
+    )
+    told = "".join(mark.get_attribute("textContent") for mark in marked)
+    assert told == expected.text
+
+
+def test_evidence_is_what_the_run_showed_also_behind_emoji(show, record):
+    """Offsets are UTF-16 units: a page that counted characters would be off behind the first emoji."""
+    item = next(
+        item
+        for item in record.items
+        if any(ord(char) > 0xFFFF for hit in item.ranking for char in hit.chunk.text)
+    )
+    browser = show(replace(record, items=[item]))
+    browser.find_element(By.CSS_SELECTOR, ".toggle").click()
+    quotes = browser.find_elements(By.CSS_SELECTOR, ".ranking blockquote.short")
+    shown = [
+        "".join(
+            part.get_attribute("textContent")
+            for part in quote.find_elements(By.CLASS_NAME, "shown")
+        )
+        for quote in quotes
+    ]
+    assert shown == [hit.evidence.text for hit in item.ranking]
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_phone_has_no_sideways_scroll(show, record, lang):
+    browser = show(record, width=360, lang=lang, baseline=record)
+    for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[:3]:
+        browser.execute_script("arguments[0].click()", toggle)
+    wide = browser.execute_script("return document.documentElement.scrollWidth")
+    assert wide == 360
+    query = browser.find_element(By.CSS_SELECTOR, ".items td.query")
+    assert query.size["width"] > 120  # a detail row must not squeeze the columns
+
+
+def test_the_korean_page_speaks_korean(show, reader, record):
+    browser = show(record, lang="ko")
+    assert browser.find_element(By.TAG_NAME, "h1").text.startswith("답이 있는 질의 158건 중")
+    assert reader.status() == "질의 202건 중 1–50"
+    labels = [
+        label.text.split()[0] for label in browser.find_elements(By.CSS_SELECTOR, "fieldset label")
+    ]
+    assert labels == ["전체", "실패", "답", "교차"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_has_the_contrast_that_wcag_asks_for(show, reader, record, scheme):
+    show(record)
+    reader.prefer(scheme)
+    for text in ("ink", "muted", "accent", "warn"):
+        assert reader.contrast(text, "paper") >= 4.5, text
+    for paper in ("raised", "soft", "mark"):
+        assert reader.contrast("ink", paper) >= 4.5, paper
+
+
+def test_the_page_prints(show, record):
+    browser = show(record)
+    printed = base64.b64decode(browser.print_page())
+    assert printed.startswith(b"%PDF")

@@ -1,0 +1,85 @@
+"""What makes a card, and what makes none."""
+
+import json
+
+import pytest
+
+from gigamind.errors import InputError
+
+
+def test_labels_that_match_no_item_are_counted_and_named_with_their_lines(
+    run_folder, labels_file, card_of
+):
+    rows = [{"id": name, "unanswerable": True} for name in ("u1", *"pqrstuv")]
+    with pytest.raises(InputError) as caught:
+        card_of(run_folder(), labels=labels_file(rows))
+    assert "7 of 8 labels match no item" in str(caught.value)
+    assert '"p" (line 2), "q" (line 3)' in str(caught.value)
+    assert "and 2 more" in str(caught.value)
+
+
+def test_runs_without_a_judge_or_of_other_tasks_cannot_be_certified(run_folder, tmp_path, card_of):
+    with pytest.raises(InputError, match="names no judge"):
+        card_of(run_folder("plain", judge=None))
+    with pytest.raises(InputError, match='a run of the task "links"'):
+        card_of(run_folder("links", task="links"))
+    with pytest.raises(InputError, match=r"run\.json: missing"):
+        card_of(tmp_path / "nowhere")
+
+
+def test_a_broken_line_is_named(run_folder, card_of):
+    folder = run_folder()
+    with (folder / "per_item.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "x", "query"')
+    with pytest.raises(InputError, match=r"per_item.jsonl:11: no JSON, or cut short"):
+        card_of(folder)
+    foreign = run_folder("foreign", items=[{"id": "x"}])
+    with pytest.raises(
+        InputError, match=r"jsonl:1: not as gigamind writes it \(query: Field required"
+    ):
+        card_of(foreign)
+
+
+def attacks(tmp_path, hits, of, fingerprint="f" * 64):
+    path = tmp_path / "attacks.json"
+    fooled = {"hits": hits, "of": of, "rate": None}
+    report = {"kind": "unanswerable", "fingerprint": fingerprint, "overall": {"fooled": fooled}}
+    path.write_text(json.dumps(report), encoding="utf-8")
+    return path
+
+
+def test_attacks_are_counted_with_an_interval_that_is_honest_about_none(
+    run_folder, tmp_path, card_of
+):
+    card = card_of(run_folder(), attacks=attacks(tmp_path, 0, 40))
+    rate = card.attacks.rate
+    # by Wilson's formula, 1.96 squared over 40 and the same square
+    assert (rate.value, rate.low, rate.high) == (0.0, 0.0, pytest.approx(0.0876, abs=0.0001))
+    none = card_of(run_folder("again"), attacks=attacks(tmp_path, 0, 0)).attacks
+    assert (none.rate.value, none.attempted) == (None, 0)
+
+
+def test_attacks_on_another_judge_are_refused(run_folder, tmp_path, card_of):
+    with pytest.raises(InputError, match="attacks on another judge"):
+        card_of(run_folder(), attacks=attacks(tmp_path, 1, 2, fingerprint="0" * 64))
+    (tmp_path / "attacks.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(InputError, match="no report of attacks"):
+        card_of(run_folder("again"), attacks=tmp_path / "attacks.json")
+    with pytest.raises(InputError, match="cannot be read"):
+        card_of(run_folder("more"), attacks=tmp_path / "none.json")
+    with pytest.raises(InputError, match="5 of 3 attacks cannot have succeeded"):
+        card_of(run_folder("odd"), attacks=attacks(tmp_path, 5, 3))
+
+
+def test_equal_runs_give_equal_cards(run_folder, card_of):
+    folder = run_folder()
+    assert card_of(folder) == card_of(folder)
+    assert card_of(folder, seed=1) != card_of(folder)
+
+
+def test_a_card_is_valid_for_its_judge_and_model_alone(run_folder, card_of):
+    card = card_of(run_folder())
+    assert card.is_valid_for("f" * 64, "openai/gpt-x")
+    assert not card.is_valid_for("f" * 64, "openai/gpt-y")
+    assert not card.is_valid_for("0" * 64, "openai/gpt-x")
+    assert not card.is_valid_for("f" * 64, None)

@@ -1,0 +1,70 @@
+"""Runs are repetitions of each other, or are refused."""
+
+import json
+import shutil
+
+import pytest
+
+from gigamind.errors import InputError
+
+
+def test_repetitions_tell_how_often_verdicts_flip(run_folder, ten_items, card_of):
+    turned = [
+        {**one, "judged_unanswerable": True} if one["id"] == "u0" else one for one in ten_items
+    ]
+    card = card_of(run_folder("one"), run_folder("two", turned), run_folder("three"))
+    # of u0's three pairs of runs two differ
+    assert card.scales[0].flips.value == pytest.approx(2 / 3 / 10)
+    assert card.scales[0].flips.n == 10
+    assert card.runs == ("one", "two", "three")
+    assert card_of(run_folder("alone")).scales[0].flips is None
+
+
+def test_a_claim_that_was_cut_otherwise_in_a_repetition_is_no_flip(
+    run_folder, answer, claim, card_of
+):
+    def run(name, *claims):
+        labels = {"correctness": None, "utility": None, "claims": []}
+        labels["claims"] = [{"text": "claim 1", "verdict": "supported", "claim": 1}]
+        items = [answer(one, 1.0, labels=labels, claims=claims) for one in ("x", "y")]
+        return run_folder(name, items=items, task="answers")
+
+    one = run("one", claim(1, "supported"), claim(2, "supported"))
+    two = run(
+        "two", claim(1, "supported"), claim(2, "not_found") | {"text": "claim 2, but shorter"}
+    )
+    (supported,) = card_of(one, two).scales
+    assert (supported.flips.value, supported.flips.n) == (0.0, 2)
+
+
+@pytest.mark.parametrize(
+    ("changes", "what"),
+    [
+        ({"judge": {"fingerprint": "0" * 64}}, "judge"),
+        ({"judge": {"model": "openai/other"}}, "model"),
+        ({"dataset_hash": "e" * 64}, "dataset"),
+    ],
+)
+def test_a_run_that_differs_is_no_repetition(run_folder, judge, changes, what, card_of):
+    another = judge | changes.get("judge", {})
+    with pytest.raises(InputError, match=f"has another {what}"):
+        card_of(run_folder("one"), run_folder("two", **(changes | {"judge": another})))
+
+
+def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):
+    stored, asked = run_folder("stored"), run_folder("asked")
+    for folder, hits in ((stored, 3), (asked, 0)):
+        summary = {"status": "complete", "llm": {"calls": 7, "cache_hits": hits}}
+        (folder / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    assert card_of(stored, asked).scales[0].flips.value == 0.0
+    with pytest.raises(InputError, match="3 of its replies are old ones from the store"):
+        card_of(asked, stored)
+
+
+def test_a_run_is_no_repetition_of_itself(run_folder, tmp_path, card_of):
+    first = run_folder("one")
+    with pytest.raises(InputError, match=r"is the same run as .*one, and no repetition"):
+        card_of(first, first)
+    shutil.copytree(first, tmp_path / "copy")
+    with pytest.raises(InputError, match=r"copy: is the same run as"):
+        card_of(first, tmp_path / "copy")

@@ -1,0 +1,73 @@
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.judges.checklist import (
+    ChecklistReply,
+    load_checklist_judge,
+)
+from gigamind.judges.checklist_file import RULES, ChecklistJudgeFile
+from gigamind.judges.spec import fingerprint_of, load_llm_judge
+
+ITEM = '{ id = "a", ko = "가?", en = "A?" }'
+
+
+def feature(items, more=""):
+    return f"[features.f]\n{more}\nitems = [{items}]"
+
+
+@pytest.mark.parametrize(("least", "expected"), [(9, True), (10, False)])
+def test_a_quote_needs_as_many_letters_and_digits_as_the_judge_file_says(
+    least, expected, judge_file, check, scripted, entries
+):
+    features = feature(ITEM).replace("features.f", "features.search_qa")
+    file = judge_file(min_quote_chars=least, features=features)
+    verdict = check(scripted(entries(a="금요일 오후 3시에 시")), file=file)  # nine of them
+    assert verdict.items[0].yes is expected
+
+
+@pytest.mark.parametrize("feature", ["search_qa", "insight", "writing", "summary"])
+def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_seed(
+    feature, judge_of_the_project
+):
+    judge = load_checklist_judge(judge_of_the_project, "ko")
+    checklist = judge.definition.file.features[feature]
+    assert (len(checklist.items), checklist.min_pass_ratio) == (4, 0.75)
+
+
+def test_a_feature_that_the_judge_does_not_know_is_named(check, scripted):
+    with pytest.raises(InputError, match='no feature "chat"; it has insight, search_qa, summary'):
+        check(scripted(), feature="chat")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"kind": '"llm"'}, "kind: Input should be 'checklist'"),
+        ({"features": "[features]"}, "features: Dictionary should have at least 1 item"),
+        ({"features": "[features.f]\nitems = []"}, "features.f.items"),
+        ({"features": '[features.f]\nitems = [{ id = "a", ko = "가?" }]'}, "items.0.en: Field required"),
+        ({"features": feature(ITEM.replace("가?", " "))}, "items.0.ko"),
+        ({"features": feature(f"{ITEM}, {ITEM}")}, "more than one item is called a"),
+        ({"features": feature(ITEM.replace('"a"', '"pass_rate"'))}, "no item can be called pass_rate"),
+        ({"features": feature(ITEM, "min_pass_ratio = 0")}, "greater than 0"),
+        ({"features": feature(ITEM, "min_pass_ratio = 1.1")}, "less than or equal to 1"),
+    ],
+)  # fmt: skip
+def test_a_judge_file_that_says_something_else_is_refused(judge_file, changes, message):
+    with pytest.raises(InputError, match=message):
+        load_checklist_judge(judge_file(**changes), "ko")
+
+
+def test_a_changed_question_is_another_judge(judge_file):
+    one = load_checklist_judge(judge_file(), "ko").definition.fingerprint
+    other = judge_file(features=feature(ITEM.replace("A?", "Another?")))
+    assert load_checklist_judge(other, "ko").definition.fingerprint != one
+
+
+def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
+    path = judge_file()
+    given = ("nonce", "notes", "request", "answer", "items")
+    without = load_llm_judge(path, "ko", ChecklistJudgeFile, ChecklistReply, given)
+    judge = load_checklist_judge(path, "ko").definition
+    parts = (without.fingerprint, f"rules {RULES}")
+    assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint

@@ -1,0 +1,46 @@
+from pathlib import Path
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.judges.search_qa.reply import (
+    RULES,
+    SearchQAJudgeFile,
+    SearchQAReply,
+    load_search_qa_judge,
+)
+from gigamind.judges.spec import fingerprint_of, load_llm_judge
+
+GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")
+
+
+@pytest.mark.parametrize(("claims", "tokens"), [(0, 768), (4, 768), (5, 928), (24, 3968)])
+def test_a_reply_has_room_for_four_claims_and_more_for_each_further_one(claims, tokens):
+    file = SearchQAJudgeFile(kind="search_qa", prompt="search_qa/v1")
+    assert file.tokens_for(claims) == tokens
+
+
+def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
+    path = judge_file()
+    without = load_llm_judge(path, "ko", SearchQAJudgeFile, SearchQAReply, GIVEN)
+    judge = load_search_qa_judge(path, "ko")
+    parts = (without.fingerprint, f"rules {RULES}")
+    assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint
+
+
+def test_the_judge_of_the_project_is_the_seeds():
+    judge = load_search_qa_judge(Path(__file__).parents[3] / "judges" / "search_qa.toml", "ko")
+    assert (judge.file.temperature, judge.file.max_tokens) == (0.1, 768)
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"claims_per_call": 0}, "claims_per_call: Input should be greater than or equal to 1"),
+        ({"new_numbers": "maybe"}, "new_numbers: Input should be 'flag' or 'refuse'"),
+        ({"max_claim": 3}, "max_claim: there is no such field; max_claims is meant"),
+    ],
+)
+def test_a_judge_file_that_says_something_else_is_refused(judge_file, fields, message):
+    with pytest.raises(InputError, match=message):
+        load_search_qa_judge(judge_file(**fields), "en")

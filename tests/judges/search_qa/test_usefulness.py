@@ -1,0 +1,81 @@
+import pytest
+
+from gigamind.judges.search_qa.rules import answerable, confidence, outcome, utility
+
+
+@pytest.mark.parametrize(
+    ("answerable", "note", "quote", "expected"),
+    [
+        (
+            True,
+            1,
+            "연차는 입사 첫해에 15일을 준다.",
+            0.0,
+        ),  # the notes do answer: to say that they do not is no use
+        (
+            True,
+            1,
+            "꾸며 낸 문장으로 답이 있다고 한다.",
+            0.0,
+        ),  # told, not proven: nor is the abstention
+        (False, None, "", 1.0),
+    ],
+)
+def test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer(
+    judge_by, scripted, reply_of, answerable, note, quote, expected
+):
+    reply = reply_of(
+        abstains=True, answerable=answerable, answer_note=note, answer_quote=quote, utility=0.3
+    )
+    judged = judge_by(scripted(reply), "노트에는 관련 정보가 없습니다.")
+    assert (judged.outcome, judged.correctness, judged.confidence) == ("abstained", None, None)
+    assert (judged.utility, judged.reported_utility) == (expected, 0.3)
+
+
+def test_a_blank_answer_is_useless_and_costs_nothing(judge_by, scripted, reply_of):
+    client = scripted(reply_of())
+    judged = judge_by(client, " \n")
+    assert (judged.outcome, judged.correctness, judged.utility) == ("no_claims", None, 0.0)
+    assert client.requests == []
+
+
+def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripted, reply_of, found):
+    reply = reply_of(found(1, "not_found"), abstains=True)
+    judged = judge_by(scripted(reply), "연차는 99일이다.")
+    assert (judged.outcome, judged.correctness) == ("judged", 0.0)
+
+
+@pytest.mark.parametrize(
+    ("told", "proven", "expected"),
+    [(True, True, "proven"), (True, False, "told"), (False, True, "no"), (False, False, "no")],
+)
+def test_the_word_of_a_model_that_notes_answer_is_one_thing_and_its_proof_another(
+    told, proven, expected
+):
+    assert answerable(told=told, proven=proven) == expected
+
+
+@pytest.mark.parametrize(("said", "expected"), [(True, 0.0), (False, 1.0)])
+def test_an_abstention_is_credited_only_where_nobody_says_that_the_notes_answer(said, expected):
+    assert utility("abstained", 0.5, answerable=said) == expected
+
+
+@pytest.mark.parametrize(
+    ("correct", "useful", "expected"),
+    [
+        (0.8, 0.7, "high"),
+        (0.8, 0.69, "medium"),
+        (0.79, 1.0, "medium"),
+        (0.5, 0.0, "medium"),
+        (0.49, 1.0, "low"),
+        (None, 1.0, None),
+    ],
+)
+def test_confidence_boundaries(correct, useful, expected):
+    assert confidence(correct, useful) == expected
+
+
+def test_an_answer_that_neither_claims_nor_abstains_is_useless():
+    assert outcome((), (), abstains=False) == "no_claims"
+    assert utility("no_claims", 1.0, answerable=False) == 0.0
+    assert utility("judged", 0.4, answerable=False) == 0.4

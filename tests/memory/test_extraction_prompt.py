@@ -1,0 +1,49 @@
+import unicodedata
+
+import pytest
+
+from gigamind.assets import asset
+from gigamind.llm.prompts import load_prompt
+from gigamind.memory.model_extractor import (
+    extraction_prompt,
+    language_of,
+)
+
+
+@pytest.mark.parametrize(
+    ("language", "asked"), [("ko", "30~200자"), ("en", "30 to 200 characters")]
+)
+def test_the_task_stands_before_the_messages_and_again_after_them(language, asked, key, session_of):
+    system, user = (
+        one["content"] for one in extraction_prompt(session_of("가", "나", "다"), key, language)
+    )
+
+    after = user.rpartition("</message-")[2]
+    assert asked in system
+    assert asked in after
+    assert "messageIndex" in system
+    assert "messageIndex" in after
+    assert {"ko": "0부터 2까지", "en": "0 to 2"}[language] in system
+
+
+def test_the_prompts_of_both_languages_say_the_same_variables():
+    folder = asset("prompts") / "extract" / "v1"
+    given = ("nonce", "messages", "last_index")
+    used = {load_prompt(folder / f"{name}.jinja", given).variables for name in ("ko", "en")}
+    assert used == {frozenset(given)}
+
+
+@pytest.mark.parametrize(
+    ("content", "language"),
+    [
+        ("가 abcd", "ko"),  # one letter of five
+        ("가 abcde", "en"),  # one of six
+        ("휴가는 팀장에게 신청한다.", "ko"),
+        (unicodedata.normalize("NFD", "휴가"), "ko"),
+        ("The deploy runs every Friday.", "en"),
+        ("123 !?", "en"),
+        ("", "en"),
+    ],
+)
+def test_the_prompt_speaks_korean_from_a_fifth_of_hangul_on(content, language, session_of):
+    assert language_of(session_of(content)) == language
