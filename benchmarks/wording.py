@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from gigamind.evidence.align import align
+from gigamind.evidence.meaning.wording import changed_wording, changed_words
 from gigamind.evidence.result import Aligned
-from gigamind.evidence.wording import changed_wording, changed_words
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 SETS = {"tuned": "quote_wording.jsonl", "held out": "quote_wording_heldout.jsonl"}

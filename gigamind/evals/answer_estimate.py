@@ -14,9 +14,9 @@ from gigamind.evals.estimate import REPLY_S, Estimate, dollars_of
 from gigamind.judges.checklist import ChecklistReply, checklist_messages
 from gigamind.judges.search_answer import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.judges.search_qa.asking import AnswerCase, Questions
-from gigamind.judges.search_qa.claims import pieces_of
 from gigamind.judges.search_qa.cutting import cutting_calls
 from gigamind.judges.search_qa.reply import PartsReply, SearchQAReply
+from gigamind.judges.search_qa.segments.claims import pieces_of
 from gigamind.llm import tokens
 from gigamind.llm.client import Message, Request
 from gigamind.llm.fences import Source

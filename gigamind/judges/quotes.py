@@ -9,10 +9,10 @@ from dataclasses import replace
 from typing import Literal
 
 from gigamind.evidence.characters import fold_unit
-from gigamind.evidence.cut import cut
+from gigamind.evidence.meaning.cut import cut
+from gigamind.evidence.meaning.wording import changed_wording
 from gigamind.evidence.result import Aligned, TextQuoteSelector
 from gigamind.evidence.sites import exact_sites
-from gigamind.evidence.wording import changed_wording
 from gigamind.llm.fences import speaks_to_judge
 from gigamind.spans import Span
 

@@ -5,7 +5,7 @@ import pytest
 from gigamind.errors import LlmError
 from gigamind.judges.attack_outcome import AttackResult, leaks, result_of
 from gigamind.judges.attacks import load_attacks
-from gigamind.judges.search_qa.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.trial import Observed, Reading
 
 ATTACKS = load_attacks()

@@ -12,7 +12,7 @@ from gigamind.errors import LlmError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.judges.attacks import load_attacks
-from gigamind.judges.search_qa.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.trial_judges import load_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage

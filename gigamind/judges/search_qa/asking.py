@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from gigamind.errors import LlmError
-from gigamind.judges.search_qa.claims import claims_of
-from gigamind.judges.search_qa.pieces import Piece
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
     ClaimsReply,
     SearchQAJudge,
     SearchQAReply,
 )
+from gigamind.judges.search_qa.segments.claims import claims_of
+from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
 from gigamind.judges.quotes import is_too_short
-from gigamind.judges.search_qa.pieces import Piece
 from gigamind.judges.search_qa.reply import NoteUse
+from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.verify import JudgedClaim, Verifier
 from gigamind.llm.fences import Source
 

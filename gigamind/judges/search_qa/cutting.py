@@ -12,15 +12,15 @@ from itertools import pairwise
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.search_qa.citations import (
+from gigamind.judges.search_qa.reply import PartsReply, SearchQAJudge
+from gigamind.judges.search_qa.segments.citations import (
     end_of_citations,
     with_citations_blank,
     without_citations,
 )
-from gigamind.judges.search_qa.claims import claims_of
-from gigamind.judges.search_qa.composed import composed
-from gigamind.judges.search_qa.pieces import Piece, piece
-from gigamind.judges.search_qa.reply import PartsReply, SearchQAJudge
+from gigamind.judges.search_qa.segments.claims import claims_of
+from gigamind.judges.search_qa.segments.composed import composed
+from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.spans import Span

@@ -5,10 +5,8 @@ from dataclasses import dataclass
 
 from gigamind.errors import LlmError
 from gigamind.judges.search_qa.asking import AnswerCase, Asking, Questions
-from gigamind.judges.search_qa.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.coverage import Coverage, coverage
 from gigamind.judges.search_qa.cutting import cut
-from gigamind.judges.search_qa.pieces import Piece
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
     SearchQAJudge,
@@ -23,6 +21,8 @@ from gigamind.judges.search_qa.rules import (
     outcome,
     utility,
 )
+from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.verify import JudgedClaim, Verifier
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Flag, flags

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from gigamind.judges.search_qa.pieces import Piece
+from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.verify import JudgedClaim
 
 Outcome = Literal["judged", "abstained", "no_claims"]

@@ -13,10 +13,10 @@ from gigamind.evidence.align import align_all
 from gigamind.evidence.critical import opposed
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.quotes import Weakness, strongest
-from gigamind.judges.search_qa.citations import without_note_names
-from gigamind.judges.search_qa.claims import Claim
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAJudgeFile, Told
+from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.llm.fences import Source
 from gigamind.spans import Span
 from gigamind.text import sentences

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.judges.search_qa.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 
-DATA = Path(__file__).parents[2] / "data" / "answer_sentences.jsonl"
+DATA = Path(__file__).parents[3] / "data" / "answer_sentences.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
 MARKDOWN = st.text(
     st.sampled_from('a가다요.!?\r\n -*#|`>[노트 1]"”()📎\u3000\u1100\u1161'), max_size=60

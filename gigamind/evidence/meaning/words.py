@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from gigamind.evidence.endings import is_case_particle, limits
+from gigamind.evidence.meaning.endings import is_case_particle, limits
 from gigamind.evidence.normalize import unmarked, visible
 
 ELLIPSIS = "..."

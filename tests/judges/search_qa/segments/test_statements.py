@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from gigamind.judges.search_qa.statements import asks, introduces, states
+from gigamind.judges.search_qa.segments.statements import asks, introduces, states
 
 HEADINGS = [
     "휴가 규정",

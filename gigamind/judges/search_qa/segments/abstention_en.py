@@ -6,7 +6,7 @@ a statement of its own.  "The document says nothing is refundable" and "I cannot
 
 import re
 
-from gigamind.judges.search_qa.statements import has_digit
+from gigamind.judges.search_qa.segments.statements import has_digit
 
 _GIVEN = r"(?:provided|given|available|supplied|attached|retrieved|shared|at hand|above|listed)"
 _NOTES = (

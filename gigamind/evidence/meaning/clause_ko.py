@@ -2,8 +2,8 @@
 
 import re
 
-from gigamind.evidence.clause import Clause
 from gigamind.evidence.critical import NEGATION
+from gigamind.evidence.meaning.clause import Clause
 
 _HARMLESS = re.compile(
     r"없이|(?:뿐|뿐만|만)(?:이)? ?아니라|지 ?않으면 안|않을 수 없|못지 ?않|잘못|불가피"

@@ -8,11 +8,15 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from gigamind.judges.search_qa.abstention import abstains
-from gigamind.judges.search_qa.citations import citations, names_of_notes, without_citations
-from gigamind.judges.search_qa.phrases import is_courtesy
-from gigamind.judges.search_qa.sources import is_sources_line
-from gigamind.judges.search_qa.statements import asks
+from gigamind.judges.search_qa.segments.abstention import abstains
+from gigamind.judges.search_qa.segments.citations import (
+    citations,
+    names_of_notes,
+    without_citations,
+)
+from gigamind.judges.search_qa.segments.phrases import is_courtesy
+from gigamind.judges.search_qa.segments.sources import is_sources_line
+from gigamind.judges.search_qa.segments.statements import asks
 from gigamind.spans import Span
 
 Role = Literal["claim", "heading", "lead_in", "question", "abstention", "courtesy", "other"]

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gigamind.judges.search_qa.sources import heads_sources, is_sources_line, is_title
+from gigamind.judges.search_qa.segments.sources import heads_sources, is_sources_line, is_title
 
 SOURCES = [
     "출처: 노트 1",

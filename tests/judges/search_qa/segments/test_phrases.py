@@ -2,7 +2,7 @@
 
 import pytest
 
-from gigamind.judges.search_qa.phrases import is_courtesy
+from gigamind.judges.search_qa.segments.phrases import is_courtesy
 
 COURTESIES = [
     "안녕하세요!",

@@ -5,7 +5,7 @@ A courtesy is one from end to end: "환불은 언제든 가능합니다" and "th
 
 import re
 
-from gigamind.judges.search_qa.statements import has_digit
+from gigamind.judges.search_qa.segments.statements import has_digit
 
 _END = r"[\W_]*"
 _KO_MORE = (

@@ -2,7 +2,7 @@
 
 import re
 
-from gigamind.evidence.clause import Clause
+from gigamind.evidence.meaning.clause import Clause
 
 _VERB = re.compile(
     r"\b(?:is|are|was|were|am|has|have|had|will|would|can|could|must|may|might|shall|should|does|do|did|went|took|began"

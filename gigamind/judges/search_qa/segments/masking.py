@@ -5,7 +5,7 @@ The masked text is as long as the text, so spans in one are spans in the other.
 
 import re
 
-from gigamind.judges.search_qa.citations import citations_in
+from gigamind.judges.search_qa.segments.citations import citations_in
 
 _ENDS = str.maketrans(dict.fromkeys(".!?…。！？\n", "x"))
 _QUOTES = '"”’」』'

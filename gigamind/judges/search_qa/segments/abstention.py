@@ -2,8 +2,8 @@
 
 import re
 
-from gigamind.judges.search_qa.abstention_en import says_nothing_en
-from gigamind.judges.search_qa.abstention_ko import says_nothing_ko
+from gigamind.judges.search_qa.segments.abstention_en import says_nothing_en
+from gigamind.judges.search_qa.segments.abstention_ko import says_nothing_ko
 
 _AROUND = re.compile(r"^[^\w]+|[^\w]+$")
 _HANGUL = re.compile(r"[가-힣]")

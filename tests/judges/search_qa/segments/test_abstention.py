@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.judges.search_qa.abstention import abstains
+from gigamind.judges.search_qa.segments.abstention import abstains
 
-DATA = Path(__file__).parents[2] / "data" / "abstentions.jsonl"
+DATA = Path(__file__).parents[3] / "data" / "abstentions.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
 
 

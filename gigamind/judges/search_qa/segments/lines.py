@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from gigamind.judges.search_qa.statements import states
+from gigamind.judges.search_qa.segments.statements import states
 from gigamind.spans import Span
 
 Shape = Literal["prose", "heading", "item", "row", "code"]

@@ -6,8 +6,8 @@ number but in a file's name.
 
 import re
 
-from gigamind.judges.search_qa.citations import without_note_names
-from gigamind.judges.search_qa.statements import has_digit, states
+from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.segments.statements import has_digit, states
 
 _AROUND = " \t*_`>-–—•·()"
 # Behind these, titles may stand; behind "참고" or "see", only names of notes: "참고: 환불 불가" is a fact.

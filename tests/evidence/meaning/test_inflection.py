@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.evidence.inflection import same_word
+from gigamind.evidence.meaning.inflection import same_word
 
 NONE = frozenset[str]()
 

@@ -6,7 +6,7 @@ The form is closed: the notes as the place or the subject, a topic without a cla
 
 import re
 
-from gigamind.judges.search_qa.statements import has_digit
+from gigamind.judges.search_qa.segments.statements import has_digit
 
 _NOTES = (
     r"(?:노트|문서|자료|메모|검색 ?결과|컨텍스트|문맥|맥락|출처|볼트|본문"

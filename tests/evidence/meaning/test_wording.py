@@ -7,12 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.evidence.align import align
-from gigamind.evidence.passages import whole_words
+from gigamind.evidence.meaning.passages import whole_words
+from gigamind.evidence.meaning.wording import Change, changed_wording, changed_words
 from gigamind.evidence.result import Aligned
-from gigamind.evidence.wording import Change, changed_wording, changed_words
 from gigamind.spans import Span
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 def rows(name):

@@ -14,11 +14,11 @@ from itertools import groupby
 
 from rapidfuzz.distance import Levenshtein
 
-from gigamind.evidence.endings import same_stem
-from gigamind.evidence.inflection import same_word
-from gigamind.evidence.passages import shifted, whole_words
+from gigamind.evidence.meaning.endings import same_stem
+from gigamind.evidence.meaning.inflection import same_word
+from gigamind.evidence.meaning.passages import shifted, whole_words
+from gigamind.evidence.meaning.words import ELLIPSIS, Word, forms, joined, names, words
 from gigamind.evidence.result import Aligned
-from gigamind.evidence.words import ELLIPSIS, Word, forms, joined, names, words
 
 # A passage of 12 words against 12 others is no copy, and comparing them takes quadratic time.
 _MAX_CELLS = 144

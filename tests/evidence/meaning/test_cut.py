@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.cut import cut
+from gigamind.evidence.meaning.cut import cut
 from gigamind.spans import Span
 
-DATA = Path(__file__).parents[1] / "data"
+DATA = Path(__file__).parents[2] / "data"
 
 
 def cut_of(note, quote):
