@@ -11,7 +11,8 @@ from gigamind.llm.fake.server import running
 
 QUOTES = {"en": "The deploy runs every Friday.", "ko": "휴가는 팀장에게 신청한다."}
 ASKED = {"en": ("deploy {}", "zebra {}"), "ko": ("휴가 신청 {}", "얼룩말 {}")}
-MODEL = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--max-concurrency", "1")
+# One at a time: the server gives its replies in the order of the queries.
+MODEL = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--max-in-flight", "1")
 BELOW = "unanswerable: Cohen's kappa 0.000 over 40 labels is below 0.400"
 NO_KOREAN = "unanswerable, ko: no labels"
 
