@@ -5,8 +5,8 @@ import unicodedata
 from collections.abc import Sequence
 
 from gigamind.datasets.answer_schema import AnswerLabels
+from gigamind.judges.search_qa.segments.citations import without_citations
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.judges.search_qa.segments.pieces import without_citations
 from gigamind.metrics.grounding import ClaimRow, Grounding, GroundingTable, grounding
 from gigamind.reports.answer_schema import LabelledClaimReport, LabelsReport
 from gigamind.reports.search_qa import SearchQAEvaluation

@@ -1,10 +1,8 @@
 """judge_card.html in a real Chromium: it fits a phone, its policy lets nothing run, and its console stays empty."""
 
 import json
-import shutil
 
 import pytest
-from selenium import webdriver
 from selenium.webdriver.common.by import By
 
 from gigamind.evals.certify import certify
@@ -12,16 +10,6 @@ from gigamind.reports.cards.page import render_card_page
 
 pytestmark = pytest.mark.browser
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 HOSTILE = "</style><script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
 JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f" * 64, "model": "openai/x"}
 
@@ -70,23 +58,6 @@ def card_of_claims(tmp_path):
                 file.write(json.dumps(row) + "\n")
         (folder / "errors.jsonl").write_text("", encoding="utf-8")
     return certify(folders, created_at="2026-11-22T01:00:00+00:00")
-
-
-@pytest.fixture
-def browser(tmp_path):
-    programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
-    if missing := [name for name, path in programs.items() if not path]:
-        pytest.fail(
-            f"{' and '.join(missing)} not found: apt-get install -y chromium chromium-driver"
-        )
-    options = webdriver.ChromeOptions()
-    options.binary_location = programs["chromium"]
-    for flag in (*FLAGS, f"--user-data-dir={tmp_path / 'profile'}"):
-        options.add_argument(flag)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(programs["chromedriver"]))
-    yield driver
-    driver.quit()
 
 
 def test_the_page_fits_a_phone_and_a_screen_and_runs_nothing(browser, card, tmp_path):

@@ -86,6 +86,18 @@ def _summary(p95: float | None, cold: float | None, count: int) -> SummaryReport
     )
 
 
+# Of runs that search nothing.
+UNSEARCHED = Environment(
+    app_version="0.1.0",
+    git_commit=None,
+    python_version="3.11",
+    embedding_model=None,
+    rag_schema_version="none",
+    packages={},
+)
+HARDWARE = Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash="same")
+
+
 @pytest.fixture
 def snapshot() -> Make:
     """Makes a snapshot of {item: rank | None | "right" | "wrong"}; the words are verdicts on unanswerable items."""
@@ -165,15 +177,8 @@ def links() -> Make:
             dataset_hash=str(changed.get("dataset", "d")),
             notes_hash="n",
             notes_hash_mode="content",
-            environment=Environment(
-                app_version="0.1.0",
-                git_commit=None,
-                python_version="3.11",
-                embedding_model=None,
-                rag_schema_version="none",
-                packages={},
-            ),
-            hardware=Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash="same"),
+            environment=UNSEARCHED,
+            hardware=HARDWARE,
             judge_fingerprint="removed-links",
             config={"topk": 5, "min_confidence": changed.get("floor", 0.0), "seed": 42},
             metrics=LinkSummaryReport(
@@ -240,15 +245,8 @@ def answers() -> Make:
             dataset_hash="d",
             notes_hash="n",
             notes_hash_mode="content",
-            environment=Environment(
-                app_version="0.1.0",
-                git_commit=None,
-                python_version="3.11",
-                embedding_model=None,
-                rag_schema_version="none",
-                packages={},
-            ),
-            hardware=Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash="same"),
+            environment=UNSEARCHED,
+            hardware=HARDWARE,
             judge_fingerprint="j",
             config={"seed": 42},
             metrics=AnswerSummaryReport(
