@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from gigamind.evidence.normalize import spaceless, unmarked, visible
 from gigamind.evidence.source import NormalLevel
 
-_MARK = r"""(?:["'\s]|\.{2,}|\[\.{3}\])"""
-_OUTER_MARKS = re.compile(rf"^{_MARK}++|(?<![\s.\"'\]]){_MARK}+$")
+_MARK = r"""(?:["'\s]|\.{2,}+|\[\.{3}\])"""
+_OUTER_MARKS = re.compile(rf"^{_MARK}+|(?<![\s.\"'\]]){_MARK}+$")
 
 
 @dataclass(frozen=True, slots=True)

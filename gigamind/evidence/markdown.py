@@ -9,23 +9,23 @@ from collections.abc import Iterator
 
 from gigamind.spans import Span
 
-_TASK = r"(?:\[[ xX]\][ \t]++)?+"
+_TASK = r"(?:\[[ xX]\][ \t]++)?"
 _BULLET = rf">[ \t]?|[-*+][ \t]++{_TASK}|\#{{1,6}}[ \t]++"
 # Three digits at most and no number behind: a line that begins "2024. 1. 3." is a date.
 _ORDERED = rf"[0-9]{{1,3}}[.)][ \t]++(?![0-9]){_TASK}"
 _FENCE = r"(?:`{3,}[^`\n]*+|~{3,}[^\n]*+)$"
 _INLINE = r"""
-    !?\[\[(?:[^\[\]|\n]*+\|)?+                          # the opening of a wikilink, up to its display text
+    !?\[\[(?:[^\[\]|\n]*+\|)?                           # the opening of a wikilink, up to its display text
   | \]\]
   | !?\[(?=[^\[\]\n]*+\]\()                             # the opening of a link
-  | \]\((?:<[^<>\n]*+>|[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+)(?:[ \t]++(?:"[^"\n]*+"|'[^'\n]*+'))?+[ \t]*+\)
+  | \]\((?:<[^<>\n]*+>|[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*)(?:[ \t]++(?:"[^"\n]*+"|'[^'\n]*+'))?[ \t]*+\)
   | `+
   | (?P<emphasis>\*+|_+|~~|==)
 """
 
 
 def _compiled(prefix: str) -> re.Pattern[str]:
-    line = rf"^[ \t]*+(?:(?:(?:{prefix})[ \t]*+)++(?:{_FENCE})?+|{_FENCE})"
+    line = rf"^[ \t]*+(?:(?:(?:{prefix})[ \t]*+)+(?:{_FENCE})?|{_FENCE})"
     return re.compile(f"{line}|{_INLINE}", re.MULTILINE | re.VERBOSE)
 
 

@@ -16,7 +16,7 @@ from gigamind.spans import Span
 _PLAIN = "!-~\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"
 _IGNORED = re.compile(rf"[{IGNORABLE}]++")
 _PIECE = re.compile(
-    rf"(?P<run>[{_PLAIN}]++(?:[ \n\t][{_PLAIN}]++)*+)"
+    rf"(?P<run>[{_PLAIN}]++(?:[ \n\t][{_PLAIN}]++)*)"
     rf"|(?P<space>\s(?:[\s{IGNORABLE}]*\s)?)"
     rf"|(?P<ignored>{_IGNORED.pattern})"
 )

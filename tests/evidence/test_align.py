@@ -259,8 +259,15 @@ def test_a_source_beyond_the_limit_is_refused_and_the_limit_named():
         ("[[a](" * 100, "[[a](" * 20_000),
         ("**_a " * 100, "*_~~==`" * 14_000),
         ("abcdefghij" * 50, "a\u200b" * 50_000),
+        ("Chapter 1" + "." * 400 + "5", "Chapter 1" + "." * 90_000 + "6"),
+        ("> - [ ] " * 60 + "a", "> - [ ] " * 12_000 + "b"),
+        ("](a" + "(b)" * 160, "](a" + "(b)" * 33_000),
+        ("1.1" * 160, "1.1'a" * 20_000),
     ],
-    ids=["same", "one off", "periodic", "marks", "spaces", "links", "emphasis", "zero width"],
+    ids=[
+        *("same", "one off", "periodic", "marks", "spaces", "links", "emphasis", "zero width"),
+        *("leader dots", "items", "brackets", "numbers"),
+    ],
 )
 def test_no_text_of_100_000_characters_takes_long(quote, source):
     start = time.process_time()
