@@ -26,7 +26,7 @@ demo: $(READY)
 	$(BIN)/gigamind eval search --flow --dataset examples/queries.jsonl --notes examples/vault
 
 test: $(READY)
-	$(BIN)/python -m pytest -m "not browser"
+	$(BIN)/python -m pytest -m "not browser" -n auto --dist worksteal
 
 test-browser: $(READY)
 	$(BIN)/python -m pytest -m browser
