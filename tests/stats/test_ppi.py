@@ -79,6 +79,12 @@ def test_a_judge_that_knows_nothing_counts_nothing(verdicts):
     assert (found.weight, found.value) == (0.0, 0.5)
 
 
+def test_a_judge_that_says_too_little_counts_no_more_than_its_verdicts():
+    """By the formula, the weight would be (0.2 / 3) / ((1 + 4/20) * 0.24 / 23), five and more."""
+    found = corrected([1, 1, 0, 0], [0.6, 0.6, 0.4, 0.4], [0.6] * 15 + [0.4] * 5)
+    assert (found.weight, found.value) == (1.0, pytest.approx(0.5 + 0.55 - 0.5))
+
+
 def test_two_labels_are_needed():
     assert corrected([1], [1], [0, 1]) is None
     assert corrected([1, 0], [1, 0], [0, 1]) is not None
