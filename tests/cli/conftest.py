@@ -1,5 +1,7 @@
 import json
 from collections.abc import Callable
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,14 +29,15 @@ class Ended(NamedTuple):
     stderr: str
 
 
-@pytest.fixture
-def gigamind(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ended]:
-    """Runs a command in this process."""
+@pytest.fixture(scope="session")
+def gigamind() -> Callable[..., Ended]:
+    """Runs a command in this process; what its exit code does to a process is tested in test_main.py."""
 
     def call(*arguments: object) -> Ended:
-        with pytest.raises(SystemExit) as end:
+        out, err = StringIO(), StringIO()
+        with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
             main([str(argument) for argument in arguments])
-        return Ended(int(end.value.code or 0), *capsys.readouterr())
+        return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
     return call
 

@@ -2,16 +2,12 @@
 
 import json
 import shutil
-import sys
-from dataclasses import dataclass
 from pathlib import Path
-from subprocess import run
 from xml.etree import ElementTree as ET
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-EXAMPLES = ROOT / "examples"
+EXAMPLES = Path(__file__).parents[2] / "examples"
 DAMAGED = (
     "policies/on-call.md",
     "policies/휴가.md",
@@ -21,23 +17,20 @@ DAMAGED = (
 )
 
 
-@dataclass(frozen=True)
-class Ended:
-    code: int
-    stdout: str
-    stderr: str
-
-
 @pytest.fixture(scope="module")
-def place(tmp_path_factory):
-    """A folder with `base`, a run over the examples with its snapshot, and `damaged`, a vault with five empty notes."""
+def place(tmp_path_factory, gigamind):
+    """The working directory, with `base`, a run over the examples, and `damaged`, a vault with five empty notes."""
     folder = tmp_path_factory.mktemp("compare")
     shutil.copytree(EXAMPLES / "vault", folder / "damaged")
     for note in DAMAGED:
         (folder / "damaged" / note).write_text("# gone\n", "utf-8")
-    ended = gigamind(folder, *search(EXAMPLES / "vault", "base"), "--save-snapshot")
-    assert ended.code == 0, ended.stderr
-    return folder
+    with pytest.MonkeyPatch.context() as environment:
+        environment.chdir(folder)
+        environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
+        environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        ended = gigamind(*search(EXAMPLES / "vault", "base"), "--save-snapshot")
+        assert ended.code == 0, ended.stderr
+        yield folder
 
 
 def search(vault, out):
@@ -46,35 +39,15 @@ def search(vault, out):
     return ["eval", "search", *fixed]
 
 
-def gigamind(folder, *arguments, **environment):
-    ended = run(
-        [sys.executable, "-m", "gigamind", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-        env={
-            "PATH": "/usr/bin:/bin",
-            "HOME": str(folder),
-            "PYTHONPATH": str(ROOT),
-            "GIGAMIND_CACHE_DIR": str(folder / "cache"),
-            "PYTHONUTF8": "1",
-            **environment,
-        },
-    )
-    return Ended(ended.returncode, ended.stdout, ended.stderr)
-
-
 def lines(file):
     return [json.loads(line) for line in file.read_text("utf-8").split("\n") if line]
 
 
-def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
+def test_a_damaged_vault_stops_the_release_and_names_the_queries(place, gigamind, monkeypatch):
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(place / "step.md"))
     ended = gigamind(
-        place,
         *search(place / "damaged", "worse"),
         *("--compare", "base/snapshot.json", "--fail-on-regression", "--junit", "gate.xml"),
-        GITHUB_STEP_SUMMARY=str(place / "step.md"),
     )
     assert ended.code == 4, ended.stderr
     report = json.loads((place / "worse" / "compare.json").read_text("utf-8"))
@@ -95,34 +68,37 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
     assert "Release gate: FAILED" in (place / "step.md").read_text("utf-8")
 
 
-def test_the_same_vault_compared_with_itself_passes(place):
+@pytest.mark.usefixtures("place")
+def test_the_same_vault_compared_with_itself_passes(gigamind):
     flags = ("--compare", "base", "--fail-on-regression")
-    ended = gigamind(place, *search(EXAMPLES / "vault", "again"), *flags)
+    ended = gigamind(*search(EXAMPLES / "vault", "again"), *flags)
     assert ended.code == 0, ended.stdout
     assert "Release gate (mvp): PASSED" in ended.stdout
     assert "0 of 202 shared queries got worse, 0 better" in ended.stdout
 
 
-def test_two_finished_runs_are_compared_without_running_anything(place):
-    gigamind(place, *search(place / "damaged", "other"))
+def test_two_finished_runs_are_compared_without_running_anything(place, gigamind):
+    gigamind(*search(place / "damaged", "other"))
     asked = ("compare", "base", "other", "--out", "compared", "--phase", "ga")
-    ended = gigamind(place, *asked, "--fail-on-regression")
+    ended = gigamind(*asked, "--fail-on-regression")
     assert ended.code == 4
     assert sorted(path.name for path in (place / "compared").iterdir()) == [
         "compare.json",
         "compare.md",
     ]
-    assert gigamind(place, "compare", "base", "other").code == 0  # without the flag it only tells
+    assert gigamind("compare", "base", "other").code == 0  # without the flag it only tells
 
 
-def test_a_promoted_run_is_the_baseline_that_counts(place):
-    promoted = gigamind(place, "baseline", "promote", "base", "--folder", "kept")
+@pytest.mark.usefixtures("place")
+def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
+    promoted = gigamind("baseline", "promote", "base", "--folder", "kept")
     assert promoted.code == 0, promoted.stderr
-    ended = gigamind(place, "compare", "kept", "base", "--fail-on-regression")
+    ended = gigamind("compare", "kept", "base", "--fail-on-regression")
     assert ended.code == 0
     assert "PASSED" in ended.stdout
 
 
+@pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -133,24 +109,24 @@ def test_a_promoted_run_is_the_baseline_that_counts(place):
         (["baseline", "promote", "cache"], "run.json: missing"),
     ],
 )
-def test_bad_input_is_one_clear_error_and_exit_code_1(place, arguments, message):
-    ended = gigamind(place, *arguments)
+def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, arguments, message):
+    ended = gigamind(*arguments)
     assert ended.code == 1
     assert message in ended.stderr
 
 
-def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place):
+def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, gigamind):
     (place / "cut.json").write_text('{"version": "1.0", "metr', "utf-8")
-    ended = gigamind(place, *search(EXAMPLES / "vault", "never"), "--compare", "cut.json")
+    ended = gigamind(*search(EXAMPLES / "vault", "never"), "--compare", "cut.json")
     assert (ended.code, (place / "never").exists()) == (1, False)
     assert "cut.json:1: not JSON, or cut short" in ended.stderr
 
 
-def test_another_dataset_gives_no_verdict_and_exit_code_1_where_one_was_asked_for(place):
+def test_another_dataset_gives_no_verdict_and_exit_code_1_where_one_was_asked_for(place, gigamind):
     snapshot = json.loads((place / "base" / "snapshot.json").read_text("utf-8"))
     (place / "foreign.json").write_text(json.dumps(snapshot | {"dataset_hash": "x"}), "utf-8")
-    ended = gigamind(place, "compare", "foreign.json", "base", "--fail-on-regression")
+    ended = gigamind("compare", "foreign.json", "base", "--fail-on-regression")
     assert ended.code == 1
     assert "NOT-COMPARABLE" in ended.stdout
     assert "A new baseline is needed" in ended.stdout
-    assert gigamind(place, "compare", "foreign.json", "base").code == 0
+    assert gigamind("compare", "foreign.json", "base").code == 0

@@ -7,12 +7,21 @@ import pytest
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 
 
-@pytest.fixture
-def generated(gigamind, tmp_path):
+@pytest.fixture(scope="module")
+def generated(gigamind, tmp_path_factory):
     """The options of a generated dataset."""
-    given = ("--out-notes", tmp_path / "copy", "--dataset", tmp_path / "links.jsonl")
+    folder = tmp_path_factory.mktemp("links")
+    given = ("--out-notes", folder / "copy", "--dataset", folder / "links.jsonl")
     assert gigamind("eval", "generate-links", "--notes", EXAMPLES, *given).code == 0
-    return ("--notes", tmp_path / "copy", "--dataset", tmp_path / "links.jsonl")
+    return ("--notes", folder / "copy", "--dataset", folder / "links.jsonl")
+
+
+@pytest.fixture(scope="module")
+def base(gigamind, generated, tmp_path_factory):
+    """A run over them with its snapshot."""
+    folder = tmp_path_factory.mktemp("run") / "base"
+    assert gigamind("eval", "links", *generated, "--out", folder, "--save-snapshot").code == 0
+    return folder
 
 
 def test_the_examples_run_from_vault_to_report_in_one_go(gigamind, generated, tmp_path):
@@ -45,28 +54,25 @@ def test_options_that_cannot_be_are_invalid_input(gigamind, generated):
 
 @pytest.fixture
 def links(gigamind, generated, tmp_path, monkeypatch):
-    """Runs `gigamind eval links` over the generated dataset; `base` is a run with its snapshot."""
+    """Runs `gigamind eval links` over the generated dataset."""
     monkeypatch.delenv("GITHUB_STEP_SUMMARY", raising=False)
-
-    def run(out, *options):
-        return gigamind("eval", "links", *generated, "--out", tmp_path / out, *options)
-
-    assert run("base", "--save-snapshot").code == 0
-    return run
+    return lambda out, *options: gigamind(
+        "eval", "links", *generated, "--out", tmp_path / out, *options
+    )
 
 
 WORSE = ("--min-confidence", 1)  # no suggestion is that sure: no link is found again
 
 
-def test_the_same_run_again_passes_the_gates(links, tmp_path):
-    ended = links("again", "--compare", tmp_path / "base", "--phase", "ga", "--fail-on-regression")
+def test_the_same_run_again_passes_the_gates(links, base):
+    ended = links("again", "--compare", base, "--phase", "ga", "--fail-on-regression")
     assert ended.code == 0
     assert "Release gate (ga): PASSED" in ended.stdout
     assert "0 of 22 shared notes got worse, 0 better" in ended.stdout
 
 
-def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, tmp_path):
-    ended = links("worse", *WORSE, "--compare", tmp_path / "base", "--fail-on-regression")
+def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, base, tmp_path):
+    ended = links("worse", *WORSE, "--compare", base, "--fail-on-regression")
     assert ended.code == 0
     assert "Release gate (mvp): WARNED" in ended.stdout
     assert "-> 0.0000, worse by 0.8" in ended.stdout
@@ -75,8 +81,8 @@ def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, tmp_path
     assert page.startswith("# Release gate: passed with warnings\n")
 
 
-def test_in_beta_worse_links_stop_the_release(links, tmp_path):
-    snapshot, junit = tmp_path / "base" / "snapshot.json", tmp_path / "gate.xml"
+def test_in_beta_worse_links_stop_the_release(links, base, tmp_path):
+    snapshot, junit = base / "snapshot.json", tmp_path / "gate.xml"
     flags = ("--compare", snapshot, "--phase", "beta", "--fail-on-regression", "--junit", junit)
     ended = links("worse", *WORSE, *flags)
     assert ended.code == 4
@@ -88,34 +94,35 @@ def test_in_beta_worse_links_stop_the_release(links, tmp_path):
     assert "Release gate failed" in (tmp_path / "worse" / "report.html").read_text("utf-8")
 
 
-def test_two_finished_link_runs_are_compared_without_running_anything(links, gigamind, tmp_path):
+def test_two_finished_link_runs_are_compared_without_running_anything(
+    links, base, gigamind, tmp_path
+):
     links("worse", *WORSE)
-    both = (tmp_path / "base", tmp_path / "worse")
+    both = (base, tmp_path / "worse")
     ended = gigamind("compare", *both, "--phase", "ga", "--fail-on-regression")
     assert ended.code == 4
     assert "shared notes got worse" in ended.stdout
 
 
-@pytest.mark.usefixtures("links")
-def test_a_search_run_and_a_links_run_cannot_be_compared(search, gigamind, tmp_path):
+def test_a_search_run_and_a_links_run_cannot_be_compared(search, base, gigamind, tmp_path):
     assert search().code == 0
-    ended = gigamind("compare", "out", tmp_path / "base")
+    ended = gigamind("compare", "out", base)
     assert ended.code == 1
     assert "is of the task search, the current run of links; give a baseline of links" in (
         ended.stderr
     )
-    other = search("--out", "never", "--compare", tmp_path / "base" / "snapshot.json")
+    other = search("--out", "never", "--compare", base / "snapshot.json")
     assert other.code == 1
     assert "is of the task links, the current run of search" in other.stderr
     assert not (tmp_path / "never").exists()  # said before any work
 
 
 def test_a_promoted_links_run_leaves_the_baseline_of_search_alone(
-    links, search, gigamind, tmp_path
+    links, base, search, gigamind, tmp_path
 ):
     assert search().code == 0
     kept = tmp_path / "kept"
-    for run in ("out", tmp_path / "base"):
+    for run in ("out", base):
         assert gigamind("baseline", "promote", run, "--folder", kept).code == 0
     assert search("--out", "again", "--compare", kept).code == 0
     ended = links("again-links", "--compare", kept, "--fail-on-regression")
@@ -140,9 +147,8 @@ def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):
     assert "--task" not in shown
 
 
-@pytest.mark.usefixtures("links")
-def test_run_json_names_the_options_and_the_task_once(tmp_path):
-    run = json.loads((tmp_path / "base" / "run.json").read_text("utf-8"))
+def test_run_json_names_the_options_and_the_task_once(base):
+    run = json.loads((base / "run.json").read_text("utf-8"))
     assert run["task"] == "links"
     assert "task" not in run["options"]
     assert (run["options"]["topk"], run["options"]["lang"]) == (5, "en")
