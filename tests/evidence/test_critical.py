@@ -15,6 +15,7 @@ from gigamind.evidence.critical import differences, opposed
         ("안 쓴다", "꼭 쓴다", ("negation",)),
         ("집 안을 본다", "집 밖을 본다", ()),
         ("저장하지 마세요", "저장하고 가세요", ("negation",)),
+        ("지우지 않을 수 없다", "지우지 않을 수 있다", ("negation",)),  # two of them, and one
         ("it must not run", "it must now run", ("negation",)),
         ("it doesn't run", "it does run", ("negation",)),
         ("a notable case", "an able case", ()),  # "not" is a word here, not letters
