@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-pytestmark = pytest.mark.prefect
+# A server, a worker and two deploys: each may take minutes to start on a busy machine.
+pytestmark = [pytest.mark.prefect, pytest.mark.timeout(600)]
 
 ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
 

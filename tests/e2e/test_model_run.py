@@ -15,6 +15,8 @@ from gigamind.evals.model_run import unfinished_folder
 from gigamind.llm.fake.server import running
 from gigamind.llm.ledger import read_ledger, totals
 
+pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IN_FLIGHT = 8
 MODEL = "openai/judge;lat=20"
