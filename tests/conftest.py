@@ -1,5 +1,6 @@
 import signal
 
+import pytest
 from hypothesis import settings
 
 # A script's background jobs ignore SIGINT, and children inherit that; one that the tests interrupt must not.
@@ -9,3 +10,29 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # A busy machine is no defect of the code: examples have no deadline, and their number bounds the time.
 settings.register_profile("any machine", deadline=None)
 settings.load_profile("any machine")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """`@pytest.mark.each("row", ROWS)` is `parametrize` in a single test: thousands of tests take time to collect."""
+    for marker in metafunc.definition.iter_markers("each"):
+        metafunc.parametrize(marker.args[0], marker.args[1][:1], ids=["each"])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
+    """Such a test fails once all its rows were tried, and names those that are wrong."""
+    marker = pyfuncitem.get_closest_marker("each")
+    if marker is None:
+        return None
+    names, rows = [name.strip() for name in marker.args[0].split(",")], marker.args[1]
+    wrong: list[str] = []
+    for row in rows:
+        values = row if len(names) > 1 else (row,)
+        try:
+            pyfuncitem.obj(**dict(zip(names, values, strict=True)))
+        except AssertionError as error:
+            wrong.append(f"{str(row)[:200]}\n    {error}")
+    assert rows, "no row"
+    if wrong:
+        pytest.fail(f"{len(wrong)} of {len(rows)} rows:\n" + "\n".join(wrong), pytrace=False)
+    return True

@@ -33,7 +33,7 @@ KINDS = {
     "abstains-wrongly": 4,
     "useless": 4,
 }
-each_answer = pytest.mark.parametrize("row", ANSWERS, ids=lambda row: row["id"])
+each_answer = pytest.mark.each("row", ANSWERS)
 
 
 def notes_of(row):

@@ -206,7 +206,7 @@ def test_cross_lingual_marks_exactly_the_queries_without_a_note_in_their_languag
     assert len(foreign) == 36
 
 
-@pytest.mark.parametrize("query", ANSWERABLE, ids=lambda query: query["id"])
+@pytest.mark.each("query", ANSWERABLE)
 def test_spans_lie_in_every_expected_note_and_cut_out_their_text(query):
     assert {span["note_path"] for span in query["expected_spans"]} == set(query["expected_notes"])
     for span in query["expected_spans"]:

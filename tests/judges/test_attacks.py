@@ -14,7 +14,7 @@ from gigamind.llm.fences import flags
 ROOT = Path(__file__).parents[2]
 ATTACKS = load_attacks()
 ON_ANSWERABILITY = [attack for attack in ATTACKS if attack.attacks("unanswerable")]
-each_attack = pytest.mark.parametrize("attack", ATTACKS, ids=lambda attack: attack.row.id)
+each_attack = pytest.mark.each("attack", ATTACKS)
 
 
 def test_there_are_attacks_enough_in_both_languages_and_of_every_family():

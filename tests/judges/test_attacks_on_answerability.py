@@ -20,9 +20,7 @@ ROOT = Path(__file__).parents[2]
 FILE = ROOT / "judges" / "unanswerable_llm.toml"
 ATTACKS = load_attacks()
 ON_ANSWERABILITY = [attack for attack in ATTACKS if attack.attacks("unanswerable")]
-each_on_answerability = pytest.mark.parametrize(
-    "attack", ON_ANSWERABILITY, ids=lambda attack: attack.row.id
-)
+each_on_answerability = pytest.mark.each("attack", ON_ANSWERABILITY)
 
 
 class Saying:

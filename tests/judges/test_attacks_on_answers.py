@@ -32,8 +32,8 @@ OUTSIDE = [
     if attack.attacks("search_qa") and attack.row.place != "answer"
 ]
 IN_NOTES = [attack for attack in OUTSIDE if attack.row.place == "note"]
-each_outside = pytest.mark.parametrize("attack", OUTSIDE, ids=lambda attack: attack.row.id)
-each_in_a_note = pytest.mark.parametrize("attack", IN_NOTES, ids=lambda attack: attack.row.id)
+each_outside = pytest.mark.each("attack", OUTSIDE)
+each_in_a_note = pytest.mark.each("attack", IN_NOTES)
 NUMBER = re.compile(r"\d[\d,.]*\d|\d")
 
 

@@ -15,7 +15,7 @@ from gigamind.llm.suspicion import (
 VAULT = sorted((Path(__file__).parents[2] / "examples" / "vault").rglob("*.md"))
 
 
-@pytest.mark.parametrize("path", VAULT, ids=lambda path: path.name)
+@pytest.mark.each("path", VAULT)
 def test_no_note_of_the_example_vault_is_flagged(path):
     assert flags(path.read_text(encoding="utf-8")) == ()
 

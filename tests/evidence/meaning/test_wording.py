@@ -36,13 +36,13 @@ def test_the_tuning_set_has_eighty_of_each_kind_and_both_languages_alike():
     assert counts["ko", False] == counts["en", False]
 
 
-@pytest.mark.parametrize(("passage", "quote"), CHANGED)
+@pytest.mark.each("passage, quote", CHANGED)
 def test_a_changed_word_is_seen_in_both_directions(passage, quote):
     assert changed_words(quote, passage)
     assert changed_words(passage, quote)
 
 
-@pytest.mark.parametrize(("passage", "quote"), HONEST)
+@pytest.mark.each("passage, quote", HONEST)
 def test_what_copies_honestly_differ_in_is_no_change_in_either_direction(passage, quote):
     assert changed_words(quote, passage) == ()
     assert changed_words(passage, quote) == ()

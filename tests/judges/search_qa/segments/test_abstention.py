@@ -13,7 +13,7 @@ DATA = Path(__file__).parents[3] / "data" / "abstentions.jsonl"
 CASES = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case["text"][:30])
+@pytest.mark.each("case", CASES)
 def test_a_sentence_abstains_only_if_it_says_nothing_besides(case):
     assert abstains(case["text"]) == case["abstains"]
 
