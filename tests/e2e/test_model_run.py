@@ -7,10 +7,13 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 
 import pytest
 
+from gigamind.cli.main import main
 from gigamind.evals.model_run import unfinished_folder
 from gigamind.llm.fake.server import running
 from gigamind.llm.ledger import read_ledger, totals
@@ -29,30 +32,30 @@ def server():
 
 
 @pytest.fixture
-def start(server, tmp_path):
-    """Starts `gigamind eval search` on the examples; with stores of their own, so that no run answers for another."""
+def arguments(server, tmp_path, monkeypatch):
+    """Of `gigamind eval search` on the examples; with stores of their own, so that no run answers for another."""
     prices = tmp_path / "prices.toml"
     prices.write_text(f'[models."{MODEL}"]\nprompt = 1\ncompletion = 2\n', encoding="utf-8")
-    environment = {
-        **{name: value for name, value in os.environ.items() if not name.endswith("_API_KEY")},
-        "GIGAMIND_CACHE_DIR": str(tmp_path / "cache"),
-    }
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+        monkeypatch.delenv(name)
 
-    def run(name, *options):
+    def of(name, *options):
         given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
         judged = ("--unanswerable-mode", "llm", "--model", MODEL, "--api-base", server.url)
         more = ("--mode", "keyword", "--format", "json", "--max-in-flight", str(IN_FLIGHT))
         kept = ("--store", tmp_path / f"replies-{name}", "--prices", prices)
-        command = [sys.executable, "-m", "gigamind", "eval", "search"]
-        return subprocess.Popen(
-            [*command, *map(str, (*given, *judged, *more, *kept, *options))],
-            env=environment,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-        )
+        return ["eval", "search", *map(str, (*given, *judged, *more, *kept, *options))]
 
-    return run
+    return of
+
+
+def run(arguments):
+    """In this process; neither fails nor warns."""
+    errors = StringIO()
+    with redirect_stdout(StringIO()), redirect_stderr(errors), pytest.raises(SystemExit) as end:
+        main(arguments)
+    assert (end.value.code, errors.getvalue()) == (0, "")
 
 
 def verdicts(out):
@@ -60,11 +63,11 @@ def verdicts(out):
     return {row["id"]: (row["judged_unanswerable"], row["judgement"]) for row in rows}
 
 
-def test_killed_in_the_middle_and_resumed_it_ends_as_an_unbroken_run_does(server, start, tmp_path):
+def test_killed_in_the_middle_and_resumed_it_ends_as_an_unbroken_run_does(
+    server, arguments, tmp_path
+):
     whole, broken = tmp_path / "whole", tmp_path / "broken"
-    ended = start("whole", "--out", whole)
-    assert ended.communicate()[1] == ""
-    assert ended.returncode == 0
+    run(arguments("whole", "--out", whole))
     paid = json.loads((whole / "summary.json").read_text("utf-8"))["llm"]
     seen = server.seen
     assert round(paid["usd"] * 1e6) == seen.prompt_tokens + 2 * seen.completion_tokens
@@ -73,19 +76,17 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_an_unbroken_run_does(server
     # Without the stored replies, but with the same fences: this server answers what it is sent.
     (tmp_path / "replies-broken").mkdir()
     shutil.copy(tmp_path / "replies-whole" / "fence.key", tmp_path / "replies-broken")
-    killed = start("broken", "--out", broken)
+    command = [sys.executable, "-m", "gigamind", *arguments("broken", "--out", broken)]
+    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     while server.seen.total < 1.5 * calls and killed.poll() is None:
         time.sleep(0.005)
     killed.kill()
-    killed.communicate()
-    assert killed.returncode == -signal.SIGKILL
+    assert killed.wait() == -signal.SIGKILL
     assert not broken.exists()
     assert unfinished_folder(broken).is_dir()
     time.sleep(0.1)  # the server ends what it was answering
 
-    resumed = start("broken", "--resume", broken)
-    assert resumed.communicate()[1] == ""
-    assert resumed.returncode == 0
+    run(arguments("broken", "--resume", broken))
     assert not unfinished_folder(broken).exists()
     assert len(verdicts(broken)) == 202
     assert verdicts(broken) == verdicts(whole)
