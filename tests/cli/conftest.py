@@ -20,6 +20,21 @@ ROWS: list[dict[str, object]] = [
     {"id": "c", "query": "zebra", "answerable": False, "expected_notes": []},
 ]
 
+SEARCH = tuple(
+    [
+        "eval",
+        "search",
+        "--dataset",
+        "queries.jsonl",
+        "--notes",
+        "vault",
+        "--mode",
+        "keyword",
+        "--out",
+        "out",
+    ]
+)
+
 
 class Ended(NamedTuple):
     """How a command ended."""
@@ -42,16 +57,30 @@ def gigamind() -> Callable[..., Ended]:
     return call
 
 
+@pytest.fixture(scope="session")
+def enter_case() -> Callable[[Path, pytest.MonkeyPatch], None]:
+    """Makes a folder the working directory that `case` is, also for fixtures of a whole module."""
+
+    def enter(folder: Path, environment: pytest.MonkeyPatch) -> None:
+        environment.chdir(folder)
+        environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
+        (folder / "vault").mkdir()
+        for name, text in NOTES.items():
+            (folder / "vault" / name).write_text(text, encoding="utf-8")
+        lines = (json.dumps(row, ensure_ascii=False) for row in ROWS)
+        (folder / "queries.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+
+    return enter
+
+
 @pytest.fixture
-def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def case(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    enter_case: Callable[[Path, pytest.MonkeyPatch], None],
+) -> Path:
     """A working directory with `vault/` and `queries.jsonl`, and a cache of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
-    (tmp_path / "vault").mkdir()
-    for name, text in NOTES.items():
-        (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
-    lines = (json.dumps(row, ensure_ascii=False) for row in ROWS)
-    (tmp_path / "queries.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    enter_case(tmp_path, monkeypatch)
     return tmp_path
 
 
@@ -59,5 +88,4 @@ def case(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def search(case: Path, gigamind: Callable[..., Ended]) -> Callable[..., Ended]:
     """Runs `gigamind eval search` in the working directory of `case`, in keyword mode; later options win."""
     assert Path.cwd() == case
-    given = ("--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword", "--out", "out")
-    return lambda *options: gigamind("eval", "search", *given, *options)
+    return lambda *options: gigamind(*SEARCH, *options)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 from xml.etree import ElementTree as ET
 
 import pytest
@@ -13,6 +14,8 @@ QUOTES = {"en": "The deploy runs every Friday.", "ko": "휴가는 팀장에게 �
 ASKED = {"en": ("deploy {}", "zebra {}"), "ko": ("휴가 신청 {}", "얼룩말 {}")}
 # One at a time: the server gives its replies in the order of the queries.
 MODEL = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--max-in-flight", "1")
+STORE = ("--store", "store", "--store-mode", "readwrite")
+SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
 BELOW = "unanswerable: Cohen's kappa 0.000 over 40 labels is below 0.400"
 NO_KOREAN = "unanswerable, ko: no labels"
 
@@ -37,24 +40,34 @@ def reply(row):
     return {"answer": "so", "sources": [quote], "unanswerable": False, "confidence": 0.9}
 
 
-@pytest.fixture
-def judged(case, search, monkeypatch):
-    """Runs as `one` and `two` were, into another folder; each has 40 verdicts, all of them right."""
-    monkeypatch.setenv("OPENAI_API_KEY", "none")
-    with (case / "queries.jsonl").open("w", encoding="utf-8") as file:
-        file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows())
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory, enter_case, gigamind):
+    """A server, and a folder with the runs `one` and `two` and its replies; all 40 verdicts of each are right."""
+    folder = tmp_path_factory.mktemp("runs")
     with running() as server:
         # Nothing is found for the others, so the model is not asked about them.
         server.script.extend(reply(row) for row in rows() if row["answerable"])
-        store = ("--api-base", server.url, "--store", "store", "--store-mode", "readwrite")
+        with pytest.MonkeyPatch.context() as environment:
+            environment.setenv("OPENAI_API_KEY", "none")
+            enter_case(folder, environment)
+            with (folder / "queries.jsonl").open("w", encoding="utf-8") as file:
+                file.writelines(json.dumps(row, ensure_ascii=False) + "\n" for row in rows())
+            given = (*SEARCH, *MODEL, *STORE, "--api-base", server.url)
+            for out in ("one", "two"):
+                ended = gigamind(*given, "--out", out)
+                assert ended.code == 0, ended.stderr
+        yield folder, server
 
-        def run(out, *options):
-            return search(*MODEL, *store, "--out", out, *options)
 
-        for out in ("one", "two"):
-            ended = run(out)
-            assert ended.code == 0, ended.stderr
-        yield run
+@pytest.fixture
+def judged(case, search, runs, monkeypatch):
+    """Runs as `one` and `two` were, into another folder."""
+    monkeypatch.setenv("OPENAI_API_KEY", "none")
+    folder, server = runs
+    shutil.copytree(folder, case, dirs_exist_ok=True)
+    return lambda out, *options: search(
+        *MODEL, *STORE, "--api-base", server.url, "--out", out, *options
+    )
 
 
 @pytest.fixture
