@@ -20,19 +20,17 @@ ROWS: list[dict[str, object]] = [
     {"id": "c", "query": "zebra", "answerable": False, "expected_notes": []},
 ]
 
-SEARCH = tuple(
-    [
-        "eval",
-        "search",
-        "--dataset",
-        "queries.jsonl",
-        "--notes",
-        "vault",
-        "--mode",
-        "keyword",
-        "--out",
-        "out",
-    ]
+SEARCH = (
+    "eval",
+    "search",
+    "--dataset",
+    "queries.jsonl",
+    "--notes",
+    "vault",
+    "--mode",
+    "keyword",
+    "--out",
+    "out",
 )
 
 
