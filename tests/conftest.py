@@ -36,3 +36,10 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     if wrong:
         pytest.fail(f"{len(wrong)} of {len(rows)} rows:\n" + "\n".join(wrong), pytrace=False)
     return True
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The first test that needs a Prefect server waits for its start, which alone may take two minutes."""
+    for item in items:
+        if item.get_closest_marker("prefect") and not item.get_closest_marker("timeout"):
+            item.add_marker(pytest.mark.timeout(300))
