@@ -18,6 +18,8 @@ from pathlib import Path
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
 
+import numpy as np
+
 from gigamind.assets import asset
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
@@ -27,15 +29,13 @@ from gigamind.judges.calibrated import (
     load_calibrated_judge,
     probability_of,
 )
-from gigamind.metrics.answerability import confusion
-from gigamind.metrics.calibration import auc, expected_calibration_error
-from gigamind.metrics.sweep import sweep
-from gigamind.retrieval.cache import default_cache_folder
+from gigamind.metrics.answerability import confusion, sweep
+from gigamind.metrics.calibration import auc
 from gigamind.retrieval.prepare import open_retriever
-from gigamind.retrieval.recording import recording
-from gigamind.retrieval.retriever import Retriever
-from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.retrieval.retriever import Retriever, recording
+from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
 from gigamind.retrieval.signals import Signals, signals_of
+from gigamind.stats.agreement import expected_calibration_error, reliability_bins
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
@@ -118,7 +118,9 @@ def row(items: Sequence[Item], judge: CalibratedJudge) -> str:
         counts.f1,
         counts.far,
         best(answerable, chances),
-        expected_calibration_error(chances, answerable),
+        expected_calibration_error(
+            reliability_bins(np.asarray(chances, float), np.asarray(answerable, bool))
+        ),
     ]
     shown = " | ".join("-" if figure is None else f"{figure:.3f}" for figure in figures)
     return f"| {len(items)} | {len(items) - sum(answerable)} | {shown} |"

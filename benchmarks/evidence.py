@@ -3,7 +3,7 @@
 A quote is a passage of about 200 characters with a share of its characters substituted, inserted or deleted at random.
 Right: the found span overlaps the true one by IoU >= 0.95.  Exact: both bounds are the true ones.  Times are CPU time,
 which other work on the machine hardly changes.  Peers that are not installed are listed as such (pip install instructor
-regex langextract fuzzysearch).  The table is printed; the figure goes to benchmarks/out/evidence.svg.
+regex langextract fuzzysearch).
 
     python benchmarks/evidence.py [--quotes 200] [--slow-quotes 6]
 """
@@ -13,7 +13,6 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from pathlib import Path
 from statistics import mean
 
 from evidence_corpus import QUOTE_CHARS, Case, cases, corpus
@@ -26,7 +25,6 @@ from gigamind.spans import Span
 
 RATES = (0.0, 0.05, 0.10, 0.15)
 RIGHT_IOU = 0.95
-FIGURE = Path(__file__).parent / "out" / "evidence.svg"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,30 +124,6 @@ METHODS: dict[str, tuple[str, Callable[[str], Locate]]] = {
 SLOW = ("fuzzysearch", "instructor CitationMixin", "langextract")
 
 
-def draw(rows: list[Row]) -> None:
-    """Exact bounds and time against the share of edits, a line a method."""
-    from matplotlib import rcParams
-    from matplotlib.figure import Figure
-
-    rcParams["svg.fonttype"] = "none"
-    figure = Figure(figsize=(9, 3.6), layout="constrained")
-    exact, time_ms = figure.subplots(1, 2)
-    for method in dict.fromkeys(row.method for row in rows):
-        its = [row for row in rows if row.method == method]
-        edits = [100 * row.rate for row in its]
-        style = {"marker": "o", "linewidth": 2.5 if method == "gigamind" else 1.2}
-        exact.plot(edits, [row.exact for row in its], label=method, **style)
-        time_ms.plot(edits, [row.mean_ms for row in its], **style)
-    exact.set(title="Both bounds exact", ylabel="share of quotes", ylim=(-0.03, 1.03))
-    time_ms.set(title="Mean time a quote", ylabel="ms", yscale="log")
-    for axes in (exact, time_ms):
-        axes.set(xlabel="edits, %", xticks=[100 * rate for rate in RATES])
-        axes.grid(alpha=0.3)
-    figure.legend(loc="outside lower center", ncols=5, fontsize="small")
-    FIGURE.parent.mkdir(exist_ok=True)
-    figure.savefig(FIGURE)
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description="Alignment of misquoted passages, against peers.")
     parser.add_argument("--quotes", type=int, default=200, help="quotes per rate")
@@ -164,7 +138,6 @@ def main() -> None:
     print(f"{len(text):,} characters, quotes of about {QUOTE_CHARS}\n")
     print("| method | edits | quotes | right span | exact bounds | mean ms | max ms |")
     print("|---|---:|---:|---:|---:|---:|---:|")
-    rows: list[Row] = []
     for name, (module, make) in METHODS.items():
         if find_spec(module) is None:
             print(f"| {name} | | | not installed | | | |")
@@ -173,13 +146,10 @@ def main() -> None:
         for rate in RATES:
             given = cases(text, rate, options.slow_quotes if name in SLOW else options.quotes)
             row = measure(name, locate, rate, given)
-            rows.append(row)
             print(
                 f"| {name} | {row.rate:.0%} | {row.quotes} | {row.right:.2f} | {row.exact:.2f} "
                 f"| {row.mean_ms:.1f} | {row.max_ms:.1f} |"
             )
-    draw(rows)
-    print(f"\nFigure: {FIGURE}")
 
 
 if __name__ == "__main__":

@@ -22,10 +22,8 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from gigamind.stats.bca import bca_intervals
-from gigamind.stats.intervals import Matrix
-from gigamind.stats.noninferiority import non_inferiority
-from gigamind.stats.paired import compare_metrics
+from gigamind.stats.intervals import Matrix, bca_intervals
+from gigamind.stats.paired import compare_metrics, non_inferiority
 
 FLIPS = 0.05
 WRONG = (1 - (1 - 2 * FLIPS) ** 0.5) / 2

@@ -17,11 +17,15 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 
 import numpy as np
 
-from gigamind.stats.bounded import bounded_means
-from gigamind.stats.distributions import beta_quantile
-from gigamind.stats.intervals import Interval, Matrix, mean_intervals
+from gigamind.stats.intervals import (
+    Interval,
+    Matrix,
+    beta_quantile,
+    bounded_means,
+    mean_intervals,
+    wilson_of_mean,
+)
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
-from gigamind.stats.proportion import wilson_of_mean
 
 SEED = 42
 SIZES = (2, 4, 10, 20, 50, 200)

@@ -17,15 +17,16 @@ from dataclasses import replace
 from pathlib import Path
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.datasets.particles import ends_in_consonant
 from gigamind.datasets.schema import LinkItem
-from gigamind.linking.places import runs
+from gigamind.linking.anchors import runs
 from gigamind.linking.relatedness import Relatedness
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
-from gigamind.metrics.linking import LinkedNote, calibration_error, reliability, summarise_links
-from gigamind.metrics.linking import Suggested as SuggestedLink
-from gigamind.retrieval.embed import DEFAULT_EMBEDDER
-from gigamind.retrieval.providers import load_embedder
+from gigamind.metrics.links import LinkedNote, reliability, summarise_links
+from gigamind.metrics.links import Suggested as SuggestedLink
+from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER
+from gigamind.stats.agreement import expected_calibration_error
+from gigamind.text import ends_in_consonant
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault, read_vault
 
@@ -149,7 +150,7 @@ def quality(rows: Sequence[LinkItem], suggested: Suggested, language: str) -> st
     ]
     shown = [replace(note, suggestions=note.suggestions[:5]) for note in notes]
     known = all(conf is not None for note in expected for _, conf in suggested[note])
-    error = calibration_error(reliability(shown)) if known else None
+    error = expected_calibration_error(reliability(shown)) if known else None
     return " / ".join(f"{value:.3f}" for value in values) + (
         " / -" if error is None else f" / {error:.3f}"
     )

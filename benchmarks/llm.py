@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel, connect
-from gigamind.llm.fake.behaviour import read_behaviour
+from gigamind.llm.fake import read_behaviour
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.prices import Price

@@ -24,15 +24,15 @@ import numpy as np
 from qdrant_client import QdrantClient, models
 from rank_bm25 import BM25Okapi
 
-from gigamind.evals.progress import Quiet
-from gigamind.retrieval.chunk import Chunk, chunk_notes
+from gigamind.evaluation.progress import Quiet
+from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.edge import open_edge
+from gigamind.retrieval.embedders import UseMultilingual
 from gigamind.retrieval.fuse import ChunkLayout, Fusion, score_notes
-from gigamind.retrieval.index import IndexContent
+from gigamind.retrieval.index import Chunk, IndexContent
 from gigamind.retrieval.keyword import build_keyword_index
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.retrieval.use_multilingual import UseMultilingual
 from gigamind.spans import Passage, Span
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities

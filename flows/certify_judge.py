@@ -6,12 +6,12 @@ from prefect import flow, task
 from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 
+from gigamind.assurance.certify import CertifyOptions
 from gigamind.errors import GigamindError
-from gigamind.evals.certify_options import CertifyOptions
-from gigamind.evals.write_card import write_card_flow
 from gigamind.publish import failed, publish_card
+from gigamind.tasks import steps
 
-certify = task(name="certify", cache_policy=NO_CACHE)(write_card_flow)
+certify = task(name="certify", cache_policy=NO_CACHE)(steps.write_card)
 
 
 @flow(name="certify-judge", persist_result=False)

@@ -8,14 +8,14 @@ from prefect.cache_policies import NO_CACHE
 from prefect.client.schemas.objects import State
 
 from gigamind.errors import GigamindError, InputError
-from gigamind.evals import steps
-from gigamind.evals.steps import AnyOptions
-from gigamind.evals.summary import default_out
+from gigamind.evaluation.run import out_folder
 from gigamind.publish import failed, publish_release, publish_run
+from gigamind.tasks.steps import STEPS, AnyOptions
 
-prepare = task(name="prepare", cache_policy=NO_CACHE)(steps.prepare_batches)
-evaluate = task(name="evaluate", retries=1, cache_policy=NO_CACHE)(steps.run_batch)
-report = task(name="report", cache_policy=NO_CACHE)(steps.finish_run)
+prepare = task(name="prepare", cache_policy=NO_CACHE)(STEPS.prepare_batches)
+evaluate = task(name="evaluate", retries=1, cache_policy=NO_CACHE)(STEPS.run_batch)
+judge = task(name="judge", cache_policy=NO_CACHE)(STEPS.judge_run)
+report = task(name="report", cache_policy=NO_CACHE)(STEPS.finish_run)
 
 
 @flow(name="release-gate", persist_result=False)
@@ -26,16 +26,18 @@ def release_gate(options: AnyOptions) -> dict[str, Any] | State[Any]:
     `gigamind.gate.<verdict>`.
     """
     started = datetime.now(UTC)
-    out = options.out or default_out(started)
     try:
         if options.compare is None:
             raise InputError("--compare: must be given; a release gate needs a baseline")
-        pieces = [evaluate(options, first, end) for first, end in prepare(options)]
-        finished = report(options, pieces, out, started)
+        out = out_folder(options, started)
+        plan = prepare(options, out)
+        batches = [evaluate(options, first, end) for first, end in plan["batches"]]
+        verdicts = judge(options, batches, out) if plan["asks_a_model"] else None
+        finished = report(options, batches, out, started, verdicts)
     except GigamindError as error:
         return failed(error)
     finally:
-        steps.close_run(options)
+        STEPS.close_run(options)
     publish_run(finished, out)
     if (stopped := publish_release(finished)) is not None:
         return stopped

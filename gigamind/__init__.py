@@ -1,3 +1,3 @@
 """Evaluates retrieval, answers, evidence and links over a local Markdown vault."""
 
-__version__ = "0.1.0"
+from gigamind.version import __version__ as __version__

@@ -1,4 +1,4 @@
-"""Finds the files that travel with the package: flows, prompts and examples.
+"""Finds the files that travel with the package: judges, prompts, flows, deployments and examples.
 
 A wheel carries them under `gigamind/_assets/`, a clone has them at its root.  Nothing else is looked at, so that a
 foreign top-level package named `flows` is never picked up.

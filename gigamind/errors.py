@@ -94,9 +94,8 @@ class LlmError(EvaluationError):
         status: int | None = None,
         retry_after_s: float | None = None,
     ) -> None:
-        super().__init__(
-            message, code, status, retry_after_s
-        )  # all four: pickle makes it anew from them
+        # All four: pickle makes it anew from them.
+        super().__init__(message, code, status, retry_after_s)
         self.code: LlmCode = code
         self.status = status
         self.retry_after_s = retry_after_s

@@ -5,22 +5,23 @@ Files in the out folder are the record; artifacts are a view of them.
 
 import os
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from pydantic import BaseModel
 
 from gigamind.assets import asset
 from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
-from gigamind.evals.finish import Evaluated
-from gigamind.evals.release import ReleaseVerdict
-from gigamind.evals.run_options import EvalOptions
-from gigamind.reports.release.tasks import TASKS
-from gigamind.reports.views import VIEWS
+from gigamind.evaluation.finish import Evaluated, FlowResult
+from gigamind.evaluation.options import EvalOptions
+from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
+Options = TypeVar("Options", bound=EvalOptions)
 GATE_KEY = "release-gate"
 CARD_KEY = "judge-card"
 _REASONS_TOLD = 20
@@ -62,7 +63,7 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
         result = cast("dict[str, Any]", flow(options, return_state=True).result())
     release = result["release"]
     return Evaluated(
-        TASKS[options.task].summary.model_validate(result["summary"]),
+        TASKS[options.task].compared.summary.model_validate(result["summary"]),
         Path(result["out"]),
         ReleaseVerdict.load(release) if release else None,
     )
@@ -81,9 +82,40 @@ def failed(error: GigamindError) -> Any:  # noqa: ANN401  Prefect's State, whose
     return Failed(name=name, message=f"{error} (exit code {error.exit_code})", data=error)
 
 
+def published(
+    options: Options,
+    check: Callable[[Options], str],
+    evaluate: Callable[[Options, Path, datetime], FlowResult],
+) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
+    """What a task's flow returns: an evaluation that was published; with `--dry-run`, what a check of the input finds.
+
+    A Failed state, named by the meaning of the exit code, where `gigamind eval` would end with that code.
+    """
+    from prefect.states import Completed
+
+    from gigamind.evaluation.run import out_folder
+    from gigamind.tasks.steps import STEPS
+
+    started = datetime.now(UTC)
+    try:
+        if options.dry_run:
+            return Completed(name="Checked", message=check(options))
+        out = out_folder(options, started)
+        finished = evaluate(options, out, started)
+    except GigamindError as error:
+        return failed(error)
+    finally:
+        STEPS.close_run(options)
+    publish_run(finished, out)
+    result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
+    if finished["summary"]["status"] == "interrupted":
+        return Completed(name="Interrupted", data=result)
+    return result
+
+
 def artifact_keys(task: str) -> tuple[str, str]:
     """Keys of the summary and of the table of figures: `search-summary` and `search-metrics`."""
-    key = VIEWS[task].key
+    key = TASKS[task].view.key
     return f"{key}-summary", f"{key}-metrics"
 
 
@@ -97,7 +129,7 @@ def publish_run(finished: Mapping[str, Any], out: Path) -> None:
     task = finished["task"]
     summary_key, metrics_key = artifact_keys(task)
     about = f"{task.capitalize()} evaluation {finished['run_id']}, written to {out.absolute()}"
-    table = metric_table(task, TASKS[task].summary.model_validate(finished["summary"]))
+    table = metric_table(task, TASKS[task].compared.summary.model_validate(finished["summary"]))
     _publish(create_markdown_artifact, summary_key, about, markdown=finished["markdown"])
     _publish(create_table_artifact, metrics_key, about, table=table)
 
@@ -125,7 +157,7 @@ def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefec
 
 
 def publish_card(made: Mapping[str, Any]) -> None:
-    """Publish the card that `write_card_flow` made, from within its flow run."""
+    """Publish the card that `steps.write_card` made, from within its flow run."""
     from prefect.artifacts import create_markdown_artifact
 
     about = f"{made['subject']}, written to {Path(made['out']).absolute()}"
@@ -173,4 +205,4 @@ def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
     """One row a metric; cells are scalars, for the UI shows nothing else, and a figure that is no number is a dash."""
     known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
-    return [row._asdict() for row in VIEWS[task].rows(known)]
+    return [row._asdict() for row in TASKS[task].view.rows(known)]

@@ -1,7 +1,14 @@
 import signal
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from gigamind.llm.fake import FakeServer
 
 # A script's background jobs ignore SIGINT, and children inherit that; one that the tests interrupt must not.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
@@ -38,8 +45,51 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool | None:
     return True
 
 
+@pytest.fixture
+def text_file(tmp_path: "Path") -> "Callable[[str], Path]":
+    """Writes a file with that text."""
+
+    def write(text: str) -> "Path":
+        path = tmp_path / "file.txt"
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+@pytest.fixture(scope="session")
+def model_server() -> "Iterator[FakeServer]":
+    """A model on loopback, for the tests of several rooms."""
+    from gigamind.llm.fake import running  # a web server, which most tests need not load
+
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def server() -> "Iterator[FakeServer]":
+    """Another, for one test alone."""
+    from gigamind.llm.fake import running
+
+    with running() as server:
+        yield server
+
+
+@pytest.fixture
+def fake(model_server: "FakeServer") -> "FakeServer":
+    """The same, with nothing seen and nothing to say."""
+    model_server.seen.bodies.clear()
+    model_server.seen.authorizations.clear()
+    model_server.script.clear()
+    return model_server
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first test that needs a Prefect server waits for its start, which alone may take two minutes."""
+    """The first test that needs a Prefect server waits for its start, which alone may take two minutes.
+
+    They go first: beside others they end earlier, and one worker starts the one server of nearly all of them.
+    """
+    items.sort(key=lambda item: item.get_closest_marker("prefect") is None)
     for item in items:
         if item.get_closest_marker("prefect") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(300))

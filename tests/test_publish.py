@@ -16,8 +16,8 @@ from gigamind.errors import (
     NotesError,
 )
 from gigamind.publish import failed, metric_table
-from gigamind.reports.schema import (
-    IntervalReport,
+from gigamind.records.schema import IntervalReport
+from gigamind.tasks.search.schema import (
     Performance,
     RunCounts,
     SliceCounts,

@@ -1,22 +1,249 @@
-"""`gigamind align`: says of each quote where it stands in its source, or why it does not."""
+"""`gigamind align`: where quotes stand in their sources, read from files, told as a table or as JSON lines."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from gigamind.cli.alignments import markdown, print_table
-from gigamind.cli.files import STDIN
-from gigamind.cli.quotes import NamedSource, read_quotes, read_source
+from gigamind.cli.files import STDIN, read_text
 from gigamind.errors import InputError
-from gigamind.evidence.align import align_all
-from gigamind.evidence.config import DEFAULT, LEAST_FUZZY, AlignConfig
-from gigamind.evidence.quality import quality
-from gigamind.evidence.record import records
-from gigamind.evidence.result import AlignResult
-from gigamind.evidence.source import text_hash
+from gigamind.evidence.result import (
+    DEFAULT,
+    LEAST_FUZZY,
+    AlignConfig,
+    Aligned,
+    Alignment,
+    AlignResult,
+    Failed,
+    Quote,
+)
+from gigamind.spans import Span, Utf16
+from gigamind.text import printable
+
+if TYPE_CHECKING:
+    from rich.text import Text
+
+    from gigamind.evidence.schema import QuoteRow
+
+_MAX_QUOTES_BYTES = 100_000_000
+_UTF8_BYTES = 4  # the most that UTF-8 takes for one character
+
+
+@dataclass(frozen=True, slots=True)
+class NamedSource:
+    """One source and the name it was given by."""
+
+    name: str
+    text: str
+
+
+def read_source(name: str, max_chars: int) -> NamedSource:
+    """One source.
+
+    Raises:
+        InputError: it cannot be read, is not UTF-8, or has more than `max_chars` characters.
+    """
+    text = read_text(name, _UTF8_BYTES * max_chars)
+    if len(text) > max_chars:
+        raise InputError(
+            f"{name}: {len(text):,} characters are beyond the limit of {max_chars:,}; split the source into notes"
+        )
+    return NamedSource(name, text)
+
+
+def read_quotes(name: str, sources: Sequence[NamedSource]) -> list[Quote]:
+    """The quotes of a JSONL file; blank lines are skipped.
+
+    Raises:
+        InputError: the file cannot be read, has no row, or a row is wrong; with file and line.
+    """
+    from gigamind.evidence.schema import numbered_lines
+
+    quotes = [
+        _quote(line, f"{name}:{number}", sources)
+        for number, line in numbered_lines(read_text(name, _MAX_QUOTES_BYTES))
+    ]
+    if not quotes:
+        raise InputError(f'{name}: no quotes; write one object a line, such as {{"quote": "..."}}')
+    return quotes
+
+
+def _quote(line: str, where: str, sources: Sequence[NamedSource]) -> Quote:
+    from gigamind.evidence.schema import QuoteRow, parsed
+
+    row = parsed(QuoteRow, line, where)
+    index = _source_index(row, where, [source.name for source in sources])
+    return Quote(row.quote, index, row.entry_id, row.prefix, row.suffix, row.hint)
+
+
+def _source_index(row: "QuoteRow", where: str, names: Sequence[str]) -> int:
+    if row.source_index is not None and row.source is not None:
+        raise InputError(f"{where}: give source_index or source, not both")
+    if row.source_index is not None:
+        return row.source_index
+    if row.source is not None:
+        return _named(row.source, where, names)
+    if len(names) > 1:
+        raise InputError(
+            f"{where}: which source? Add source_index, 0 to {len(names) - 1}, or source"
+        )
+    return 0
+
+
+def _named(wanted: str, where: str, names: Sequence[str]) -> int:
+    """Index of the source of that name, or failing that, of that file name."""
+    matching = [index for index, name in enumerate(names) if name == wanted]
+    matching = matching or [index for index, name in enumerate(names) if Path(name).name == wanted]
+    if len(matching) != 1:
+        problem = "several sources are" if matching else "no source is"
+        raise InputError(
+            f"{where}: {problem} called {wanted!r}; the sources are {', '.join(names)}"
+        )
+    return matching[0]
+
+
+_CONTEXT_CHARS = 24
+_PASSAGE_CHARS = 120  # of a longer passage, the beginning and the end are shown
+_MARKS = (">>", "<<")  # around a passage where nothing can be highlighted
+_PIPE_WIDTH = 200  # columns where there is no terminal to ask
+
+_REASONS = {
+    "empty_quote": "the quote is empty",
+    "quote_too_long": f"the quote is longer than {DEFAULT.max_quote_chars} characters",
+    "source_index_out_of_range": "there is no such source",
+    "quote_too_short_for_fuzzy": "not verbatim, and too short to compare by similarity",
+    "fuzzy_disabled": "not verbatim, and --no-fuzzy is set",
+    "below_threshold": "nothing similar enough",
+}
+
+
+def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
+    """Print the table: highlighted where standard output is a terminal, elsewhere the passage between marks."""
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False)
+    marks = ("", "")
+    if not console.is_terminal:
+        console.width = _PIPE_WIDTH
+        marks = _MARKS
+    # The source is left out where there is one, and UTF-16 where it is the same: a passage needs the room.
+    several = len(sources) > 1
+    table = Table("#", *(["source"] if several else []), "found", "at", "passage")
+    units = [Utf16(source.text) for source in sources]
+    for row, outcome in enumerate(result.outcomes, start=1):
+        number, source, method, confidence, points, utf16 = _cells(row, outcome, sources, units)
+        place = points if points == utf16 else f"{points}\nUTF-16 {utf16}"
+        cells = [number, *([source] if several else []), f"{method} {confidence}".strip(), place]
+        table.add_row(*cells, _passage(outcome, sources, marks))
+    console.print(table)
+    console.print(_summary(result))
+
+
+def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
+    """A Markdown table and the summary."""
+    units = [Utf16(source.text) for source in sources]
+    lines = [
+        "| # | source | found | confidence | code points | UTF-16 | passage |",
+        "|---:|---|---|---:|---|---|---|",
+    ]
+    for number, outcome in enumerate(result.outcomes, start=1):
+        passage = _passage(outcome, sources, _MARKS).plain
+        cells = [*_cells(number, outcome, sources, units), passage]
+        lines.append(f"| {' | '.join(map(_escaped, cells))} |")
+    return "\n".join([*lines, "", _summary(result)])
+
+
+def _cells(
+    number: int, outcome: Alignment, sources: Sequence[NamedSource], units: Sequence[Utf16]
+) -> list[str]:
+    """The columns before the passage."""
+    index = outcome.quote.source_index
+    known = 0 <= index < len(sources)
+    source = printable(sources[index].name) if known else f"{index}?"
+    if isinstance(outcome, Failed):
+        return [str(number), source, "no", "", "", ""]
+    start, end = units[index].span_from_code_points(outcome.span)
+    span = outcome.span
+    return [
+        str(number),
+        source,
+        outcome.method if outcome.level == "raw" else f"{outcome.method} {outcome.level}",
+        f"{outcome.confidence:.2f}",
+        f"{span.start}..{span.end}",
+        f"{start}..{end}",
+    ]
+
+
+def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[str, str]) -> "Text":
+    """What was found, within its surroundings; or the quote, the reason, and what came nearest."""
+    from rich.text import Text
+
+    if isinstance(outcome, Aligned):
+        source = sources[outcome.quote.source_index].text
+        text = Text.assemble(*_in_context(outcome.span, source, "bold reverse green", marks))
+        return text.append(_notes(outcome), "yellow")
+    quote = _shortened(outcome.quote.text).strip()
+    text = Text(f"“{quote}” " if quote else "", "red").append(_REASONS[outcome.reason], "dim")
+    if outcome.near_miss:
+        source = sources[outcome.quote.source_index].text
+        text.append(f"; nearest, {outcome.near_miss.similarity:.2f}: ", "dim")
+        text.append_tokens(_in_context(outcome.near_miss.span, source, "yellow", marks))
+    return text
+
+
+def _in_context(
+    span: Span, source: str, style: str, marks: tuple[str, str]
+) -> list[tuple[str, str]]:
+    """The passage between `marks`, with what stands before and behind it, cut at a word where there is one."""
+    before = source[max(0, span.start - _CONTEXT_CHARS) : span.start]
+    after = source[span.end : span.end + _CONTEXT_CHARS]
+    if span.start > _CONTEXT_CHARS:
+        before = f"…{before.partition(' ')[2] or before}"
+    if span.end + _CONTEXT_CHARS < len(source):
+        after = f"{after.rpartition(' ')[0] or after}…"
+    return [
+        (printable(before), "dim"),
+        (f"{marks[0]}{_shortened(span.slice(source))}{marks[1]}", style),
+        (printable(after).rstrip(), "dim"),
+    ]
+
+
+def _notes(outcome: Aligned) -> str:
+    notes = [f"{name} differs" for name in outcome.critical]
+    if outcome.ambiguous:
+        notes.append(f"1 of {outcome.occurrences} places")
+    return f"  ({', '.join(notes)})" if notes else ""
+
+
+def _summary(result: AlignResult) -> str:
+    from gigamind.evidence.record import quality
+
+    rates = quality(result.outcomes)
+    if rates is None:
+        return "no quotes"
+    return (
+        f"{len(result.aligned)} of {rates.quotes} aligned: exact {rates.exact:.0%}, normalized {rates.normalized:.0%}, "
+        f"fuzzy {rates.fuzzy:.0%}; failed {rates.failed:.0%}, near misses {rates.near_miss:.0%}, "
+        f"ambiguous {rates.ambiguous:.0%}, critical {rates.critical:.0%}"
+    )
+
+
+def _shortened(text: str) -> str:
+    if len(text) > _PASSAGE_CHARS:
+        half = _PASSAGE_CHARS // 2
+        text = f"{text[:half]} … {text[-half:]}"
+    return printable(text)
+
+
+def _escaped(cell: str) -> str:
+    """Safe inside a Markdown table: no cell ends early, and no HTML of a source becomes part of the page."""
+    return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", cell)
 
 
 @click.command(
@@ -66,6 +293,8 @@ def align(
     A quote is found verbatim, or up to white space, case, Unicode and Markdown, or up to a few edits; otherwise the
     reason is given.  Offsets are half-open, in code points and in UTF-16 code units.
     """
+    from gigamind.evidence.align import align_all
+
     config = _config(threshold, no_fuzzy=no_fuzzy)
     _check_streams((*source_names, quotes_name))
     sources = [read_source(name, config.max_source_chars) for name in source_names]
@@ -94,6 +323,9 @@ def _check_streams(names: Sequence[str]) -> None:
 
 
 def _document(result: AlignResult, sources: Sequence[NamedSource]) -> dict[str, object]:
+    from gigamind.evidence.record import quality, records
+    from gigamind.evidence.source import text_hash
+
     rates = quality(result.outcomes)
     return {
         "schema_version": 1,

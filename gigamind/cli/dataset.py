@@ -5,23 +5,16 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import click
-from rich.console import Console
-from rich.table import Table
 
-from gigamind.datasets.check import check_queries
-from gigamind.datasets.check_links import check_links
-from gigamind.datasets.copy_vault import refuse_existing_file
-from gigamind.datasets.describe import Description, describe_links, describe_queries
-from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
-from gigamind.datasets.row_errors import RowError
-from gigamind.datasets.sample import sample, sample_size
-from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError, InputError
-from gigamind.vault.identity import Collision, Identities
-from gigamind.vault.notes import Vault, read_vault
+
+if TYPE_CHECKING:
+    from gigamind.datasets.describe import Description
+    from gigamind.datasets.row_errors import RowError
+    from gigamind.vault.identity import Collision
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -48,15 +41,15 @@ def _dataset_option(command: Command) -> Command:
 def check(path: Path, notes: Path | None, *, strict: bool) -> None:
     """Say what is wrong with each row; exit code 1 if anything is."""
     rows = _read(path)
-    found = rows if notes is None else _held_against(path, read_vault(notes))
-    for warning in found.warnings:
+    checked = rows if notes is None else _held_against(path, notes)
+    for warning in checked.warnings:
         click.echo(f"warning: {warning}", err=True)
-    for error in found.errors:
+    for error in checked.errors:
         click.echo(error.describe(path))
-    bad = {error.line for error in found.errors}
+    bad = {error.line for error in checked.errors}
     total = len(rows.lines) + len({error.line for error in rows.errors})
     click.echo(f"{total - len(bad)} of {total} rows can be used")
-    if bad or (strict and found.collisions):
+    if bad or (strict and checked.collisions):
         sys.exit(InputError.exit_code)
 
 
@@ -65,11 +58,11 @@ def check(path: Path, notes: Path | None, *, strict: bool) -> None:
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 def stats(path: Path, form: str) -> None:
     """Print what a dataset holds: languages, answerable share, spans, difficulty."""
-    found = _described(path)
+    description = _described(path)
     if form == "json":
-        click.echo(json.dumps(asdict(found), indent=2, ensure_ascii=False))
+        click.echo(json.dumps(asdict(description), indent=2, ensure_ascii=False))
     else:
-        _print(found)
+        _print(description)
 
 
 @dataset.command("sample")
@@ -79,6 +72,9 @@ def stats(path: Path, form: str) -> None:
 @click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True)
 def draw(path: Path, out: Path, size: str, seed: int) -> None:
     """Draw usable rows without replacement, the same ones for the same seed, in their order."""
+    from gigamind.datasets.sample import sample, sample_size
+    from gigamind.datasets.write import refuse_existing_file, write_lines
+
     try:
         wanted = sample_size(size)
     except InputError as error:
@@ -101,23 +97,34 @@ class _Rows(NamedTuple):
     """
 
     lines: list[int]
-    errors: tuple[RowError, ...]
+    errors: "tuple[RowError, ...]"
     warnings: tuple[str, ...]
-    collisions: tuple[Collision, ...] = ()
+    collisions: "tuple[Collision, ...]" = ()
 
 
-def _described(path: Path) -> Description:
+def _described(path: Path) -> "Description":
+    from gigamind.datasets.describe import describe_links, describe_queries
+    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
+
     if dataset_kind(path) == "links":
         return describe_links(read_links(path))
     return describe_queries(read_queries(path))
 
 
 def _read(path: Path) -> _Rows:
+    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
+
     found = read_links(path) if dataset_kind(path) == "links" else read_queries(path)
     return _Rows(list(found.lines.values()), found.errors, found.warnings)
 
 
-def _held_against(path: Path, vault: Vault) -> _Rows:
+def _held_against(path: Path, notes: Path) -> _Rows:
+    from gigamind.datasets.check import check_links, check_queries
+    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
+    from gigamind.vault.identity import Identities
+    from gigamind.vault.notes import read_vault
+
+    vault = read_vault(notes)
     identities = Identities(vault.notes)
     if dataset_kind(path) == "links":
         links = check_links(read_links(path), vault, identities)
@@ -128,17 +135,20 @@ def _held_against(path: Path, vault: Vault) -> _Rows:
     return _Rows(lines, checked.errors, checked.warnings, checked.collisions)
 
 
-def _print(found: Description) -> None:
+def _print(description: "Description") -> None:
+    from rich.console import Console
+    from rich.table import Table
+
     console = Console(highlight=False, markup=False, emoji=False)
     if not console.is_terminal:
         console.width = _WIDTH
-    more = f", {found.rejected} more cannot be used" if found.rejected else ""
-    console.print(f"{found.rows} rows of {found.kind}{more}")
+    more = f", {description.rejected} more cannot be used" if description.rejected else ""
+    console.print(f"{description.rows} rows of {description.kind}{more}")
     table = Table("field", "value", "rows", "share", box=None, pad_edge=False)
-    for field, values in found.counts.items():
+    for field, values in description.counts.items():
         for number, (value, rows) in enumerate(values.items()):
-            share = f"{rows / found.rows:.0%}" if found.rows else ""
+            share = f"{rows / description.rows:.0%}" if description.rows else ""
             table.add_row("" if number else field, value, str(rows), share)
     console.print(table)
-    for name, figure in found.figures.items():
+    for name, figure in description.figures.items():
         console.print(f"{name}: {figure:g}")

@@ -4,8 +4,6 @@ from pathlib import Path
 
 import click
 
-from gigamind.evidence import files
-
 STDIN = "-"
 
 
@@ -15,6 +13,8 @@ def read_text(name: str, max_bytes: int) -> str:
     Raises:
         InputError: it cannot be read, is larger than `max_bytes`, or is not UTF-8.
     """
+    from gigamind.evidence import schema as files
+
     if name != STDIN:
         return files.read_text(Path(name), max_bytes)
     with click.open_file(name, "rb") as file:

@@ -1,36 +1,99 @@
-"""`gigamind eval generate-links` and `gigamind eval generate-queries`: datasets from a vault."""
+"""`gigamind eval generate-links` and `generate-queries`: datasets made from a vault, by titles or by a model."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+from pydantic import Field
 
+from gigamind.cli.asking import ask_model
 from gigamind.cli.options import options_of
-from gigamind.cli.written_queries import QueryWriterOptions
-from gigamind.errors import InputError
-from gigamind.evals.option_errors import validated
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.options import validated
+from gigamind.llm.options import ModelOptions
 
-_path = click.Path(path_type=Path)
+if TYPE_CHECKING:
+    from gigamind.tasks.search.write_queries import WrittenRows
 
 
-@click.command("generate-links")
+_FOLDER = Path(".gigamind")
+_FAILURES_SHOWN = 5
+_path, _count = click.Path(path_type=Path), click.IntRange(min=1)
+
+
+class QueryWriterOptions(ModelOptions):
+    """Which model writes questions, how many, and what it may cost."""
+
+    max_unanswerable: int = Field(
+        1, ge=0, description="questions a note that it does not answer, at most; with --model"
+    )
+    max_tokens: int = Field(4_096, ge=1, description="of an answer; doubled once if it is cut off")
+    ledger: Path | None = Field(
+        None, description="account of requests; .gigamind/attempts.jsonl without it"
+    )
+    dry_run: bool = Field(default=False, description="count the calls of --model, then stop")
+
+
+def write_with_model(
+    notes: Path, out: Path, max_per_note: int, options: QueryWriterOptions
+) -> None:
+    """Ask the model about every note with text, and write the rows.
+
+    Raises:
+        InputError: an option or a place cannot be, or no note has text.
+        NotesError: the vault cannot be read.
+        EvaluationError: no reply gave a question, or the file cannot be written.
+    """
+    from gigamind.datasets.generate_queries import askable_notes, refuse_query_place
+    from gigamind.datasets.write import write_rows
+    from gigamind.vault.notes import read_vault
+
+    refuse_query_place(notes, out)
+    vault = read_vault(notes)
+    askable, empty = askable_notes(vault)
+    unasked = [f"{path}: has no text, so nothing is asked about it" for path in empty]
+    for warning in (*vault.warnings, *unasked):
+        click.echo(f"warning: {warning}", err=True)
+    if options.dry_run:
+        characters = sum(len(note.text) for note in askable)
+        click.echo(f"{len(askable)} calls, one a note, of {characters:,} characters in all")
+        return
+    from gigamind.tasks.search.write_queries import QuestionLimits, write_queries
+
+    limits = QuestionLimits(max_per_note, options.max_unanswerable)
+    written = ask_model(
+        options,
+        lambda model, key: write_queries(model, askable, key, limits),
+        max_tokens=options.max_tokens,
+        store=_FOLDER / "replies",
+        ledger=options.ledger or _FOLDER / "attempts.jsonl",
+    )
+    _tell(written)
+    if not written.rows:
+        raise EvaluationError(f"no question came of {len(askable)} notes, so {out} is not written")
+    write_rows(out, written.rows)
+    unanswerable = sum(not row.answerable for row in written.rows)
+    click.echo(f"{len(written.rows)} questions, {unanswerable} unanswerable, for review: {out}")
+
+
+def _tell(written: "WrittenRows") -> None:
+    """What was lost, on standard error."""
+    for reason, count in written.dropped.items():
+        click.echo(f"dropped: {count}: {reason}", err=True)
+    for failure in written.failures[:_FAILURES_SHOWN]:
+        click.echo(f"failed: {failure.item_id}: {failure.message}", err=True)
+    if len(written.failures) > _FAILURES_SHOWN:
+        click.echo(f"failed: {len(written.failures) - _FAILURES_SHOWN} more notes", err=True)
+
+
+@click.command("generate-links", context_settings={"show_default": True})
 @click.option("--notes", type=_path, required=True, help="the vault; it is only read")
 @click.option("--out-notes", type=_path, required=True, help="folder for the changed copy")
 @click.option("--dataset", type=_path, required=True, help="file for the rows, one a removed link")
 @click.option(
-    "--remove-ratio",
-    type=float,
-    default=0.3,
-    show_default=True,
-    help="share of the links to remove, above 0 and up to 1",
+    "--remove-ratio", default=0.3, help="share of the links to remove, above 0 and up to 1"
 )
-@click.option(
-    "--seed",
-    type=click.IntRange(min=0),
-    default=42,
-    show_default=True,
-    help="which links those are",
-)
+@click.option("--seed", type=click.IntRange(min=0), default=42, help="which links those are")
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
 ) -> None:
@@ -45,16 +108,10 @@ def generate_links(
     click.echo(f"Notes: {out_notes}\nDataset: {dataset}")
 
 
-@click.command("generate-queries")
+@click.command("generate-queries", context_settings={"show_default": True})
 @click.option("--notes", type=_path, required=True, help="the vault; it is only read")
 @click.option("--out", type=_path, required=True, help="file for the rows")
-@click.option(
-    "--max-per-note",
-    type=click.IntRange(min=1),
-    default=3,
-    show_default=True,
-    help="questions a note at most",
-)
+@click.option("--max-per-note", type=_count, default=3, help="questions a note at most")
 @click.option("--include-headers", is_flag=True, help="ask about headings of level 1 to 3, too")
 @options_of(QueryWriterOptions)
 def generate_queries(
@@ -63,20 +120,19 @@ def generate_queries(
     out: Path,
     max_per_note: int,
     include_headers: bool,
-    **asked: Any,  # noqa: ANN401  checked by the options model
+    **given: Any,  # noqa: ANN401
 ) -> None:
     """Make a search dataset for review: from titles and headings, or written by a model (--model).
 
     A model quotes the passage that answers each question; a question whose quote does not stand in its note is dropped.
     It also writes questions that their note does not answer: see in the review whether another note does.
     """
-    options = validated(QueryWriterOptions, asked)
+    options = validated(QueryWriterOptions, given)
     if options.model is not None:
         if include_headers:
             raise InputError(
                 "--include-headers: makes no sense with --model, which reads whole notes"
             )
-        from gigamind.cli.written_queries import write_with_model
 
         write_with_model(notes, out, max_per_note, options)
         return

@@ -12,11 +12,15 @@ _COMMANDS = {
         "Say how far the judge of a run agrees with people.",
     ),
     "attack": (
-        "gigamind.cli.judge_attack",
+        "gigamind.cli.judge_trials",
         "attack",
         "Try whether text in notes and answers can steer a judge.",
     ),
-    "test": ("gigamind.cli.judge_test", "test", "Ask a judge about cases whose verdict is known."),
+    "test": (
+        "gigamind.cli.judge_trials",
+        "test",
+        "Ask a judge about cases whose verdict is known.",
+    ),
 }
 
 

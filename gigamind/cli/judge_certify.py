@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 if TYPE_CHECKING:
-    from gigamind.reports.cards.schema import JudgeCard
+    from gigamind.records.card import JudgeCard
 
 _path = click.Path(path_type=Path)
 
@@ -39,30 +39,31 @@ def certify(
     A label is {"id": ..., "unanswerable": true} for a search run, and {"id": ..., "correctness": 0.5, "utility": 1.0}
     for a run over answers.  Writes judge_card.json, judge_card.md and judge_card.html.
     """
-    from gigamind.evals.certify_options import CertifyOptions
-    from gigamind.evals.write_card import write_card
+    from gigamind.assurance.certify import CertifyOptions, write_card
+    from gigamind.tasks import judged_kinds
 
     card, written = write_card(
-        CertifyOptions(runs=runs, labels=labels, attacks=attacks, out=out, lang=lang, seed=seed)
+        CertifyOptions(runs=runs, labels=labels, attacks=attacks, out=out, lang=lang, seed=seed),
+        judged_kinds(),
     )
     _tell(card, lang, written)
 
 
 def _tell(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
-    from gigamind.reports.cards.cautions import cautions
-    from gigamind.reports.cards.verdict import card_verdict
-    from gigamind.reports.cards.view import card_words, scale_view
+    from gigamind.release.shortfall import card_words
+    from gigamind.reports.cards.cautions import card_verdict, cautions
+    from gigamind.reports.cards.view import scale_view
 
-    told = card_words(lang)
-    verdict = card_verdict(card, told)
+    say = card_words(lang)
+    verdict = card_verdict(card, say)
     click.echo(f"{verdict.headline}.")
     for reason in verdict.reasons:
         click.echo(f"  {reason}")
     for scale in card.scales:
-        view = scale_view(card, scale, told)
+        view = scale_view(card, scale, say)
         click.echo(f"{view.headline}.")
         if view.flips:
             click.echo(view.flips)
-    for caution in cautions(card, told):
+    for caution in cautions(card, say):
         click.echo(caution, err=True)
-    click.echo(f"{told('title.page')}: {out / 'judge_card.html'}")
+    click.echo(f"{say('title.page')}: {out / 'judge_card.html'}")

@@ -1,28 +1,25 @@
 """`gigamind judge fit`: a judge for one's own vault, from queries whose answers are known."""
 
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import click
 from pydantic import BaseModel, ConfigDict, Field
-from rich.table import Table
 
+from gigamind.choices import LeaveOut
 from gigamind.cli.options import options_of
-from gigamind.cli.show import plain_console, progress_bar, show_lines
-from gigamind.datasets.copy_vault import refuse_existing_file
 from gigamind.errors import InputError
-from gigamind.evals.option_errors import validated
-from gigamind.judges.calibrated import CalibratedJudgeFile
-from gigamind.judges.labelled import LeaveOut
-from gigamind.retrieval.cache import default_cache_folder
-from gigamind.retrieval.embed import DEFAULT_EMBEDDER
-from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.evaluation.options import validated
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
+
+if TYPE_CHECKING:
+    from gigamind.judges.calibrated import CalibratedJudgeFile
 
 
 class FitOptions(BaseModel):
     """What a fit is told; `dataset` and `notes` go in pairs."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     dataset: Annotated[tuple[Path, ...], Field(min_length=1)] = Field(
         description="labelled queries, one JSON object a line; may be repeated"
@@ -57,6 +54,10 @@ def fit() -> None:
 @options_of(FitOptions)
 def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Fit a `calibrated` judge of unanswerable queries, and show how reliable it is."""
+    from gigamind.cli.show import plain_console, show_lines
+    from gigamind.datasets.write import refuse_existing_file
+    from gigamind.judges.fit_collections import write_judge_file
+
     options = validated(FitOptions, values)
     refuse_existing_file("--out", options.out)
     if len(options.dataset) != len(options.notes):
@@ -65,15 +66,14 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
             " give each dataset its vault, in the same order"
         )
     fitted, warnings = _fit(options)
-    from gigamind.judges.write_calibrated import write_judge_file
-
     write_judge_file(options.out, fitted)
     _show(fitted)
     plain_console().print(f"Judge file: {options.out}")
     show_lines(plain_console(stderr=True), "warning", warnings)
 
 
-def _fit(options: FitOptions) -> tuple[CalibratedJudgeFile, list[str]]:
+def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[str]]":
+    from gigamind.cli.show import progress_bar
     from gigamind.judges.fit_collections import fit_judge, label_collection
 
     settings = RetrievalSettings(
@@ -97,16 +97,20 @@ def _fit(options: FitOptions) -> tuple[CalibratedJudgeFile, list[str]]:
     return fit_judge(collections), warnings
 
 
-def _show(fitted: CalibratedJudgeFile) -> None:
+def _show(fitted: "CalibratedJudgeFile") -> None:
     """The figures of both sets of coefficients, each from folds that the fit had not seen."""
+    from rich.table import Table
+
+    from gigamind.cli.show import plain_console
+
     sets = {"keyword": fitted.keyword} | ({"with cosines": fitted.cosine} if fitted.cosine else {})
     table = Table("cross-validated", *sets, box=None, pad_edge=False)
     for field in type(fitted.keyword.reliability).model_fields:
-        figures = (getattr(one.reliability, field) for one in sets.values())
+        figures = (getattr(calibration.reliability, field) for calibration in sets.values())
         shown = (
             f"{figure:.3f}" if isinstance(figure, float) else str(figure) for figure in figures
         )
         table.add_row(field.replace("_", " "), *shown)
-    thresholds = (f"{one.min_probability:.3f}" for one in sets.values())
+    thresholds = (f"{calibration.min_probability:.3f}" for calibration in sets.values())
     table.add_row("min probability", *thresholds)
     plain_console().print(table)

@@ -75,18 +75,18 @@ def check(
     except LlmError as error:
         click.echo(advice_for(error, settings), err=True)
         raise
-    found = asyncio.run(_looked_at(model))
-    _tell(model, found)
-    if found.error:
-        click.echo(found.advice, err=True)
-        raise found.error
+    checkup = asyncio.run(_looked_at(model))
+    _tell(model, checkup)
+    if checkup.error:
+        click.echo(checkup.advice, err=True)
+        raise checkup.error
 
 
 @llm.command("fake-server")
 @click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True)
 def fake_server(port: int) -> None:
     """Play a model on loopback that answers any schema at no cost, and misbehaves on request."""
-    from gigamind.llm.fake.server import running
+    from gigamind.llm.fake import running
 
     try:
         with running(port) as server:
@@ -116,10 +116,10 @@ async def _looked_at(model: "LanguageModel") -> "Checkup":
         await model.close()
 
 
-def _tell(model: "LanguageModel", found: "Checkup") -> None:
-    settings, price, attempt = model.settings, model.price, found.attempt
+def _tell(model: "LanguageModel", checkup: "Checkup") -> None:
+    settings, price, attempt = model.settings, model.price, checkup.attempt
     click.echo(f"model     {settings.model} at {settings.api_base or 'its provider'}")
-    click.echo(f"mode      {settings.mode}: {'failed' if found.error else 'a valid reply'}")
+    click.echo(f"mode      {settings.mode}: {'failed' if checkup.error else 'a valid reply'}")
     parameters = (f"{name}={value:g}" for name, value in model.parameters.items())
     click.echo(f"sent      {', '.join(parameters)}")
     click.echo(f"price     {_price(price)}")

@@ -8,10 +8,9 @@ from typing import NoReturn
 
 import click
 
-from gigamind import __version__
 from gigamind.cli.lazy import LazyGroup
 from gigamind.errors import GigamindError, InputError
-from gigamind.text import printable_lines
+from gigamind.version import __version__
 
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
@@ -21,9 +20,9 @@ _COMMANDS = {
         "evaluate",
         "Evaluate search, answers and links over a vault.",
     ),
-    "compare": ("gigamind.cli.compare", "compare", "Compare two runs and apply the release gates."),
+    "compare": ("gigamind.cli.release", "compare", "Compare two runs and apply the release gates."),
     "baseline": (
-        "gigamind.cli.baseline",
+        "gigamind.cli.release",
         "baseline",
         "Choose the run that later ones are compared with.",
     ),
@@ -82,6 +81,8 @@ def _run(arguments: Sequence[str] | None) -> int:
         error.show()
         return InputError.exit_code  # not click's 2, which here means: notes not accessible
     except GigamindError as error:
+        from gigamind.text import printable_lines
+
         # It may quote a dataset or a model, and neither may speak to the terminal.
         click.echo(f"Error: {printable_lines(str(error))}", err=True)
         return error.exit_code

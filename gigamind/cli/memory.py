@@ -1,28 +1,44 @@
-"""`gigamind memory`: turns the entries of a session into memory that is verified, and shows what happened."""
+"""`gigamind memory`: graduates sessions to entries, by a file or by a model, and shows the events.
+
+Answers of a model are kept beside the event log: repeating a session, or going on after a crash, costs nothing and says
+the same.
+"""
 
 import json
 import time
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
+from pydantic import Field
 
-from gigamind.cli.extraction import ExtractionOptions, extract
+from gigamind.cli.asking import ask_model
 from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
 from gigamind.errors import InputError
-from gigamind.evals.option_errors import validated
-from gigamind.evidence.files import numbered_lines
-from gigamind.memory import sessions
-from gigamind.memory.entries import Entry
-from gigamind.memory.events import EventLog, read_events
-from gigamind.memory.extract import Prepared
-from gigamind.memory.pipeline import graduate as graduate_session
-from gigamind.memory.schema import parse_extraction, parse_session
-from gigamind.memory.sessions import DEFAULT_LOG, MAX_BYTES, SessionReport
+from gigamind.evaluation.options import validated
+from gigamind.llm.options import ModelOptions
+from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events
 from gigamind.text import printable
+
+if TYPE_CHECKING:
+    from gigamind.memory.entries import Entry
+    from gigamind.memory.sessions import SessionReport
+
+
+class ExtractionOptions(ModelOptions):
+    """Which model extracts, and what it may cost."""
+
+    prompt_lang: Literal["auto", "ko", "en"] = Field(
+        "auto", description="language of the prompt; auto: that of the session"
+    )
+    max_tokens: int = Field(4_096, ge=1, description="of an answer; doubled once if it is cut off")
+    ledger: Path | None = Field(
+        None, description="account of requests; attempts.jsonl beside the log without it"
+    )
+
 
 _POLL_SECONDS = 0.25
 
@@ -66,29 +82,42 @@ def graduate(
     session_id: str | None,
     form: str | None,
     log_path: Path,
-    **asked: Any,  # noqa: ANN401  checked by the options model
+    **given: Any,  # noqa: ANN401  checked by the options model
 ) -> None:
     """Verify the entries of one session that their evidence proves.
 
     They come from a file (--extracted) or from a language model (--model).  Repeating it for the same session adds
     nothing to the log, and asks a model nothing.
     """
-    options = validated(ExtractionOptions, asked)
+    from gigamind.evidence.schema import numbered_lines
+    from gigamind.memory import sessions
+    from gigamind.memory.extract import extract
+    from gigamind.memory.pipeline import graduate as graduate_session
+    from gigamind.memory.schema import parse_extraction, parse_session
+
+    options = validated(ExtractionOptions, given)
     if (extracted_name is None) == (not options.model):
         raise InputError("give either --extracted or --model")
     if session_name == extracted_name == STDIN:
         raise InputError('"-" (standard input) can be read once: give one of the two as a file')
-    lines = list(numbered_lines(read_text(session_name, MAX_BYTES)))
+    lines = list(numbered_lines(read_text(session_name, sessions.MAX_BYTES)))
     called = session_id or (
         session_name if session_name == STDIN else sessions.session_id(Path(session_name).stem)
     )
     session = parse_session(called, lines, session_name)
     if extracted_name is None:  # before the log is opened: nobody else waits for the model
-        extraction = extract(session, options, log_path.parent)
+        language = None if options.prompt_lang == "auto" else options.prompt_lang
+        extraction = ask_model(
+            options,
+            lambda model, key: extract(session, model, key, language),
+            max_tokens=options.max_tokens,
+            store=log_path.parent / "replies",
+            ledger=options.ledger or log_path.parent / "attempts.jsonl",
+        )
     else:
-        extraction = parse_extraction(read_text(extracted_name, MAX_BYTES), extracted_name)
+        extraction = parse_extraction(read_text(extracted_name, sessions.MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:
-        entries = graduate_session(session, Prepared(extraction), log)
+        entries = graduate_session(session, extraction, log)
     if form == "json":
         click.echo(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
     else:
@@ -110,6 +139,8 @@ def graduate_all(folder: Path, form: str | None, log_path: Path) -> None:
     The Prefect flow `graduate-memory` does the same.  A session that cannot be graduated is reported; the others are
     graduated, and the exit code is 1.
     """
+    from gigamind.memory import sessions
+
     names = sessions.session_names(folder)
     reports: list[SessionReport] = []
     with EventLog(log_path) as log:
@@ -141,7 +172,7 @@ def events(log_path: Path, after: int, *, follow: bool) -> None:
         time.sleep(_POLL_SECONDS)
 
 
-def _print(entries: Iterable[Entry]) -> None:
+def _print(entries: "Iterable[Entry]") -> None:
     for entry in entries:
         line = f"{entry.stage:<9}  {printable(entry.entry_id)}"
         if entry.promotion_block_reason:
@@ -151,7 +182,7 @@ def _print(entries: Iterable[Entry]) -> None:
             click.echo(f"           not proven: {printable(quote)}")
 
 
-def _print_report(report: SessionReport) -> None:
+def _print_report(report: "SessionReport") -> None:
     name = printable(report["session"])
     if report["status"] == "failed":
         click.echo(f"{name}: not graduated: {printable(report['reasons'][0])}")

@@ -5,6 +5,7 @@ import os
 import textwrap
 from collections.abc import Generator, Sequence
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console
@@ -12,24 +13,23 @@ from rich.progress import (
     BarColumn,
     MofNCompleteColumn,
     ProgressColumn,
-    Task,
     TaskID,
     TextColumn,
     TimeRemainingColumn,
 )
 from rich.progress import Progress as Bars
+from rich.progress import Task as BarTask
 from rich.table import Table
 from rich.text import Text
 
-from gigamind.evals.model_run import is_resumable
-from gigamind.evals.prepare import Prepared
-from gigamind.evals.progress import Progress, Quiet
-from gigamind.evals.release import ReleaseVerdict
-from gigamind.reports.model_markdown import cost_lines
-from gigamind.reports.release.markdown import headline
-from gigamind.reports.release.tasks import TASKS
-from gigamind.reports.schema import RunReport
-from gigamind.reports.views import VIEWS
+from gigamind.evaluation.asking import is_resumable
+from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.evaluation.task import Checked, Task
+from gigamind.metrics.spec import blocks_of, units_of
+from gigamind.records.schema import RunReport
+from gigamind.reports.comparison import headline
+from gigamind.reports.text import cost_lines
 from gigamind.text import printable, printable_lines
 
 _LINES_SHOWN = 10
@@ -40,7 +40,7 @@ _SLOW = 10  # pieces a second, below which a decimal says something
 class _Rate(ProgressColumn):
     """Pieces a second."""
 
-    def render(self, task: Task) -> Text:
+    def render(self, task: BarTask) -> Text:
         speed = task.speed or 0.0
         text = f"{speed:.0f}/s" if speed >= _SLOW else f"{speed:.1f}/s"
         return Text(text if speed else "", style="progress.data.speed")
@@ -75,29 +75,22 @@ def progress_bar() -> Generator[Progress]:
         yield _RichProgress(bars)
 
 
-def show_checked(prepared: Prepared) -> None:
-    """The outcome of `--dry-run`."""
+def show_checked(checked: Checked) -> None:
+    """The outcome of `--dry-run`, and what the run would need, were it the first."""
     console = plain_console()
-    answerable = sum(query.item.answerable for query in prepared.queries)
-    console.print(
-        f"{len(prepared.queries)} queries ready ({answerable} answerable,"
-        f" {len(prepared.queries) - answerable} unanswerable) over {len(prepared.vault.notes)} notes"
-    )
-    show_lines(console, "problem", [error.message for error in prepared.errors])
-    show_lines(console, "warning", prepared.warnings)
-    console.print(f"dataset_hash {prepared.dataset_hash}\nnotes_hash   {prepared.notes_hash}")
+    console.print(checked.terminal)
+    show_lines(console, "problem", [error.message for error in checked.errors])
+    show_lines(console, "warning", checked.warnings)
+    console.print(f"dataset_hash {checked.dataset_hash}")
+    if checked.notes_hash:
+        console.print(f"notes_hash   {checked.notes_hash}")
+    for work in checked.estimate():
+        console.print(f"estimate: {work.describe()}")
 
 
-def show_estimates(lines: Sequence[str]) -> None:
-    """What the run would need, were it the first."""
-    console = plain_console()
-    for line in lines:
-        console.print(f"estimate: {line}")
-
-
-def show_run(task: str, summary: BaseModel, out: Path) -> None:
+def show_run(task: Task[Any, Any, Any], summary: BaseModel, out: Path) -> None:
     """The main figures and where the report is; problems and warnings on standard error."""
-    view, console = VIEWS[task], plain_console()
+    view, console = task.view, plain_console()
     console.print(_figures(task, summary))
     if times := view.times(summary):
         console.print(times)
@@ -110,11 +103,11 @@ def show_run(task: str, summary: BaseModel, out: Path) -> None:
     aside = plain_console(stderr=True)
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
     show_lines(aside, "warning", run.warnings)
-    missing = view.missing(summary)
-    if told := ", ".join(f"{n} {one if n == 1 else many}" for n, one, many in missing if n):
-        aside.print(f"{told}: see {out / 'errors.jsonl'}")
+    missing = [f"{n} {one if n == 1 else many}" for n, one, many in view.missing(summary) if n]
+    if missing:
+        aside.print(f"{', '.join(missing)}: see {out / 'errors.jsonl'}")
     if run.status == "interrupted" and (left := view.not_run(summary)):
-        aside.print(f"{left} {TASKS[task].units} were not run")
+        aside.print(f"{left} {units_of(task.name)} were not run")
     if is_resumable(out):
         aside.print(f"Continue it with --resume {out}")
 
@@ -150,10 +143,10 @@ def _short(text: str) -> str:
     return textwrap.shorten(text, _TEXT_CHARS, placeholder=" …")
 
 
-def _figures(task: str, summary: BaseModel) -> Table:
+def _figures(task: Task[Any, Any, Any], summary: BaseModel) -> Table:
     table = Table("metric", "value", "95 % interval", "N", box=None, pad_edge=False)
-    main = TASKS[task].blocks[0]
-    for row in VIEWS[task].rows(summary):
+    main = blocks_of(task.name)[0]
+    for row in task.view.rows(summary):
         name = row.metric if row.block == main else f"{row.block} {row.metric}"
         table.add_row(name, row.value, row.interval, str(row.n))
     return table

@@ -1,15 +1,106 @@
-"""Holds a dataset against a vault: which notes and passages its labels really mean."""
+"""Holds the rows of a dataset of queries, links or answers against a vault: what they name must be there.
 
+A row that cannot be used is told with its line and what is wrong; the others go on.
+"""
+
+import difflib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Generic
 
-from gigamind.datasets.jsonl import Dataset
-from gigamind.datasets.row_checker import MEND_SPAN, RowChecker
+from gigamind.datasets.jsonl import Dataset, Item
 from gigamind.datasets.row_errors import RowError, shortened
-from gigamind.datasets.schema import ExpectedSpan, QueryItem
-from gigamind.spans import Passage, Span
-from gigamind.vault.identity import Collision, Identities
+from gigamind.datasets.schema import AnswerItem, ContextNote, ExpectedSpan, LinkItem, QueryItem
+from gigamind.spans import Passage, Span, Utf16
+from gigamind.vault.identity import Collision, Identities, leaves_vault
 from gigamind.vault.notes import Note, Vault
+
+# Each takes half a second in 10 000 notes, and another vault's dataset misses them all.
+_MOST_SUGGESTIONS = 20
+MEND_SPAN = "Count UTF-16 code units from the start of the file: start inclusive, end exclusive"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedRows(Generic[Item]):
+    """A dataset held against a vault; its usable rows stand in the class of its kind, in file order.
+
+    Attributes:
+        errors: all problems of all other rows, those of reading the file included, in file order.
+        warnings: what is odd but usable, collisions included.
+        collisions: ambiguous names met, each identifier once; errors under `--strict`.
+    """
+
+    dataset: Dataset[Item]
+    errors: tuple[RowError, ...]
+    warnings: tuple[str, ...]
+    collisions: tuple[Collision, ...]
+
+
+@dataclass(slots=True)
+class RowChecker(Generic[Item]):
+    """Holds the rows of one dataset against one vault, and collects what is wrong.
+
+    Attributes:
+        collisions: ambiguous names met, by identifier.
+    """
+
+    dataset: Dataset[Item]
+    vault: Vault
+    identities: Identities
+    errors: list[RowError] = field(default_factory=list[RowError])
+    warnings: list[str] = field(default_factory=list[str])
+    collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
+    _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
+    _suggestions: dict[str, str] = field(default_factory=dict[str, str])
+
+    def note(self, item: Item, name: str, path: str) -> Note | None:
+        """The note that a row names, or an error of the row in the field `name`."""
+        if leaves_vault(path):
+            mend = "Write the path relative to the notes folder"
+            self.reject(item, name, f"{shortened(path)} leaves the vault", mend)
+            return None
+        resolution = self.identities.resolve(path)
+        if resolution is None:
+            message = f"no note {shortened(path)} in {self.vault.root}"
+            self.reject(item, name, message, self._suggest(path))
+            return None
+        if resolution.collision is not None:
+            self.collisions.setdefault(resolution.identifier, resolution.collision)
+        return resolution.note
+
+    def outcome(
+        self, *odd: str
+    ) -> tuple[Dataset[Item], tuple[RowError, ...], tuple[str, ...], tuple[Collision, ...]]:
+        """The fields of `CheckedRows`, with `odd` among the warnings."""
+        errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
+        collisions = tuple(self.collisions.values())
+        warnings = (*self.dataset.warnings, *odd, *self.warnings, *map(str, collisions))
+        return self.dataset, tuple(errors), warnings, collisions
+
+    def units(self, note: Note) -> Utf16:
+        """Converter of offsets in a note, made once a note."""
+        if note.path not in self._units:
+            self._units[note.path] = Utf16(note.text)
+        return self._units[note.path]
+
+    def _suggest(self, path: str) -> str:
+        if path not in self._suggestions and len(self._suggestions) < _MOST_SUGGESTIONS:
+            paths = [note.path for note in self.vault.notes]
+            for close in difflib.get_close_matches(path, paths, n=1):
+                self._suggestions[path] = f"Write {shortened(close)}, if that is meant"
+            self._suggestions.setdefault(path, "")
+        return self._suggestions.get(path) or "Check the path, relative to the notes folder"
+
+    def reject(self, item: Item, name: str, message: str, mend: str) -> None:
+        """Say that a row cannot be used."""
+        self.errors.append(RowError(self.dataset.lines[item.id], item.id, name, message, mend))
+
+    def warn(self, item: Item, name: str, message: str) -> None:
+        """Say that a row is odd but usable."""
+        place = f"{self.dataset.path}:{self.dataset.lines[item.id]}"
+        self.warnings.append(f'{place}: field "{name}": {message}')
+
 
 _MOST_SEARCHES = 500  # each takes some milliseconds, and in an older vault every span may differ
 
@@ -38,21 +129,10 @@ class CheckedQuery:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckedDataset:
-    """A dataset held against a vault.
+class CheckedDataset(CheckedRows[QueryItem]):
+    """A dataset of queries held against a vault."""
 
-    Attributes:
-        queries: usable ones in file order.
-        errors: all problems of all other rows, those of reading the file included, in file order.
-        warnings: what is odd but usable, collisions included.
-        collisions: ambiguous names met, each identifier once; errors under `--strict`.
-    """
-
-    dataset: Dataset[QueryItem]
     queries: tuple[CheckedQuery, ...]
-    errors: tuple[RowError, ...]
-    warnings: tuple[str, ...]
-    collisions: tuple[Collision, ...]
 
 
 def check_queries(
@@ -62,21 +142,14 @@ def check_queries(
     find_again: FindAgain = _nowhere,
 ) -> CheckedDataset:
     """Find every expected note and span in the vault; `find_again` is asked for spans of notes that were edited."""
-    checker = _Checker(dataset, vault, identities, find_again=find_again)
+    checker = _QueryChecker(dataset, vault, identities, find_again=find_again)
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
-    collisions = tuple(checker.collisions.values())
-    return CheckedDataset(
-        dataset=dataset,
-        queries=queries,
-        errors=tuple(sorted([*dataset.errors, *checker.errors], key=lambda error: error.line)),
-        warnings=(*dataset.warnings, *checker.warnings, *map(str, collisions)),
-        collisions=collisions,
-    )
+    return CheckedDataset(*checker.outcome(), queries)
 
 
 @dataclass(slots=True)
-class _Checker(RowChecker[QueryItem]):
+class _QueryChecker(RowChecker[QueryItem]):
     find_again: FindAgain = _nowhere
     _searches: int = 0
 
@@ -94,28 +167,17 @@ class _Checker(RowChecker[QueryItem]):
         ]
         if len(self.errors) > before:
             return None
-        found = tuple(passage for passage in spans if passage is not None)
-        return CheckedQuery(item, self.dataset.lines[item.id], qrels, found)
+        passages = tuple(passage for passage in spans if passage is not None)
+        return CheckedQuery(item, self.dataset.lines[item.id], qrels, passages)
 
     def _check_labels(self, item: QueryItem) -> None:
         if item.answerable and not item.expected_notes:
-            self.reject(
-                item,
-                "expected_notes",
-                "empty, though the query is answerable",
-                "Name a note that answers it, or set answerable to false",
-            )
-        for name, labels in (
-            ("expected_notes", item.expected_notes),
-            ("expected_spans", item.expected_spans),
-        ):
-            if labels and not item.answerable:
-                self.reject(
-                    item,
-                    name,
-                    "not empty, though answerable is false",
-                    "Empty it, or set answerable to true",
-                )
+            mend = "Name a note that answers it, or set answerable to false"
+            self.reject(item, "expected_notes", "empty, though the query is answerable", mend)
+        labels = {"expected_notes": item.expected_notes, "expected_spans": item.expected_spans}
+        for name in (name for name, given in labels.items() if given and not item.answerable):
+            mend = "Empty it, or set answerable to true"
+            self.reject(item, name, "not empty, though answerable is false", mend)
 
     def _passage(
         self, item: QueryItem, name: str, span: ExpectedSpan, qrels: Mapping[str, int]
@@ -124,30 +186,186 @@ class _Checker(RowChecker[QueryItem]):
         if note is None:
             return None
         try:
-            found = self.units(note).span_to_code_points(span.start, span.end)
+            place = self.units(note).span_to_code_points(span.start, span.end)
         except ValueError as error:
             mend = self._today(span, note) or MEND_SPAN
             self.reject(item, name, f"{error} of {note.path}", mend)
             return None
-        if not found:
+        if not place:
             self.reject(item, name, f"empty at {span.start} of {note.path}", MEND_SPAN)
             return None
-        text = found.slice(note.text)
+        text = place.slice(note.text)
         if note.path not in qrels:
             self.warn(item, name, f"{note.path} is not among the expected notes")
         if span.text is not None and span.text != text:
             message = f"{note.path} says {shortened(text)}, the dataset {shortened(span.text)}"
             today = self._today(span, note)
             self.warn(item, name, f"{message}. {today}" if today else message)
-        return Passage(note.path, text, found)
+        return Passage(note.path, text, place)
 
     def _today(self, span: ExpectedSpan, note: Note) -> str:
         """Where the text of a span has moved to; empty when nobody can tell."""
         self._searches += 1
         if not span.text or self._searches > _MOST_SEARCHES:
             return ""
-        found = self.find_again(span.text, note.text)
-        if found is None:
+        place = self.find_again(span.text, note.text)
+        if place is None:
             return ""
-        start, end = self.units(note).span_from_code_points(found)
+        start, end = self.units(note).span_from_code_points(place)
         return f'Its text stands at "start": {start}, "end": {end} now'
+
+
+@dataclass(frozen=True, slots=True)
+class GivenNote:
+    """A note of the context.
+
+    Attributes:
+        path: in the vault; None for one that the row itself holds.
+    """
+
+    path: str | None
+    title: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswer:
+    """One answer, with the text of its notes.
+
+    Attributes:
+        line: 1-based, in the dataset's file.
+    """
+
+    item: AnswerItem
+    line: int
+    notes: tuple[GivenNote, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedAnswers(CheckedRows[AnswerItem]):
+    """A dataset of answers, its notes found."""
+
+    answers: tuple[CheckedAnswer, ...]
+
+
+def check_answers(
+    dataset: Dataset[AnswerItem], vault: Vault | None, identities: Identities
+) -> CheckedAnswers:
+    """Find every note of every context; without a vault, a row that names a path is an error."""
+    checker = _AnswerChecker(dataset, vault or Vault(Path(), (), ()), identities)
+    checker.has_vault = vault is not None
+    checked = [checker.check(item) for item in dataset.items]
+    answers = tuple(answer for answer in checked if answer is not None)
+    return CheckedAnswers(*checker.outcome(), answers)
+
+
+class _AnswerChecker(RowChecker[AnswerItem]):
+    has_vault: bool = True
+
+    def check(self, item: AnswerItem) -> CheckedAnswer | None:
+        notes = [
+            self._given(item, f"context_notes[{place}]", note)
+            for place, note in enumerate(item.context_notes)
+        ]
+        usable = [note for note in notes if note is not None]
+        self._check_labels(item, len(notes))
+        if len(usable) < len(notes):
+            return None
+        return CheckedAnswer(item, self.dataset.lines[item.id], tuple(usable))
+
+    def _given(self, item: AnswerItem, name: str, note: ContextNote) -> GivenNote | None:
+        if note.path is None:
+            if note.text is None:
+                mend = 'Write {"path": "a.md"}, or {"title": "A", "text": "..."}'
+                self.reject(item, name, "neither a path nor a text", mend)
+                return None
+            return GivenNote(None, note.title or "", note.text)
+        if not self.has_vault:
+            self.reject(item, f"{name}.path", "names a note, and there is no vault", "Add --notes")
+            return None
+        named = self.note(item, f"{name}.path", note.path)
+        if named is None:
+            return None
+        text = named.text if note.text is None else note.text
+        return GivenNote(named.path, note.title or named.title, text)
+
+    def _check_labels(self, item: AnswerItem, notes: int) -> None:
+        labels = item.labels
+        for place, claim in enumerate(labels.claims if labels else ()):
+            if claim.note is not None and claim.note > notes:
+                message = f"names note {claim.note} of {notes}; it is not used"
+                self.warn(item, f"labels.claims[{place}].note", message)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLink:
+    """One place that ought to be a link, found in the vault.
+
+    Attributes:
+        line: 1-based, in the dataset's file.
+        targets: paths of the notes it may lead to.
+        span: where the anchor stands, in code points; None where the range does not cut it out.
+    """
+
+    item: LinkItem
+    line: int
+    note: Note
+    targets: frozenset[str]
+    span: Span | None
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedLinks(CheckedRows[LinkItem]):
+    """A link dataset held against a vault.
+
+    Attributes:
+        misfits: usable rows whose range does not cut out the anchor.
+    """
+
+    links: tuple[CheckedLink, ...]
+    misfits: int
+
+
+def check_links(dataset: Dataset[LinkItem], vault: Vault, identities: Identities) -> CheckedLinks:
+    """Find every source note, target and anchor in the vault."""
+    checker = _LinkChecker(dataset, vault, identities)
+    checked = [checker.check(item) for item in dataset.items]
+    links = tuple(link for link in checked if link is not None)
+    misfits = sum(link.span is None and link.item.anchor_range is not None for link in links)
+    odd = [_misfit_warning(dataset, vault, misfits, len(links))] if misfits else []
+    return CheckedLinks(*checker.outcome(*odd), links, misfits)
+
+
+def _misfit_warning(dataset: Dataset[LinkItem], vault: Vault, misfits: int, rows: int) -> str:
+    return (
+        f"{dataset.path}: the ranges of {misfits} of {rows} rows do not cut out their anchors in {vault.root}."
+        " Give the copy that generate-links made (--out-notes), not the original vault, and unchanged."
+    )
+
+
+class _LinkChecker(RowChecker[LinkItem]):
+    def check(self, item: LinkItem) -> CheckedLink | None:
+        before = len(self.errors)
+        note = self.note(item, "source_note", item.source_note)
+        if not item.expected_links:
+            self.reject(item, "expected_links", "empty", "Name the note that it leads to")
+        targets = [
+            self.note(item, f"expected_links[{index}]", name)
+            for index, name in enumerate(item.expected_links)
+        ]
+        if note is None or len(self.errors) > before:
+            return None
+        paths = frozenset(target.path for target in targets if target is not None)
+        if note.path in paths:
+            self.warn(item, "expected_links", f"{shortened(note.path)} is the source note itself")
+        return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
+
+    def _span(self, item: LinkItem, note: Note) -> Span | None:
+        place = item.anchor_range
+        if place is None:
+            return None
+        try:
+            span = self.units(note).span_to_code_points(place.start, place.end)
+        except ValueError:
+            return None
+        return span if span.slice(note.text) == item.anchor else None

@@ -7,17 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gigamind.datasets.copy_vault import copy_vault, refuse_places
 from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import AnchorRange, LinkItem
-from gigamind.datasets.write import write_rows
+from gigamind.datasets.write import copy_vault, refuse_places, write_rows
 from gigamind.errors import EvaluationError, InputError, NotesError
 from gigamind.spans import Span, Utf16
-from gigamind.vault.document import Link
-from gigamind.vault.fingerprint import notes_hash
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
+from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note, Vault, read_vault
+from gigamind.vault.walk import notes_hash
 
 CONTEXT_CHARS = 200  # code points on either side of an anchor
 
@@ -90,7 +89,7 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
     Embeds, links in headings or around code (no link is ever suggested there), links around an image or without visible
     text, and notes that are not valid UTF-8 (the copy would differ in other places too) are left out.
     """
-    found: list[NoteLink] = []
+    removable: list[NoteLink] = []
     for note in vault.notes:
         if "\N{REPLACEMENT CHARACTER}" in note.text:
             continue
@@ -101,45 +100,46 @@ def removable_links(vault: Vault, identities: Identities) -> list[NoteLink]:
                 continue
             shown = link.text_span.slice(note.text)
             if link.text.strip() and link.span not in entangled and "`" not in shown:
-                found.append(NoteLink(note, link, resolution.note.path))
-    return found
+                removable.append(NoteLink(note, link, resolution.note.path))
+    return removable
 
 
 def _entangled(note: Note) -> set[Span]:
     """Links that stand in a heading, or around or inside another link."""
     spans = [part.span for part in (*note.document.links, *note.document.headings)]
-    found: set[Span] = set()
+    entangled: set[Span] = set()
     around: Span | None = None
     for span in sorted(spans, key=lambda span: (span.start, -span.end)):
         if around is not None and span.start < around.end:
-            found |= {span, around}
+            entangled |= {span, around}
         else:
             around = span
-    return found
+    return entangled
 
 
 def _without(chosen: Sequence[NoteLink]) -> tuple[dict[str, str], list[LinkItem]]:
     """The changed notes' texts by path, and a row for each link that is gone."""
     by_note: dict[str, list[NoteLink]] = {}
-    for one in chosen:
-        by_note.setdefault(one.note.path, []).append(one)
+    for removed in chosen:
+        by_note.setdefault(removed.note.path, []).append(removed)
     width = max(3, len(str(len(chosen))))
     changed: dict[str, str] = {}
     rows: list[LinkItem] = []
     for path, links in by_note.items():
-        text, anchors = unlinked(links[0].note.text, [one.link for one in links])
+        text, anchors = unlinked(links[0].note.text, [removed.link for removed in links])
         changed[path] = text
         units = Utf16(text)
         language = note_language(links[0].note)
-        for one, anchor in zip(links, anchors, strict=True):
+        for removed, anchor in zip(links, anchors, strict=True):
             start, end = units.span_from_code_points(anchor)
+            left = max(links[0].note.document.body_start, anchor.start - CONTEXT_CHARS)
             row = LinkItem(
                 id=f"l-{len(rows) + 1:0{width}}",
                 source_note=path,
                 anchor=anchor.slice(text),
                 anchor_range=AnchorRange(start=start, end=end),
-                context=_context(text, anchor, links[0].note.document.body_start),
-                expected_links=(one.target,),
+                context=text[left : anchor.end + CONTEXT_CHARS].strip(),
+                expected_links=(removed.target,),
                 language=language,
                 source="generated",
             )
@@ -159,11 +159,8 @@ def unlinked(text: str, links: Sequence[Link]) -> tuple[str, list[Span]]:
         shown = _shown(link, text)
         inner = shown.find(link.text)
         at = length + link.span.start - done
-        anchors.append(
-            Span(at, at + len(shown))
-            if inner < 0
-            else Span(at + inner, at + inner + len(link.text))
-        )
+        within = (0, len(shown)) if inner < 0 else (inner, inner + len(link.text))
+        anchors.append(Span(at + within[0], at + within[1]))
         pieces += [text[done : link.span.start], shown]
         done, length = link.span.end, at + len(shown)
     return "".join([*pieces, text[done:]]), anchors
@@ -175,10 +172,6 @@ def _shown(link: Link, text: str) -> str:
     if not (link.wikilink and link.fragment) or "|" in link.span.slice(text):
         return written
     return " > ".join(part.strip() for part in written.split("#") if part.strip())
-
-
-def _context(text: str, anchor: Span, body_start: int) -> str:
-    return text[max(body_start, anchor.start - CONTEXT_CHARS) : anchor.end + CONTEXT_CHARS].strip()
 
 
 def _check(copy: Mapping[str, Path], rows: Sequence[LinkItem]) -> None:

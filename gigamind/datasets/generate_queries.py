@@ -1,7 +1,7 @@
-"""Makes a search dataset from a vault: questions out of titles and headings, for a person to review.
+"""Makes a dataset of queries from a vault without a model: questions about the titles and headings of its notes.
 
-One question a title and, if asked for, one a heading of level 1 to 3, which names the title too: "순서" or "Why" alone
-says nothing.  A question that several notes give is one row that expects all of them.
+Korean particles follow a word's last sound; for Latin words it is told by the spelling, as Korean writes them (이미지,
+파일, 봇, 테스트).  Where it is not known, both forms stand: 이(가).
 """
 
 import hashlib
@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gigamind.datasets.copy_vault import refuse_existing_file
-from gigamind.datasets.particles import with_particle
 from gigamind.datasets.schema import QueryItem
-from gigamind.datasets.write import write_rows
+from gigamind.datasets.write import refuse_existing_file, write_rows
 from gigamind.errors import InputError
-from gigamind.vault.document import Heading
+from gigamind.text import with_particle
 from gigamind.vault.identity import key
 from gigamind.vault.language import note_language
+from gigamind.vault.markdown import Heading
 from gigamind.vault.notes import Note, Vault, read_vault
 
 _DEEPEST = 3
@@ -100,8 +99,6 @@ def generate_queries(
     refuse_query_place(notes, out)
     vault = read_vault(notes)
     made = queries(vault, max_per_note, include_headers=include_headers)
-    if not made.rows:
-        raise InputError(f"{notes}: no note has text, so there is nothing to ask about.")
     write_rows(out, made.rows)
     return made
 
@@ -123,10 +120,10 @@ def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
     Raises:
         InputError: no note has text.
     """
-    asked = [one for one in vault.notes if _has_text(one)]
-    if not asked:
+    askable = [note for note in vault.notes if _has_text(note)]
+    if not askable:
         raise InputError(f"{vault.root}: no note has text, so there is nothing to ask about.")
-    return asked, [note.path for note in vault.notes if not _has_text(note)]
+    return askable, [note.path for note in vault.notes if not _has_text(note)]
 
 
 def _has_text(note: Note) -> bool:
@@ -134,15 +131,16 @@ def _has_text(note: Note) -> bool:
 
 
 def queries(vault: Vault, max_per_note: int, *, include_headers: bool) -> GeneratedQueries:
-    """The rows of a vault, in its order."""
+    """The rows of a vault, in its order.
+
+    Raises:
+        InputError: no note has text.
+    """
+    askable, empty = askable_notes(vault)
     rows: dict[str, QueryItem] = {}
-    empty: list[str] = []
-    for note in vault.notes:
-        if not _has_text(note):
-            empty.append(note.path)
-            continue
-        asked = dict.fromkeys(_questions(note, include_headers=include_headers))
-        for question, tag in list(asked)[:max_per_note]:
+    for note in askable:
+        questions = dict.fromkeys(_questions(note, include_headers=include_headers))
+        for question, tag in list(questions)[:max_per_note]:
             known = rows.get(question)
             rows[question] = QueryItem(
                 id=known.id if known else f"g-{len(rows) + 1:04}",

@@ -12,9 +12,8 @@ from typing import Generic, Literal, TypeVar, cast
 
 from pydantic import ValidationError
 
-from gigamind.datasets.answer_schema import AnswerItem
 from gigamind.datasets.row_errors import RowError, schema_errors, shortened
-from gigamind.datasets.schema import LinkItem, QueryItem, Row
+from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, Row
 from gigamind.errors import DatasetError, InputError
 
 _BOM = b"\xef\xbb\xbf"
@@ -92,11 +91,11 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
     errors: list[RowError] = []
     seen: dict[str, int] = {}
     for line, row in _rows(content):
-        found = _read_row(line, row, seen, model)
-        if isinstance(found, tuple):
-            errors += found
+        outcome = _read_row(line, row, seen, model)
+        if isinstance(outcome, tuple):
+            errors += outcome
         else:
-            items.append(found)
+            items.append(outcome)
     if not items and not errors:
         raise DatasetError(f"{path}: holds no row. Write one JSON object a line.")
     return Dataset(

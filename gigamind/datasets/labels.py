@@ -50,6 +50,20 @@ class AnswerLabel(Label):
         return self
 
 
+class ScoreLabel(Label):
+    """A value on any of the scales of a team's own judge."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    def values(self) -> Mapping[str, float]:
+        """The label on each scale it speaks to, in [0, 1]; what is no such number is a remark."""
+        return {
+            name: float(value)
+            for name, value in (self.model_extra or {}).items()
+            if isinstance(value, int | float) and 0 <= value <= 1
+        }
+
+
 @dataclass(frozen=True, slots=True)
 class Labels:
     """A file of labels.
@@ -82,13 +96,13 @@ def read_labels(path: Path, model: type[Label]) -> Labels:
     for number, row in enumerate(content.removeprefix(b"\xef\xbb\xbf").split(b"\n"), start=1):
         if not row.strip():
             continue
-        found = _read_row(row, model)
-        if isinstance(found, Label) and found.id in lines:
-            found = f'"{found.id}" is already labelled in line {lines[found.id]}; keep one'
-        if isinstance(found, str):
-            problems.append(f"{path}:{number}: {found}")
+        label = _read_row(row, model)
+        if isinstance(label, Label) and label.id in lines:
+            label = f'"{label.id}" is already labelled in line {lines[label.id]}; keep one'
+        if isinstance(label, str):
+            problems.append(f"{path}:{number}: {label}")
         else:
-            values[found.id], lines[found.id] = found.values(), number
+            values[label.id], lines[label.id] = label.values(), number
     if problems:
         more = f"\n... and {len(problems) - _SHOWN} more" if len(problems) > _SHOWN else ""
         raise InputError("\n".join(problems[:_SHOWN]) + more)

@@ -90,9 +90,8 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
     field = field_name(details["loc"])
     if details["type"] == "missing":
         return RowError(line, item_id, field, "missing", _mend_missing(field, details["input"]))
-    if (
-        details["type"] == "json_invalid"
-    ):  # Python reads half of a surrogate pair, UTF-8 cannot hold it
+    if details["type"] == "json_invalid":
+        # Python reads half of a surrogate pair, UTF-8 cannot hold it.
         reason = details.get("ctx", {}).get("error", details["msg"])
         mend = r"Write one JSON object on one line, and \ud83d\ude00 escapes in pairs"
         return RowError(line, item_id, "", f"broken JSON: {reason}", mend)
@@ -103,8 +102,8 @@ def _schema_error(details: "ErrorDetails", line: int, item_id: str) -> RowError:
 
 def _mend_missing(field: str, row: object) -> str:
     """What to do; a row of another kind of dataset is known by the field that it has instead."""
-    for wanted, found, meant in _OTHER_KINDS:
-        if field == wanted and isinstance(row, dict) and found in row:
+    for wanted, instead, meant in _OTHER_KINDS:
+        if field == wanted and isinstance(row, dict) and instead in row:
             return meant
     return "Add it: every row needs it"
 

@@ -1,12 +1,15 @@
-"""Writes a dataset as JSON lines, whole or not at all."""
+"""Writes a dataset as JSON lines, and the copy of a vault that it is about, each whole or not at all."""
 
 import contextlib
+import os
 import secrets
-from collections.abc import Iterable
+import shutil
+from collections.abc import Generator, Iterable, Mapping
 from pathlib import Path
 
 from gigamind.datasets.schema import Row
-from gigamind.errors import EvaluationError
+from gigamind.errors import EvaluationError, InputError, NotesError
+from gigamind.vault.walk import walk
 
 
 def write_rows(path: Path, rows: Iterable[Row]) -> None:
@@ -35,3 +38,77 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         with contextlib.suppress(OSError):  # its folder may be a file
             aside.unlink()
         raise EvaluationError(f"{path}: cannot be written ({error.strerror or error})") from error
+
+
+def refuse_places(notes: Path, out_notes: Path, dataset: Path) -> None:
+    """See to it, before any work is done, that neither the vault nor anything else is written over.
+
+    Raises:
+        InputError: a place lies in the vault or around it, or holds something already.
+    """
+    vault, copy, rows = notes.resolve(), out_notes.resolve(), dataset.resolve()
+    if copy.is_relative_to(vault) or vault.is_relative_to(copy):
+        raise InputError(
+            f"--out-notes {out_notes}: overlaps the vault {notes}, which is never written."
+            " Name a folder beside it."
+        )
+    if rows.is_relative_to(vault) or rows.is_relative_to(copy):
+        raise InputError(f"--dataset {dataset}: lies in a vault. Name a file beside it.")
+    if out_notes.exists() and (not out_notes.is_dir() or any(out_notes.iterdir())):
+        raise InputError(
+            f"--out-notes {out_notes}: exists already and is no empty folder. Name a new one, or remove it."
+        )
+    refuse_existing_file("--dataset", dataset)
+
+
+def refuse_existing_file(option: str, path: Path) -> None:
+    """A dataset may hold hours of labelling.
+
+    Raises:
+        InputError: something stands at `path`.
+    """
+    if path.exists():
+        raise InputError(f"{option} {path}: exists already. Name a new file, or remove this one.")
+
+
+@contextlib.contextmanager
+def copy_vault(root: Path, out: Path, changed: Mapping[str, str]) -> Generator[dict[str, Path]]:
+    """Copy every file that `walk` finds; the block sees the copied notes, path -> file, before the copy gets its name.
+
+    Notes are copied, so that they can be edited apart; attachments are hard links where the file system allows.
+
+    Args:
+        changed: path of a note -> its text in the copy.
+
+    Raises:
+        NotesError: something cannot be read or written.
+    """
+    aside = out.resolve().with_name(f".{out.resolve().name}.{secrets.token_hex(4)}")
+    try:
+        aside.mkdir(parents=True)
+        notes: dict[str, Path] = {}
+        for file in walk(root).files:
+            place = aside / file.location.relative_to(root)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            if file.path in changed:
+                place.write_bytes(changed[file.path].encode())
+            else:
+                _copy(file.location, place)
+            notes[file.path] = place
+        yield notes
+        if out.exists():
+            out.resolve().rmdir()  # empty, as checked at the start
+        aside.rename(out.resolve())
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise NotesError(f"{root}: cannot be copied to {out} ({reason})") from error
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def _copy(source: Path, place: Path) -> None:
+    if source.suffix.lower() != ".md" and not source.is_symlink():
+        with contextlib.suppress(OSError):  # another disk, or a file system without links
+            os.link(source, place)
+            return
+    shutil.copyfile(source, place)

@@ -1,8 +1,9 @@
-"""Locates quotes in their sources: verbatim, else up to normalising, else up to a few edits, else not at all.
+"""Finds where a quote stands: verbatim, then at each level of normalising, then by the fewest edits.
 
-The model gives a quote; the span is computed here, and checked before it is handed out.
+Every span is checked against the quote once more before it is handed out.
 """
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -10,9 +11,10 @@ from rapidfuzz.distance import Levenshtein
 
 from gigamind.errors import EvaluationError
 from gigamind.evidence import critical, fuzzy
-from gigamind.evidence.config import DEFAULT, AlignConfig
-from gigamind.evidence.forms import Forms
+from gigamind.evidence.normalize import spaceless, unmarked, visible
 from gigamind.evidence.result import (
+    DEFAULT,
+    AlignConfig,
     Aligned,
     Alignment,
     AlignResult,
@@ -27,6 +29,36 @@ from gigamind.evidence.result import (
 from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
 from gigamind.evidence.source import NormalLevel, Source
 from gigamind.spans import Span
+
+_MARK = r"""(?:["'\s]|\.{2,}+|\[\.{3}\])"""
+_OUTER_MARKS = re.compile(rf"^{_MARK}+|(?<![\s.\"'\]]){_MARK}+$")
+
+
+@dataclass(frozen=True, slots=True)
+class Forms:
+    """The normalised texts of one quote, without white space at their ends; any may be empty."""
+
+    n1: str
+    n2: str
+    n3: str
+
+    @classmethod
+    def of(cls, quote: str) -> "Forms":
+        """Normalise a quote at every level."""
+        n1 = visible(quote)
+        n2 = unmarked(quote, n1, is_quote=True)
+        return cls(n1.text.strip(), n2.text.strip(), spaceless(n2).text)
+
+    def at(self, level: NormalLevel) -> str:
+        """The text at one level."""
+        if level == "N1":
+            return self.n1
+        return self.n2 if level == "N2" else self.n3
+
+    def bare(self) -> "Forms":
+        """Without the quotation marks and ellipses around it, which a model likes to add."""
+        return Forms(*(_OUTER_MARKS.sub("", text) for text in (self.n1, self.n2, self.n3)))
+
 
 _NORMAL_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2", "N3")
 _FUZZY_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2")
@@ -62,8 +94,8 @@ def align(
     """
     if isinstance(source, str):
         source = Source(source, max_chars=config.max_source_chars)
-    asked = Quote(quote, prefix=prefix, suffix=suffix, hint=hint)
-    return _locate(asked, source, used, config)
+    wanted = Quote(quote, prefix=prefix, suffix=suffix, hint=hint)
+    return _locate(wanted, source, used, config)
 
 
 def align_all(
@@ -170,8 +202,8 @@ def _aligned(
     quote: Quote, source: Source, match: _Match, context: Context, config: AlignConfig
 ) -> Aligned:
     span, ambiguous = choose(match.sites, source.text, context)
-    found = _checked(span, match, source)
-    changes = critical.differences(match.form, found) if match.method == "fuzzy" else ()
+    matched = _checked(span, match, source)
+    changes = critical.differences(match.form, matched) if match.method == "fuzzy" else ()
     long_enough = len(match.form) >= config.min_promotable_chars
     return Aligned(
         quote=quote,
@@ -194,12 +226,12 @@ def _checked(span: Span, match: _Match, source: Source) -> str:
     Raises:
         EvaluationError: it is not; nothing unproven is handed out.
     """
-    found = (
+    matched = (
         span.slice(source.text) if match.level == "raw" else source.level(match.level).under(span)
     )
     inside = 0 <= span.start < span.end <= len(source.text)
-    if not inside or Levenshtein.distance(match.form, found) != match.distance:
+    if not inside or Levenshtein.distance(match.form, matched) != match.distance:
         raise EvaluationError(
             f"the span [{span.start}, {span.end}) does not hold the quote it was computed for: {match.form!r}"
         )
-    return found
+    return matched

@@ -38,28 +38,28 @@ _OPPOSITES = (
 )  # fmt: skip
 
 
-def differences(quote: str, found: str) -> tuple[Critical, ...]:
+def differences(quote: str, passage: str) -> tuple[Critical, ...]:
     """What must be equal in the two texts and is not: numbers in order, count of negations, count of each pole."""
     differing: list[Critical] = []
-    if _NUMBER.findall(quote) != _NUMBER.findall(found):
+    if _NUMBER.findall(quote) != _NUMBER.findall(passage):
         differing.append("number")
-    if len(NEGATION.findall(quote)) != len(NEGATION.findall(found)):
+    if len(NEGATION.findall(quote)) != len(NEGATION.findall(passage)):
         differing.append("negation")
-    if Counter(_POLE.findall(quote)) != Counter(_POLE.findall(found)):
+    if Counter(_POLE.findall(quote)) != Counter(_POLE.findall(passage)):
         differing.append("polarity")
     return tuple(differing)
 
 
-def opposed(statement: str, found: str) -> tuple[Literal["negation", "polarity"], ...]:
+def opposed(statement: str, passage: str) -> tuple[Literal["negation", "polarity"], ...]:
     """What speaks against a text that is to say the same in other words: a negation in one alone, opposite poles.
 
     Both in lower case.  A sign, no proof: the longer of the two may deny something else.
     """
     signs: list[Literal["negation", "polarity"]] = []
-    denied = [bool(NEGATION.search(_WITHOUT.sub(" ", text))) for text in (statement, found)]
+    denied = [bool(NEGATION.search(_WITHOUT.sub(" ", text))) for text in (statement, passage)]
     if denied[0] != denied[1]:
         signs.append("negation")
-    left, right = (set(map(_stem, _POLE.findall(text))) for text in (statement, found))
+    left, right = (set(map(_stem, _POLE.findall(text))) for text in (statement, passage))
     if any(_turned(left, right, *pair) or _turned(right, left, *pair) for pair in _OPPOSITES):
         signs.append("polarity")
     return tuple(signs)
@@ -70,6 +70,6 @@ def _stem(pole: str) -> str:
     return max((stem for stem in stems if pole.startswith(stem)), key=len, default=pole)
 
 
-def _turned(left: AbstractSet[str], right: AbstractSet[str], one: str, other: str) -> bool:
-    """Whether the left says one, the right the other, and neither both."""
-    return one in left - right and other in right - left
+def _turned(left: AbstractSet[str], right: AbstractSet[str], pole: str, opposite: str) -> bool:
+    """Whether the left says the pole, the right its opposite, and neither both."""
+    return pole in left - right and opposite in right - left

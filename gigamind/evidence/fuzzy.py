@@ -1,18 +1,90 @@
-"""The place in a normalised text that differs least from a quote, found exactly, not by heuristic.
+"""Where in a text a pattern fits with the fewest edits: Myers' bit-vector algorithm, in Hyyrö's form.
 
-A window that takes d edits shares at least m - d characters in order with a quote of m characters.  So `rapidfuzz`
-measures the longest common subsequence of the quote with every block of the text, and only blocks that can still hold
-the best window are searched edit by edit: 3 ms for 200 characters in 100 000 at 10 % edits, 82 ms for the whole text.
+An edit is the insertion, deletion or substitution of one character.  A column of the edit matrix is two big integers,
+so a character of the text costs a dozen integer operations whatever the pattern's length.  rapidfuzz tells where in a
+long source it is worth looking.
+G. Myers, JACM 46(3), 1999; H. Hyyrö, "Explaining and extending the bit-parallel approximate string matching
+algorithm of Myers", 2001.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
-from gigamind.evidence.bitvector import Pattern, best_ends, starts
-from gigamind.evidence.folding import Folding
+from gigamind.evidence.normalize import Folding
+
+
+@dataclass(frozen=True, slots=True)
+class Pattern:
+    """A compiled pattern, not empty.
+
+    Attributes:
+        length: its number of characters.
+        masks: for each character the positions it stands at, as bits.
+    """
+
+    length: int
+    masks: dict[str, int]
+
+    @classmethod
+    def of(cls, text: str) -> "Pattern":
+        """Compile `text`."""
+        masks: dict[str, int] = {}
+        for position, char in enumerate(text):
+            masks[char] = masks.get(char, 0) | 1 << position
+        return cls(len(text), masks)
+
+
+def distances(pattern: Pattern, text: Iterable[str], *, anchored: bool) -> Iterator[int]:
+    """For each prefix of `text` of 1, 2, ... characters, the fewest edits from `pattern` to what ends there.
+
+    Anchored, that is the whole prefix; otherwise its best suffix, which may be empty.
+    """
+    full = (1 << pattern.length) - 1
+    last = 1 << pattern.length - 1
+    masks, first_row, distance = pattern.masks, int(anchored), pattern.length
+    rises, falls = full, 0
+    for char in text:
+        equal = masks.get(char, 0)
+        vertical = equal | falls
+        diagonal = (((equal & rises) + rises) ^ rises) | equal
+        right = falls | (full & ~(diagonal | rises))
+        left = rises & diagonal
+        if right & last:
+            distance += 1
+        elif left & last:
+            distance -= 1
+        right = right << 1 | first_row
+        rises = full & (left << 1 | ~(vertical | right))
+        falls = full & right & vertical
+        yield distance
+
+
+def best_ends(pattern: Pattern, text: str, limit: int) -> tuple[int, list[int]]:
+    """The fewest edits, at most `limit`, with which the pattern fits anywhere in `text`, and every end where it does.
+
+    No end means that nothing fits within the limit.
+    """
+    best, ends = limit, list[int]()
+    for end, distance in enumerate(distances(pattern, text, anchored=False), start=1):
+        if distance < best:
+            best, ends = distance, [end]
+        elif distance == best:
+            ends.append(end)
+    return best, ends
+
+
+def starts(reversed_pattern: Pattern, text: str, end: int, distance: int) -> list[int]:
+    """Every start from which `text[start:end]` is exactly `distance` edits away from the pattern, rightmost first."""
+    floor = max(0, end - reversed_pattern.length - distance)
+    window = text[floor:end]
+    edits_of_prefixes = distances(reversed_pattern, reversed(window), anchored=True)
+    return [
+        end - length for length, edits in enumerate(edits_of_prefixes, start=1) if edits == distance
+    ]
+
 
 _EPSILON = 1e-9  # so that 4 edits of 20 are 0.80, and not 0.7999...
 # Ends whose windows are measured; natural text has a handful, a text like "abababab..." one every other character.
@@ -69,7 +141,7 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
             for end in _with_rest_of_word(source.text, stop, 1)
         )
         best.append(min(windows, key=rank))
-    return sorted((one for one in best if reaches(one.similarity, threshold)), key=rank)
+    return sorted((window for window in best if reaches(window.similarity, threshold)), key=rank)
 
 
 def _nearest_ends(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
@@ -90,11 +162,11 @@ def _nearest_ends(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
     for block, common, _ in shared:  # most in common first
         if len(quote) - common > best:
             break
-        distance, found = best_ends(pattern, block, best)
-        if found and distance < best:
+        distance, inside = best_ends(pattern, block, best)
+        if inside and distance < best:
             ends.clear()
         best = distance
-        ends.update(start + end for start in blocks[block] for end in found)
+        ends.update(start + end for start in blocks[block] for end in inside)
     return best, sorted(ends)
 
 

@@ -1,16 +1,241 @@
-"""The levels of normalising, each a folding of the original text; every level takes time linear in the text.
+"""Text as it is compared, with the way back to the original: N1 folds characters, N2 drops Markdown, N3 drops spaces.
 
-N1: composed, compatibility characters and case folded, the invisible dropped, quotes, dashes and middle dots unified,
-white space runs as one space.  N2: N1 without Markdown markers.  N3: N2 without white space, for Korean spacing.
+Each character of the result knows its place in the original.  Plain NFKC is never used: it joins "ㅋㅏ" into "카" and
+turns "10²" into "102".  The compatibility fold works a character at a time and leaves compatibility jamo, super- and
+subscripts and fractions alone.
 """
 
 import re
-from collections.abc import Iterable
+import unicodedata
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
 
-from gigamind.evidence.characters import IGNORABLE, composes_backwards, fold_unit
-from gigamind.evidence.folding import Folding, FoldingBuilder
-from gigamind.evidence.markdown import markers
 from gigamind.spans import Span
+
+# Zero width, byte order mark, soft hyphen, variation selectors, bidirectional controls, Hangul fillers: never visible.
+IGNORABLE = (
+    "\u00ad\u034f\u061c\u115f\u1160\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164"
+    "\ufe00-\ufe0f\ufeff\uffa0\U000e0100-\U000e01ef"
+)
+_KEPT_TAGS = {"<super>", "<sub>", "<fraction>"}
+_UNIFIED = str.maketrans(
+    dict.fromkeys("“”„‟«»「」『』〝〞〟", '"')
+    | dict.fromkeys("‘’‚‛‹›′´ʼ", "'")
+    | dict.fromkeys("‐‑‒–—―⁃−⸺⸻", "-")
+    | dict.fromkeys("∼〜", "~")
+    | dict.fromkeys("ㆍᆞ‧・•∙⋅", "·")
+    | {"⋯": "..."}
+)
+# Second halves of canonical composites that are starters all the same (combining class 0); vowel signs mostly.
+_STARTERS_THAT_COMPOSE = frozenset(
+    "\u09be\u09d7\u0b3e\u0b56\u0b57\u0bbe\u0bd7\u0cc2\u0cd5\u0cd6\u0d3e\u0d57\u0dcf\u0ddf\u102e\u1b35"
+    "\U00011127\U0001133e\U00011357\U000114b0\U000114ba\U000114bd\U000115af\U00011930"
+)
+_HALFWIDTH_VOICING = "\uff9e\uff9f"
+
+
+@lru_cache(maxsize=4096)
+def composes_backwards(char: str) -> bool:
+    """Whether `char` may compose with what stands before it, so that no match may begin or end between the two."""
+    if "\u1161" <= char <= "\u1175" or "\u11a8" <= char <= "\u11c2":
+        return True  # vowel and final jamo: NFD "가" is no match inside NFD "각"
+    if char in _STARTERS_THAT_COMPOSE or char in _HALFWIDTH_VOICING:
+        return True
+    return unicodedata.combining(unicodedata.normalize("NFD", char)[0]) != 0
+
+
+def is_boundary(text: str, offset: int) -> bool:
+    """Whether `offset` separates two characters of `text` that never compose; the two ends of the text do."""
+    return offset in {0, len(text)} or not composes_backwards(text[offset])
+
+
+@lru_cache(maxsize=16384)
+def fold_unit(unit: str) -> str:
+    """One character with its marks, without ignorables, as it is compared: may be empty, or several characters."""
+    folded = "".join(map(_compatible, unicodedata.normalize("NFC", unit))).casefold()
+    return unicodedata.normalize("NFC", folded.translate(_UNIFIED))
+
+
+def _compatible(char: str) -> str:
+    if "\u3130" <= char <= "\u318f":
+        return char  # compatibility jamo: folding them would build syllables that nobody wrote
+    tag, *parts = unicodedata.decomposition(char).split() or [""]
+    if not tag.startswith("<") or tag in _KEPT_TAGS:
+        return char
+    folded = "".join(_compatible(chr(int(part, 16))) for part in parts)
+    return char if any(map(str.isspace, folded)) else folded
+
+
+@dataclass(frozen=True, slots=True)
+class Folding:
+    """One text at one level of normalising.
+
+    Attributes:
+        text: the folded text.
+        at: where each piece starts in `text`; rising.
+        starts: where the original of each piece starts; rising.
+        ends: where it ends; rising.
+        units: whether the piece is a unit.
+    """
+
+    text: str
+    at: list[int]
+    starts: list[int]
+    ends: list[int]
+    units: list[bool]
+
+    def is_edge(self, offset: int) -> bool:
+        """Whether a match may begin or end at this offset of the folded text, that is, not inside a unit."""
+        if offset == len(self.text):
+            return True
+        piece = bisect_right(self.at, offset) - 1
+        return not self.units[piece] or self.at[piece] == offset
+
+    def span(self, start: int, end: int) -> Span:
+        """The original range of the folded characters `[start, end)`; a unit counts as a whole.  Needs start < end."""
+        return Span(self._origin(start).start, self._origin(end - 1).end)
+
+    def under(self, span: Span) -> str:
+        """The folded text of every piece, or part of a run, that lies wholly inside the original `span`."""
+        return self.text[self._first_from(span.start) : self._first_beyond(span.end)]
+
+    def _origin(self, offset: int) -> Span:
+        piece = bisect_right(self.at, offset) - 1
+        if self.units[piece]:
+            return Span(self.starts[piece], self.ends[piece])
+        start = self.starts[piece] + offset - self.at[piece]
+        return Span(start, start + 1)
+
+    def _first_from(self, origin: int) -> int:
+        """Offset of the first folded character whose original starts at `origin` or later."""
+        piece = bisect_right(self.starts, origin) - 1
+        if piece >= 0:
+            inside = origin - self.starts[piece]
+            if inside == 0:
+                return self.at[piece]
+            if not self.units[piece] and origin < self.ends[piece]:
+                return self.at[piece] + inside
+        return self.at[piece + 1] if piece + 1 < len(self.at) else len(self.text)
+
+    def _first_beyond(self, origin: int) -> int:
+        """Offset of the first folded character whose original ends after `origin`."""
+        piece = bisect_right(self.ends, origin)
+        if piece == len(self.at):
+            return len(self.text)
+        inside = origin - self.starts[piece]
+        return self.at[piece] + (inside if inside > 0 and not self.units[piece] else 0)
+
+
+class FoldingBuilder:
+    """Collects the pieces of a folding from left to right."""
+
+    def __init__(self) -> None:
+        self._parts: list[str] = []
+        self._length = 0
+        self._last = ""
+        self._at: list[int] = []
+        self._starts: list[int] = []
+        self._ends: list[int] = []
+        self._units: list[bool] = []
+
+    def run(self, folded: str, start: int) -> None:
+        """Characters that map one to one from the original `start`; they lengthen the run that ends there."""
+        if self._units and not self._units[-1] and self._ends[-1] == start:
+            self._ends[-1] = start + len(folded)
+            self._add(folded)
+        else:
+            self._piece(folded, start, start + len(folded), unit=False)
+
+    def unit(self, folded: str, start: int, end: int) -> None:
+        """Folded characters, perhaps none, that stand for one original range together."""
+        if len(folded) == 1 and end == start + 1:
+            self.run(folded, start)
+        elif folded:
+            self._piece(folded, start, end, unit=True)
+
+    def space(self, start: int, end: int) -> None:
+        """White space: one space, unless the last character is one already."""
+        if self._last != " ":
+            self.unit(" ", start, end)
+
+    def copy(self, other: Folding, start: int, end: int) -> None:
+        """The folded characters `[start, end)` of `other`, with their origins."""
+        piece = bisect_right(other.at, start) - 1
+        while start < end:
+            stop = other.at[piece + 1] if piece + 1 < len(other.at) else len(other.text)
+            stop = min(stop, end)
+            folded = other.text[start:stop]
+            if other.units[piece]:
+                self.unit(folded, other.starts[piece], other.ends[piece])
+            else:
+                self.run(folded, other.starts[piece] + start - other.at[piece])
+            start = stop
+            piece += 1
+
+    def finish(self) -> Folding:
+        """What was collected."""
+        return Folding("".join(self._parts), self._at, self._starts, self._ends, self._units)
+
+    def _piece(self, folded: str, start: int, end: int, *, unit: bool) -> None:
+        self._at.append(self._length)
+        self._starts.append(start)
+        self._ends.append(end)
+        self._units.append(unit)
+        self._add(folded)
+
+    def _add(self, folded: str) -> None:
+        self._parts.append(folded)
+        self._length += len(folded)
+        self._last = folded[-1]
+
+
+_TASK = r"(?:\[[ xX]\][ \t]++)?"
+_BULLET = rf">[ \t]?|[-*+][ \t]++{_TASK}|\#{{1,6}}[ \t]++"
+# Three digits at most and no number behind: a line that begins "2024. 1. 3." is a date.
+_ORDERED = rf"[0-9]{{1,3}}[.)][ \t]++(?![0-9]){_TASK}"
+_FENCE = r"(?:`{3,}[^`\n]*+|~{3,}[^\n]*+)$"
+_INLINE = r"""
+    !?\[\[(?:[^\[\]|\n]*+\|)?                           # the opening of a wikilink, up to its display text
+  | \]\]
+  | !?\[(?=[^\[\]\n]*+\]\()                             # the opening of a link
+  | \]\((?:<[^<>\n]*+>|[^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*)(?:[ \t]++(?:"[^"\n]*+"|'[^'\n]*+'))?[ \t]*+\)
+  | `+
+  | (?P<emphasis>\*+|_+|~~|==)
+"""
+
+
+def _compiled(prefix: str) -> re.Pattern[str]:
+    line = rf"^[ \t]*+(?:(?:(?:{prefix})[ \t]*+)+(?:{_FENCE})?|{_FENCE})"
+    return re.compile(f"{line}|{_INLINE}", re.MULTILINE | re.VERBOSE)
+
+
+_MARKERS = _compiled(_BULLET)
+_MARKERS_AND_NUMBERS = _compiled(f"{_BULLET}|{_ORDERED}")
+
+
+def markers(text: str, *, ordered_lists: bool) -> Iterator[Span]:
+    """The ranges of the markers in rising order: headings, quotes, lists, fences, links, code and emphasis.
+
+    The numbers of ordered lists are markers only with `ordered_lists`.
+    """
+    pattern = _MARKERS_AND_NUMBERS if ordered_lists else _MARKERS
+    for match in pattern.finditer(text):
+        if match["emphasis"] is None or _emphasises(text, match.start(), match.end()):
+            yield Span(match.start(), match.end())
+
+
+def _emphasises(text: str, start: int, end: int) -> bool:
+    """Whether a run of emphasis characters can be markup: `a * b`, `2*3`, `x == 1` and `snake_case` are not."""
+    before = text[start - 1] if start else " "
+    after = text[end] if end < len(text) else " "
+    if before.isspace() and after.isspace():
+        return False
+    if text[start] == "_":
+        return not (before.isalnum() and after.isalnum())
+    return not (before.isdigit() and after.isdigit())
+
 
 # Characters that fold one to one whatever precedes them, unless a mark composes with the last of them.
 _PLAIN = "!-~\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fff\uac00-\ud7a3"

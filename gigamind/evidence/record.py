@@ -1,9 +1,11 @@
-"""An alignment as it is written to JSON: offsets in code points, and in UTF-16 code units for editors and browsers.
+"""An alignment as it is written to JSON, and how many of many quotes could be aligned.
 
-Both ranges are half-open.  `offset_unit` names the unit of `start` and `end`.
+Offsets stand in code points, and in UTF-16 code units for editors and browsers; both ranges are half-open, and
+`offset_unit` names the unit of `start` and `end`.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from gigamind.evidence.critical import Critical
@@ -15,6 +17,7 @@ from gigamind.evidence.result import (
     Level,
     Method,
     NearMiss,
+    Quote,
     Reason,
 )
 from gigamind.evidence.source import text_hash
@@ -45,14 +48,19 @@ class SelectorRecord(TypedDict):
     suffix: str
 
 
-class AlignedRecord(Offsets):
-    """A quote that was found."""
+class QuoteRecord(TypedDict):
+    """A quote as it was given."""
 
-    status: Literal["aligned"]
     entry_id: str
     quote: str
     quote_sha256: str
     source_index: int
+
+
+class AlignedRecord(QuoteRecord, Offsets):
+    """A quote that was found."""
+
+    status: Literal["aligned"]
     source_sha256: str
     method: Method
     level: Level
@@ -64,14 +72,10 @@ class AlignedRecord(Offsets):
     selector: SelectorRecord
 
 
-class FailedRecord(TypedDict):
+class FailedRecord(QuoteRecord):
     """A quote that was not found."""
 
     status: Literal["failed"]
-    entry_id: str
-    quote: str
-    quote_sha256: str
-    source_index: int
     source_sha256: str | None
     reason: Reason
     near_miss: NearMissRecord | None
@@ -98,10 +102,7 @@ def _aligned(outcome: Aligned, utf16: Utf16) -> AlignedRecord:
     selector = outcome.selector
     return {
         "status": "aligned",
-        "entry_id": outcome.quote.entry_id,
-        "quote": outcome.quote.text,
-        "quote_sha256": text_hash(outcome.quote.text),
-        "source_index": outcome.quote.source_index,
+        **_quote(outcome.quote),
         "source_sha256": outcome.source_sha256,
         **_offsets(outcome.span, utf16),
         "method": outcome.method,
@@ -111,24 +112,26 @@ def _aligned(outcome: Aligned, utf16: Utf16) -> AlignedRecord:
         "ambiguous": outcome.ambiguous,
         "critical": list(outcome.critical),
         "promotable": outcome.promotable,
-        "selector": {
-            "exact": selector.exact,
-            "prefix": selector.prefix,
-            "suffix": selector.suffix,
-        },
+        "selector": {"exact": selector.exact, "prefix": selector.prefix, "suffix": selector.suffix},
     }
 
 
 def _failed(outcome: Failed, utf16: Utf16) -> FailedRecord:
     return {
         "status": "failed",
-        "entry_id": outcome.quote.entry_id,
-        "quote": outcome.quote.text,
-        "quote_sha256": text_hash(outcome.quote.text),
-        "source_index": outcome.quote.source_index,
+        **_quote(outcome.quote),
         "source_sha256": outcome.source_sha256,
         "reason": outcome.reason,
         "near_miss": _near_miss(outcome.near_miss, utf16) if outcome.near_miss else None,
+    }
+
+
+def _quote(quote: Quote) -> QuoteRecord:
+    return {
+        "entry_id": quote.entry_id,
+        "quote": quote.text,
+        "quote_sha256": text_hash(quote.text),
+        "source_index": quote.source_index,
     }
 
 
@@ -145,3 +148,46 @@ def _offsets(span: Span, utf16: Utf16) -> Offsets:
         "utf16_start": start,
         "utf16_end": end,
     }
+
+
+@dataclass(frozen=True, slots=True)
+class AlignmentQuality:
+    """Shares of all quotes, each in [0, 1].  Exact, normalized, fuzzy and failed add up to 1.
+
+    Attributes:
+        quotes: how many there were; 1 or more.
+        near_miss: failed, but a passage came close.
+        ambiguous: aligned at one of several places, with no context to tell them apart.
+        critical: aligned, but a number, a negation or an opposite differs.
+    """
+
+    quotes: int
+    exact: float
+    normalized: float
+    fuzzy: float
+    failed: float
+    near_miss: float
+    ambiguous: float
+    critical: float
+
+
+def quality(outcomes: Sequence[Alignment]) -> AlignmentQuality | None:
+    """The rates over `outcomes`; `None` when there are none, for which no rate is true."""
+    if not outcomes:
+        return None
+    aligned = [outcome for outcome in outcomes if isinstance(outcome, Aligned)]
+    failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+
+    def share(among: Sequence[object]) -> float:
+        return len(among) / len(outcomes)
+
+    return AlignmentQuality(
+        quotes=len(outcomes),
+        exact=share([outcome for outcome in aligned if outcome.method == "exact"]),
+        normalized=share([outcome for outcome in aligned if outcome.method == "normalized"]),
+        fuzzy=share([outcome for outcome in aligned if outcome.method == "fuzzy"]),
+        failed=share(failed),
+        near_miss=share([outcome for outcome in failed if outcome.near_miss]),
+        ambiguous=share([outcome for outcome in aligned if outcome.ambiguous]),
+        critical=share([outcome for outcome in aligned if outcome.critical]),
+    )

@@ -1,12 +1,53 @@
-"""What comes in as JSON: the rows of a quotes file, and how any such input is checked."""
+"""Quotes and sources that come from outside: UTF-8, no more than a limit allows, each row checked by its schema."""
 
 import json
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from gigamind.datasets.row_errors import field_name
 from gigamind.errors import InputError
+
+
+def read_text(path: Path, max_bytes: int) -> str:
+    """The text of a file, a byte order mark at its start left off.
+
+    Raises:
+        InputError: it cannot be read, is larger than `max_bytes`, or is not UTF-8.
+    """
+    try:
+        with path.open("rb") as file:
+            data = file.read(max_bytes + 1)
+    except (OSError, ValueError) as error:  # ValueError: a NUL in the name
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)
+        raise InputError(f"{path}: cannot be read ({reason})") from error
+    return decoded(data, str(path), max_bytes)
+
+
+def decoded(data: bytes, name: str, max_bytes: int) -> str:
+    """The text of `data`, of which up to `max_bytes` + 1 bytes were read.
+
+    Raises:
+        InputError: it is larger than `max_bytes`, or not UTF-8.
+    """
+    if len(data) > max_bytes:
+        raise InputError(f"{name}: larger than the limit of {max_bytes:,} bytes; split it")
+    try:
+        return data.decode("utf-8").removeprefix("\ufeff")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            f"{name}: not UTF-8 text at byte {error.start}; convert it to UTF-8"
+        ) from error
+
+
+def numbered_lines(text: str) -> Iterator[tuple[int, str]]:
+    """Lines that are not blank, numbered from 1.  U+2028 ends no line: a JSON string may hold it."""
+    for number, line in enumerate(text.split("\n"), start=1):
+        if line.strip():
+            yield number, line
+
 
 _Model = TypeVar("_Model", bound=BaseModel)
 
@@ -25,15 +66,21 @@ def _encodable(text: str) -> str:
 Encodable = Annotated[str, AfterValidator(_encodable)]
 
 
-class QuoteRow(BaseModel):
+class Strict(BaseModel):
+    """What comes from outside, taken as it is written: nothing unknown, nothing converted."""
+
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, strict=True, validate_by_name=True, validate_by_alias=True
+    )
+
+
+class QuoteRow(Strict):
     """One quote and where to look for it.
 
     Attributes:
         source: name of the source, instead of its index.
         hint: code point offset near which the quote starts.
     """
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     quote: Encodable
     source_index: int | None = None
@@ -63,10 +110,10 @@ def parsed(model: type[_Model], text: str, where: str) -> _Model:
 def _first_problem(error: ValidationError, model: type[BaseModel]) -> str:
     first = error.errors()[0]
     field = field_name(first["loc"])
-    said = first["msg"].removeprefix("Value error, ")
+    message = first["msg"].removeprefix("Value error, ")
     if first["type"] == "model_type":
-        said = "Input should be a JSON object"
+        message = "Input should be a JSON object"
     if len(first["loc"]) > 1:
-        return f"{field}: {said}"
+        return f"{field}: {message}"
     fields = ", ".join(known.alias or name for name, known in model.model_fields.items())
-    return f"{field}: {said}; the fields are {fields}".removeprefix(": ")
+    return f"{field}: {message}; the fields are {fields}".removeprefix(": ")

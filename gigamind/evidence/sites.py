@@ -4,9 +4,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice, takewhile
 
-from gigamind.evidence.characters import is_boundary
-from gigamind.evidence.folding import Folding
-from gigamind.evidence.normalize import visible
+from gigamind.evidence.normalize import Folding, is_boundary, visible
 from gigamind.spans import Span
 
 _MAX_SITES = 10_000
@@ -34,12 +32,12 @@ def exact_sites(quote: str, text: str) -> list[Span]:
 
     At most the first 10 000 of them: a quote that stands in more is no evidence of anything.
     """
-    found = (
+    sites = (
         Span(start, start + len(quote))
         for start in _occurrences(quote, text)
         if is_boundary(text, start) and is_boundary(text, start + len(quote))
     )
-    return list(islice(found, _MAX_SITES))
+    return list(islice(sites, _MAX_SITES))
 
 
 def folded_sites(quote: str, source: Folding) -> list[Span]:
@@ -47,12 +45,12 @@ def folded_sites(quote: str, source: Folding) -> list[Span]:
 
     At most the first 10 000 of them.
     """
-    found = (
+    sites = (
         source.span(start, start + len(quote))
         for start in _occurrences(quote, source.text)
         if source.is_edge(start) and source.is_edge(start + len(quote))
     )
-    return list(islice(found, _MAX_SITES))
+    return list(islice(sites, _MAX_SITES))
 
 
 def choose(sites: Sequence[Span], text: str, context: Context) -> tuple[Span, bool]:
@@ -95,7 +93,7 @@ def _visible(text: str) -> str:
     return visible(text).text.strip()
 
 
-def _common_head(wanted: str, found: str) -> int:
-    pairs = zip(wanted, found, strict=False)
+def _common_head(wanted: str, actual: str) -> int:
+    pairs = zip(wanted, actual, strict=False)
     common = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
     return common if 2 * common >= len(wanted) else 0

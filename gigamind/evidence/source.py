@@ -5,10 +5,8 @@ from hashlib import sha256
 from typing import Literal
 
 from gigamind.errors import InputError
-from gigamind.evidence.config import DEFAULT
-from gigamind.evidence.folding import Folding
-from gigamind.evidence.normalize import spaceless, unmarked, visible
-from gigamind.spans import Utf16
+from gigamind.evidence.normalize import Folding, spaceless, unmarked, visible
+from gigamind.evidence.result import DEFAULT
 
 NormalLevel = Literal["N1", "N2", "N3"]
 
@@ -37,11 +35,6 @@ class Source:
     def sha256(self) -> str:
         """Hash of the text, as `text_hash`: what the offsets of a result are valid for."""
         return text_hash(self.text)
-
-    @cached_property
-    def utf16(self) -> Utf16:
-        """Converts offsets of the text for JSON."""
-        return Utf16(self.text)
 
     @property
     def has_markers(self) -> bool:

@@ -15,21 +15,6 @@ from pydantic import BaseModel, ConfigDict, Field
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.retrieval.signals import Signals
 
-SignalName = Literal[
-    "query_words",
-    "bm25_top",
-    "bm25_gap",
-    "bm25_share",
-    "bm25_z",
-    "note_coverage",
-    "word_coverage",
-    "sentence_coverage",
-    "cosine_top",
-    "cosine_gap",
-    "cosine_lead",
-    "agreement",
-    "nearest_coverage",
-]
 KeywordSignalName = Literal[
     "query_words",
     "bm25_top",
@@ -39,6 +24,9 @@ KeywordSignalName = Literal[
     "note_coverage",
     "word_coverage",
     "sentence_coverage",
+]
+SignalName = Literal[
+    KeywordSignalName, "cosine_top", "cosine_gap", "cosine_lead", "agreement", "nearest_coverage"
 ]
 _Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]

@@ -1,21 +1,23 @@
-"""From datasets with their vaults to a fitted `calibrated` judge."""
+"""From datasets with their vaults to a fitted `calibrated` judge, and to the file that defines it."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from gigamind.choices import LeaveOut
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
+from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
-from gigamind.judges.calibrated import CalibratedJudgeFile, Collection
-from gigamind.judges.fit_calibrated import fit_cosine, fit_keyword
-from gigamind.judges.labelled import Labelled, LeaveOut, label
-from gigamind.retrieval.embedding_cache import Progress
+from gigamind.judges.calibrated import CalibratedJudgeFile, Calibration, Collection
+from gigamind.judges.fit import Labelled, fit_cosine, fit_keyword, label
+from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.vault.fingerprint import notes_hash
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
+from gigamind.vault.walk import notes_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,3 +87,61 @@ def _source(
         unanswerable=len(queries) - answerable,
         languages=tuple(sorted({query.item.language or "unknown" for query in queries})),
     )
+
+
+_HEAD = (
+    "# Tells from what search shows whether the vault answers a query; deterministic, free, no model is asked.",
+    "# Written by `gigamind judge fit unanswerable`.  A signal adds weight * (value - mean) / scale to the log-odds of",
+    "# an answer; below min_probability a query is unanswerable.  [*.reliability] is cross-validated by note.",
+)
+
+
+def write_judge_file(path: Path, file: CalibratedJudgeFile) -> None:
+    """Write `file`, whole or not at all; reading it gives an equal one.
+
+    Raises:
+        EvaluationError: the file cannot be written.
+    """
+    write_lines(path, list(_lines(file)))
+
+
+def _lines(file: CalibratedJudgeFile) -> Iterator[str]:
+    yield from _HEAD
+    yield f"kind = {_text(file.kind)}"
+    yield from _calibration("keyword", file.keyword)
+    if file.cosine:
+        yield from _calibration("cosine", file.cosine)
+    for collection in file.fitted_on:
+        yield from _collection(collection)
+
+
+def _calibration(name: str, calibration: Calibration) -> Iterator[str]:
+    yield from ("", f"[{name}]")
+    for field, value in calibration.model_dump(exclude={"signals", "reliability"}).items():
+        yield f"{field} = {_value(value)}"
+    yield from ("", f"[{name}.signals]")
+    for signal, coefficient in calibration.signals.items():
+        parts = (f"{field} = {_value(value)}" for field, value in coefficient.model_dump().items())
+        yield f"{signal} = {{ {', '.join(parts)} }}"
+    yield from ("", f"[{name}.reliability]")
+    for field, value in calibration.reliability.model_dump().items():
+        yield f"{field} = {_value(value)}"
+
+
+def _collection(collection: Collection) -> Iterator[str]:
+    yield from ("", "[[fitted_on]]")
+    for field, value in collection.model_dump().items():
+        yield f"{field} = {_value(value)}"
+
+
+def _value(value: str | float | tuple[str, ...]) -> str:
+    if isinstance(value, str):
+        return _text(value)
+    if isinstance(value, tuple):
+        return f"[{', '.join(_text(part) for part in value)}]"
+    return repr(value)  # the shortest digits that read back as the same float
+
+
+def _text(text: str) -> str:
+    """A basic string: JSON's escapes are TOML's, but TOML has no bare DEL."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

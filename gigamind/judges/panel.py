@@ -1,16 +1,23 @@
 """Several verdicts on one item become one: by majority when they are yes or no, by median when they are graded.
 
 The seats of a panel are models, or repetitions of one model.  A panel that lost a member is unscored: the verdict of
-those who are left is that of another panel.
+those who are left is that of another panel.  How far the seats agree is Krippendorff's alpha.
 """
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from statistics import fmean, median
 from typing import Annotated, Generic, Literal, Self, TypeVar
 
+import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from gigamind.errors import LlmCode, LlmError
+from gigamind.judges.spec import LlmJudgeFile
+from gigamind.stats.estimate import Estimate
+from gigamind.stats.krippendorff import Level, krippendorff_alpha
 
 Tie = Literal["unscored", "positive", "negative"]
 Code = Literal["panel_incomplete", "panel_tied"]
@@ -54,12 +61,21 @@ class PanelFields(BaseModel):
         return self
 
 
+class PanelJudgeFile(LlmJudgeFile, PanelFields):
+    """A judge file that may name a panel."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Seat:
     """A place in a panel: a model, and the number of its repetition from 0."""
 
     model: str
     repeat: int = 0
+
+    @property
+    def name(self) -> str:
+        """As people are told of it."""
+        return f"{self.model} (vote {self.repeat + 1})" if self.repeat else self.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,3 +192,89 @@ def _disagreement(votes: Mapping[Seat, Vote[bool]] | Mapping[Seat, Vote[float]])
     values = [float(vote.value) for vote in votes.values()]
     pairs = [abs(a - b) for a, b in combinations(values, 2)]
     return fmean(pairs) if pairs else None
+
+
+# They say nothing of the item: the next one would meet them too.
+_OF_NO_ITEM: frozenset[LlmCode] = frozenset({"budget_exceeded", "auth_failed", "quota_exhausted"})
+
+
+@dataclass(frozen=True, slots=True)
+class Ballot(Generic[Value]):
+    """The votes on one item.
+
+    Attributes:
+        asked: every seat that was asked; `decide_binary` and `decide_graded` hold the votes against them.
+        errors: why a seat that was asked gave no vote.
+    """
+
+    asked: tuple[Seat, ...]
+    votes: dict[Seat, Vote[Value]]
+    errors: dict[Seat, LlmError]
+
+
+async def hold_ballot(
+    fields: PanelFields,
+    model: str,
+    ask: Callable[[Seat], Awaitable[Vote[Value]]],
+    *,
+    thresholds: Sequence[float] = (),
+) -> Ballot[Value]:
+    """Ask the seats of a panel, side by side.
+
+    Once one of the first has failed no others are asked, for the panel can no longer be whole.
+
+    Args:
+        fields: of the judge file.
+        model: that of the run.
+        ask: gives the vote of a seat, or an LlmError.
+        thresholds: see `more_asked`.
+
+    Raises:
+        LlmError: the budget or the quota is used up or a key refused, which says nothing of the item.
+    """
+    first = await _asked(first_asked(fields, model), ask)
+    if first.errors or not fields.adaptive:
+        return first
+    (vote,) = first.votes.values()
+    needed = more_asked(fields, model, vote.value, thresholds, proven=vote.proven)
+    more = await _asked(needed, ask)
+    return Ballot(first.asked + more.asked, first.votes | more.votes, more.errors)
+
+
+async def _asked(
+    seats: tuple[Seat, ...], ask: Callable[[Seat], Awaitable[Vote[Value]]]
+) -> Ballot[Value]:
+    async def one(seat: Seat) -> Vote[Value] | LlmError:
+        try:
+            return await ask(seat)
+        except LlmError as error:
+            return error
+
+    found = dict(zip(seats, await asyncio.gather(*map(one, seats)), strict=True))
+    errors = {seat: vote for seat, vote in found.items() if isinstance(vote, LlmError)}
+    for error in errors.values():
+        if error.code in _OF_NO_ITEM:
+            raise error
+    votes = {seat: vote for seat, vote in found.items() if not isinstance(vote, LlmError)}
+    return Ballot(seats, votes, errors)
+
+
+def panel_alpha(
+    verdicts: Sequence[PanelVerdict[bool]] | Sequence[PanelVerdict[float]],
+    level: Level,
+    *,
+    seed: int,
+) -> Estimate:
+    """Krippendorff's alpha of the seats over items.
+
+    Of an adaptive panel it speaks for the items on which more seats were asked, which are the hard ones.
+    """
+    columns = sorted({seat for verdict in verdicts for seat in verdict.votes})
+    ratings = np.array(
+        [
+            [float(v.votes[seat].value) if seat in v.votes else np.nan for seat in columns]
+            for v in verdicts
+        ],
+        dtype=np.float64,
+    ).reshape(len(verdicts), len(columns))
+    return krippendorff_alpha(ratings, level, seed=seed, label="panel")

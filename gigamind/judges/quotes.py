@@ -8,9 +8,9 @@ import re
 from dataclasses import replace
 from typing import Literal
 
-from gigamind.evidence.characters import fold_unit
 from gigamind.evidence.meaning.cut import cut
 from gigamind.evidence.meaning.wording import changed_wording
+from gigamind.evidence.normalize import fold_unit
 from gigamind.evidence.result import Aligned, TextQuoteSelector
 from gigamind.evidence.sites import exact_sites
 from gigamind.llm.fences import speaks_to_judge
@@ -49,12 +49,12 @@ def strongest(
     if place.critical or (place.method == "fuzzy" and changed_wording(place, text)):
         return place, "quote_changed"
     sites = exact_sites(place.span.slice(text), text)[:_MAX_SITES]
-    found: dict[Span, Weakness | None] = {}
+    weaknesses: dict[Span, Weakness | None] = {}
     for site in dict.fromkeys([place.span, *sites]):
-        found[site] = _weakness(site, text, min_chars, says=says, marks=marks)
-        if found[site] is None:
+        weaknesses[site] = _weakness(site, text, min_chars, says=says, marks=marks)
+        if weaknesses[site] is None:
             return _moved(place, site, text), None
-    return place, found[place.span]
+    return place, weaknesses[place.span]
 
 
 def is_too_short(
@@ -88,7 +88,7 @@ def _moved(place: Aligned, site: Span, text: str) -> Aligned:
 
 def _is_whole(span: Span, text: str) -> bool:
     """Whether it is a line, a cell, or all that stands behind a colon, but for what marks it as such."""
-    begins = max((found.end() for found in _STARTS.finditer(text, 0, span.start)), default=0)
+    begins = max((match.end() for match in _STARTS.finditer(text, 0, span.start)), default=0)
     if span.start - begins > _MAX_MARKERS or not _MARKERS.fullmatch(text, begins, span.start):
         return False
     return bool(_ENDS.match(text[span.end : span.end + _MAX_MARKERS]))
@@ -96,21 +96,21 @@ def _is_whole(span: Span, text: str) -> bool:
 
 def _is_mark(span: Span, text: str) -> bool:
     around = text[max(0, span.start - 1) : span.end + 1]
-    return any(_MARK.fullmatch(one) for one in (span.slice(text).strip(), around))
+    return any(_MARK.fullmatch(part) for part in (span.slice(text).strip(), around))
 
 
 def _stands_in(words: str, statement: str) -> bool:
     """Whether each word begins a word of the statement, its own ending aside: "없음" in "로그는 없습니다"."""
-    said = _folded(statement)
+    folded = _folded(statement)
     value = _folded(words).rpartition(":")[2]
-    return all(_begins_word(word, said) for word in _WORD.findall(value))
+    return all(_begins_word(word, folded) for word in _WORD.findall(value))
 
 
-def _begins_word(word: str, said: str) -> bool:
+def _begins_word(word: str, statement: str) -> bool:
     stem = re.escape(_ENDING.sub("", word) or word)
     before = r"(?<![\d.])" if word[0].isdigit() else r"(?<!\w)"
     behind = r"(?!\.?\d)" if word[-1].isdigit() else ""
-    return bool(re.search(f"{before}{stem}{behind}", said))
+    return bool(re.search(f"{before}{stem}{behind}", statement))
 
 
 def _folded(text: str) -> str:

@@ -16,12 +16,12 @@ from typing import Annotated, Any, Generic, Literal, TypeVar
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from gigamind.assets import asset
+from gigamind.choices import PromptLanguage
 from gigamind.errors import InputError
 from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
 
 Language = Literal["ko", "en"]
-PromptLanguage = Literal["auto", "ko", "en"]
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
     "auto": ("ko", "en"),
     "ko": ("ko",),
@@ -120,6 +120,11 @@ def fingerprint_of_run(judges: Sequence[LlmJudge[Any]], model: str) -> str:
     return fingerprint_of(judges[0].file, model, *(judge.fingerprint for judge in judges))
 
 
+def short_name(path: Path) -> str:
+    """A judge file as reports name it: one that comes with gigamind by a name that is the same everywhere."""
+    return f"judges/{path.name}" if path.parent == asset("judges") else str(path)
+
+
 def read_judge_file(path: Path, model: type[File]) -> File:
     """The fields of a judge file.
 
@@ -146,3 +151,15 @@ def _near(place: str, model: type[JudgeFile]) -> str:
     known = sorted(model.model_fields)
     meant = difflib.get_close_matches(place, known, 1)
     return f"{meant[0]} is meant, perhaps" if meant else f"there are {', '.join(known)}"
+
+
+def kind_of(path: Path) -> object:
+    """What a judge file says it is; None when it does not say.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8")).get("kind")
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: the judge file cannot be read: {error}") from error

@@ -1,30 +1,14 @@
 """Which judge decides whether a query is unanswerable: a file in `judges/` or another one, read by its kind."""
 
-import tomllib
 from pathlib import Path
-from typing import Literal
 
 from gigamind.assets import asset
+from gigamind.choices import PromptLanguage, UnanswerableMode
 from gigamind.errors import InputError
 from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
-from gigamind.judges.localised import LocalisedJudge
-from gigamind.judges.spec import LANGUAGES, LlmJudge, PromptLanguage, read_judge_file
+from gigamind.judges.spec import kind_of, read_judge_file
 from gigamind.judges.threshold import ThresholdJudge
-from gigamind.judges.unanswerable_llm import UnanswerableJudgeFile, load_unanswerable_judge
-
-UnanswerableMode = Literal["threshold", "calibrated", "llm"]
-
-
-class ModelJudge(LocalisedJudge[LlmJudge[UnanswerableJudgeFile]]):
-    """The judge of kind `llm`."""
-
-    __slots__ = ()
-
-    @property
-    def kind(self) -> Literal["llm"]:
-        """As the judge file has it."""
-        return "llm"
-
+from gigamind.judges.unanswerable_llm import ModelJudge, load_model_judge
 
 UnanswerableJudge = ThresholdJudge | CalibratedJudge | ModelJudge
 
@@ -34,7 +18,7 @@ def judge_path(mode: UnanswerableMode) -> Path:
     return asset("judges") / f"unanswerable_{mode}.toml"
 
 
-def load_judge(
+def load_question_judge(
     path: Path, language: PromptLanguage = "auto", embedder: str | None = None
 ) -> UnanswerableJudge:
     """The judge of a file.
@@ -45,7 +29,7 @@ def load_judge(
     Raises:
         InputError: the file or a prompt cannot be read, or says something unknown.
     """
-    kind = _kind(path)
+    kind = kind_of(path)
     if kind == "threshold":
         return read_judge_file(path, ThresholdJudge)
     if kind == "calibrated":
@@ -53,19 +37,3 @@ def load_judge(
     if kind == "llm":
         return load_model_judge(path, language)
     raise InputError(f"{path}: kind: must be threshold, calibrated or llm, and is {kind!r}")
-
-
-def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
-    """The judge of a file of kind `llm`.
-
-    Raises:
-        InputError: the file or a prompt cannot be read, or says something unknown.
-    """
-    return ModelJudge({name: load_unanswerable_judge(path, name) for name in LANGUAGES[language]})
-
-
-def _kind(path: Path) -> object:
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8")).get("kind")
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: the judge file cannot be read: {error}") from error

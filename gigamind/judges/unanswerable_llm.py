@@ -1,20 +1,40 @@
-"""Asks a model whether notes answer a question, and believes an "answerable" only with a quote that stands in them.
+"""Asks a model, or a panel of them, whether notes answer a question; "answerable" counts only with a quote from them.
 
-The model tells what it saw; the rule is here.  Spans are computed, never taken from the model (seed 4.1, `llm`).
+A model tells what it saw; the rule is here.  Spans are computed, never taken from the model (seed 4.1, `llm`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.choices import PromptLanguage
+from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.localised import PanelJudgeFile
+from gigamind.judges.panel import (
+    Ballot,
+    PanelJudgeFile,
+    PanelVerdict,
+    Seat,
+    Vote,
+    decide_binary,
+    hold_ballot,
+)
+from gigamind.judges.protocol import (
+    Asking,
+    LocalisedJudge,
+    PlannedCall,
+    Proof,
+    QuestionCase,
+    Scale,
+    Verdict,
+    counted,
+)
 from gigamind.judges.quotes import Weakness, strongest
-from gigamind.judges.spec import Language, LlmJudge, fingerprint_of, load_llm_judge
+from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
@@ -170,3 +190,158 @@ def _proof(
     if not isinstance(place, Aligned):
         return place, None
     return strongest(place, texts[place.quote.source_index], file.min_quote_chars)
+
+
+Judge = LlmJudge[UnanswerableJudgeFile]
+
+
+@dataclass(frozen=True, slots=True)
+class PanelJudgement:
+    """What the seats said about one question, and what that amounts to.
+
+    Attributes:
+        verdict: as if one model had given it; None when the panel gave none.  Answer and quotes are those of the first
+            seat that voted as the panel decided, a proven one if there is; a panel states no confidence.
+        panel: None when one model alone was asked, or nobody.
+        by_seat: what each seat that voted said.
+        errors: why a seat did not vote.
+    """
+
+    verdict: LlmVerdict | None
+    panel: PanelVerdict[bool] | None
+    by_seat: Mapping[Seat, LlmVerdict]
+    errors: Mapping[Seat, LlmError]
+
+    @property
+    def why(self) -> str:
+        """Why there is no verdict, in a sentence; "" when there is one."""
+        if self.panel is None or self.panel.code is None:
+            return ""
+        if self.panel.code == "panel_tied":
+            return "the votes of the panel are split in halves, and its judge file decides nothing then (tie)"
+        seat, error = next(iter(self.errors.items()))
+        asked = len(self.by_seat) + len(self.errors)
+        return f"{len(self.errors)} of {asked} seats of the panel gave no vote: {seat.model}: {error} ({error.code})"
+
+
+async def judge_by_panel(
+    models: Mapping[str, LanguageModel],
+    judge: Judge,
+    question: str,
+    notes: Sequence[Source],
+    *,
+    item_id: str,
+    fence_key: bytes,
+    fresh: bool = False,
+) -> PanelJudgement:
+    """The judgement of all seats of the judge file; without notes, unanswerable without asking.
+
+    Args:
+        models: those of the panel by name, or the one of the run.
+        fresh: ask even where a reply is stored.
+
+    Raises:
+        LlmError: the one model of a judge without a panel gave no usable reply, or the budget is used up.
+    """
+    said: dict[Seat, LlmVerdict] = {}
+
+    async def ask(seat: Seat) -> Vote[bool]:
+        found = said[seat] = await judge_by_model(
+            models[seat.model],
+            judge,
+            question,
+            notes,
+            item_id=item_id,
+            fence_key=fence_key,
+            repeat=seat.repeat,
+            fresh=fresh,
+        )
+        return Vote(found.unanswerable, proven=found.verified or found.told is not False)
+
+    first = Seat(next(iter(models)))
+    if not notes or not judge.file.is_panel:
+        await ask(first)
+        return PanelJudgement(said[first], None, {}, {})
+    ballot = await hold_ballot(judge.file, first.model, ask)
+    panel = decide_binary(ballot.votes, ballot.asked, judge.file.tie)
+    by_seat = {seat: said[seat] for seat in ballot.asked if seat in ballot.votes}
+    return PanelJudgement(_verdict(panel, by_seat, ballot, judge), panel, by_seat, ballot.errors)
+
+
+def _verdict(
+    panel: PanelVerdict[bool],
+    by_seat: Mapping[Seat, LlmVerdict],
+    ballot: Ballot[bool],
+    judge: Judge,
+) -> LlmVerdict | None:
+    if panel.value is None:
+        return None
+    agreeing = [one for one in by_seat.values() if one.unanswerable == panel.value]
+    speaker = max(agreeing, key=lambda one: one.verified)  # the first of equals
+    told = {seat: Vote(one.told is not False) for seat, one in by_seat.items()}
+    return LlmVerdict(
+        unanswerable=panel.value,
+        told=decide_binary(told, ballot.asked, judge.file.tie).value,
+        verified=2 * sum(one.verified for one in by_seat.values()) > len(by_seat),
+        answer=speaker.answer,
+        confidence=None,
+        evidence=speaker.evidence,
+        flagged=speaker.flagged,
+        weak=speaker.weak,
+    )
+
+
+_LEAST_REPLY = 60  # tokens: a verdict, one quote
+
+
+class ModelJudge(LocalisedJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJudgeFile]]):
+    """The judge of kind `llm`."""
+
+    kind = "llm"
+    scales: ClassVar[Mapping[str, Scale]] = {"unanswerable": "binary"}
+
+    def planned(self, case: QuestionCase) -> Iterator[PlannedCall]:
+        if case.notes:
+            fenced = fence(case.notes, b"")
+            messages = self.judge_in(case.language).prompt.render(
+                nonce=fenced.nonce, notes=fenced.text, question=as_json(case.question)
+            )
+            request = counted(messages, UnanswerableReply.model_json_schema())
+            yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
+
+    async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
+        """Without notes, unanswerable without asking."""
+        panel = await judge_by_panel(
+            asking.models,
+            self.judge_in(case.language),
+            case.question,
+            case.notes,
+            item_id=asking.item_id,
+            fence_key=asking.fence_key,
+            fresh=asking.fresh,
+        )
+        verdict, errors = panel.verdict, tuple(panel.errors.values())
+        if verdict is None:
+            code = panel.panel.code if panel.panel else None
+            return Verdict({}, panel, errors=errors, code=code or "", why=panel.why)
+        return Verdict(
+            {"unanswerable": float(verdict.unanswerable)},
+            panel,
+            told={"unanswerable": None if verdict.told is None else float(verdict.told)},
+            proof=tuple(
+                Proof(place.quote.source_index + 1, place.quote.text, verdict.proves(number))
+                for number, place in enumerate(verdict.evidence)
+            ),
+            text=verdict.answer,
+            flags=verdict.flagged,
+            errors=errors,
+        )
+
+
+def load_model_judge(path: Path, language: PromptLanguage = "auto") -> ModelJudge:
+    """The judge of a file of kind `llm`.
+
+    Raises:
+        InputError: the file or a prompt cannot be read, or says something unknown.
+    """
+    return ModelJudge({name: load_unanswerable_judge(path, name) for name in LANGUAGES[language]})

@@ -1,10 +1,10 @@
-"""The dictionary of anchors: what people in this vault call its notes, and how often they link those words.
+"""Every name of a vault's notes, and where the running text of a note says one: what a link could be anchored at.
 
-A name is a title, a file name, an alias, a first heading, or the text of a link somewhere in the vault.  Counts are of
-notes, not of occurrences: people link a name once in a note (Milne & Witten, CIKM 2008).
+Particles may follow a name: "모아 재배치에서는" names "모아 재배치", but "회의적인" does not name "회의".
 """
 
 import re
+import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -12,11 +12,162 @@ from typing import Literal
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
-from gigamind.linking.josa import is_particle
-from gigamind.linking.places import Run, fold, runs
-from gigamind.vault.document import Link
+from gigamind.spans import Span
+from gigamind.text import ends_in_consonant
 from gigamind.vault.identity import Identities
+from gigamind.vault.markdown import Link, marks, mask_comments
 from gigamind.vault.notes import Note, Vault
+
+# After a consonant, after a vowel; what stands in both lists takes either.  고, 며 and 하고 are left out: they nearly
+# always end a verb ("가지고", "배포하고").
+_AFTER_CONSONANT = (
+    "은 이 을 과 으로 이나 이라 이라고 이라는 이라도 이란 이든 이며 이고 이다 이에요 이었다 이야 아"
+)
+_AFTER_VOWEL = "는 가 를 와 로 나 라 라고 라는 라도 란 든 다 예요 였다 야"
+_AFTER_ANY = (
+    "의 에 에서 에게 에게서 께 께서 한테 한테서 도 만 까지 부터 마다 보다 처럼 같이 만큼 밖에 조차 마저 대로 뿐"
+    " 쯤 씩 치고 인 인데 입니다 입니까 인가 인지 이랑 랑 끼리 들"
+)
+_RIEUL_ENDS_OPEN = {"로", "으로"}  # 서울로: after ㄹ, 로 stands as after a vowel
+# A second particle: 에서는, 까지도, 만의, 으로부터, 들이, 에게만은.
+_SECOND = (
+    "은 는 이 가 을 를 의 도 만 에 에서 에게 로 으로 와 과 부터 까지 라도 이라도 나 이나 처럼 보다"
+    " 인 입니다 이다 서"
+)
+
+_FIRST_SYLLABLE, _LAST_SYLLABLE, _FINALS, _RIEUL = 0xAC00, 0xD7A3, 28, 8
+
+
+def _alternatives(*lists: str) -> str:
+    words = {word for particles in lists for word in particles.split()}
+    return "|".join(sorted(words, key=lambda word: (-len(word), word)))
+
+
+_JOSA = re.compile(
+    rf"(?P<first>{_alternatives(_AFTER_CONSONANT, _AFTER_VOWEL, _AFTER_ANY)})"
+    rf"(?:(?:{_alternatives(_SECOND)}){{0,2}})(?!\w)"
+)
+_NEEDS_CONSONANT = frozenset(_AFTER_CONSONANT.split()) - frozenset(_AFTER_ANY.split())
+_NEEDS_VOWEL = frozenset(_AFTER_VOWEL.split()) - frozenset(_AFTER_ANY.split())
+
+
+def is_particle(word: str, text: str, end: int) -> bool:
+    """Whether what follows `word` in `text`, from `end` to the end of the run of letters, is one to three particles.
+
+    Behind Hangul the first particle must agree with the last sound: "규정가" is no "규정" with a particle.
+    """
+    match = _JOSA.match(text, end)
+    return match is not None and _agrees(word, match["first"])
+
+
+def _agrees(word: str, particle: str) -> bool:
+    last = ord(word[-1])
+    if not _FIRST_SYLLABLE <= last <= _LAST_SYLLABLE:
+        return True  # how a Latin word sounds is only guessed
+    if particle in _RIEUL_ENDS_OPEN and (last - _FIRST_SYLLABLE) % _FINALS == _RIEUL:
+        return particle == "로"
+    if particle in _NEEDS_CONSONANT:
+        return ends_in_consonant(word) is True
+    if particle in _NEEDS_VOWEL:
+        return ends_in_consonant(word) is False
+    return True
+
+
+_CLOSED_TO_LINKS = {"Heading", "CodeBlock", "Link", "Image", "HtmlBlock"}
+_NO_PROSE = re.compile(
+    r"\w+://\S+|www\.\S+|[\w.+-]+@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\]\n]*\]\]"
+)
+_SEPARATOR = re.compile(r"[\s_-]")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A stretch of text without markup in it.
+
+    Attributes:
+        folded: lower case, NFC, each separator one space; what is no prose is blanked by line feeds.
+        start: where it begins in the note, in code points.
+        origins: offset in `folded` -> offset in the note, for `len(folded) + 1` places; None where it is a plain shift.
+    """
+
+    folded: str
+    start: int
+    origins: tuple[int, ...] | None
+
+    def span(self, start: int, end: int) -> Span:
+        """The code points of the note behind `folded[start:end]`."""
+        if self.origins is None:
+            return Span(self.start + start, self.start + end)
+        return Span(self.origins[start], self.origins[end])
+
+
+def fold(text: str) -> str:
+    """A name as it is compared: as `Run.folded`, without space around it."""
+    return _folded(text)[0].strip()
+
+
+def runs(note: Note) -> list[Run]:
+    """The places of a note, in order."""
+    return [_run(note.text, start, end) for start, end in _ranges(note)]
+
+
+def _ranges(note: Note) -> Iterator[tuple[int, int]]:
+    """Ranges of running text; neighbours that the parser cut at a sign which turned out to be text are one."""
+    body = note.document.body_start
+    begin = end = -1
+    closed = 0
+    for mark in marks(mask_comments(note.text[body:])):
+        if mark.phase != "leaf":
+            if mark.name in _CLOSED_TO_LINKS:
+                closed += 1 if mark.phase == "enter" else -1
+        elif mark.name == "Text" and not closed:
+            if mark.start != end:
+                if begin >= 0:
+                    yield begin + body, end + body
+                begin = mark.start
+            end = mark.end
+    if begin >= 0:
+        yield begin + body, end + body
+
+
+def _run(text: str, start: int, end: int) -> Run:
+    piece = _NO_PROSE.sub(lambda match: "\n" * len(match[0]), text[start:end])
+    folded, origins = _folded(piece)
+    shifted = None if origins is None else tuple(start + origin for origin in origins)
+    return Run(folded, start, shifted)
+
+
+def _folded(text: str) -> tuple[str, list[int] | None]:
+    """The folded text, and where each of its characters comes from unless none has moved."""
+    lower = text.lower()
+    if len(lower) == len(text) and unicodedata.is_normalized("NFC", lower):
+        return _spaced(lower), None
+    pieces: list[str] = []
+    origins: list[int] = []
+    start = 0
+    for end in [*_cluster_ends(text), len(text)]:
+        piece = unicodedata.normalize("NFC", text[start:end].lower())
+        pieces.append(piece)
+        moved = len(piece) != end - start
+        origins += [start] * len(piece) if moved else range(start, end)
+        start = end
+    return _spaced("".join(pieces)), [*origins, len(text)]
+
+
+def _cluster_ends(text: str) -> Iterator[int]:
+    """Where a character follows that composes with none before it."""
+    for index in range(1, len(text)):
+        if unicodedata.is_normalized("NFC", text[index]) and not _composes(text[index]):
+            yield index
+
+
+def _composes(char: str) -> bool:
+    return unicodedata.combining(char) != 0 or "\u1160" <= char <= "\u11ff"  # vowel and final jamo
+
+
+def _spaced(text: str) -> str:
+    return _SEPARATOR.sub(lambda match: "\n" if match[0] == "\n" else " ", text)
+
 
 Kind = Literal["title", "alias", "heading", "text"]
 
@@ -80,9 +231,9 @@ class AnchorDictionary:
         The share of its kind in this vault stands in for notes that do not say it.
         """
         linked = len(anchor.linking) - (note in anchor.linking)
-        said = anchor.mentions - 1
+        saying = anchor.mentions - 1
         prior = self.priors[anchor.kind]
-        return (linked + _PRIOR_NOTES * prior) / (said + _PRIOR_NOTES)
+        return (linked + _PRIOR_NOTES * prior) / (saying + _PRIOR_NOTES)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
         """Share of the name's links that lead to `target`, in (0, 1], those of `note` left out.
@@ -110,12 +261,12 @@ def build_dictionary(
             _add_link(anchors, link, note, identities, max_words)
     finder = _Finder(anchors)
     mentions = {note.path: tuple(finder.mentions(runs(note))) for note in vault.notes}
-    said: defaultdict[str, set[str]] = defaultdict(set)
-    for path, found in mentions.items():
-        for mention in found:
-            said[mention.anchor.text].add(path)
+    saying: defaultdict[str, set[str]] = defaultdict(set)
+    for path, of_note in mentions.items():
+        for mention in of_note:
+            saying[mention.anchor.text].add(path)
     for anchor in anchors.values():
-        anchor.mentions = len(said[anchor.text] | anchor.linking)
+        anchor.mentions = len(saying[anchor.text] | anchor.linking)
     return AnchorDictionary(anchors, mentions, _priors(anchors.values()))
 
 
@@ -177,13 +328,13 @@ def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
     links prove nothing, and are left out.
     """
     linked: Counter[Kind] = Counter()
-    said: Counter[Kind] = Counter()
+    saying: Counter[Kind] = Counter()
     for anchor in anchors:
         links = len(anchor.linking)
         counted = 0 if anchor.kind == "text" and links == 1 else links
         linked[anchor.kind] += counted
-        said[anchor.kind] += counted + anchor.mentions - links
-    return {kind: (linked[kind] + 1) / (said[kind] + 2) for kind in KINDS}
+        saying[anchor.kind] += counted + anchor.mentions - links
+    return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in KINDS}
 
 
 class _Finder:
@@ -207,8 +358,8 @@ class _Finder:
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
         if self._automaton is None:
             return []
-        found = self._automaton.find_matches_as_indexes(text, overlapping=True)
-        return sorted(found, key=lambda match: (match[1], -match[2]))
+        matches = self._automaton.find_matches_as_indexes(text, overlapping=True)
+        return sorted(matches, key=lambda match: (match[1], -match[2]))
 
 
 def _stands_alone(text: str, start: int, end: int) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gigamind.linking.anchors import Anchor, AnchorDictionary, Mention, build_dictionary
-from gigamind.linking.features import Features
+from gigamind.linking.confidence import Features
 from gigamind.spans import Span
 from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
@@ -44,9 +44,9 @@ class CandidateFinder:
         for mention in self.dictionary.mentions[note.path]:
             if not _goes_on(note.text, mention):
                 first.setdefault(note.text[mention.start : mention.end], mention)
-        found = [list(self._candidates(note, text, mention)) for text, mention in first.items()]
-        named = {one.target for place in found for one in place}
-        return [[_among(one, len(named)) for one in place] for place in found if place]
+        every = [list(self._candidates(note, text, mention)) for text, mention in first.items()]
+        named = {candidate.target for place in every for candidate in place}
+        return [[_among(candidate, len(named)) for candidate in place] for place in every if place]
 
     def _candidates(self, note: Note, text: str, mention: Mention) -> Iterator[Candidate]:
         anchor = mention.anchor
@@ -92,5 +92,5 @@ def _looks_like_a_name(text: str) -> bool:
     return text != text.lower() or not text.isascii()
 
 
-def _among(one: Candidate, named: int) -> Candidate:
-    return replace(one, features=replace(one.features, names_in_note=named))
+def _among(candidate: Candidate, named: int) -> Candidate:
+    return replace(candidate, features=replace(candidate.features, names_in_note=named))

@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from pathlib import Path
 
+from gigamind.retrieval.cache import embed_all
 from gigamind.retrieval.embed import Embedder
-from gigamind.retrieval.embedding_cache import embed_all
 from gigamind.spans import Span
 from gigamind.vault.notes import Note, Vault
 

@@ -1,6 +1,6 @@
 """Suggests links for one note: names of other notes in its running text, each with a confidence and a reason.
 
-Candidates are weighed by `weights.py`; an embedder is asked only if one is given, and only about the best of them.
+Candidates are weighed by `confidence.py`; an embedder is asked only if one is given, and only about the best of them.
 """
 
 from collections.abc import Iterable, Iterator
@@ -8,18 +8,15 @@ from dataclasses import dataclass, replace
 
 from gigamind.linking.anchors import KINDS
 from gigamind.linking.candidates import Candidate, CandidateFinder
-from gigamind.linking.features import Features, with_cosine
-from gigamind.linking.reason import reason
+from gigamind.linking.confidence import Features, load_weights, reason, with_cosine
 from gigamind.linking.relatedness import Relatedness
-from gigamind.linking.weights import load_weights
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
 
-_COMPARED = (
-    20  # candidates of a note whose paragraphs are embedded: the rest is too unlikely to pay for
-)
+# Candidates of a note whose paragraphs are embedded: the rest is too unlikely to pay for.
+_COMPARED = 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,10 +81,10 @@ class LinkSuggester:
         best = _best_of_each_target(self._meant(note, linked))
         if self._related is not None:
             best = self._compared(note, best, self._related)
-        kept = [one for one in best if one.confidence >= chosen.min_confidence]
+        sure = [meaning for meaning in best if meaning.confidence >= chosen.min_confidence]
         return [
-            self._suggestion(note, one, chosen.context_chars)
-            for one in kept[: chosen.max_suggestions]
+            self._suggestion(note, meaning, chosen.context_chars)
+            for meaning in sure[: chosen.max_suggestions]
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
@@ -101,9 +98,11 @@ class LinkSuggester:
         """
         for place in self.finder.places(note):
             weighed = sorted(map(_weigh, place), key=_order)
-            free = [one for one in weighed if one.candidate.target not in linked]
+            free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
             if free and not any(
-                _commonness(one) >= _commonness(free[0]) for one in weighed if one not in free
+                _commonness(meaning) >= _commonness(free[0])
+                for meaning in weighed
+                if meaning not in free
             ):
                 yield free[0]
 
@@ -111,11 +110,11 @@ class LinkSuggester:
         self, note: Note, best: "list[_Weighed]", related: Relatedness
     ) -> "list[_Weighed]":
         """The best again, the meaning of their paragraphs weighed too."""
-        first = [one.candidate for one in best[:_COMPARED]]
-        cosines = related.cosines(note, [(one.span, one.target) for one in first])
+        first = [meaning.candidate for meaning in best[:_COMPARED]]
+        cosines = related.cosines(note, [(candidate.span, candidate.target) for candidate in first])
         again = [
-            replace(one, features=with_cosine(one.features, cosine))
-            for one, cosine in zip(first, cosines, strict=True)
+            replace(candidate, features=with_cosine(candidate.features, cosine))
+            for candidate, cosine in zip(first, cosines, strict=True)
         ]
         return sorted(map(_weigh, again), key=_order)
 
@@ -143,26 +142,15 @@ class _Weighed:
     confidence: float
 
 
-def suggest_links(
-    vault: Vault,
-    identities: Identities,
-    notes: Iterable[Note],
-    options: SuggestOptions | None = None,
-) -> dict[str, list[LinkSuggestion]]:
-    """Suggestions for some notes of a vault, by path."""
-    suggester = LinkSuggester(vault, identities)
-    return {note.path: suggester.suggest(note, options) for note in notes}
-
-
 def _weigh(candidate: Candidate) -> _Weighed:
     return _Weighed(candidate, load_weights().of(candidate.features).confidence(candidate.features))
 
 
 def _best_of_each_target(weighed: Iterable[_Weighed]) -> list[_Weighed]:
-    found: dict[str, _Weighed] = {}
-    for one in sorted(weighed, key=_order):
-        found.setdefault(one.candidate.target, one)
-    return list(found.values())
+    best: dict[str, _Weighed] = {}
+    for meaning in sorted(weighed, key=_order):
+        best.setdefault(meaning.candidate.target, meaning)
+    return list(best.values())
 
 
 def _commonness(weighed: _Weighed) -> float:
@@ -171,6 +159,12 @@ def _commonness(weighed: _Weighed) -> float:
 
 def _order(weighed: _Weighed) -> tuple[float, int, float, int, str]:
     """The surest first; of equally sure ones the strongest kind of name, then the most central target."""
-    one = weighed.candidate
-    kind = KINDS.index(one.features.kind)
-    return -weighed.confidence, kind, -one.features.centrality, one.span.start, one.target
+    candidate = weighed.candidate
+    kind = KINDS.index(candidate.features.kind)
+    return (
+        -weighed.confidence,
+        kind,
+        -candidate.features.centrality,
+        candidate.span.start,
+        candidate.target,
+    )

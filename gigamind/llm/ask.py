@@ -1,29 +1,109 @@
-"""Asks a model for a reply of a given shape: a validated reply comes out, or an error with a stable code.
+"""A language model that is asked questions and gives validated replies, each stored, paid for once, and booked.
 
-instructor states the schema, parses, and sends an answer that fails validation back once.  It never sees the key, and
-`context=` is never given to it: it would run Jinja over the messages, note text included.
+instructor parses and asks once more where an answer does not fit; an answer that was cut off is asked for once more
+with twice the tokens.  Each request runs through the store, the budget, the limiter and the ledger.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from pathlib import Path
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from gigamind.errors import InputError, LlmError
-from gigamind.llm.budget import Budget
-from gigamind.llm.client import Client, Message
-from gigamind.llm.conversation import Conversation
+from gigamind.llm.budget import Budget, Limits
+from gigamind.llm.client import Answer, Client, Message, Request
 from gigamind.llm.faults import scrub
-from gigamind.llm.ledger import STORE, Attempt, Ledger
+from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
 from gigamind.llm.loading import load_instructor
-from gigamind.llm.prices import Price, price_of
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.prices import Price, price_of, read_prices
 from gigamind.llm.sender import Call, Sender
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.transport import LitellmClient, accepted
+
+_MICRO_PER_USD = 10**6
+_LITERALS = ("true", "false", "null")
+# Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
+_NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
+
+
+class Conversation:
+    """The requests of one logical call."""
+
+    def __init__(self, sender: Sender, call: Call, parameters: Mapping[str, int | float]) -> None:
+        self._sender = sender
+        self._call = call
+        self._parameters = dict(parameters)
+        self._longer = False
+
+    async def send(self, **request: Any) -> Any:  # noqa: ANN401
+        """A completion as OpenAI has it; an answer that was cut off is asked for once more, with more room."""
+        # instructor asks again, so the last answer failed validation.
+        self._sender.close_row(self._call, "invalid_output")
+        messages = tuple(_sendable(message) for message in request["messages"])
+        schema = _strict(request.get("response_format"))
+        try:
+            answer = await self._send(messages, schema)
+        except LlmError as error:
+            if error.code != "truncated" or self._longer:
+                raise
+        else:
+            if self._longer or not _cut_off(answer.text):
+                return _completion(answer)
+            self._sender.close_row(self._call, "truncated")
+        self._longer = True
+        self._parameters["max_tokens"] *= 2
+        return _completion(await self._send(messages, schema))
+
+    async def _send(
+        self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None
+    ) -> Answer:
+        return await self._sender.send(
+            Request(messages, schema, dict(self._parameters)), self._call
+        )
+
+
+def _sendable(message: Message) -> Message:
+    """The message without lone surrogates, which no HTTP body can carry; a model's own answer may hold one."""
+    content = message.get("content")
+    if not isinstance(content, str):
+        return message
+    return {**message, "content": content.encode("utf-8", "replace").decode()}
+
+
+def _cut_off(text: str | None) -> bool:
+    """Whether a text is the beginning of a JSON object: some servers say `stop` where they ran out of tokens."""
+    stripped = (text or "").strip()
+    if not stripped.startswith("{"):
+        return False
+    try:
+        json.JSONDecoder().raw_decode(stripped)
+    except json.JSONDecodeError as error:
+        rest = stripped[error.pos :]
+        return "Unterminated" in error.msg or any(word.startswith(rest) for word in _LITERALS)
+    return False
+
+
+def _strict(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    if not response_format or "json_schema" not in response_format:
+        return response_format
+    return {**response_format, "json_schema": {**response_format["json_schema"], "strict": True}}
+
+
+def _completion(answer: Answer) -> Any:  # noqa: ANN401
+    """The answer as instructor reads it."""
+    from openai.types.chat import ChatCompletion
+
+    message = {"role": "assistant", "content": answer.text or ""}
+    choice = {"index": 0, "message": message, "finish_reason": "stop"}
+    envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
+    return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
+
 
 Reply = TypeVar("Reply", bound=BaseModel)
 
@@ -92,13 +172,13 @@ class LanguageModel:
             made = await self._ask(messages, reply, call, parameters)
             return {"model": self.settings.model, "reply": _plain(made)}, made
 
-        found, stored = await self._store.fetch(
+        validated, stored = await self._store.fetch(
             key, lambda record: reply.model_validate(record["reply"]), make
         )
         if stored:
             row = Attempt(item_id, 1, STORE, "ok", self.settings.model, key)
             self.ledger.append(replace(row, role=self.settings.role))
-        return found
+        return validated
 
     async def _ask(
         self,
@@ -174,6 +254,57 @@ def connect(
         budget=budget,
         ledger=ledger,
     )
+
+
+def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
+    """The limits of a run, shared by all its models.
+
+    Args:
+        spent: by the run that is being resumed; counts towards the limits.
+    """
+    usd = options.max_cost_usd
+    limits = Limits(
+        None if usd is None else round(usd * _MICRO_PER_USD), options.max_calls, options.max_minutes
+    )
+    return Budget(
+        limits,
+        spent_pico_usd=spent.pico_usd if spent else 0,
+        calls=spent.http_calls if spent else 0,
+    )
+
+
+def open_model(
+    options: ModelOptions,
+    ledger: Ledger,
+    store: Path,
+    adjust: Callable[[ModelSettings], ModelSettings] = lambda settings: settings,
+    budget: Budget | None = None,
+    *,
+    model: str | None = None,
+) -> LanguageModel:
+    """The model of the options; closing it closes the ledger, too.
+
+    Args:
+        store: where answers are kept, unless the options name another folder.
+        adjust: sets what a judge file or a command decides, such as temperature and tokens.
+        budget: shared with other models; one of its own without it.
+        model: another one than that of the options.
+
+    Raises:
+        InputError: no model is named, or its price is unknown and the cost is limited.
+        LlmError: its key is not in the environment, or its provider is unknown.
+    """
+    try:
+        return connect(
+            adjust(options.settings(model)),
+            prices=read_prices(options.prices) if options.prices else {},
+            store=Store(options.store or store, options.store_mode),
+            budget=budget or budget_of(options),
+            ledger=ledger,
+        )
+    except BaseException:
+        ledger.close()
+        raise
 
 
 def unpriced(model: str) -> InputError:

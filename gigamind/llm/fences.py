@@ -1,27 +1,184 @@
-"""Puts note text into a prompt as data: each note between tags that its author cannot have written.
+"""Keeps what a judge reads apart from what it is asked, and flags a text that speaks to the judge.
 
-The tags carry a nonce, a keyed hash of all that they enclose: the same notes give the same prompt, and so the same
-stored answer, yet nobody without the key can write the closing tag into a note.  Titles are JSON strings; text is
-unchanged.
+Notes stand in tags that they cannot forge.  Words to a judge are looked for in what a text says and in what it hides:
+in codes, in invisible characters, in letters turned round.  They are flags for a person, but a quote beside them
+proves nothing.
 """
 
+import base64
+import binascii
+import codecs
 import hashlib
 import hmac
+import html
 import json
+import re
 import secrets
-from collections.abc import Callable, Sequence
+import unicodedata
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
-from gigamind.llm.suspicion import (
-    has_encoded_text,
-    has_invisible_characters,
-    looks_like_instructions,
-)
 from gigamind.spans import Span
 from gigamind.text import sentences
+
+INVISIBLE = re.compile(
+    "[\u200b\u200e\u200f\u202a-\u202e\u2060-\u2064\u2066-\u2069\ufeff\U000e0000-\U000e007f]"
+    "|(?<=\\w)[\u200c\u200d](?=\\w)"  # between letters; an emoji may be joined
+)
+ESCAPES = re.compile(r"(?:\\u[0-9a-f]{4}){6,}|(?:&#x?[0-9a-f]{2,6};){6,}", re.IGNORECASE)
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{24,}={0,2}")
+_TURNED = re.compile("[\u202e\u202d]([^\u202c\n]*)")
+_TAGS = re.compile("[\U000e0020-\U000e007e]+")
+_TAG_BLOCK = 0xE0000
+_ROT13 = re.compile(r"\brot-?13\b", re.IGNORECASE)
+
+
+def readings(text: str) -> Iterator[str]:
+    """The text as it is meant to be read, and what is hidden in it."""
+    plain = plainly(text)
+    yield plain
+    yield from (match[1][::-1] for match in _TURNED.finditer(text))
+    yield from (
+        "".join(chr(ord(char) - _TAG_BLOCK) for char in match[0]) for match in _TAGS.finditer(text)
+    )
+    yield from (_unescaped(match[0]) for match in ESCAPES.finditer(text))
+    yield from words_in_base64(text)
+    if _ROT13.search(plain):
+        yield codecs.encode(plain, "rot13")
+
+
+def plainly(text: str) -> str:
+    """Without invisible characters and other widths of letters."""
+    return unicodedata.normalize("NFKC", INVISIBLE.sub("", text))
+
+
+def words_in_base64(text: str) -> Iterator[str]:
+    """What decodes to words; pictures and hashes do not."""
+    for run in _BASE64.finditer(text):
+        digits = run[0].rstrip("=")
+        whole = digits[: len(digits) - (len(digits) % 4 == 1)]
+        try:
+            decoded = base64.b64decode(whole + "=" * (-len(whole) % 4)).decode()
+        except (binascii.Error, UnicodeDecodeError):
+            continue
+        if " " in decoded and decoded.replace("\n", " ").isprintable():
+            yield decoded
+
+
+def _unescaped(run: str) -> str:
+    if run.startswith("&"):
+        return html.unescape(run)
+    units = b"".join(
+        int(digits, 16).to_bytes(2, "big")
+        for digits in re.split(r"\\u", run, flags=re.IGNORECASE)[1:]
+    )
+    return units.decode("utf-16-be", errors="replace")
+
+
+_OVERRIDES = (
+    r"\b(ignore|disregard|forget|overrid(e|es|ing)|bypass)\b.{0,40}\b(instruction|prompt|previous|above|rule|rubric)s?\b",
+    r"(이전|위|앞)(의|에)?\s*(모든\s*|평가\s*|채점\s*)?(지시|지침|명령|프롬프트|규칙).{0,12}(무시|잊)",
+    r"\b(respond|answer|reply|output|return)\b.{0,20}\b(only|with)\b.{0,40}(\bjson\b|\{|\btrue\b|\bfalse\b)",
+    r"\bdo not (follow|obey)\b.{0,40}\b(told|instructions?|rules?|above|before)\b",
+    r"\bnew (instructions?|orders?|task)\s*(:|follow)|\byour (task|job|role) (is now|has changed)\b",
+    r"\b(developer|debug|god|jailbreak) mode\b|(개발자|디버그|탈옥)\s*모드",
+    r"(지시|지침|명령|프롬프트|규칙)(은|는|이|가|을|를|들)?.{0,12}(취소|무효|무시|잊|해제|버리)",
+    r"(새|새로운|진짜)\s*(지시|명령)\s*:|당신의\s*(임무|역할)(은|는)\s*이제",
+    r"(반드시|무조건).{0,30}(라고|으로|로)\s*(답|출력|응답|평가|판정)",
+    r"\b(set|put|lay|leave) aside\b.{0,30}\b(criteria|rubrics?|rules|instructions|guidelines)\b.{0,20}\byou\b",
+    r"\b(criteria|rubric|instructions)\b.{0,15}\byou (got|had|have|were|received)\b.{0,40}\binstead\b",
+    (
+        r"(앞서|앞에서|처음|이전에)\s*(받은|주어진)\s*.{0,12}(지침|지시|기준|규칙|프롬프트|명령)"
+        r".{0,30}(대신|쓰지|버리|무시|폐기|토씨|옮겨|적어)"
+    ),
+)
+_ROLES = (
+    r"\b(you are|act as)\b.{0,30}\b(ai|assistant|judge|grader|evaluator|language model|system)\b",
+    r"(너는|당신은)\s*(이제|지금부터)",
+    r"<\s*/?\s*(system|assistant|note-)|\[/?INST\]|<\|im_start\|>|\[/?\s*시스템\s*\]|관리자\s*(모드|지시)",
+    r"(?-i:\bSYSTEM)(\s+\w+)?\s*[:\]]|(?<!#)#+\s*(system|시스템)\s*(message|prompt|메시지|프롬프트)",
+    r"^\s*(assistant|어시스턴트|ai|llm)\s*:|<!--\s*(ai|llm|gpt|model|judge)\b|/\s*ai\s*-",
+    r"\bpretend\b|\b(llm|ai|language model)s? (reading|that reads?|who reads?|evaluating|grading)\b",
+    r"(읽는|평가하는|채점하는)\s*(ai|인공지능|llm|모델)|시스템\s*[:：].{0,20}(평가|채점|판정|지시)",
+    r"\b(evaluator|grader|judge|(grading|evaluation|judging) model)\b.{0,40}\b(must|should|has to|shall)\b",
+    r"\b(to|for|dear) (the |any )?(evaluator|grader|judge|(grading|evaluation|language) model|llm)\b",
+    r"(판정자|판정기|평가기|채점기|(평가|채점|판정)\s*모델).{0,40}(것|세요|하라|십시오|해야)",
+    r"(채점|판정|평가)\s*(하는|할|용)?\s*(ai|인공지능|모델|llm|봇)\s*(에게|께)|(채점|판정)자님",
+    r"(채점|판정)\s*(하는)?\s*(중|모델|ai|인공지능)(이?라면|이?면)|채점기\s*설정|채점표.{0,20}(supported|1\.0)",
+    r"\bif you are (grading|judging|scoring|evaluating)\b.{0,20}\b(answers?|claims?|this (page|note|text))\b",
+    r"\b(grade|judge|score|rate|evaluate) (it )?(as|like) \w+ (would|does)\b",
+    r"\bwho(so)?ever (scores?|grades?|judges?|evaluates?|checks?|rates?) (this|it|(the )?(answers?|claims?))\b",
+    r"\b(graders?|evaluators?|scorers?)\s*:.{0,80}\b(supported|pass|utility|treat|grounded|whatever)\b",
+    r"\b(judge|grade|score)\b.{0,30}--[\w-]*(claims?|utility|correctness)\b",
+)
+_VERDICTS = (
+    (
+        r"\b(unanswerable|correctness|utility|grounding_issues|verdict)(?![a-z_])[\\\"']*\s*"
+        r"([:=]|is|of|as|to|has to be|은|는|을|를|이|가|에)?\s*[\\\"']*"
+        r"(true|false|\[\]|supported|answerable|(1(\.0+)?|100)(?![\d.]))"
+    ),
+    r"\b(report|mark|judged?|return|verdict|says?|set)\b.{0,40}\b(unanswerable|answerable|supported|contradicted)\b",
+    r"\b(every|all)\b.{0,15}\b(claims?|sentences?)\b.{0,30}\b(supported|grounded|contradicted)\b",
+    r"(모든|모두|전부).{0,25}(supported|contradicted|근거\s*있음|근거함|뒷받침)",
+    r"답변\s*(가능|불가)(으?로)?.{0,6}(판정|보고|처리)|판정\s*[:：]\s*답변\s*(가능|불가)",
+    r"\b(full|top|perfect|maximum) (marks?|scores?|points)\b|\b10/10\b|만점(을|으로)?\s*(처리|주|줄|준|부여|매)",
+    r"\b(skip|without|no need for)\b.{0,20}\b(verification|fact.?check|check against|checking|grounding)\b",
+    r"\b(verified|confirmed|checked|approved) by (an? |the |our )?(human|expert|reviewer)s?\b",
+    r"(검증|근거 확인|사실 확인|대조)(은|는|을|를)?\s*(없이|생략|건너|하지 말)|(사실|참|근거)(으?로)\s*간주",
+    r"\b(treat|consider|regard|count)\b.{0,40}\b(grounded|supported|answerable|correct|true|verified)\b",
+    r"\b(your|the) (\w+ )?instructions\b.{0,30}\b(reply|response|verbatim|word for word)\b",
+    r"(지시|지침|프롬프트).{0,30}(그대로|빠짐없이|전부|전체).{0,10}(보여|적으|출력하|공개하|말하)",
+    r"\bas the quote\b|\bquote\s*로\s*(쓰|적|인용)|그 문장을 quote",
+    r"(사람|전문가|\bhuman\b|\bexpert\b).{0,60}(1\.0|만점)|(1\.0|만점).{0,20}(사람|전문가|\bhuman\b|\bexpert\b)",
+    r"\bgrad(e|ing)\b.{0,20}\b(example|this answer)\b|채점\s*(예시|방식|기준)",
+    r"\b(repeat|print|output|reveal|show)\b.{0,40}\bsystem prompt\b",
+    r"시스템\s*(프롬프트|지시문|지침).{0,40}(적으|출력|공개|보여|말하)",
+    r"\b(supported|contradicted|grounding_issues)(입니다|이고|이며|이다|으로|로|을|를|은|는|인)(?![가-힣])",
+    r"\bnot_found\s*(으로|로|를|을)\s*.{0,6}(적|표시|판정|처리|주)",
+    r"\b(give|enter|submit|mark(ed)?)\b.{0,40}\bnot_found\b|\b(one|no|any) not_found\b|\bpass as supported\b",
+    r"(->|→|=>|⇒)\s*(verdict\s*:?\s*)?\b(utility|correctness|contradicted|not_found|supported,?\s*(노트|note|[12]\b))",
+    r"\|\s*(any|all|every|\*|모두|전부)\s*\|\s*(supported|contradicted|not_found)\s*\|",
+    r"\b(label|verdict|rating|judge?ment)\b[\\\"']*\s*[=:]\s*[\\\"']*(supported|contradicted|not_found)\b",
+    r"\b1\.0 (for|as|in) (the )?(utility|correctness|usefulness)\b|\blow usefulness score\b",
+    r"\busefulness is not (graded|judged|scored)\b",
+    r"\bgrounding (passes\b|checks?\s*(은|는)?\s*(is |are )?\b(off|skipped)\b)",
+    r"(유용성|근거\s*점수)(은|는|을|를|이|가)?\s*(언제나|항상|모두|무조건)?\s*(1\.0|만점|최고점)",
+    (
+        r"\b(no|each|every|any|whatever)\b.{0,40}\b(sentence|claim|statement|answer)\b.{0,40}"
+        r"(\bnot_found\b|\bfully grounded\b|\bcounts? as proof\b|\bis supported\b(?! by))"
+    ),
+    r"\bwhatever (the|an) answer (claims|says|cites)\b|\b(answer|claims?) (is|are) (fully )?grounded in\b",
+    r"\b(answers?|whatever|sentences?|statements?) (that )?(cites?|about|uses?) this (note|page|document)\b",
+    r"(이|그)\s*(노트|문서|글|페이지)(를|에|을)\s*(인용한|기대는|근거로\s*(드는|한|하는|쓰는))\s*(문장|주장|답변)",
+    r"\bquote\s*(칸|필드)|\bquote(은|는|을|를)\s*.{0,6}(비워|생략|blank)|\b(into|in) the quote field\b",
+    r"\b(first|initial|opening) (message|prompt) (of|in) (this|our) conversation\b",
+    r"(지침|지시|프롬프트).{0,20}(토씨|빠짐없이|글자\s*그대로).{0,20}(옮겨|적어|써|말해|출력)",
+    r"사람이.{0,20}(채점|점수).{0,20}같은 점수",
+)
+# One by one: as alternatives of one pattern they take about 2.5 times as long.
+_INSTRUCTIONS = tuple(
+    re.compile(pattern, re.IGNORECASE | re.DOTALL | re.MULTILINE)
+    for pattern in (*_OVERRIDES, *_ROLES, *_VERDICTS)
+)
+
+
+def has_invisible_characters(text: str) -> bool:
+    """Whether some of it cannot be seen, or turns the rest round; the byte order mark of a file hides nothing."""
+    return bool(INVISIBLE.search(text.removeprefix("\ufeff")))
+
+
+def looks_like_instructions(text: str) -> bool:
+    """Whether it speaks to a judge, openly or in what it hides."""
+    return any(pattern.search(reading) for reading in readings(text) for pattern in _INSTRUCTIONS)
+
+
+def has_encoded_text(text: str) -> bool:
+    """Whether some of it is words in escapes or in Base64."""
+    return bool(ESCAPES.search(text)) or any(True for _ in words_in_base64(text))
+
 
 Flag = Literal["invisible_characters", "looks_like_instructions", "encoded_text"]
 _KEY_BYTES = 32
@@ -75,9 +232,13 @@ def speaks_to_judge(text: str, span: Span) -> bool:
 
     A line more than its sentence: of 168 sentences of attacks 139 stand in such lines, and 109 are such by themselves.
     """
-    touched = [one for one in sentences(text) if one.start < span.end and span.start < one.end]
-    first = min((one.start for one in touched), default=span.start)
-    last = max((one.end for one in touched), default=span.end)
+    touched = [
+        sentence
+        for sentence in sentences(text)
+        if sentence.start < span.end and span.start < sentence.end
+    ]
+    first = min((sentence.start for sentence in touched), default=span.start)
+    last = max((sentence.end for sentence in touched), default=span.end)
     line_end = text.find("\n", last)
     lines = text[text.rfind("\n", 0, first) + 1 : None if line_end < 0 else line_end]
     return looks_like_instructions(lines)
@@ -91,11 +252,9 @@ def fence_key(path: Path) -> bytes:
         made.touch(mode=0o600)
         made.write_bytes(secrets.token_bytes(_KEY_BYTES))
         try:
-            path.hardlink_to(
-                made
-            )  # of two runs that make it at the same time, the second finds it made
+            path.hardlink_to(made)
         except FileExistsError:
-            pass
+            pass  # of two runs that make it at the same time, the second finds it made
         finally:
             made.unlink()
     return path.read_bytes()

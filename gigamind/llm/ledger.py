@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from gigamind.llm.client import Usage
 from gigamind.llm.prices import Price, micro_usd
-from gigamind.runs.journal import Journal, read_journal
+from gigamind.runs.store import Journal, read_journal
 
 CostSource = Literal["table", "estimated", "unpriced"]
 STORE = "store"
@@ -58,15 +58,15 @@ class Attempt:
     at: float = 0.0
     role: str = ""
 
-    def charged(self, usage: Usage, price: Price | None, *, told: bool = True) -> "Attempt":
-        """The row with its tokens and what they cost; `told`: the server counted them, not we."""
+    def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":
+        """The row with its tokens and what they cost; `counted`: by the server, not by us."""
         return replace(
             self,
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             cached_tokens=usage.cached_tokens,
             cost_pico_usd=price.cost_pico_usd(usage) if price else None,
-            cost_source=("table" if told else "estimated") if price else "unpriced",
+            cost_source=("table" if counted else "estimated") if price else "unpriced",
         )
 
 

@@ -1,25 +1,17 @@
 """Options of every command that asks a model: which one, how it is reached, and what it may cost."""
 
-from collections.abc import Callable
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.llm.ask import LanguageModel, connect
-from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.ledger import Ledger, Totals
-from gigamind.llm.prices import read_prices
-from gigamind.llm.settings import Mode, ModelSettings
-from gigamind.llm.store import Store, StoreMode
-
-_MICRO_PER_USD = 10**6
+from gigamind.llm.settings import Mode, ModelSettings, StoreMode
 
 
 class ModelOptions(BaseModel):
     """Which model is asked, and what it may cost.  No key is among them: keys come from the environment."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     model: str | None = Field(
         None,
@@ -78,57 +70,3 @@ class ModelOptions(BaseModel):
             requests_per_minute=self.requests_per_minute,
             tokens_per_minute=self.tokens_per_minute,
         )
-
-    def limits(self) -> Limits:
-        """What the run may use."""
-        usd = self.max_cost_usd
-        return Limits(
-            None if usd is None else round(usd * _MICRO_PER_USD), self.max_calls, self.max_minutes
-        )
-
-
-def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
-    """The limits of a run, shared by all its models.
-
-    Args:
-        spent: by the run that is being resumed; counts towards the limits.
-    """
-    return Budget(
-        options.limits(),
-        spent_pico_usd=spent.pico_usd if spent else 0,
-        calls=spent.http_calls if spent else 0,
-    )
-
-
-def open_model(
-    options: ModelOptions,
-    ledger: Ledger,
-    store: Path,
-    adjust: Callable[[ModelSettings], ModelSettings] = lambda settings: settings,
-    budget: Budget | None = None,
-    *,
-    model: str | None = None,
-) -> LanguageModel:
-    """The model of the options; closing it closes the ledger, too.
-
-    Args:
-        store: where answers are kept, unless the options name another folder.
-        adjust: sets what a judge file or a command decides, such as temperature and tokens.
-        budget: shared with other models; one of its own without it.
-        model: another one than that of the options.
-
-    Raises:
-        InputError: no model is named, or its price is unknown and the cost is limited.
-        LlmError: its key is not in the environment, or its provider is unknown.
-    """
-    try:
-        return connect(
-            adjust(options.settings(model)),
-            prices=read_prices(options.prices) if options.prices else {},
-            store=Store(options.store or store, options.store_mode),
-            budget=budget or budget_of(options),
-            ledger=ledger,
-        )
-    except BaseException:
-        ledger.close()
-        raise

@@ -29,7 +29,6 @@ class Prompt:
         variables: those it uses.
     """
 
-    path: Path
     fingerprint: str
     variables: frozenset[str]
     template: "Template"
@@ -47,6 +46,19 @@ def load_prompt(path: Path, given: Collection[str]) -> Prompt:
     Raises:
         InputError: it cannot be read or parsed, lacks a block, or uses another variable.
     """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: the prompt cannot be read: {error}") from error
+    return prompt_of(text, str(path), given)
+
+
+def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
+    """The same from a text; `where` is for messages.
+
+    Raises:
+        InputError: see `load_prompt`.
+    """
     from jinja2 import StrictUndefined, TemplateSyntaxError, meta
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
@@ -57,15 +69,12 @@ def load_prompt(path: Path, given: Collection[str]) -> Prompt:
         lstrip_blocks=True,
     )
     try:
-        text = path.read_text(encoding="utf-8")
         used = meta.find_undeclared_variables(environment.parse(text))
         template = environment.from_string(text)
-    except (OSError, UnicodeDecodeError) as error:
-        raise InputError(f"{path}: the prompt cannot be read: {error}") from error
     except TemplateSyntaxError as error:
-        raise InputError(f"{path}:{error.lineno}: the prompt cannot be parsed: {error}") from error
-    _check(path, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
-    return Prompt(path, sha256(text.encode()).hexdigest(), frozenset(used), template)
+        raise InputError(f"{where}:{error.lineno}: the prompt cannot be parsed: {error}") from error
+    _check(where, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
+    return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template)
 
 
 def as_json(text: str) -> str:
@@ -73,8 +82,8 @@ def as_json(text: str) -> str:
     return json.dumps(text, ensure_ascii=False)
 
 
-def _check(path: Path, unknown: Collection[str], missing: Collection[str]) -> None:
+def _check(where: str, unknown: Collection[str], missing: Collection[str]) -> None:
     if unknown:
-        raise InputError(f"{path}: no such variable in a prompt: {', '.join(sorted(unknown))}")
+        raise InputError(f"{where}: no such variable in a prompt: {', '.join(sorted(unknown))}")
     if missing:
-        raise InputError(f"{path}: the prompt has no block {' and no block '.join(missing)}")
+        raise InputError(f"{where}: the prompt has no block {' and no block '.join(missing)}")

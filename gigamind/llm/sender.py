@@ -1,22 +1,187 @@
-"""Brings one request through: budget, limiter, client, retries; and books every attempt.
+"""Sends requests: as many at a time as the server takes, each within the budget, each booked.
 
-An answer that is refused, filtered or cut off is paid for, booked with its code, and raised.  A good one is booked by
-the caller, who alone knows whether it passed validation.
+The one owner of retries: faults of the transport are waited out, everything else fails at once.
 """
 
+import asyncio
+import random
 import time
+from collections import deque
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, TypeVar
 
 from gigamind.errors import LlmError
 from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Client, Request, Usage
-from gigamind.llm.faults import fault_of
+from gigamind.llm.faults import TRANSIENT, fault_of
 from gigamind.llm.ledger import HTTP, Attempt, Ledger
-from gigamind.llm.limiter import Limiter
 from gigamind.llm.prices import Price
-from gigamind.llm.retry import with_retries
 from gigamind.llm.settings import ModelSettings
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+
+Result = TypeVar("Result")
+LONGEST_WAIT_S = 60.0
+_LONGEST_BACKOFF_S = 20.0
+
+
+async def with_retries(attempt: Callable[[], Awaitable[Result]], settings: ModelSettings) -> Result:
+    """The result of the first attempt that the transport lets through; `attempt` is an `async def`.
+
+    Raises:
+        LlmError: that of the last attempt.
+    """
+    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+
+    # A new one each time: it keeps the state of one call, and shared between tasks all but one fail.
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(is_transient),
+        stop=stop_after_attempt(settings.attempts),
+        wait=lambda state: _wait_s(state, settings.backoff_s),
+        reraise=True,
+    )
+    return await retrying(attempt)
+
+
+def is_transient(error: BaseException) -> bool:
+    """Whether waiting may mend it: not when the server asks for more than a minute."""
+    if not isinstance(error, LlmError) or error.code not in TRANSIENT:
+        return False
+    return (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
+
+
+def backoff_s(attempt: int, first_s: float, retry_after_s: float | None) -> float:
+    """Seconds to wait after an attempt, from 1: doubled each time, less a bit of chance, never below `Retry-After`."""
+    doubled = min(_LONGEST_BACKOFF_S, first_s * 2 ** (attempt - 1))
+    return max(doubled * random.uniform(0.5, 1.0), retry_after_s or 0.0)  # noqa: S311
+
+
+def _wait_s(state: "RetryCallState", first_s: float) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    retry_after_s = error.retry_after_s if isinstance(error, LlmError) else None
+    return backoff_s(state.attempt_number, first_s, retry_after_s)
+
+
+_MINUTE_S = 60.0
+_SLOWLY = 0.05  # of a request a success, above what was too many
+
+
+class Pace:
+    """Spreads an amount a minute evenly over time, in seconds of any clock."""
+
+    def __init__(self, per_minute: int | None) -> None:
+        self._seconds_each = _MINUTE_S / per_minute if per_minute else 0.0
+        self._free_at = 0.0
+
+    def wait_s(self, now: float, amount: float = 1) -> float:
+        """Take `amount`; seconds until it may be used."""
+        start = max(now, self._free_at)
+        self._free_at = start + amount * self._seconds_each
+        return start - now
+
+    def give_back(self, amount: float) -> None:
+        """Correct an amount taken too large, or too small if negative."""
+        self._free_at -= amount * self._seconds_each
+
+
+class Concurrency:
+    """How many may be in flight: rises with success, halves on a 429."""
+
+    def __init__(self, most: int) -> None:
+        self.allowed = float(most)
+        self._most = most
+        self._too_many = most + 1.0
+        self._halved_at = float("-inf")
+
+    def succeeded(self) -> None:
+        """One more request was answered."""
+        near = self.allowed + 1 >= self._too_many
+        step = _SLOWLY if near else 1.0
+        self.allowed = min(self._most, self.allowed + step / self.allowed)
+
+    def refused(self, sent_at: float, now: float) -> None:
+        """A request sent at `sent_at` got a 429."""
+        if sent_at < self._halved_at:
+            return  # it was sent before the number was halved, and tells nothing of the new one
+        self._too_many = max(2.0, self.allowed)
+        self.allowed = max(1.0, self.allowed / 2)
+        self._halved_at = now
+
+
+class Limiter:
+    """The gate that every request to one model passes.  One event loop, one limiter."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._concurrency = Concurrency(settings.max_in_flight)
+        self._requests = Pace(settings.requests_per_minute)
+        self._tokens = Pace(settings.tokens_per_minute)
+        self._closed_until = 0.0
+        self._in_flight = 0
+        self._waiting: deque[asyncio.Future[None]] = deque()
+
+    @asynccontextmanager
+    async def slot(self, tokens: int) -> AsyncGenerator[None]:
+        """Wait for a place, hold it for one request that may take `tokens`, and learn from how it ends."""
+        await self._enter()
+        loop = asyncio.get_running_loop()
+        try:
+            await self._wait_for_pace(tokens)
+            sent_at = loop.time()
+            try:
+                yield
+            except LlmError as error:
+                self._learn(error, sent_at, loop.time())
+                raise
+            self._concurrency.succeeded()
+        finally:
+            self._in_flight -= 1
+            self._wake()
+
+    def correct(self, tokens: int, used: int) -> None:
+        """Tell what a request of `tokens` did use."""
+        self._tokens.give_back(tokens - used)
+
+    def _learn(self, error: LlmError, sent_at: float, now: float) -> None:
+        if error.code != "rate_limited":
+            return
+        self._concurrency.refused(sent_at, now)
+        self._closed_until = max(self._closed_until, now + (error.retry_after_s or 0.0))
+
+    async def _wait_for_pace(self, tokens: int) -> None:
+        loop = asyncio.get_running_loop()
+        now = loop.time()
+        wait = max(self._requests.wait_s(now), self._tokens.wait_s(now, tokens))
+        if wait > 0:
+            await asyncio.sleep(wait)
+        # Once closed, it may be closed for longer: one event would not tell that.
+        while (closed := self._closed_until - loop.time()) > 0:  # noqa: ASYNC110
+            await asyncio.sleep(closed)
+
+    async def _enter(self) -> None:
+        if self._in_flight < int(self._concurrency.allowed) and not self._waiting:
+            self._in_flight += 1
+            return
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():  # it had just been let in
+                self._in_flight -= 1
+                self._wake()
+            raise
+
+    def _wake(self) -> None:
+        while self._waiting and self._in_flight < int(self._concurrency.allowed):
+            place = self._waiting.popleft()
+            if not place.done():
+                self._in_flight += 1
+                place.set_result(None)
 
 
 @dataclass(slots=True)
@@ -92,27 +257,27 @@ class Sender:
 
     async def _through(self, request: Request, row: Attempt, most: int) -> tuple[Answer, Attempt]:
         """The answer and its row, charged."""
-        asked = sent = time.perf_counter()
+        queued = sent = time.perf_counter()
         try:
             async with self._limiter.slot(most):
                 sent = time.perf_counter()
                 answer = await self._client.send(request)
         except LlmError as error:
             row = replace(row, status=error.code, http_status=error.status)
-            self._ledger.append(_timed(row, asked, sent))
+            self._ledger.append(_timed(row, queued, sent))
             raise
         usage = answer.usage or _guessed(request, answer)
         self._limiter.correct(most, usage.prompt_tokens + usage.completion_tokens)
-        row = row.charged(usage, self._price, told=answer.usage is not None)
+        row = row.charged(usage, self._price, counted=answer.usage is not None)
         row = replace(row, answered_by=answer.model, fingerprint=answer.fingerprint)
-        return answer, _timed(row, asked, sent)
+        return answer, _timed(row, queued, sent)
 
 
 def _guessed(request: Request, answer: Answer) -> Usage:
     return Usage(tokens.likely(request), tokens.likely_in(answer.text or ""))
 
 
-def _timed(row: Attempt, asked: float, sent: float) -> Attempt:
-    wait_ms = 1000 * (sent - asked)
+def _timed(row: Attempt, queued: float, sent: float) -> Attempt:
+    wait_ms = 1000 * (sent - queued)
     latency_ms = 1000 * (time.perf_counter() - sent)
     return replace(row, wait_ms=round(wait_ms, 3), latency_ms=round(latency_ms, 3))

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Mode = Literal["json_schema", "md_json"]
+StoreMode = Literal["off", "readwrite", "refresh", "replay"]  # see `store.Store`
 
 
 @dataclass(frozen=True, slots=True)

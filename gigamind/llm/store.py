@@ -11,19 +11,19 @@ import os
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, TypeVar
 
 from gigamind.errors import InputError, LlmError
+from gigamind.llm.settings import StoreMode
 
-StoreMode = Literal["off", "readwrite", "refresh", "replay"]
 Record = Mapping[str, Any]
 Result = TypeVar("Result")
 _FORMAT = 1
 
 
-def key_of(asked: Mapping[str, Any]) -> str:
+def key_of(request: Mapping[str, Any]) -> str:
     """SHA-256, in hexadecimal, of what was asked: JSON values only, in any order."""
-    text = json.dumps({"format": _FORMAT, **asked}, sort_keys=True, ensure_ascii=False)
+    text = json.dumps({"format": _FORMAT, **request}, sort_keys=True, ensure_ascii=False)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -60,9 +60,9 @@ class Store:
         if self.mode == "off":
             return (await make())[1], False
         while True:
-            found = self._read(key, read)
-            if found is not None:
-                return found, True
+            stored = self._read(key, read)
+            if stored is not None:
+                return stored, True
             if self.mode == "replay":
                 raise LlmError(f"no recorded answer for request {key[:16]}", "cassette_miss")
             if key not in self._in_work:

@@ -87,8 +87,10 @@ class LitellmClient:
                 server had, with status 500.
         """
         settings = self._settings
-        found = self._litellm.validate_environment(settings.model)
-        missing: list[str] = [] if found["keys_in_environment"] else found["missing_keys"]
+        environment = self._litellm.validate_environment(settings.model)
+        missing: list[str] = (
+            [] if environment["keys_in_environment"] else environment["missing_keys"]
+        )
         own = settings.key_variable
         needed = [own] if own else [name for name in missing if name.endswith("_KEY")]
         needed = [name for name in needed if not os.environ.get(name)]
@@ -137,23 +139,23 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
 
 def _model_and_provider(settings: ModelSettings) -> tuple[str, str]:
     try:
-        found = load_litellm().get_llm_provider(settings.model, api_base=settings.api_base)
+        names = load_litellm().get_llm_provider(settings.model, api_base=settings.api_base)
     except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
         raise error_from(error, settings.model, settings.api_base) from None
-    return found[0], found[1]
+    return names[0], names[1]
 
 
 def _account_headers(provider: str) -> dict[str, str] | None:
     """Which account of OpenAI pays, where the key has several: OpenAI's client says it, litellm's handler does not."""
     if provider != "openai":
         return None
-    told = {
+    headers = {
         header: os.environ[name]
         for header, names in _ACCOUNT.items()
         for name in names
         if os.environ.get(name)
     }
-    return told or None
+    return headers or None
 
 
 def _takes(model: str, provider: str, name: str, value: float) -> bool:

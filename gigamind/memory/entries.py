@@ -1,10 +1,14 @@
-"""The state of every entry, as its events make it: nothing else decides, so a replay rebuilds it exactly."""
+"""The state of every entry, as its events make it, and which entries may be promoted.
+
+Nothing else decides, so a replay rebuilds it exactly.
+"""
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
+from gigamind.evidence.result import Aligned, AlignResult
 from gigamind.memory.events import Event
 
 
@@ -74,10 +78,10 @@ class Entries:
 
     def _align(self, content: Mapping[str, Any]) -> None:
         """Give every entry of an extraction its evidence; what was decided on other evidence no longer holds."""
-        found: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
+        aligned: defaultdict[str, list[Mapping[str, object]]] = defaultdict(list)
         failed: defaultdict[str, list[str]] = defaultdict(list)
         for record in content["evidence"]:
-            found[record["entry_id"]].append(record)
+            aligned[record["entry_id"]].append(record)
         for record in content["failed_quotes"]:
             failed[record["entry_id"]].append(record["quote"])
         entries = self.by_extraction[content["extraction_id"]]
@@ -87,11 +91,50 @@ class Entries:
                 entry.extraction_id,
                 entry_id,
                 entry.text,
-                evidence_aligned=bool(found[entry_id]) and not failed[entry_id],
-                evidence=tuple(found[entry_id]),
+                evidence_aligned=bool(aligned[entry_id]) and not failed[entry_id],
+                evidence=tuple(aligned[entry_id]),
                 failed_quotes=tuple(failed[entry_id]),
             )
 
     def _change(self, content: Mapping[str, Any], **changes: Any) -> None:  # noqa: ANN401 - fields of Entry
         entries = self.by_extraction[content["extraction_id"]]
         entries[content["entry_id"]] = replace(entries[content["entry_id"]], **changes)
+
+
+_REFUSAL = "Evidence alignment failed"
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """The entry stays a candidate.
+
+    Attributes:
+        reason: begins with "Evidence alignment failed".
+        failed_quotes: the quotes that stand in the way.
+    """
+
+    reason: str
+    failed_quotes: tuple[str, ...]
+
+
+def decide(evidence: AlignResult) -> Blocked | None:
+    """None promotes an entry: it has a quote at least, none failed, and each is proof enough by itself."""
+    if not evidence.outcomes:
+        return Blocked(f"{_REFUSAL}: the entry has no evidence.", ())
+    if evidence.failed:
+        reasons = ", ".join(sorted({outcome.reason for outcome in evidence.failed}))
+        counted = f"{len(evidence.failed)} of {len(evidence.outcomes)} quotes not found ({reasons})"
+        return Blocked(
+            f"{_REFUSAL}: {counted}.", tuple(outcome.quote.text for outcome in evidence.failed)
+        )
+    doubtful = [outcome for outcome in evidence.aligned if not outcome.promotable]
+    if doubtful:
+        doubts = "; ".join(sorted({_doubt(outcome) for outcome in doubtful}))
+        return Blocked(f"{_REFUSAL}: {doubts}.", tuple(outcome.quote.text for outcome in doubtful))
+    return None
+
+
+def _doubt(aligned: Aligned) -> str:
+    if aligned.critical:
+        return f"a quote differs from its source in {' and '.join(aligned.critical)}"
+    return "a quote that only resembles its source is too short to prove anything"

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
-from types import TracebackType
 from typing import Literal, Self
 
 from gigamind.errors import EvaluationError, InputError
 
+DEFAULT_LOG = Path(".gigamind/memory.db")
 EventType = Literal[
     "session_ingested",
     "memory_extracted",
@@ -87,12 +87,7 @@ class EventLog:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     def close(self) -> None:

@@ -6,24 +6,21 @@ from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import AlignResult, Quote
 from gigamind.evidence.source import text_hash
-from gigamind.memory.entries import Entries, Entry
+from gigamind.memory.entries import Entries, Entry, decide
 from gigamind.memory.events import Event, EventLog
-from gigamind.memory.extract import Extractor
-from gigamind.memory.promotion import Promoted, decide
-from gigamind.memory.schema import ExtractedEntry, Session
+from gigamind.memory.schema import ExtractedEntry, Extraction, Session
 
 
-def graduate(session: Session, extractor: Extractor, log: EventLog) -> list[Entry]:
-    """Extract the entries of a session, align their evidence, and promote those that it proves.
+def graduate(session: Session, extraction: Extraction, log: EventLog) -> list[Entry]:
+    """Align the evidence of what was extracted from a session, and promote the entries that it proves.
 
     Repeating it for the same messages and the same reply adds nothing; after a crash it goes on where it stopped.
 
     Raises:
-        GigamindError: the extractor failed.
         InputError: a message is too long to search.
     """
     ingested = log.append("session_ingested", _ingested(session))
-    entries = extractor.extract(session).entries
+    entries = extraction.entries
     extracted = log.append("memory_extracted", _extracted(session, ingested, entries))
     sources = [message.content for message in session.messages]
     result = align_all(_quotes(entries), sources)
@@ -70,8 +67,8 @@ def _aligned(
         "extraction_id": extracted.event_id,
         "aligned_count": len(result.aligned),
         "failed_count": len(result.failed),
-        "evidence": [one for one in written if one["status"] == "aligned"],
-        "failed_quotes": [one for one in written if one["status"] == "failed"],
+        "evidence": [record for record in written if record["status"] == "aligned"],
+        "failed_quotes": [record for record in written if record["status"] == "failed"],
     }
 
 
@@ -85,7 +82,7 @@ def _decision(
         "extraction_id": extracted.event_id,
         "entry_id": entry.entry_id,
     }
-    if isinstance(decision, Promoted):
+    if decision is None:
         return log.append("entry_promoted", content)
     content |= {"reason": decision.reason, "failed_quotes": decision.failed_quotes}
     return log.append("promotion_blocked", content)

@@ -8,29 +8,23 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import Field, StringConstraints
 
 from gigamind.errors import InputError
-from gigamind.evidence.schema import Encodable, parsed
+from gigamind.evidence.schema import Encodable, Strict, parsed
 
 Identifier = Annotated[Encodable, StringConstraints(min_length=1, max_length=200)]
 
 
-class Message(BaseModel):
+class Message(Strict):
     """One message of a session; its place in the file is its index."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     role: Identifier
     content: Encodable
 
 
-class QuotedEvidence(BaseModel):
+class QuotedEvidence(Strict):
     """What an extractor gives as evidence."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, validate_by_name=True, validate_by_alias=True
-    )
 
     message_index: int = Field(
         alias="messageIndex", ge=0, description="Index of the message, from 0."
@@ -40,22 +34,16 @@ class QuotedEvidence(BaseModel):
     )
 
 
-class ExtractedEntry(BaseModel):
+class ExtractedEntry(Strict):
     """One statement worth remembering."""
-
-    model_config = ConfigDict(
-        extra="forbid", frozen=True, strict=True, validate_by_name=True, validate_by_alias=True
-    )
 
     entry_id: Identifier = Field(alias="entryId", description="Unique within the reply.")
     text: Encodable = Field(min_length=1, description="The statement, in one sentence.")
     evidence: list[QuotedEvidence] = Field(description="Quotes that prove the statement.")
 
 
-class Extraction(BaseModel):
+class Extraction(Strict):
     """The reply of an extractor to one session."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     entries: list[ExtractedEntry]
 

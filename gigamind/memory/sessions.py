@@ -13,16 +13,14 @@ from typing import Any, Literal, TypedDict
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.evidence.files import numbered_lines, read_text
+from gigamind.evidence.schema import numbered_lines, read_text
 from gigamind.memory.entries import Entry
-from gigamind.memory.events import EventLog
-from gigamind.memory.extract import Prepared
+from gigamind.memory.events import DEFAULT_LOG, EventLog
 from gigamind.memory.pipeline import graduate
 from gigamind.memory.schema import parse_extraction, parse_session
 from gigamind.outcome import Failure, attempt
 
 MAX_BYTES = 100_000_000  # of a file of messages, and of one of entries
-DEFAULT_LOG = Path(".gigamind/memory.db")
 _MESSAGES = ".jsonl"
 _EXTRACTED = ".extracted.json"
 
@@ -182,21 +180,12 @@ def _graduate(folder: Path, name: str, log: EventLog) -> list[Entry]:
     lines = list(numbered_lines(read_text(messages, MAX_BYTES)))
     session = parse_session(session_id(name), lines, str(messages))
     extraction = parse_extraction(read_text(extracted, MAX_BYTES), str(extracted))
-    return graduate(session, Prepared(extraction), log)
+    return graduate(session, extraction, log)
 
 
 def _failed(called: str, message: str) -> SessionReport:
-    return SessionReport(
-        session=called,
-        status="failed",
-        entries=0,
-        verified=0,
-        blocked=0,
-        quotes_aligned=0,
-        quotes_failed=0,
-        failed_quotes=[],
-        reasons=[message.encode(errors="backslashreplace").decode()],
-    )
+    reason = message.encode(errors="backslashreplace").decode()
+    return {**_graduated(called, ()), "status": "failed", "reasons": [reason]}
 
 
 def _graduated(called: str, entries: Sequence[Entry]) -> SessionReport:

@@ -1,19 +1,49 @@
-"""From measured items to figures with intervals, over all items and over slices of them.
-
-Figures depend on the items alone, not on the order they ran in: items are sorted by id, and means are exact sums.
-A figure without an item to stand on is None; every figure carries the number of items behind it.
-"""
+"""The figures of a run and of its slices: means and rates with their intervals, and percentiles of latency in ms."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import fsum, isfinite
 
 import numpy as np
 
-from gigamind.metrics.answerability import Confusion, confusion
-from gigamind.metrics.latency import Latency, latency
-from gigamind.stats.bounded import bounded_means, bounded_ratios
-from gigamind.stats.intervals import Interval
+from gigamind.metrics.answerability import confusion, measure_verdicts
+from gigamind.metrics.spec import Metric, Text
+from gigamind.stats.estimate import Estimate
+from gigamind.stats.intervals import bounded_means, bounded_ratios
+
+METHOD = "linear interpolation (Hyndman & Fan type 7, numpy's default)"
+
+
+_metric = partial(Metric, "search", None)
+METRICS = (
+    _metric(None, "latency_p50_ms", Text("latency p50", "지연 p50")),
+    _metric(
+        None,
+        "latency_p95_ms",
+        Text("latency p95", "지연 p95"),
+        about=Text("milliseconds; lower is better", "밀리초, 낮을수록 좋음"),
+    ),
+    _metric(None, "latency_p99_ms", Text("latency p99", "지연 p99")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """Percentiles of the wall time of `n` queries, by `METHOD`."""
+
+    p50_ms: float
+    p95_ms: float
+    p99_ms: float
+    n: int
+
+
+def latency(times_ms: Sequence[float]) -> Latency | None:
+    """The percentiles of some queries; None when there are none."""
+    if not times_ms:
+        return None
+    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99], method="linear"))
+    return Latency(p50, p95, p99, n=len(times_ms))
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,20 +78,6 @@ class Measured:
         ]
         if bad:
             raise ValueError(f"{self.item_id}: not a finite number: {', '.join(bad)}")
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A figure and its 95 % interval (stats/bounded.py); all None when `n` is 0.
-
-    Attributes:
-        n: how many items the figure is over.
-    """
-
-    value: float | None
-    low: float | None
-    high: float | None
-    n: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,62 +154,66 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
         n=len(items),
         n_answerable=len(items) - unanswerable,
         n_unanswerable=unanswerable,
-        search=_means(items, metrics, seed),
+        search=means([item.values for item in items], metrics, seed=seed, label="search"),
         unanswerable=_answerability(items, seed),
         latency=latency([item.latency_ms for item in items]),
     )
 
 
-def _means(items: Sequence[Measured], metrics: Sequence[str], seed: int) -> dict[str, Estimate]:
-    rows = [[item.values.get(name) for name in metrics] for item in items]
-    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(metrics))  # None becomes NaN
-    intervals = bounded_means(table, seed=seed, label="search")
-    columns = ([row[i] for row in rows] for i in range(len(metrics)))
-    return {
-        name: _mean([value for value in column if value is not None], interval)
-        for name, column, interval in zip(metrics, columns, intervals, strict=True)
-    }
-
-
-def _mean(values: Sequence[float], interval: Interval | None) -> Estimate:
-    if not values:
-        return Estimate(None, None, None, 0)
-    mean = fsum(values) / len(values)
-    # Two roundings can carry the mean of equal values one unit past them, and so outside its interval.
-    return _estimate(min(max(mean, min(values)), max(values)), interval, len(values))
-
-
 def _answerability(items: Sequence[Measured], seed: int) -> dict[str, Estimate]:
     """The figures of `Confusion`, with the intervals of the same ratios over items."""
-    pairs = [
-        (item.is_unanswerable, item.judged_unanswerable)
+    rows = [
+        measure_verdicts(confusion([(item.is_unanswerable, item.judged_unanswerable)]))
         for item in items
         if item.judged_unanswerable is not None
     ]
-    total = confusion(pairs)
-    terms = np.array([_terms(confusion([pair])) for pair in pairs], dtype=np.float64)
-    over, under = terms.reshape(len(pairs), 2, 4).swapaxes(0, 1)
-    intervals = bounded_ratios(over, under, seed=seed, label="unanswerable")
-    names = ("precision", "recall", "f1", "far")
-    values = (total.precision, total.recall, total.f1, total.far)
-    positives = total.tp + total.fn
-    counts = (total.tp + total.fp, positives, positives + total.fp, positives)
+    return ratios(rows, list(measure_verdicts(confusion([]))), seed=seed, label="unanswerable")
+
+
+def ratios(
+    rows: Sequence[Mapping[str, tuple[int, int]]], names: Sequence[str], *, seed: int, label: str
+) -> dict[str, Estimate]:
+    """Each figure as the sum of its numerators over that of its denominators; `n` counts the items in one.
+
+    Args:
+        rows: of each item its numerator and denominator by name.
+        label: names the draws of the intervals, beside `seed`.
+    """
+    table = np.array([[row[name] for name in names] for row in rows], dtype=np.float64)
+    over, under = table.reshape(len(rows), len(names), 2).transpose(2, 0, 1)
+    intervals = bounded_ratios(over, under, seed=seed, label=label)
+    wholes, counts = under.sum(axis=0), (under > 0).sum(axis=0)
     return {
-        name: _estimate(value, interval, n)
-        for name, value, interval, n in zip(names, values, intervals, counts, strict=True)
+        name: Estimate(float(part / whole) if whole else None, interval, int(n), int(n))
+        for name, part, whole, interval, n in zip(
+            names, over.sum(axis=0), wholes, intervals, counts, strict=True
+        )
     }
 
 
-def _terms(one: Confusion) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What items add to the numerators and the denominators of precision, recall, F1 and FAR."""
-    positive = one.tp + one.fn
-    return (
-        (one.tp, one.tp, 2 * one.tp, one.fn),
-        (one.tp + one.fp, positive, 2 * one.tp + one.fp + one.fn, positive),
+def means(
+    items: Sequence[Mapping[str, float | None]], names: Sequence[str], *, seed: int, label: str
+) -> dict[str, Estimate]:
+    """The mean of each figure, in [0, 1], over the items that have it.
+
+    Args:
+        label: names the draws of the intervals, beside `seed`; the draws are of places in the order of the items.
+    """
+    rows = [[item.get(name) for name in names] for item in items]
+    table = np.array(rows, dtype=np.float64).reshape(len(rows), len(names))  # None becomes NaN
+    columns = (
+        [value for row in rows if (value := row[at]) is not None] for at in range(len(names))
     )
+    return {
+        name: Estimate(_mean(values), interval, len(values), len(values))
+        for name, values, interval in zip(
+            names, columns, bounded_means(table, seed=seed, label=label), strict=True
+        )
+    }
 
 
-def _estimate(value: float | None, interval: Interval | None, n: int) -> Estimate:
-    if interval is None:
-        return Estimate(value, None, None, n)
-    return Estimate(value, interval.low, interval.high, n)
+def _mean(values: Sequence[float]) -> float | None:
+    if not values:
+        return None
+    # Two roundings can carry the mean of equal values one unit past them, and so outside its interval.
+    return min(max(fsum(values) / len(values), min(values)), max(values))

@@ -1,12 +1,20 @@
-"""How well a judge tells unanswerable queries from answerable ones.
+"""How well a judge tells unanswerable queries from answerable ones, at its setting and at any other.
 
 The positive class is *unanswerable*.  Every figure lies in [0, 1], or is None where it is undefined (0 of 0): a judge
 that never said "unanswerable" has no precision, rather than a perfect or a worthless one.
 """
 
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+
+from gigamind.metrics.spec import Metric, Text, Use, measured
+from gigamind.stats.intervals import Interval, percentile_interval, resampled_counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,23 +35,72 @@ class Confusion:
 
     @property
     def precision(self) -> float | None:
-        """Share of the items judged unanswerable that are."""
-        return _share(self.tp, self.tp + self.fp)
+        return share(precision(self))
 
     @property
     def recall(self) -> float | None:
-        """Share of the unanswerable items that were judged so."""
-        return _share(self.tp, self.tp + self.fn)
+        return share(recall(self))
 
     @property
     def f1(self) -> float | None:
-        """Harmonic mean of precision and recall, from the counts: 0.0 when every unanswerable item was missed."""
-        return _share(2 * self.tp, 2 * self.tp + self.fp + self.fn)
+        return share(f1(self))
 
     @property
     def far(self) -> float | None:
-        """False answerable rate: share of the unanswerable items that were judged answerable."""
-        return _share(self.fn, self.tp + self.fn)
+        return share(far(self))
+
+
+Term = tuple[int, int]
+"""Numerator and denominator."""
+
+
+def precision(counts: Confusion) -> Term:
+    """Items judged unanswerable that are, over all that were judged so."""
+    return counts.tp, counts.tp + counts.fp
+
+
+def recall(counts: Confusion) -> Term:
+    """Unanswerable items that were judged so, over the unanswerable ones."""
+    return counts.tp, counts.tp + counts.fn
+
+
+def f1(counts: Confusion) -> Term:
+    """Harmonic mean of precision and recall, from the counts: 0.0 when every unanswerable item was missed."""
+    return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
+
+
+def far(counts: Confusion) -> Term:
+    """False answerable rate: unanswerable items that were judged answerable, over the unanswerable ones."""
+    return counts.fn, counts.tp + counts.fn
+
+
+_metric = partial(Metric, "unanswerable", "verdicts")
+METRICS = (
+    _metric(precision, "precision", Text("precision", "정밀도"), use=Use(gate=True, main=1)),
+    _metric(recall, "recall", Text("recall", "재현율"), use=Use(gate=True, main=1)),
+    _metric(
+        f1,
+        "f1",
+        Text("F1", "F1"),
+        about=Text("telling unanswerable queries apart", "답이 없는 질의를 가려내는 정도"),
+        use=Use(gate=True, main=1, page=1, summary=1),
+    ),
+    _metric(
+        far,
+        "far",
+        Text("FAR", "FAR"),
+        about=Text(
+            "unanswerable taken for answerable; lower is better",
+            "답이 없는데 있다고 판정한 비율, 낮을수록 좋음",
+        ),
+        use=Use(gate=True, lower=True, main=1, page=1, summary=1),
+    ),
+)
+
+
+def measure_verdicts(counts: Confusion) -> dict[str, Term]:
+    """What judged items add to every metric that takes "verdicts"."""
+    return {metric.name: of(counts) for metric, of in measured(METRICS, "verdicts")}
 
 
 def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
@@ -57,5 +114,104 @@ def confusion(judged: Iterable[tuple[bool, bool]]) -> Confusion:
     )
 
 
-def _share(part: int, whole: int) -> float | None:
+def share(term: Term) -> float | None:
+    """None for 0 of 0."""
+    part, whole = term
     return part / whole if whole else None
+
+
+ScoredItem = tuple[bool, float | None]
+_Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True)
+class SweepPoint:
+    """The counts of every setting in `(above, min_score]`; of 0 alone at the first point, where both are 0."""
+
+    above: float
+    min_score: float
+    counts: Confusion
+
+    @property
+    def middle(self) -> float:
+        """The setting in the range that lies farthest from the scores on both sides of it."""
+        middle = (self.above + self.min_score) / 2
+        return middle if middle > self.above else self.min_score
+
+
+@dataclass(frozen=True, slots=True)
+class BestThreshold:
+    """The setting with the highest F1, the lowest of equals.
+
+    Attributes:
+        min_score: the middle of its point's range.
+        interval: 95 % bootstrap interval of `min_score`: how much it hangs on these very items.
+    """
+
+    min_score: float
+    point: SweepPoint
+    interval: Interval
+
+
+def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
+    """Points from `min_score` 0 to 1, ascending; their ranges cover [0, 1] without a gap."""
+    settings, scores, positive = _sorted(items)
+    below = np.searchsorted(scores, settings, side="left")
+    tp = np.concatenate([[0.0], np.cumsum(positive)])[below].astype(int)
+    positives = int(positive.sum())
+    negatives = len(scores) - positives
+    return [
+        SweepPoint(
+            above=float(settings[max(0, at - 1)]),
+            min_score=float(setting),
+            counts=Confusion(
+                tp=int(hits),
+                fp=int(judged - hits),
+                fn=positives - int(hits),
+                tn=negatives - int(judged - hits),
+            ),
+        )
+        for at, (setting, judged, hits) in enumerate(zip(settings, below, tp, strict=True))
+    ]
+
+
+def point_at(points: Sequence[SweepPoint], min_score: float) -> SweepPoint:
+    """The point whose range holds `min_score`, which lies in [0, 1]."""
+    return points[bisect_left(points, min_score, key=lambda point: point.min_score)]
+
+
+def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
+    """The setting with the highest F1; None without both kinds of items, or when no setting catches one."""
+    points = sweep(items)
+    counts = points[0].counts
+    if not (counts.tp + counts.fn and counts.fp + counts.tn):
+        return None
+    settings, scores, positive = _sorted(items)
+    below = np.searchsorted(scores, settings, side="left")
+    middles = np.array([point.middle for point in points])
+    best = points[int(_best(np.ones((1, len(items))), below, positive)[0])]
+    if not best.counts.tp:
+        return None
+    found = [
+        middles[_best(times[times @ positive > 0], below, positive)]
+        for times in resampled_counts(len(items), seed=seed, label="best_f1")
+    ]
+    return BestThreshold(best.middle, best, percentile_interval(np.concatenate(found)))
+
+
+def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
+    """Settings where the counts may change; and scores with 1.0 for unanswerable, by score, no hit before all."""
+    scores = np.array([-1.0 if score is None else score for _, score in items], dtype=np.float64)
+    positive = np.array([unanswerable for unanswerable, _ in items], dtype=np.float64)
+    order = np.argsort(scores, kind="stable")
+    settings = np.unique(np.concatenate([[0.0, 1.0], scores[scores >= 0]]))
+    return settings, scores[order], positive[order]
+
+
+def _best(times: _Floats, below: npt.NDArray[np.intp], positive: _Floats) -> npt.NDArray[np.intp]:
+    """Index of the setting with the highest F1 in each resample; `times` is resamples x items in order of score."""
+    edge = np.zeros((len(times), 1))
+    judged = np.hstack([edge, np.cumsum(times, axis=1)])[:, below]
+    hits = np.hstack([edge, np.cumsum(times * positive, axis=1)])[:, below]
+    # 2 tp + fp + fn is what was judged unanswerable plus what is.
+    return np.argmax(2 * hits / (judged + (times @ positive)[:, np.newaxis]), axis=1)

@@ -6,7 +6,10 @@ left out of the mean by the caller.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from math import fsum, log2
+
+from gigamind.metrics.spec import Metric, Text, Use, measured
 
 CUTOFFS = (1, 3, 5, 10)  # the ranks that reports show; the run's own topk comes on top
 
@@ -38,20 +41,59 @@ def recall(ranking: Sequence[str], qrels: Mapping[str, int], k: int) -> float:
     return sum(_relevant(ranking[:k], qrels)) / relevant if relevant else 0.0
 
 
+_metric = partial(Metric, "search", "ranking")
+METRICS = (
+    _metric(
+        hit,
+        "hit_at_{k}",
+        Text("hit@{k}", "hit@{k}"),
+        about=Text("an expected note is among the first k", "상위 k개 안에 정답 노트가 있는 비율"),
+        use=Use(gate=True, main=1, first=True, page=1, summary=1),
+    ),
+    _metric(
+        reciprocal_rank,
+        "mrr",
+        Text("MRR", "MRR"),
+        about=Text("1 / rank of the first expected note", "첫 정답 노트 순위의 역수"),
+        use=Use(gate=True, main=1, page=1, summary=1),
+    ),
+    _metric(
+        ndcg,
+        "ndcg_at_{k}",
+        Text("nDCG@{k}", "nDCG@{k}"),
+        about=Text(
+            "order of the first k notes against the ideal one",
+            "상위 k개 노트의 순서를 이상적인 순서와 비교한 값",
+        ),
+        use=Use(gate=True, main=1, summary=1),
+    ),
+    _metric(
+        recall,
+        "recall_at_{k}",
+        Text("recall@{k}", "재현율@{k}"),
+        about=Text(
+            "share of the expected notes among the first k", "정답 노트 가운데 상위 k개에 든 비율"
+        ),
+        use=Use(gate=True, main=1, summary=1),
+    ),
+)
+
+
 def measure_ranking(
     ranking: Sequence[str], qrels: Mapping[str, int], topk: int
-) -> dict[str, float]:
-    """Every ranking metric of one answerable query by its name in the reports.
+) -> dict[str, float | None]:
+    """Every metric that takes "ranking" of one answerable query, by its name in the reports.
 
     Cutoffs above `topk` are left out: a ranking of `topk` notes says nothing about the ranks beyond.
     """
     cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
-    return {
-        **{f"hit_at_{k}": hit(ranking, qrels, k) for k in cutoffs},
-        "mrr": reciprocal_rank(ranking, qrels),
-        **{f"ndcg_at_{k}": ndcg(ranking, qrels, k) for k in cutoffs},
-        **{f"recall_at_{k}": recall(ranking, qrels, k) for k in cutoffs},
-    }
+    values: dict[str, float | None] = {}
+    for metric, of in measured(METRICS, "ranking"):
+        if metric.has_cutoff:
+            values |= {metric.at(k): of(ranking, qrels, k) for k in cutoffs}
+        else:
+            values[metric.name] = of(ranking, qrels)
+    return values
 
 
 def _relevant(notes: Iterable[str], qrels: Mapping[str, int]) -> Iterable[bool]:

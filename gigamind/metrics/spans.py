@@ -6,7 +6,9 @@ by text; the two rules are never mixed for one piece.  A piece that is retrieved
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
+from gigamind.metrics.spec import Metric, Text, Use, measured
 from gigamind.spans import Passage
 from gigamind.text import jaccard, plain
 
@@ -56,6 +58,31 @@ def span_recall(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> fl
         return None
     matched = sum(any(matches(piece, span) for piece in evidence) for span in expected)
     return matched / len(expected)
+
+
+_metric = partial(Metric, "search", "spans")
+METRICS = (
+    _metric(
+        span_precision,
+        "span_precision",
+        Text("span precision", "구간 정밀도"),
+        use=Use(gate=True, main=1),
+    ),
+    _metric(
+        span_recall,
+        "span_recall",
+        Text("span recall", "구간 재현율"),
+        about=Text("expected passages that are shown", "정답 구간 가운데 근거로 제시된 비율"),
+        use=Use(gate=True, main=1),
+    ),
+)
+
+
+def measure_spans(
+    evidence: Sequence[Evidence], expected: Sequence[Passage]
+) -> dict[str, float | None]:
+    """Every metric that takes "spans" of one query: its evidence, and the expected spans."""
+    return {metric.name: of(evidence, expected) for metric, of in measured(METRICS, "spans")}
 
 
 def _same_text(evidence: str, expected: str) -> bool:

@@ -1,1 +1,1 @@
-"""What a run leaves on disk: run.json, summary.json, summary.md, per_item.jsonl, errors.jsonl."""
+"""How runs, comparisons and judge cards are shown: Markdown, report.html and its charts."""

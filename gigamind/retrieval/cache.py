@@ -1,23 +1,132 @@
-"""Where indexes and vectors are kept between runs, and how old ones go."""
+"""What later runs may use again: every vector ever computed, and the finished indexes, in the user's cache folder.
+
+Vectors are in one SQLite file.  One is found by the model and the SHA-256 of exactly the text that was embedded, so a
+changed note costs only its changed chunks, and a renamed model starts afresh.  Each batch is committed as it ends:
+breaking off loses nothing.
+"""
 
 import contextlib
+import hashlib
 import os
 import shutil
+import sqlite3
 import time
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from platformdirs import user_cache_path
+import numpy as np
 
-FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
+from gigamind.errors import IndexingError
+from gigamind.retrieval.embed import Embedder, Vectors
+
+_BATCH = 64
+_LOOKUP = 500  # SQLite allows 999 variables in a statement of an old build
+_WAIT_S = 60.0
+
+Progress = Callable[[int, int], None]
+
+
+def embed_all(
+    embedder: Embedder, texts: Sequence[str], cache: Path | None, progress: Progress
+) -> Vectors:
+    """Vectors of all texts, float32, shape (len(texts), dimensions); only those missing in the cache are computed.
+
+    Args:
+        cache: the SQLite file, made when absent; None computes everything and keeps nothing.
+        progress: called with (texts done, texts in all).
+
+    Raises:
+        EmbeddingError: the model failed.
+        IndexingError: the cache file cannot be read or written.
+    """
+    if cache is None:
+        return _compute(embedder, texts, progress, len(texts), keep=lambda _texts, _vectors: None)
+    with _opened(cache) as connection:
+        return _embed_through(connection, embedder, texts, progress)
+
+
+@contextmanager
+def _opened(cache: Path) -> Generator[sqlite3.Connection]:
+    try:
+        cache.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise IndexingError(
+            f"{cache.parent}: the cache cannot be written ({error}): name another --cache-dir"
+        ) from error
+    try:
+        with closing(sqlite3.connect(cache, timeout=_WAIT_S)) as connection:
+            yield connection
+    except sqlite3.Error as error:
+        raise IndexingError(
+            f"{cache}: the embedding cache cannot be used ({error}): delete the file, or name another --cache-dir"
+        ) from error
+
+
+def _embed_through(
+    connection: sqlite3.Connection, embedder: Embedder, texts: Sequence[str], progress: Progress
+) -> Vectors:
+    # No write-ahead log: turning it on fails at once while another run does the same, and it needs a local disk.
+    connection.execute("PRAGMA synchronous=NORMAL")
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS embeddings"
+        " (model TEXT, text_hash BLOB, vector BLOB, PRIMARY KEY (model, text_hash)) WITHOUT ROWID"
+    )
+    hashes = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+    known = _stored(connection, embedder.name, list(set(hashes)))
+    missing = {h: text for h, text in zip(hashes, texts, strict=True) if h not in known}
+    hash_of = {text: h for h, text in missing.items()}
+
+    def keep(batch: Sequence[str], vectors: Vectors) -> None:
+        rows = [
+            (embedder.name, hash_of[t], v.tobytes()) for t, v in zip(batch, vectors, strict=True)
+        ]
+        with connection:
+            connection.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", rows)
+        known.update((h, vector) for (_, h, _), vector in zip(rows, vectors, strict=True))
+
+    if missing:
+        _compute(embedder, list(missing.values()), progress, len(texts), keep)
+    if len({len(vector) for vector in known.values()}) > 1:
+        raise sqlite3.DataError("its vectors differ in length: the model behind this name changed")
+    return np.stack([known[h] for h in hashes])
+
+
+def _stored(
+    connection: sqlite3.Connection, model: str, hashes: Sequence[bytes]
+) -> dict[bytes, Vectors]:
+    stored: dict[bytes, Vectors] = {}
+    for i in range(0, len(hashes), _LOOKUP):
+        part = hashes[i : i + _LOOKUP]
+        marks = ",".join("?" * len(part))
+        query = (
+            f"SELECT text_hash, vector FROM embeddings WHERE model = ? AND text_hash IN ({marks})"  # noqa: S608
+        )
+        for text_hash, vector in connection.execute(query, (model, *part)):
+            stored[text_hash] = np.frombuffer(vector, dtype=np.float32)
+    return stored
+
+
+def _compute(
+    embedder: Embedder,
+    texts: Sequence[str],
+    progress: Progress,
+    total: int,
+    keep: Callable[[Sequence[str], Vectors], None],
+) -> Vectors:
+    done = total - len(texts)
+    parts: list[Vectors] = []
+    for i in range(0, len(texts), _BATCH):
+        batch = texts[i : i + _BATCH]
+        parts.append(embedder.embed_passages(batch))
+        keep(batch, parts[-1])
+        progress(done + i + len(batch), total)
+    return np.concatenate(parts)
+
+
 _KEPT = 8  # indexes of the vaults and models used last; an older one is built again from the kept vectors
 _DAY_S = 86_400.0
-
-
-def default_cache_folder() -> Path:
-    """`$GIGAMIND_CACHE_DIR`, else the user's cache folder."""
-    chosen = os.environ.get(FOLDER_VARIABLE)
-    return Path(chosen) if chosen else user_cache_path("gigamind", appauthor=False)
 
 
 @dataclass(frozen=True, slots=True)

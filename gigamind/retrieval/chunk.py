@@ -6,41 +6,19 @@ or a formula, however long these are.  The same note always gives the same chunk
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
+from gigamind.retrieval.index import Chunk
 from gigamind.spans import Passage, Span
 from gigamind.text import sentences
-from gigamind.vault.document import Block
-from gigamind.vault.events import marks
+from gigamind.vault.markdown import Block, marks
 from gigamind.vault.notes import Note
 
-CHUNKING_VERSION = (
-    1  # part of every index's name: a change of the rules below must not meet an old index
-)
+# Part of every index's name: a change of the rules below must not meet an old index.
+CHUNKING_VERSION = 1
 TARGET_CHARS = 800
 _SMALL_CHARS = 240  # a section below this joins the next one: a chunk of one line says too little to be found by
 _WHOLE = frozenset({"code", "table", "math"})
-_WHOLE_INSIDE = frozenset(
-    {"CodeBlock", "Table", "DisplayMath"}
-)  # the same as the parser names them
-
-
-@dataclass(frozen=True, slots=True)
-class Chunk:
-    """One indexed piece of a note.
-
-    Attributes:
-        passage: the piece as it stands in the file; empty for a note without a body.
-        context: the note's title and the headings above the piece, " › " between them.
-    """
-
-    passage: Passage
-    context: str
-
-    @property
-    def indexed_text(self) -> str:
-        """What the keyword and vector legs see: the context, then the piece."""
-        return f"{self.context}\n{self.passage.text}"
+_WHOLE_INSIDE = frozenset({"CodeBlock", "Table", "DisplayMath"})  # the same as the parser has it
 
 
 def chunk_notes(notes: Iterable[Note]) -> list[Chunk]:

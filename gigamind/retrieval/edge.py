@@ -9,54 +9,37 @@ import shutil
 import tempfile
 import weakref
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import qdrant_edge as qdrant
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.index import (
-    Cosines,
-    Ids,
-    IndexContent,
-    in_order_of,
-    np,
-    payload,
-    rounded,
-)
+from gigamind.retrieval.index import EngineIndex, IndexContent, guarded, payload
 
 _BATCH = 1_000
+_guarded = partial(guarded, "vector index")
 _EXACT = qdrant.SearchParams(exact=True)
 
 
-class EdgeIndex:
+class EdgeIndex(EngineIndex):
     """A shard that is open for reading; queries may come from several threads."""
 
     def __init__(self, shard: qdrant.EdgeShard, release: Callable[[], None]) -> None:
         self._shard = shard
         self._release = weakref.finalize(self, release)  # runs at exit too, where nobody closed
 
-    def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        points = self._query(query, limit, None)
-        return np.array([point.id for point in points], np.int64), rounded(
-            [p.score for p in points]
-        )
-
-    def cosines(self, query: Vectors, chunks: Sequence[int]) -> Cosines:
-        only = qdrant.Filter(must=[qdrant.HasIdCondition(set(chunks))])
-        points = self._query(query, len(chunks), only)
-        return in_order_of(chunks, {int(str(point.id)): point.score for point in points})
-
     def close(self) -> None:
         self._shard.close()
         self._release()
 
-    def _query(
-        self, query: Vectors, limit: int, only: qdrant.Filter | None
+    def _points(
+        self, query: Vectors, limit: int, only: Sequence[int] | None
     ) -> list[qdrant.ScoredPoint]:
+        these = None if only is None else qdrant.Filter(must=[qdrant.HasIdCondition(set(only))])
         nearest = qdrant.Query.Nearest(query.tolist())
-        request = qdrant.QueryRequest(limit=limit, query=nearest, params=_EXACT, filter=only)
+        request = qdrant.QueryRequest(limit=limit, query=nearest, params=_EXACT, filter=these)
         return _guarded(self._shard.query, request)
 
 
@@ -132,10 +115,3 @@ def _build(place: Path, content: IndexContent) -> None:
         shard.flush()
     finally:
         shard.close()
-
-
-def _guarded(call: Callable[..., Any], *arguments: object) -> Any:  # noqa: ANN401
-    try:
-        return call(*arguments)
-    except Exception as error:  # the engine raises plain Exceptions
-        raise IndexingError(f"the vector index failed: {error}") from error

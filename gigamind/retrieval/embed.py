@@ -1,4 +1,4 @@
-"""Turns text into vectors: the protocol that every provider follows (see `providers.py` for them)."""
+"""Turns text into vectors: the protocol that every provider follows (see `embedders.py` for them)."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -6,7 +6,6 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-DEFAULT_EMBEDDER = "use-multilingual"
 Vectors = npt.NDArray[np.float32]
 
 

@@ -1,8 +1,6 @@
-"""Adds the two legs up, exactly: as if every chunk of the vault had been scored by both.
+"""Note scores from both legs and the link graph: the best chunk of each leg, weighed, then moved up by centrality.
 
-A note's base_score is α * its best semantic + (1 - α) * its best keyword score over its chunks.  The keyword leg scores
-every chunk anyway.  The vector leg gives its best few and a floor that no other chunk passes; a note outside them is
-scored too wherever that floor leaves it a chance of a place.  So nothing ever counts 0 for having missed a list.
+The graph changes the order, never what a note is worth.
 """
 
 from collections.abc import Sequence
@@ -13,6 +11,14 @@ import numpy.typing as npt
 
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import VectorIndex
+
+BOOST = 0.2  # β of the seed
+
+
+def boosts(centralities: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """What each note's base_score is multiplied by: 1 + β * centrality, in [1, 1 + β] for centralities in [0, 1]."""
+    return 1.0 + BOOST * centralities
+
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -87,8 +93,8 @@ class Scored:
 
     def top(self, k: int) -> Ints:
         """The `k` best notes with a base score above 0, by falling final score, then place (trec_eval's rule)."""
-        found = np.flatnonzero(self.base > 0)
-        return found[np.lexsort((found, self.final[found]))[::-1][:k]]
+        candidates = np.flatnonzero(self.base > 0)
+        return candidates[np.lexsort((candidates, self.final[candidates]))[::-1][:k]]
 
 
 def score_notes(

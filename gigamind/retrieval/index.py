@@ -4,16 +4,17 @@ Two adapters stand behind it: `edge.py` (Qdrant's engine in this process, the de
 or cluster).  Both search exactly, never approximately: an evaluation must not measure the index's own misses.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from gigamind.errors import IndexingError
-from gigamind.retrieval.chunk import Chunk
 from gigamind.retrieval.embed import Vectors
+from gigamind.spans import Passage
 
 Ids = npt.NDArray[np.int64]
 Cosines = npt.NDArray[np.float64]
@@ -21,6 +22,24 @@ Cosines = npt.NDArray[np.float64]
 # A float32 cosine carries noise of about 1e-7 from the order of its sum, which differs between engines.  At six digits
 # equal chunks tie, and two engines differ by no more than the last digit of one cosine in a hundred.
 _DIGITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """One indexed piece of a note.
+
+    Attributes:
+        passage: the piece as it stands in the file; empty for a note without a body.
+        context: the note's title and the headings above the piece, " › " between them.
+    """
+
+    passage: Passage
+    context: str
+
+    @property
+    def indexed_text(self) -> str:
+        """What the keyword and vector legs see: the context, then the piece."""
+        return f"{self.context}\n{self.passage.text}"
 
 
 class VectorIndex(Protocol):
@@ -45,6 +64,23 @@ class VectorIndex(Protocol):
     def close(self) -> None:
         """Let go of files and connections."""
         ...
+
+
+class EngineIndex(ABC):
+    """A vector index whose engine answers with points that have an `id`, a chunk's place, and a `score`."""
+
+    def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
+        points = self._points(query, limit, None)
+        ids = np.array([point.id for point in points], np.int64)
+        return ids, rounded([point.score for point in points])
+
+    def cosines(self, query: Vectors, chunks: Sequence[int]) -> Cosines:
+        points = self._points(query, len(chunks), chunks)
+        return in_order_of(chunks, {int(str(point.id)): point.score for point in points})
+
+    @abstractmethod
+    def _points(self, query: Vectors, limit: int, only: Sequence[int] | None) -> Sequence[Any]:
+        """The nearest points, best first, of the chunks `only` or of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,3 +120,15 @@ def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:
             f"the vector index lacks {len(missing)} of its chunks: build it again with --cold-start"
         )
     return rounded([scored[chunk] for chunk in chunks])
+
+
+def guarded(engine: str, call: Callable[..., Any], *arguments: object, **options: object) -> Any:  # noqa: ANN401
+    """Call an engine, whose errors have no root of their own.
+
+    Raises:
+        IndexingError: it failed.
+    """
+    try:
+        return call(*arguments, **options)
+    except Exception as error:
+        raise IndexingError(f"the {engine} failed: {error}") from error

@@ -11,15 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from gigamind.errors import IndexingError
-from gigamind.retrieval.cache import Cache, touch
-from gigamind.retrieval.chunk import CHUNKING_VERSION, Chunk, chunk_notes
+from gigamind.retrieval.cache import Cache, Progress, embed_all, touch
+from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
-from gigamind.retrieval.embedding_cache import Progress, embed_all
-from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion
-from gigamind.retrieval.index import IndexContent, VectorIndex
+from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, boosts
+from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
-from gigamind.retrieval.providers import load_embedder
-from gigamind.retrieval.rerank import boosts
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.graph import centrality, link_graph
@@ -83,9 +81,9 @@ def _keyword_index(
     if place and not cold:
         # A file cut short by a full disk is as good as none.
         with contextlib.suppress(OSError, ValueError):
-            found = KeywordIndex.load(place)
+            loaded = KeywordIndex.load(place)
             touch(place)
-            return found
+            return loaded
     built = build_keyword_index([chunk.indexed_text for chunk in chunks])
     if place:
         _save(built, place)

@@ -1,20 +1,43 @@
-"""Finds the notes that answer a query."""
+"""Searches one vault: hits best first, and for each the sentence that speaks to the query.
 
-from collections.abc import Sequence
+Seed 4.1 takes evidence from the found chunks and from the sentences in them that match the query.  Words are compared
+as keyword search does, so Korean particles do not hide a match, and rare words count more.  `recording` keeps what a
+query's search gave, for a second look.
+"""
+
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
-from types import TracebackType
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from gigamind.retrieval.chunk import Chunk
-from gigamind.retrieval.embed import Embedder
+from gigamind.retrieval.embed import Embedder, Vectors
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, score_notes
 from gigamind.retrieval.hit import Hit
-from gigamind.retrieval.index import VectorIndex
+from gigamind.retrieval.index import Chunk, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
-from gigamind.retrieval.passages import highlight
-from gigamind.spans import Passage
+from gigamind.spans import Passage, Span
+from gigamind.text import sentences, tokens
+
+
+def highlight(passage: Passage, query: str, weight: Callable[[str], float]) -> Passage:
+    """The sentence of `passage` with the heaviest query words, the first of equals; all of it when none has any.
+
+    Args:
+        weight: inverse document frequency of a token, >= 0.
+    """
+    wanted = {token: weight(token) for token in set(tokens(query))}
+    best, best_weight = None, 0.0
+    for span in sentences(passage.text):
+        total = sum(
+            wanted.get(token, 0.0) for token in sorted(set(tokens(span.slice(passage.text))))
+        )
+        if total > best_weight:
+            best, best_weight = span, total
+    if best is None:
+        return passage
+    start = passage.span.start + best.start
+    return Passage(passage.note, best.slice(passage.text), Span(start, start + len(best)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,10 +120,42 @@ class Retriever(AbstractContextManager["Retriever"]):
         if self.semantic:
             self.semantic.index.close()
 
-    def __exit__(
-        self,
-        exc_type: type[BaseException] | None,
-        exc_value: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
+
+
+def recording(retriever: Retriever) -> tuple[Retriever, Retriever]:
+    """Two retrievers over one index: the first computes and keeps the vector of every query, the second takes those.
+
+    Close either.  A vector is computed anew each time the first one searches, so that its times stay honest.
+    """
+    if retriever.semantic is None:
+        return retriever, retriever
+    leg = retriever.semantic
+    recorder = _Recorder(leg.embedder)
+    recorded = replace(retriever, semantic=SemanticLeg(recorder, leg.index))
+    return recorded, replace(retriever, semantic=SemanticLeg(_Recalled(recorder), leg.index))
+
+
+class _Recorder:
+    def __init__(self, embedder: Embedder) -> None:
+        self.name = embedder.name
+        self.vectors: dict[str, Vectors] = {}
+        self._embedder = embedder
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return self._embedder.embed_passages(texts)
+
+    def embed_query(self, text: str) -> Vectors:
+        self.vectors[text] = self._embedder.embed_query(text)
+        return self.vectors[text]
+
+
+class _Recalled(_Recorder):
+    def __init__(self, recorder: _Recorder) -> None:
+        super().__init__(recorder)
+        self.vectors = recorder.vectors
+
+    def embed_query(self, text: str) -> Vectors:
+        known = self.vectors.get(text)
+        return self._embedder.embed_query(text) if known is None else known

@@ -5,59 +5,42 @@ Filling it is idempotent: points are numbered by chunk, and an interrupted filli
 """
 
 import os
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Sequence
+from functools import partial
 
 from qdrant_client import QdrantClient, models
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.index import (
-    Cosines,
-    Ids,
-    IndexContent,
-    in_order_of,
-    np,
-    payload,
-    rounded,
-)
+from gigamind.retrieval.index import EngineIndex, IndexContent, guarded, payload
 
 KEY_VARIABLE = "QDRANT_API_KEY"
 _BATCH = 256
 _TIMEOUT_S = 60
+_guarded = partial(guarded, "Qdrant server")
 _EXACT = models.SearchParams(exact=True)
 
 
-class ServerIndex:
+class ServerIndex(EngineIndex):
     """One collection of a Qdrant server; queries may come from several threads."""
 
     def __init__(self, client: QdrantClient, collection: str) -> None:
         self._client = client
         self._collection = collection
 
-    def nearest(self, query: Vectors, limit: int) -> tuple[Ids, Cosines]:
-        points = self._query(query, limit, None)
-        return np.array([point.id for point in points], np.int64), rounded(
-            [p.score for p in points]
-        )
-
-    def cosines(self, query: Vectors, chunks: Sequence[int]) -> Cosines:
-        only = models.Filter(must=[models.HasIdCondition(has_id=list(chunks))])
-        points = self._query(query, len(chunks), only)
-        return in_order_of(chunks, {int(point.id): point.score for point in points})
-
     def close(self) -> None:
         self._client.close()
 
-    def _query(
-        self, query: Vectors, limit: int, only: models.Filter | None
+    def _points(
+        self, query: Vectors, limit: int, only: Sequence[int] | None
     ) -> list[models.ScoredPoint]:
+        these = None if only is None else models.HasIdCondition(has_id=list(only))
         answer = _guarded(
             self._client.query_points,
             self._collection,
             query=query.tolist(),
             limit=limit,
-            query_filter=only,
+            query_filter=models.Filter(must=[these]) if these else None,
             search_params=_EXACT,
             with_payload=False,
         )
@@ -133,10 +116,3 @@ def client_is_remote(client: QdrantClient) -> bool:
     from qdrant_client.qdrant_remote import QdrantRemote
 
     return isinstance(client._client, QdrantRemote)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
-
-
-def _guarded(call: Callable[..., Any], *arguments: object, **options: object) -> Any:  # noqa: ANN401
-    try:
-        return call(*arguments, **options)
-    except Exception as error:
-        raise IndexingError(f"the Qdrant server failed: {error}") from error

@@ -1,13 +1,22 @@
 """How notes are searched: everything that may change a ranking, and where its caches stand."""
 
+import os
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gigamind.retrieval.embed import DEFAULT_EMBEDDER
+from platformdirs import user_cache_path
 
 Mode = Literal["semantic", "hybrid", "keyword"]
 DEFAULT_ALPHA = 0.7
+DEFAULT_EMBEDDER = "use-multilingual"
+FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
+
+
+def default_cache_folder() -> Path:
+    """`$GIGAMIND_CACHE_DIR`, else the user's cache folder."""
+    chosen = os.environ.get(FOLDER_VARIABLE)
+    return Path(chosen) if chosen else user_cache_path("gigamind", appauthor=False)
 
 
 @dataclass(frozen=True, slots=True)

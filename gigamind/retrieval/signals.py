@@ -1,20 +1,104 @@
-"""What a search shows of whether the vault answers the query at all, before any judge looks.
+"""What a search shows about whether the vault answers a query, as numbers that a `calibrated` judge weighs.
 
-The figures are those of one query over all notes, whatever the mode and the length of the ranking: how much of the
-query's words the best pieces hold, how far the best note stands before the others, and whether both legs agree.  Most
-are shares or ratios, so that they mean the same in a small and in a large vault.  Words are weighed by their inverse
-document frequency (IDF), a word that no note holds the most.
+Among them is how much of the query's words a text holds, rare words counting more and endings forgiven: a word of
+Hangul counts by its character bigrams, the first one most, and a word of letters still counts when a word of the text
+begins as it does.
 """
 
-from collections.abc import Collection, Sequence
+import math
+import re
+import unicodedata
+from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 import numpy as np
 
-from gigamind.retrieval.coverage import QueryWords, read_query_words
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Ints
+from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.text import sentences, tokens
+
+# White space and ASCII punctuation; `tokens` drops the rest.
+_BETWEEN_WORDS = re.compile(r"[\s!-/:-@\[-`{-~]+")
+_LATER_TOKEN = 0.5  # what each token of one word counts of the one before it
+_SAME_BEGINNING = 0.8  # what a word counts that the text has with another ending
+_LONGEST_ENDING = 3
+_SHORTEST_STEM = 4
+
+
+@dataclass(frozen=True, slots=True)
+class QueryWords:
+    """The words of a query, weighed by one vault.
+
+    Attributes:
+        idf: ln(1 + (N - n + 1/2) / (n + 1/2)) of each token, over N chunks of which n hold it; never negative.
+        mass: sum of `idf`.
+        weights: of each token in `coverage`; they add up to 1, or are all 0 for a query without words.
+    """
+
+    idf: dict[str, float]
+    mass: float
+    weights: dict[str, float]
+
+    def share_in(self, keyword: KeywordIndex, chunks: Ints) -> float:
+        """Share of the tokens' IDF in these chunks, which lie side by side, in [0, 1]."""
+        held = (idf for token, idf in self.idf.items() if _held(keyword.postings(token), chunks))
+        return sum(held) / self.mass if self.mass else 0.0
+
+    def coverage(self, text: AbstractSet[str], forms: Mapping[str, AbstractSet[str]]) -> float:
+        """How much of the words a text with these tokens holds, in [0, 1].
+
+        Args:
+            forms: the `forms` of the query's words in this text or a larger one.
+        """
+        return sum(
+            weight * (1.0 if token in text else _SAME_BEGINNING)
+            for token, weight in self.weights.items()
+            if not forms[token].isdisjoint(text)
+        )
+
+    def forms(self, text: AbstractSet[str]) -> dict[str, AbstractSet[str]]:
+        """The tokens of a text that count for each token of the query: itself, else those that begin as it does."""
+        return {token: _forms(token, text) for token in self.weights}
+
+
+def read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> QueryWords:
+    """The words of `query`, weighed as if the chunks `hidden`, rising, were not indexed."""
+    split = _BETWEEN_WORDS.split(unicodedata.normalize("NFC", query).lower())
+    words = [own for word in split if (own := tokens(word))]
+    size = keyword.size - len(hidden)
+    idf: dict[str, float] = {}
+    for token in dict.fromkeys(token for word in words for token in word):
+        held = keyword.postings(token)
+        count = len(held) - (int(np.isin(held, hidden).sum()) if len(hidden) else 0)
+        idf[token] = math.log(1 + (size - count + 0.5) / (count + 0.5))
+    return QueryWords(idf, sum(idf.values()), _weights(words, idf))
+
+
+def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[str, float]:
+    """Each word weighs the square of its rarest token's IDF, shared among its tokens by place; normalised."""
+    weights = dict.fromkeys(idf, 0.0)
+    for word in words:
+        whole = max(idf[token] for token in word) ** 2
+        places = [_LATER_TOKEN**place for place in range(len(word))]
+        for token, place in zip(word, places, strict=True):
+            weights[token] += whole * place / sum(places)
+    total = sum(weights.values())
+    return {token: weight / total for token, weight in weights.items()} if total else weights
+
+
+def _held(postings: Ints, chunks: Ints) -> bool:
+    place = int(np.count_nonzero(postings < chunks[0]))
+    return place < len(postings) and int(postings[place]) <= int(chunks[-1])
+
+
+def _forms(token: str, text: AbstractSet[str]) -> AbstractSet[str]:
+    if token in text or len(token) <= _SHORTEST_STEM:  # a bigram of Hangul is always this short
+        return {token}
+    stem = token[: max(_SHORTEST_STEM, len(token) - _LONGEST_ENDING)]
+    return {token, *(other for other in text if other.startswith(stem))}
+
 
 _NEAREST = 64  # chunks; search asks for at least as many, so that a remembering index is asked once
 _RUNNERS_UP = 9  # notes after the first that it is compared with
@@ -121,11 +205,11 @@ def _keyword_signals(
 def _best(scores: Floats, count: int) -> list[int]:
     """Places of the highest scores, best first, the first of equals before the others; changes nothing."""
     left = scores.copy()
-    found: list[int] = []
+    places: list[int] = []
     for _ in range(min(count, len(left))):  # for a few places far cheaper than to sort or partition
-        found.append(int(left.argmax()))
-        left[found[-1]] = -np.inf
-    return found
+        places.append(int(left.argmax()))
+        left[places[-1]] = -np.inf
+    return places
 
 
 def _read(words: QueryWords, text: str) -> tuple[float, float]:

@@ -1,22 +1,123 @@
 """The results of a run, item by item as they end: `items.jsonl` in its folder, which a later process can continue.
 
-The first line tells what the run is of (dataset, notes, judge, options, as hashes); it is resumed only with the same.
-Each line after it is one item; should an item stand there twice, the later line holds.
+The file is a journal: JSON lines that only grow, one writer at a time, whole lines only, and a killed process loses
+none.  A line that a killed writer left half-written is cut off when the next one opens the file, and left out by
+readers.  The first line tells what the run is of (dataset, notes, judge, options, as hashes); it is resumed only with
+the same.  Each line after it is one item; should an item stand there twice, the later line holds.
 """
 
-from collections.abc import Mapping
+import asyncio
+import json
+import os
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Literal, Self
+from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from gigamind.errors import InputError
-from gigamind.runs.journal import Journal, read_journal
+from gigamind.errors import GigamindError, InputError, LlmError
+
+_NEWLINE = b"\n"
+
+
+class Journal:
+    """The one writer of a file.  Use it as a context manager.
+
+    Args:
+        sync: wait until each line is on the disk, so that it survives a power cut as well.
+
+    Raises:
+        InputError: another process writes the file.
+    """
+
+    def __init__(self, path: Path, *, sync: bool = False) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        self._sync = sync
+        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            _lock(self._descriptor)
+        except OSError:
+            os.close(self._descriptor)
+            raise InputError(f"{path}: another run is writing it; wait for its end") from None
+        os.ftruncate(self._descriptor, _whole_bytes(path))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Let the next writer in."""
+        os.close(self._descriptor)
+
+    def append(self, row: Mapping[str, Any]) -> None:
+        """Add one line; it is in the file on return."""
+        line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        left = line.encode() + _NEWLINE
+        while left:  # a write may be cut short
+            left = left[os.write(self._descriptor, left) :]
+        if self._sync:
+            os.fsync(self._descriptor)
+
+
+def read_journal(path: Path) -> Iterator[dict[str, Any]]:
+    """The rows of a file in order; none when it is absent.
+
+    Raises:
+        InputError: a whole line is no JSON object.
+    """
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        for number, line in enumerate(file, start=1):
+            if not line.endswith(_NEWLINE):
+                return
+            try:
+                row = json.loads(line)
+            except ValueError:
+                row = None
+            if not isinstance(row, dict):
+                raise InputError(
+                    f"{path}:{number}: not a JSON object; the file was changed by hand"
+                )
+            yield row
+
+
+def _whole_bytes(path: Path) -> int:
+    """Length of the file up to its last line break."""
+    data = path.read_bytes()
+    return data.rfind(_NEWLINE) + 1
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    # A lock keeps readers out of the bytes it covers; these are never written.
+    _LOCKED_AT = 2**62
+
+    def _lock(descriptor: int) -> None:
+        os.lseek(descriptor, _LOCKED_AT, os.SEEK_SET)
+        msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+else:
+    import fcntl
+
+    def _lock(descriptor: int) -> None:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
 
 Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 # What another attempt would not change.
 FINAL: frozenset[Outcome] = frozenset({"scored", "unscored", "refused"})
 ITEMS_FILE = "items.jsonl"
+
+
+class ItemKey(NamedTuple):
+    """What a result is of: an item, and which part of what is asked about it; "" is the main one."""
+
+    item_id: str
+    part: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +130,7 @@ class ItemResult:
         value: JSON values; None without a verdict, unless what led there was kept.
         latency_ms: wall time, waiting included.
         passing: what went wrong may pass, whatever the outcome.
+        part: see `ItemKey`.
     """
 
     item_id: str
@@ -38,6 +140,12 @@ class ItemResult:
     value: Any = None
     latency_ms: float = 0.0
     passing: bool = False
+    part: str = ""
+
+    @property
+    def key(self) -> ItemKey:
+        """What it is of."""
+        return ItemKey(self.item_id, self.part)
 
     @property
     def is_final(self) -> bool:
@@ -75,7 +183,7 @@ class RunStore:
         self._path = folder / ITEMS_FILE
         rows = list(read_journal(self._path))
         _check(self._path, rows, identity, resume=resume)
-        self.results = {row["item_id"]: ItemResult(**row) for row in rows[1:]}
+        self.results = _results(rows)
         self._journal = Journal(self._path, sync=True)
         if not rows:
             self._journal.append({"run": dict(identity)})
@@ -83,33 +191,33 @@ class RunStore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self._journal.close()
 
     def append(self, result: ItemResult) -> None:
         """Keep a result; on return it survives a killed process and a power cut."""
         self._journal.append(asdict(result))
-        self.results[result.item_id] = result
+        self.results[result.key] = result
 
-    def final(self, item_id: str) -> ItemResult | None:
+    def final(self, key: ItemKey) -> ItemResult | None:
         """The result of an item that need not be evaluated again."""
-        found = self.results.get(item_id)
-        return found if found and found.is_final else None
+        result = self.results.get(key)
+        return result if result and result.is_final else None
 
 
-def read_results(folder: Path) -> dict[str, ItemResult]:
+def read_results(folder: Path) -> dict[ItemKey, ItemResult]:
     """The results of a run by item, while it lasts or later; none when there is no run.
 
     Raises:
         InputError: the file was changed by hand.
     """
-    rows = list(read_journal(folder / ITEMS_FILE))
-    return {row["item_id"]: ItemResult(**row) for row in rows[1:]}
+    return _results(list(read_journal(folder / ITEMS_FILE)))
+
+
+def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
+    """Those of the lines behind the first; of two of one item, the later one."""
+    results = (ItemResult(**row) for row in rows[1:])
+    return {result.key: result for result in results}
 
 
 def _check(
@@ -129,3 +237,76 @@ def _check(
         raise InputError(
             f"{path}: the run cannot be resumed, for these differ: {', '.join(changed)}; start a new one"
         )
+
+
+Item = TypeVar("Item")
+_OUTCOMES: dict[str, Outcome] = {
+    "refused": "refused",
+    "content_filtered": "refused",
+    "invalid_output": "unscored",
+    "truncated": "unscored",
+    "context_too_long": "unscored",
+    "panel_incomplete": "unscored",
+    "panel_tied": "unscored",
+    "budget_exceeded": "skipped_budget",
+}
+
+
+def outcome_of(code: str) -> Outcome:
+    """How an item ends with an error of this code."""
+    return _OUTCOMES.get(code, "error")
+
+
+async def evaluate_all(
+    items: Mapping[ItemKey, Item],
+    evaluate: Callable[[ItemKey, Item], Awaitable[Any]],
+    store: RunStore,
+    *,
+    max_in_flight: int,
+) -> list[ItemResult]:
+    """One result an item, by id, in the order of `items`; `evaluate` gives JSON values, or `Unscored`.
+
+    A known error ends its item, and is tried again by a resumed run if that may help.  Anything else is a bug, and ends
+    the run; what has ended before is kept.
+    """
+    waiting = iter([key for key in items if store.final(key) is None])
+    skipped: dict[ItemKey, ItemResult] = {}
+    async with asyncio.TaskGroup() as group:
+        for _ in range(max_in_flight):
+            group.create_task(_work(waiting, items, evaluate, store, skipped))
+    known = {**store.results, **skipped}
+    return [known[key] for key in items]
+
+
+async def _work(
+    waiting: Iterator[ItemKey],
+    items: Mapping[ItemKey, Item],
+    evaluate: Callable[[ItemKey, Item], Awaitable[Any]],
+    store: RunStore,
+    skipped: dict[ItemKey, ItemResult],
+) -> None:
+    for key in waiting:  # shared by all workers
+        result = await _result(key, evaluate(key, items[key]))
+        if result.outcome == "skipped_budget":
+            skipped[key] = result  # nothing happened that would be worth keeping
+        else:
+            store.append(result)
+
+
+async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
+    start = time.perf_counter()
+
+    def ended(outcome: Outcome, code: str = "", message: str = "", **more: Any) -> ItemResult:  # noqa: ANN401  JSON values
+        latency_ms = round(1000 * (time.perf_counter() - start), 3)
+        return ItemResult(
+            key.item_id, outcome, code, message, latency_ms=latency_ms, part=key.part, **more
+        )
+
+    try:
+        value = await evaluation
+    except GigamindError as error:
+        code = error.code if isinstance(error, LlmError) else type(error).__name__
+        return ended(outcome_of(code), code, str(error))
+    if isinstance(value, Unscored):
+        return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
+    return ended("scored", value=value)

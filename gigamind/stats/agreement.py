@@ -1,33 +1,36 @@
 """How far verdicts agree with labels: shares and kappas, each with a seeded bootstrap interval over items.
 
-Shares near 0 or 1 have wider ones (bounded.py), and so has the mean of two of them.  Items of a cluster (clusters.py)
+Shares near 0 or 1 have wider ones (`widened`), and so has the mean of two of them.  Items of a cluster (intervals.py)
 are drawn together.  The label is taken for the truth.  A figure that the items do not define (a sensitivity without a
 positive label, a kappa of two columns of one value) is None, never 0 or 1.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from math import hypot
+from dataclasses import dataclass, replace
+from math import fsum, hypot
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.bounded import is_rough
-from gigamind.stats.clusters import Clusters, effective_items, numbered
 from gigamind.stats.estimate import Booleans, Estimate, Figure, estimates, ratio
-from gigamind.stats.intervals import Interval, Matrix
-from gigamind.stats.proportion import wilson_of_mean
+from gigamind.stats.intervals import (
+    Clusters,
+    Interval,
+    Matrix,
+    check_lengths,
+    count,
+    effective_items,
+    is_rough,
+    numbered,
+    wilson,
+    wilson_of_mean,
+)
 
 _NOTHING = 1e-12  # relative to the squares summed: a spread of equal values, up to rounding
 
 
 def binary_agreement(
-    labels: Booleans,
-    verdicts: Booleans,
-    *,
-    seed: int,
-    label: str,
-    clusters: Clusters | None = None,
+    labels: Booleans, verdicts: Booleans, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> dict[str, Estimate]:
     """accuracy, balanced_accuracy, sensitivity, specificity and cohen_kappa of verdicts on the same items.
 
@@ -37,7 +40,7 @@ def binary_agreement(
     Raises:
         ValueError: the two, or the clusters of the items, differ in length.
     """
-    _check_pairs(labels, verdicts)
+    check_lengths("labels and verdicts", labels, verdicts)
     rows = np.stack(
         [labels & verdicts, ~labels & verdicts, labels & ~verdicts, ~labels & ~verdicts], axis=1
     ).astype(np.float64)
@@ -50,20 +53,15 @@ def binary_agreement(
         "cohen_kappa": (_kappa, everything),
     }
     shares = ("accuracy", "sensitivity", "specificity")
-    found = estimates(rows, figures, seed=seed, label=label, shares=shares, clusters=clusters)
+    measured = estimates(rows, figures, seed=seed, label=label, shares=shares, clusters=clusters)
     sizes = [_size(stands, clusters) for stands in (labels, ~labels)]
     share = float(labels.mean()) if labels.size else 0.0
-    kappa = _perfect(found["cohen_kappa"], 2 * share * (1 - share), _size(everything, clusters))
-    return found | {"balanced_accuracy": _balanced(found, sizes), "cohen_kappa": kappa}
+    kappa = _perfect(measured["cohen_kappa"], 2 * share * (1 - share), _size(everything, clusters))
+    return measured | {"balanced_accuracy": _balanced(measured, sizes), "cohen_kappa": kappa}
 
 
 def graded_agreement(
-    labels: Matrix,
-    verdicts: Matrix,
-    *,
-    seed: int,
-    label: str,
-    clusters: Clusters | None = None,
+    labels: Matrix, verdicts: Matrix, *, seed: int, label: str, clusters: Clusters | None = None
 ) -> dict[str, Estimate]:
     """quadratic_kappa, mean_absolute_error and mean_error (verdict - label) of graded verdicts on the same items.
 
@@ -74,7 +72,7 @@ def graded_agreement(
     Raises:
         ValueError: the two, or the clusters of the items, differ in length, or a value is not finite.
     """
-    _check_pairs(labels, verdicts)
+    check_lengths("labels and verdicts", labels, verdicts)
     if not (np.isfinite(labels).all() and np.isfinite(verdicts).all()):
         raise ValueError("not a finite number among the graded labels and verdicts")
     middle = float(labels.mean()) if labels.size else 0.0  # cancels; keeps the squares small
@@ -87,10 +85,10 @@ def graded_agreement(
         "mean_absolute_error": (lambda sums: sums[:, 6] / sums[:, 0], everything),
         "mean_error": (lambda sums: (sums[:, 2] - sums[:, 1]) / sums[:, 0], everything),
     }
-    found = estimates(rows, figures, seed=seed, label=label, clusters=clusters)
+    measured = estimates(rows, figures, seed=seed, label=label, clusters=clusters)
     spread = 2 * float(l.var()) if l.size else 0.0
-    kappa = _perfect(found["quadratic_kappa"], spread, _size(everything, clusters))
-    return found | {"quadratic_kappa": kappa}
+    kappa = _perfect(measured["quadratic_kappa"], spread, _size(everything, clusters))
+    return measured | {"quadratic_kappa": kappa}
 
 
 def _perfect(kappa: Estimate, by_chance: float, size: float) -> Estimate:
@@ -143,17 +141,17 @@ def _quadratic_kappa(sums: Matrix) -> Matrix:
     return ratio(expected - observed, np.where(expected <= _NOTHING * scale, 0.0, expected))
 
 
-def _balanced(found: Mapping[str, Estimate], sizes: Sequence[float]) -> Estimate:
+def _balanced(measured: Mapping[str, Estimate], sizes: Sequence[float]) -> Estimate:
     """With an interval that also knows that one of the two shares may be near 0 or 1, or stand on one cluster.
 
     Arms of independent figures add by their squares, each side by itself: Zou & Donner, "Construction of confidence
     limits about effect measures", Statistics in Medicine 27, 2008.
     """
-    balanced, rough, below, above = found["balanced_accuracy"], False, 0.0, 0.0
+    balanced, rough, below, above = measured["balanced_accuracy"], False, 0.0, 0.0
     if balanced.value is None:
         return balanced
     for name, size in zip(("sensitivity", "specificity"), sizes, strict=True):
-        value, interval = found[name].value, found[name].interval
+        value, interval = measured[name].value, measured[name].interval
         if value is None or interval is None:
             return replace(balanced, interval=None)
         rough = rough or is_rough(interval, value, size)
@@ -170,7 +168,126 @@ def _size(stands: Booleans, clusters: Clusters | None) -> float:
     return effective_items(groups) if groups.size else 0.0
 
 
-def _check_pairs(labels: npt.NDArray[np.generic], verdicts: npt.NDArray[np.generic]) -> None:
-    if labels.ndim != 1 or labels.shape != verdicts.shape:
-        shapes = f"{labels.shape} and {verdicts.shape}"
-        raise ValueError(f"labels and verdicts are two equally long vectors, not {shapes}")
+BINS = 10
+
+
+@dataclass(frozen=True, slots=True)
+class ReliabilityBin:
+    """Items with a confidence in [low, high), or [low, high] in the last bin.
+
+    Attributes:
+        confidence: mean confidence of its items; None without any.
+        outcome: share of them that were right, with its Wilson interval: bins hold few items, often all right or all
+            wrong, and a bootstrap of those has no width.  The items of a cluster are taken to be alike there, for
+            a bin is too small to tell how far they are.
+    """
+
+    low: float
+    high: float
+    confidence: float | None
+    outcome: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Reliability:
+    """How well confidences are calibrated.
+
+    Attributes:
+        brier: mean square of confidence - outcome, in [0, 1]; 0 is best, 0.25 is what a constant 0.5 gets.  Brier,
+            Monthly Weather Review 78, 1950.
+        calibration_error: mean of |confidence - share right| over the bins, weighted by their items (ECE).  It is 0 or
+            more, so with few items a bin it comes out too large.
+        bins: all of them, from low to high, empty ones too.
+    """
+
+    brier: Estimate
+    calibration_error: Estimate
+    bins: tuple[ReliabilityBin, ...]
+
+
+def reliability(
+    confidences: Matrix,
+    outcomes: Booleans,
+    *,
+    seed: int,
+    label: str,
+    clusters: Clusters | None = None,
+    bins: int = BINS,
+) -> Reliability:
+    """Calibration of confidences on the same items as the outcomes, over bins of equal width.
+
+    Raises:
+        ValueError: the two, or the clusters of the items, differ in length, or a confidence is not in [0, 1].
+    """
+    check_lengths("confidences and outcomes", confidences, outcomes)
+    if not ((confidences >= 0) & (confidences <= 1)).all():
+        raise ValueError("a confidence is not in [0, 1]")
+    right = outcomes.astype(np.float64)
+    inside = (_places(confidences, bins)[:, np.newaxis] == np.arange(bins)).astype(np.float64)
+    rows = np.column_stack(
+        [
+            (confidences - right) ** 2,
+            inside,
+            inside * confidences[:, np.newaxis],
+            inside * right[:, np.newaxis],
+        ]
+    )
+    groups = numbered(clusters, len(rows))
+    figures = _figures(np.ones_like(outcomes), bins)
+    measured = estimates(rows, figures, seed=seed, label=label, shares={"brier"}, clusters=groups)
+    by_confidence = reliability_bins(confidences, outcomes, clusters=groups, bins=bins)
+    return Reliability(measured["brier"], measured["calibration_error"], by_confidence)
+
+
+def _places(confidences: Matrix, bins: int) -> npt.NDArray[np.intp]:
+    """The bin of each confidence; 0.3 begins one, which linspace's 0.30000000000000004 would not let it."""
+    edges = np.arange(bins + 1) / bins
+    return np.clip(np.searchsorted(edges, confidences, side="right") - 1, 0, bins - 1)
+
+
+def reliability_bins(
+    confidences: Matrix, outcomes: Booleans, *, clusters: Clusters | None = None, bins: int = BINS
+) -> tuple[ReliabilityBin, ...]:
+    """How often items of about one confidence in [0, 1] were right: bins of equal width, from low to high."""
+    places, groups = _places(confidences, bins), numbered(clusters, len(confidences))
+    inside = [places == place for place in range(bins)]
+    return tuple(
+        ReliabilityBin(
+            low=place / bins,
+            high=(place + 1) / bins,
+            confidence=fsum(confidences[own]) / int(own.sum()) if own.any() else None,
+            outcome=_share(outcomes[own], groups[own]),
+        )
+        for place, own in enumerate(inside)
+    )
+
+
+def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
+    """Mean distance of confidence and share right, weighted by items, in [0, 1], 0 best; None without items.
+
+    After Naeini et al., AAAI 2015.
+    """
+    gaps = [
+        one.outcome.n * abs(one.confidence - one.outcome.value)
+        for one in bins
+        if one.confidence is not None and one.outcome.value is not None
+    ]
+    return fsum(gaps) / sum(one.outcome.n for one in bins) if gaps else None
+
+
+def _share(right: Booleans, groups: Clusters) -> Estimate:
+    n, hits = right.size, int(right.sum())
+    if not n:
+        return Estimate(None, None, 0, 0)
+    return Estimate(hits / n, wilson(hits, n, effective_items(groups)), n, count(groups))
+
+
+def _figures(everything: Booleans, bins: int) -> dict[str, tuple[Figure, Booleans]]:
+    def error(sums: Matrix) -> Matrix:
+        confidence, right = sums[:, 1 + bins : 1 + 2 * bins], sums[:, 1 + 2 * bins :]
+        return np.abs(confidence - right).sum(axis=1) / sums[:, 1 : 1 + bins].sum(axis=1)
+
+    return {
+        "brier": (lambda sums: sums[:, 0] / sums[:, 1 : 1 + bins].sum(axis=1), everything),
+        "calibration_error": (error, everything),
+    }

@@ -1,9 +1,9 @@
 """A figure with its interval, for figures that are made of sums over items: shares, kappas, errors.
 
-The items are drawn again as whole rows, those of a cluster (clusters.py) together; a draw for which the figure is not
+The items are drawn again as whole rows, those of a cluster (intervals.py) together; a draw for which the figure is not
 defined (a specificity without a negative item) is left out.  A figure that the items themselves do not define is None,
 never 0 or 1.  Where all draws give one figure they tell nothing of how far it could move: a mean of values in [0, 1]
-then has the interval of bounded.py, and any other figure none.
+then has the interval that `widened` gives, and any other figure none.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -12,15 +12,21 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.bca import summable
-from gigamind.stats.bounded import has_no_width, widened
-from gigamind.stats.clusters import Clusters, count, effective_items, is_single, numbered, summed
 from gigamind.stats.intervals import (
     RESAMPLES,
+    Clusters,
     Interval,
     Matrix,
+    count,
+    effective_items,
+    has_no_width,
+    is_single,
+    numbered,
     percentile_interval,
-    resampled_counts,
+    resampled_sums,
+    summable,
+    summed,
+    widened,
 )
 
 Booleans = npt.NDArray[np.bool_]
@@ -44,6 +50,16 @@ class Estimate:
     interval: Interval | None
     n: int
     clusters: int
+
+    @property
+    def low(self) -> float | None:
+        """The lower end of the interval."""
+        return self.interval.low if self.interval else None
+
+    @property
+    def high(self) -> float | None:
+        """The upper end of the interval."""
+        return self.interval.high if self.interval else None
 
 
 def estimates(
@@ -72,12 +88,7 @@ def estimates(
     groups = numbered(clusters, len(rows))
     exact = summable(summed(rows, groups))
     observed = exact.sum(axis=0)[np.newaxis]
-    drawn = np.concatenate(
-        [
-            times @ exact
-            for times in resampled_counts(len(exact), seed=seed, label=label, resamples=resamples)
-        ]
-    )
+    drawn = resampled_sums(exact, seed=seed, label=label, resamples=resamples)
     return {
         name: _estimate(of, groups[stands], observed, drawn, is_share=name in shares)
         for name, (of, stands) in figures.items()

@@ -1,20 +1,105 @@
-"""How far a figure could move had other queries been drawn: percentile bootstrap intervals over items.
+"""How far a mean or a share could move had other items been drawn: seeded bootstrap intervals, and Wilson's.
 
-A row is an item, a column a figure; items are drawn with replacement, whole rows at a time, and those of a cluster
-(clusters.py) together.  Intervals are equal on any
-machine: the draws come from a hash of (seed, label), and the sums are exact, whatever order a matrix product adds in.
-One column's interval depends on that column alone.  Of values in [0, 1], of which most may be equal, take those of
-bounded.py.
+Items of one cluster are drawn together.  Sums are exact, so equal seeds give equal ends on any machine.  A percentile
+interval of a few large differences among many zeros is off to one side; the correction of Efron, "Better bootstrap
+confidence intervals", JASA 82, 1987, shifts its ends (BCa).  Where no draw can show what lies beyond the values seen,
+near 0 and 1, intervals are widened to hold Wilson's.
 """
 
 import hashlib
-from collections.abc import Iterator
+import math
+from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
+from statistics import NormalDist
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
+from scipy import special
 
-from gigamind.stats.clusters import Clusters, is_single, numbered, summed
+_special = cast("Any", special)  # ships no types
+_NORMAL = NormalDist()
+
+Numbers = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+
+
+def binomial_cdf(successes: Counts | int, trials: Counts | int, chance: float) -> Numbers:
+    """P(at most `successes` in `trials`), elementwise; fewer than 0 successes have probability 0."""
+    whole = np.asarray(successes)
+    probabilities: Numbers = _special.bdtr(np.maximum(whole, 0.0), trials, chance)
+    return np.where(whole < 0, 0.0, probabilities)
+
+
+def student_quantile(share: float, degrees: int) -> float:
+    """The value below which `share` of Student's t lies."""
+    return float(_special.stdtrit(degrees, share))
+
+
+def beta_quantile(share: float, a: float, b: float) -> float:
+    """The value below which `share` of the beta distribution lies."""
+    return float(_special.betaincinv(a, b, share))
+
+
+Clusters = npt.NDArray[np.intp]
+
+
+def clusters_of(names: Iterable[Hashable]) -> Clusters:
+    """One number for each name, from 0, in the order in which the names first appear."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(name, len(numbers)) for name in names], dtype=np.intp)
+
+
+def numbered(clusters: Clusters | None, items: int) -> Clusters:
+    """Numbers without gaps, from 0, in the order in which the clusters first appear; of None, each item alone.
+
+    Raises:
+        ValueError: there are not as many as items.
+    """
+    if clusters is None:
+        return np.arange(items)
+    if clusters.shape != (items,):
+        raise ValueError(f"{items} items have as many cluster numbers, not {clusters.shape}")
+    _, first, places = np.unique(clusters, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[places]
+
+
+def summed(values: npt.NDArray[np.float64], clusters: Clusters) -> npt.NDArray[np.float64]:
+    """The sum of the values, or rows of values, of each number from 0 to the highest; 0 where there are none."""
+    sums = np.zeros((clusters.max(initial=-1) + 1, *values.shape[1:]))
+    np.add.at(sums, clusters, values)
+    return sums
+
+
+def check_lengths(what: str, left: npt.NDArray[np.generic], right: npt.NDArray[np.generic]) -> None:
+    """See to it that two vectors belong to the same items.
+
+    Raises:
+        ValueError: they do not, or are none; `what` names both.
+    """
+    if left.ndim != 1 or left.shape != right.shape:
+        shapes = f"{left.shape} and {right.shape}"
+        raise ValueError(f"{what} are two equally long vectors, not {shapes}")
+
+
+def count(clusters: Clusters) -> int:
+    """How many different clusters, of numbers from 0."""
+    return int(np.count_nonzero(np.bincount(clusters)))
+
+
+def is_single(clusters: Clusters) -> bool:
+    """Whether they are several items of one cluster, which say nothing of how far another cluster would be off."""
+    return clusters.size > 1 and count(clusters) == 1
+
+
+def effective_items(clusters: Clusters) -> float:
+    """As how many independent items at least one they count, if those of a cluster are always alike.
+
+    n^2 / sum of squared sizes: Kish, Survey Sampling, 1965.  Right in the worst case, and safe in any other.
+    """
+    sizes = summed(np.ones(clusters.size), numbered(clusters, clusters.size))
+    return clusters.size**2 / float((sizes**2).sum())
+
 
 Matrix = npt.NDArray[np.float64]
 
@@ -57,7 +142,7 @@ def mean_intervals(
     Returns:
         m intervals; None for a column that was measured on no item, or on several of a single cluster.
     """
-    found: list[Interval | None] = [None] * values.shape[1]
+    intervals: list[Interval | None] = [None] * values.shape[1]
     for rows, columns in _same_rows(~np.isnan(values)):
         groups = numbered(None if clusters is None else clusters[rows], rows.size)
         if is_single(groups):
@@ -66,11 +151,12 @@ def mean_intervals(
         least, most = measured.min(axis=0), measured.max(axis=0)
         # Counted from the least value, equal values are all 0 and come back as they were.
         above = np.column_stack([measured - least, np.ones(rows.size)])
-        sums = _resampled_sums(summed(above, groups), _generator(seed, label), resamples)
+        drawn = summable(summed(above, groups))
+        sums = resampled_sums(drawn, seed=seed, label=label, resamples=resamples)
         means = np.clip(least + sums[:, :-1] / sums[:, -1:], least, most)
         for position, column in enumerate(columns):
-            found[column] = percentile_interval(means[:, position], confidence)
-    return found
+            intervals[column] = percentile_interval(means[:, position], confidence)
+    return intervals
 
 
 def ratio_intervals(
@@ -100,15 +186,15 @@ def ratio_intervals(
     width = numerators.shape[1]
     if not len(numerators):
         return [None] * width
-    both = np.hstack([numerators, denominators])
-    sums = _resampled_sums(both, _generator(seed, label), resamples)
-    found: list[Interval | None] = []
+    both = summable(np.hstack([numerators, denominators]))
+    sums = resampled_sums(both, seed=seed, label=label, resamples=resamples)
+    intervals: list[Interval | None] = []
     for column in range(width):
         over, under = sums[:, column], sums[:, width + column]
         defined = under > 0
         ratios = over[defined] / under[defined]
-        found.append(percentile_interval(ratios, confidence) if ratios.size else None)
-    return found
+        intervals.append(percentile_interval(ratios, confidence) if ratios.size else None)
+    return intervals
 
 
 def resampled_counts(
@@ -118,7 +204,33 @@ def resampled_counts(
 
     The blocks together have `resamples` rows; each row sums to `count`, which is at least 1.
     """
-    return _counts(count, _generator(seed, label), resamples)
+    # Python's `hash` would differ from process to process.
+    digest = hashlib.sha256(f"{seed}\0{label}".encode()).digest()
+    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
+    step = max(1, _CHUNK // count)
+    for start in range(0, resamples, step):
+        rows = min(step, resamples - start)
+        drawn = generator.integers(0, count, size=(rows, count), dtype=np.int64)
+        drawn += count * np.arange(rows)[:, np.newaxis]
+        times = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
+        yield times.astype(np.float64)
+
+
+def resampled_sums(values: Matrix, *, seed: int, label: str, resamples: int = RESAMPLES) -> Matrix:
+    """Column sums of every resample, resamples x m, of `summable` values: how often each item was drawn, times them."""
+    counts = resampled_counts(len(values), seed=seed, label=label, resamples=resamples)
+    return np.concatenate([times @ values for times in counts])
+
+
+def summable(values: Matrix) -> Matrix:
+    """The values, rounded so that sums of as many of them as there are rows are exact, in any order.
+
+    Each column is rounded to 2**-52 of the largest sum that can be drawn (2e-16 of it).
+    """
+    _, exponent = np.frexp(len(values) * np.abs(values).max(axis=0))
+    scale: Matrix = np.ldexp(1.0, np.minimum(_EXACT_BITS - exponent, 1023))
+    whole: Matrix = np.rint(values * scale)
+    return whole / scale
 
 
 def percentile_interval(figures: Matrix, confidence: float = CONFIDENCE) -> Interval:
@@ -126,12 +238,6 @@ def percentile_interval(figures: Matrix, confidence: float = CONFIDENCE) -> Inte
     tail = 50 * (1 - confidence)
     low, high = np.percentile(figures, [tail, 100 - tail], method="linear")
     return Interval(float(low), float(high), confidence)
-
-
-def _generator(seed: int, label: str) -> np.random.Generator:
-    """A stream of its own for every (seed, label); Python's `hash` would differ from process to process."""
-    digest = hashlib.sha256(f"{seed}\0{label}".encode()).digest()
-    return np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
 
 
 def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], list[int]]]:
@@ -143,25 +249,173 @@ def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.int
     return [(rows, columns) for rows, columns in split if rows.size]
 
 
-def _resampled_sums(values: Matrix, generator: np.random.Generator, resamples: int) -> Matrix:
-    """Column sums of every resample, resamples x m: how often each item was drawn, times its values.
+def wilson(successes: int, n: int, effective: float | None = None) -> Interval:
+    """The 95 % score interval of a proportion, in [0, 1]; holds for small `n` and for 0 of n (Wilson, JASA 22, 1927).
 
-    Values are rounded to 2**-52 of the largest sum that can be drawn (2e-16 of it), which makes every sum exact.
+    Args:
+        successes: items that count, 0 to `n`.
+        n: items, at least one.
+        effective: as how many independent items they count, where they are not independent.
+
+    Raises:
+        ValueError: there is no item, or there are more successes than items.
     """
-    count, width = values.shape
-    _, exponent = np.frexp(count * np.abs(values).max(axis=0))
-    scale: Matrix = np.ldexp(1.0, np.minimum(_EXACT_BITS - exponent, 1023))
-    whole: Matrix = np.rint(values * scale)
-    blocks = [times @ whole for times in _counts(count, generator, resamples)]
-    sums: Matrix = np.concatenate(blocks) if blocks else np.empty((0, width))
-    return sums / scale
+    if not 0 <= successes <= n or not n:
+        raise ValueError(f"no share: {successes} of {n}")
+    return wilson_of_mean(successes / n, n if effective is None else effective)
 
 
-def _counts(count: int, generator: np.random.Generator, resamples: int) -> Iterator[Matrix]:
-    step = max(1, _CHUNK // count)
-    for start in range(0, resamples, step):
-        rows = min(step, resamples - start)
-        drawn = generator.integers(0, count, size=(rows, count), dtype=np.int64)
-        drawn += count * np.arange(rows)[:, np.newaxis]
-        times = np.bincount(drawn.ravel(), minlength=rows * count).reshape(rows, count)
-        yield times.astype(np.float64)
+def wilson_of_mean(mean: float, size: float, confidence: float = CONFIDENCE) -> Interval:
+    """The score interval of the mean of values in [0, 1]; it holds the mean.
+
+    Of all values in [0, 1] with one mean, zeros and ones spread most, so for any others it is too wide, not too narrow.
+
+    Args:
+        mean: in [0, 1].
+        size: as how many independent items the values count, more than 0.
+        confidence: in (0, 1).
+    """
+    z = _NORMAL.inv_cdf((1 + confidence) / 2)
+    z2 = z * z
+    middle = (mean + z2 / (2 * size)) / (1 + z2 / size)
+    half = z * math.sqrt(mean * (1 - mean) / size + z2 / (4 * size * size)) / (1 + z2 / size)
+    # At 0 and 1 an end is the mean itself, up to rounding.
+    low, high = min(mean, middle - half), max(mean, middle + half)
+    return Interval(max(0.0, low), min(1.0, high), confidence)
+
+
+def bca_intervals(
+    values: Matrix,
+    *,
+    seed: int,
+    label: str,
+    resamples: int = RESAMPLES,
+    confidence: float = CONFIDENCE,
+) -> list[Interval]:
+    """Interval of each column's mean.  One item, or equal values, give `low == high`.
+
+    Args:
+        values: n x m, finite, n at least 1.
+        seed: any whole number.
+        label: names the stream of draws beside `seed`.
+        resamples: how often n items are drawn.
+        confidence: share of the resampled means inside, in (0, 1).
+    """
+    least = values.min(axis=0)
+    # Counted from the least value, equal values are all 0 and come back as they were.
+    above = summable(values - least)
+    sums = resampled_sums(above, seed=seed, label=label, resamples=resamples)
+    intervals: list[Interval] = []
+    for column, start in enumerate(least):
+        most = float(values[:, column].max())
+        ends = _ends(above[:, column], sums[:, column], confidence)
+        low, high = (min(float(start) + end, most) for end in ends)
+        intervals.append(Interval(low, high, confidence))
+    return intervals
+
+
+def _ends(values: Matrix, sums: Matrix, confidence: float) -> tuple[float, float]:
+    """Ends of the interval of the mean of one column of `summable` values, all at least 0."""
+    if not values.any():
+        return 0.0, 0.0
+    bias, acceleration = _bias(values, sums), _acceleration(values)
+    half = _NORMAL.inv_cdf((1 + confidence) / 2)
+    shifted = (bias + z for z in (-half, half))
+    tails = [100 * _NORMAL.cdf(bias + z / (1 - acceleration * z)) for z in shifted]
+    low, high = np.percentile(sums, tails, method="linear") / len(values)
+    return float(low), float(high)
+
+
+def _bias(values: Matrix, sums: Matrix) -> float:
+    """How many standard deviations the observed sum is from the median of the resampled; ties count half."""
+    total = values.sum()
+    below = ((sums < total).mean() + (sums <= total).mean()) / 2
+    # With few resamples all may lie on one side, and the normal deviate would be infinite.
+    edge = 0.5 / sums.size
+    return _NORMAL.inv_cdf(min(max(float(below), edge), 1 - edge))
+
+
+def _acceleration(values: Matrix) -> float:
+    """A sixth of the skewness over the root of n: what the jackknife gives for a mean.  In (-1/6, 1/6)."""
+    relative = values / values.max()  # cubes of very small values would vanish
+    centred = relative - relative.mean()
+    return float((centred**3).sum() / (6 * (centred**2).sum() ** 1.5))
+
+
+_FEW = 5  # of hits or misses
+_ROUNDING = 1e-9
+
+
+def bounded_means(
+    values: Matrix, *, seed: int, label: str, clusters: Clusters | None = None
+) -> list[Interval | None]:
+    """95 % interval of each column's mean, as `mean_intervals` takes and gives them.
+
+    Raises:
+        ValueError: a value is not in [0, 1].
+    """
+    values = _checked(values)
+    intervals = mean_intervals(values, seed=seed, label=label, clusters=clusters)
+    for place, interval in enumerate(intervals):
+        if interval is not None:
+            measured = ~np.isnan(values[:, place])
+            size = _size(measured, clusters)
+            intervals[place] = widened(interval, float(values[measured, place].mean()), size)
+    return intervals
+
+
+def bounded_ratios(
+    numerators: Matrix, denominators: Matrix, *, seed: int, label: str
+) -> list[Interval | None]:
+    """95 % interval of each column's ratio, as `ratio_intervals` takes and gives them.
+
+    An item of twice the denominator counts as two that are alike (`effective_items`).
+
+    Raises:
+        ValueError: an item's numerator is not between 0 and its denominator.
+    """
+    if not ((numerators >= 0) & (numerators <= denominators)).all():
+        raise ValueError("a numerator is not between 0 and its denominator")
+    intervals = ratio_intervals(numerators, denominators, seed=seed, label=label)
+    for place, interval in enumerate(intervals):
+        if interval is not None:
+            over, under = numerators[:, place], denominators[:, place]
+            size = float(under.sum() ** 2 / (under * under).sum())
+            intervals[place] = widened(interval, float(over.sum() / under.sum()), size)
+    return intervals
+
+
+def widened(interval: Interval, mean: float, size: float) -> Interval:
+    """The bootstrap interval, or the shortest that holds it and Wilson's where it is not to be trusted.
+
+    Args:
+        mean: of values in [0, 1].
+        size: as how many independent items they count.
+    """
+    if not is_rough(interval, mean, size):
+        return interval
+    safe = wilson_of_mean(mean, size, interval.confidence)
+    return Interval(min(interval.low, safe.low), max(interval.high, safe.high), interval.confidence)
+
+
+def is_rough(interval: Interval, mean: float, size: float) -> bool:
+    """Whether too few items differ for a bootstrap to know how far such items differ."""
+    return size * min(mean, 1 - mean) < _FEW - _ROUNDING or has_no_width(interval)
+
+
+def has_no_width(interval: Interval) -> bool:
+    """Whether all that was drawn is equal, up to rounding."""
+    return interval.high - interval.low <= _ROUNDING
+
+
+def _checked(values: Matrix) -> Matrix:
+    outside = (values < -_ROUNDING) | (values > 1 + _ROUNDING)
+    if outside.any():
+        raise ValueError(f"not in [0, 1]: {values[outside][0]}")
+    return np.clip(values, 0.0, 1.0)
+
+
+def _size(measured: npt.NDArray[np.bool_], clusters: Clusters | None) -> float:
+    if clusters is None:
+        return float(np.count_nonzero(measured))
+    return effective_items(clusters[measured])

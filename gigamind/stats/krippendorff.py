@@ -100,6 +100,6 @@ _PREPARE = {"nominal": _nominal, "ordinal": _ordinal, "interval": _interval}
 
 def _counts(ratings: Matrix) -> tuple[Matrix, int]:
     """How often each item was given each of the values that occur, in ascending order."""
-    found = np.unique(ratings[~np.isnan(ratings)])
-    counts = np.stack([(ratings == value).sum(axis=1) for value in found], axis=1)
-    return counts.astype(np.float64), found.size
+    levels = np.unique(ratings[~np.isnan(ratings)])
+    counts = np.stack([(ratings == value).sum(axis=1) for value in levels], axis=1)
+    return counts.astype(np.float64), levels.size

@@ -5,7 +5,7 @@ Prediction-Powered Inference", arXiv 2311.01453, 2023.  The mean of the verdicts
 an interval around it covers the truth far too seldom; labels alone are right but few.  The labelled items must be a
 random sample of all, or those of a random sample of clusters.
 
-Variances are cluster-robust (clusters.py): what each item adds to a mean is summed over its cluster before it is
+Variances are cluster-robust (intervals.py): what each item adds to a mean is summed over its cluster before it is
 squared, times G / (G - 1) for G clusters.  Items of one cluster may be labelled in part: they then add to both means of
 the correction, and the covariance of the two counts as well.
 
@@ -22,9 +22,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from gigamind.stats.clusters import Clusters, count, effective_items, is_single, numbered, summed
-from gigamind.stats.distributions import student_quantile
-from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix
+from gigamind.stats.intervals import (
+    CONFIDENCE,
+    Clusters,
+    Interval,
+    Matrix,
+    check_lengths,
+    count,
+    effective_items,
+    is_single,
+    numbered,
+    student_quantile,
+    summed,
+)
 
 _LEAST = 2  # clusters: a variance needs two
 _AGREEING, _DISAGREEING = 1.0, 0.25  # pairs added of each of two kinds
@@ -113,9 +123,7 @@ def corrected_mean(
 
 
 def _check(labels: Matrix, verdicts: Matrix, unlabelled: Matrix) -> None:
-    if labels.ndim != 1 or labels.shape != verdicts.shape:
-        shapes = f"{labels.shape} and {verdicts.shape}"
-        raise ValueError(f"labels and verdicts are two equally long vectors, not {shapes}")
+    check_lengths("labels and verdicts", labels, verdicts)
     if not all(((values >= 0) & (values <= 1)).all() for values in (labels, verdicts, unlabelled)):
         raise ValueError("a label or verdict is not in [0, 1]")
 

@@ -19,8 +19,8 @@ def link_graph(vault: Vault, identities: Identities) -> dict[str, tuple[str, ...
     """
     graph: dict[str, tuple[str, ...]] = {}
     for note in vault.notes:
-        found = (identities.resolve_link(link, note.path) for link in note.document.links)
-        targets = {resolution.note.path for resolution in found if resolution is not None}
+        resolutions = (identities.resolve_link(link, note.path) for link in note.document.links)
+        targets = {resolution.note.path for resolution in resolutions if resolution is not None}
         graph[note.path] = tuple(sorted(targets - {note.path}))
     return graph
 

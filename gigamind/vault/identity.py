@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from gigamind.vault.document import Link
 from gigamind.vault.frontmatter import text_field
+from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note
 
 _SEPARATORS = re.compile(r"[\s_-]+")
@@ -59,9 +59,8 @@ def key(name: str) -> str:
 
 def _key_of_part(part: str) -> str:
     bare = _SEPARATORS.sub(" ", part).strip()
-    return (
-        part if bare in {"", ".", ".."} else bare
-    )  # a folder called "_." is not the one it lies in
+    # A folder called "_." is not the one it lies in.
+    return part if bare in {"", ".", ".."} else bare
 
 
 def leaves_vault(path: str) -> bool:
@@ -95,16 +94,15 @@ class Identities:
         name = unicodedata.normalize("NFC", name).replace("\\", "/")
         if source is not None:
             beside = posixpath.normpath(posixpath.join(posixpath.dirname(source), name))
-            found = self._by_path(beside)
-            if found is not None:
-                return found
+            if resolution := self._by_path(beside):
+                return resolution
         name = name.removeprefix("./").removeprefix("/")
         if not name:
             return None
         identifier = key(name)
-        for found in self._candidates(name, identifier):
-            if found:
-                return Resolution(identifier, found[0], tuple(found[1:]))
+        for notes in self._candidates(name, identifier):
+            if notes:
+                return Resolution(identifier, notes[0], tuple(notes[1:]))
         return None
 
     def resolve_link(self, link: Link, source: str) -> Resolution | None:
@@ -121,13 +119,13 @@ class Identities:
         Notes whose paths have one key share that of their file names too.
         """
         names = _index((name, note) for note in self._notes for name in _short_keys(note))
-        found: list[Collision] = []
+        met: list[Collision] = []
         for identifier, notes in sorted(names.items()):
             resolution = self.resolve(identifier) if len(notes) > 1 else None
             if resolution is not None:
                 ignored = tuple(note.path for note in notes if note is not resolution.note)
-                found.append(Collision(identifier, resolution.note.path, ignored))
-        return tuple(found)
+                met.append(Collision(identifier, resolution.note.path, ignored))
+        return tuple(met)
 
     def _by_path(self, path: str) -> Resolution | None:
         note = self._paths.get(path) or self._paths.get(path + ".md")

@@ -11,8 +11,8 @@ _LATIN = re.compile("[A-Za-z]")
 
 def note_language(note: Note) -> str:
     """The `lang` of the frontmatter without its region ("ko-KR" is "ko"), else the language of the text."""
-    said = re.split("[-_]", note.language.strip().lower())[0]
-    return said or text_language(note.text[note.document.body_start :])
+    declared = re.split("[-_]", note.language.strip().lower())[0]
+    return declared or text_language(note.text[note.document.body_start :])
 
 
 def text_language(text: str) -> str:

@@ -1,17 +1,307 @@
-"""Reads one note's Markdown into headings, links and top-level blocks, as Obsidian does.
+"""Reads a note with pyromark's Markdown parser, and the Obsidian rules that it lacks: comments, wikilinks, embeds.
 
-Every range counts code points of the text given.  Code, math, HTML blocks, frontmatter and `%%comments%%` hold no
-links; a block that is all comment is left out, for no reader sees it.
+Ranges are code points of the whole note, not the parser's bytes.
 """
 
+import re
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
+from urllib.parse import unquote
+
+import numpy as np
+import pyromark
+from pyromark import Options
 
 from gigamind.spans import Span
 from gigamind.vault import frontmatter
-from gigamind.vault.comments import FILLER, mask_comments
-from gigamind.vault.document import Block, BlockKind, Document, Heading, Link
-from gigamind.vault.events import Mark, marks
-from gigamind.vault.wikilinks import RawLink, read_link
+
+if TYPE_CHECKING:
+    from pyromark.event import Event
+
+
+# Frontmatter is split off before: pulldown-cmark would take a YAML block anywhere in a note.
+_OPTIONS = (
+    Options.ENABLE_TABLES
+    | Options.ENABLE_WIKILINKS
+    | Options.ENABLE_MATH
+    | Options.ENABLE_FOOTNOTES
+    | Options.ENABLE_STRIKETHROUGH
+    | Options.ENABLE_TASKLISTS
+)
+_SHOWN = {"Text", "Code", "InlineMath", "DisplayMath"}
+_LEADING_BITS, _CONTINUATION = 0xC0, 0x80  # a UTF-8 byte 10xxxxxx starts no character
+
+
+class Mark(NamedTuple):
+    """One event.
+
+    Attributes:
+        phase: an element begins, ends, or holds nothing (text, breaks, rules).
+        name: as in pulldown-cmark: "Paragraph", "Link", "Text", "SoftBreak", ...
+        start: first code point; of the whole element when it begins and when it ends.
+        end: code point after the last.
+        text: what a leaf shows.
+        level: 1 to 6 where a heading begins.
+        destination: where a Markdown link or image begins, its address; None in wikilinks.
+    """
+
+    phase: Literal["enter", "leave", "leaf"]
+    name: str
+    start: int
+    end: int
+    text: str = ""
+    level: int = 0
+    destination: str | None = None
+
+
+def marks(text: str) -> Iterator[Mark]:
+    """Every event of a text without frontmatter, in order."""
+    index = _code_points(text)
+    for event, bytes_ in pyromark.events_with_range(text, options=_OPTIONS):
+        yield _mark(event, index(bytes_["start"]), index(bytes_["end"]))
+
+
+def _mark(event: "Event", start: int, end: int) -> Mark:
+    if isinstance(event, str):
+        return Mark("leaf", event, start, end, "" if event == "Rule" else " ")
+    if "Start" in event:
+        tag = event["Start"]
+        name, level, destination = "", 0, None
+        if isinstance(tag, str):
+            name = tag
+        elif "Heading" in tag:
+            name, level = "Heading", int(tag["Heading"]["level"][1])
+        elif "Link" in tag:
+            name, destination = "Link", _destination(tag["Link"])
+        elif "Image" in tag:
+            name, destination = "Image", _destination(tag["Image"])
+        else:
+            name = next(iter(tag))
+        return Mark("enter", name, start, end, "", level, destination)
+    if "End" in event:
+        tag = event["End"]
+        return Mark("leave", tag if isinstance(tag, str) else next(iter(tag)), start, end)
+    name, value = next(iter(event.items()))
+    return Mark("leaf", name, start, end, cast("str", value) if name in _SHOWN else "")
+
+
+def _destination(link: "Mapping[str, object]") -> str | None:
+    kind, address = link["link_type"], cast("str", link["dest_url"])
+    if isinstance(kind, dict):
+        return None
+    return "mailto:" + address if kind == "Email" else address
+
+
+def _code_points(text: str) -> Callable[[int], int]:
+    """The map from a UTF-8 byte offset to a code point offset; built in one pass over the text."""
+    if text.isascii():
+        return int
+    encoded = np.frombuffer(text.encode(), dtype=np.uint8)
+    before = np.zeros(len(encoded) + 1, dtype=np.int64)
+    np.cumsum((encoded & _LEADING_BITS) != _CONTINUATION, out=before[1:])
+    return before.item
+
+
+FILLER = "\ufffe"  # a noncharacter: plain text to the parser, and no text of a reader
+_CHARACTER = re.compile(r"[^\r\n]")
+
+
+def mask_comments(text: str) -> str:
+    """The text with every comment blanked, each character still at its offset.
+
+    A line that is all comment becomes spaces.  A comment beside other text becomes `FILLER`, since spaces at the start
+    of a line would make code of the text behind them.
+    """
+    if "%%" not in text:
+        return text
+    pieces: list[str] = []
+    done = 0
+    for start, end in _comments(text):
+        pieces += [text[done:start], _blank(text, start, end)]
+        done = end
+    return "".join([*pieces, text[done:]])
+
+
+def _comments(text: str) -> Iterator[tuple[int, int]]:
+    """Ranges of the comments, `%%` marks included.
+
+    A comment that opens inside a line ends in the same block: a stray "100%%" must not swallow the next section.  One
+    that opens a line may run over many blocks.  A mark without a partner is text.
+    """
+    signs = list(_percent_marks(text))
+    at = 0
+    while at + 1 < len(signs):
+        (start, block), (last, last_block) = signs[at], signs[at + 1]
+        if block == last_block or not text[text.rfind("\n", 0, start) + 1 : start].strip():
+            yield start, last + 2
+            at += 2
+        else:
+            at += 1
+
+
+def _percent_marks(text: str) -> Iterator[tuple[int, int]]:
+    """Each `%%` outside code, math and HTML: its offset, and the number of its top-level block."""
+    depth = block = 0
+    in_code = False
+    for mark in marks(text):
+        if mark.phase == "enter":
+            block += depth == 0
+            depth += 1
+            in_code = mark.name == "CodeBlock"
+        elif mark.phase == "leave":
+            depth -= 1
+            in_code = False
+        elif mark.name == "Text" and not in_code:
+            at = text.find("%%", mark.start, mark.end)
+            while at >= 0:
+                if at == 0 or text[at - 1] != "\\":
+                    yield at, block
+                at = text.find("%%", at + 2, mark.end)
+
+
+def _blank(text: str, start: int, end: int) -> str:
+    """Spaces or fillers of the same length, line breaks kept."""
+    lines = text[start:end].split("\n")
+    fills = [" "] * len(lines)
+    if _text_before(text, start):
+        fills[0] = FILLER
+    if _text_after(text, end):
+        fills[-1] = FILLER
+    return "\n".join(_CHARACTER.sub(fill, line) for fill, line in zip(fills, lines, strict=True))
+
+
+def _text_before(text: str, start: int) -> bool:
+    while start and text[start - 1] in " \t":
+        start -= 1
+    return start > 0 and text[start - 1] != "\n"
+
+
+def _text_after(text: str, end: int) -> bool:
+    while end < len(text) and text[end] in " \t":
+        end += 1
+    return end < len(text) and text[end] not in "\r\n"
+
+
+BlockKind = Literal[
+    "heading", "paragraph", "list", "quote", "code", "table", "html", "math", "rule", "footnote"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """One heading.
+
+    Attributes:
+        level: 1 to 6.
+        text: the visible text, markers and link brackets off.
+        span: the whole heading, markers included, without the line break at its end.
+    """
+
+    level: int
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Link:
+    """One link or embed to another note, to this note, or to an attachment.  External addresses are not links here.
+
+    Attributes:
+        target: the note or file as written, percent-decoded in Markdown links; "" points into the same note.
+        fragment: what follows the first "#", such as "h1#h2" or "^block"; "" without one.
+        text: what the reader sees.
+        span: the whole link, brackets and "!" included.
+        text_span: where `text` stands.
+        embed: written with a leading "!".
+        wikilink: `[[...]]` rather than `[...](...)`.
+    """
+
+    target: str
+    fragment: str
+    text: str
+    span: Span
+    text_span: Span
+    embed: bool
+    wikilink: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """One top-level block, in the order of the text; blocks never overlap."""
+
+    kind: BlockKind
+    span: Span
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """One parsed note.
+
+    Attributes:
+        frontmatter: the YAML mapping at the top, or empty.
+        body_start: the first code point after the frontmatter (and after a byte order mark).
+        warnings: what could not be read, such as broken YAML, each a sentence without the note's path.
+    """
+
+    frontmatter: Mapping[str, object]
+    body_start: int
+    headings: tuple[Heading, ...]
+    links: tuple[Link, ...]
+    blocks: tuple[Block, ...]
+    warnings: tuple[str, ...] = ()
+
+
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
+# ![[img.png|100x145]], ![alt|100](img.png)
+_SIZE = re.compile(r"(?:^|\|)[ \t]*\d+(?:x\d+)?[ \t]*$")
+
+
+def _wikilink(text: str, span: Span, visible: str, *, embed: bool) -> Link | None:
+    """The link, or None when it leads nowhere, or is none in Obsidian; `visible`: without inline markers."""
+    start, end = span.start + 2 + embed, span.end - 2
+    inner = text[start:end]
+    if "\n" in inner:
+        return None
+    written, pipe, alias = inner.partition("|")
+    if pipe:
+        written = written.removesuffix("\\")  # in a table the pipe is escaped: [[note\|alias]]
+    target, _, fragment = written.partition("#")
+    if not target.strip() and not fragment.strip():
+        return None
+    if embed:
+        alias, visible = _SIZE.sub("", alias), _SIZE.sub("", visible)
+    if alias.strip():
+        text_span = _trimmed(alias, start + inner.index("|") + 1)
+        visible = visible.strip()
+    else:
+        text_span = _trimmed(written, start)
+        visible = written.strip()
+    target, fragment = target.strip(), fragment.strip()
+    return Link(target, fragment, visible, span, text_span, embed, wikilink=True)
+
+
+def _markdown_link(
+    destination: str, span: Span, end: int, visible: str, *, embed: bool
+) -> Link | None:
+    """The link, or None when it leads out of the vault or nowhere; `end`: of what is visible of it."""
+    if _SCHEME.match(destination) or destination.startswith("//") or destination in {"", "#"}:
+        return None
+    target, _, fragment = destination.partition("#")
+    start = span.start + 1 + embed
+    size = _SIZE.search(visible) if embed else None
+    if size is not None:
+        end -= len(visible) - size.start()
+        visible = visible[: size.start()]
+    target, fragment, text_span = unquote(target), unquote(fragment), Span(start, max(start, end))
+    return Link(target, fragment, visible, span, text_span, embed, wikilink=False)
+
+
+def _trimmed(part: str, start: int) -> Span:
+    """The span of `part` without the white space around it; `part` begins at `start`."""
+    left = start + len(part) - len(part.lstrip())
+    return Span(left, left + len(part.strip()))
+
 
 _KINDS: dict[str, BlockKind] = {
     "Paragraph": "paragraph",
@@ -120,14 +410,13 @@ class _Reader:
                 outer.inner_end = max(outer.inner_end, mark.end)
 
     def _close_link(self, link: _Open) -> None:
-        raw = RawLink(
-            span=self._span(link.mark.start, link.mark.end),
-            inner_end=link.inner_end + self._body_start,
-            visible=self._shown_since(link),
-            destination=link.mark.destination,
-            embed=link.mark.name == "Image",
-        )
-        read = read_link(raw, self._text)
+        span, visible = self._span(link.mark.start, link.mark.end), self._shown_since(link)
+        destination, embed = link.mark.destination, link.mark.name == "Image"
+        if destination is None:
+            read = _wikilink(self._text, span, visible, embed=embed)
+        else:
+            end = link.inner_end + self._body_start
+            read = _markdown_link(destination, span, end, visible, embed=embed)
         if read is not None:
             self.links.append(read)
 
@@ -140,9 +429,7 @@ class _Reader:
         start, end = mark.start, self._last_character(mark)
         while start and self._masked[start - 1] in " \t":  # of indented code, the indent is missing
             start -= 1
-        if end > start and not self._masked[start:end].strip(FILLER + " \t\r\n"):
-            return
-        if end > start:
+        if self._masked[start:end].strip(FILLER + " \t\r\n"):
             self.blocks.append(Block(kind, self._span(start, end)))
 
     def _last_character(self, mark: Mark) -> int:

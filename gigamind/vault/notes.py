@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from gigamind.errors import NotesError
-from gigamind.vault.document import Document
 from gigamind.vault.frontmatter import list_field, text_field
-from gigamind.vault.markdown import parse
-from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, walk
+from gigamind.vault.markdown import Document, parse
+from gigamind.vault.walk import DEFAULT_EXCLUDES, VaultFile, unreadable, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,9 +95,7 @@ def _read_note(file: VaultFile) -> tuple[Note, tuple[str, ...]]:
     try:
         content = file.location.read_bytes()
     except OSError as error:
-        raise NotesError(
-            f"{file.path}: cannot be read ({error.strerror}). Check its permissions."
-        ) from error
+        raise unreadable(file.path, error) from error
     text, problems = _decode(content)
     document = parse(text)
     fields = document.frontmatter

@@ -1,5 +1,6 @@
-"""Which files belong to a vault: the one walk that reading and fingerprinting share."""
+"""Which files belong to a vault, and the hash that changes with them: reading and hashing share the one walk."""
 
+import hashlib
 import os
 import re
 import unicodedata
@@ -7,21 +8,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
+from typing import Literal
 
 from gigamind.errors import NotesError
 
-DEFAULT_EXCLUDES = (
-    ".git/",
-    ".gigamind/",
-    "eval/",
-    "node_modules/",
-    ".DS_Store",
-    "*.tmp",
-    "*.swp",
-)
-_UNDECODABLE = re.compile(
-    "[\udc80-\udcff]"
-)  # how Python shows the bytes of a name that is not UTF-8
+DEFAULT_EXCLUDES = (".git/", ".gigamind/", "eval/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
+# How Python shows the bytes of a name that is not UTF-8.
+_UNDECODABLE = re.compile("[\udc80-\udcff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,20 +50,9 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
         NotesError: the root is no folder, or it or a folder in it cannot be read.
     """
     warnings: list[str] = []
-    files = sorted(
-        _files(root, _Excludes(exclude), warnings),
-        key=lambda file: (file.path, str(file.location)),
-    )
+    globs = [_Glob.of(unicodedata.normalize("NFC", pattern)) for pattern in exclude]
+    files = sorted(_files(root, globs, warnings), key=lambda file: (file.path, str(file.location)))
     return Walk(tuple(files), tuple(sorted(warnings)))
-
-
-class _Excludes:
-    def __init__(self, patterns: Sequence[str]) -> None:
-        self._globs = [_Glob.of(unicodedata.normalize("NFC", pattern)) for pattern in patterns]
-
-    def match(self, path: str, *, folder: bool) -> bool:
-        parts = path.split("/")
-        return any(glob.match(parts, folder=folder) for glob in self._globs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +81,7 @@ def _match(path: Sequence[str], globs: Sequence[str]) -> bool:
     return bool(path) and fnmatchcase(path[0], globs[0]) and _match(path[1:], globs[1:])
 
 
-def _files(root: Path, excludes: _Excludes, warnings: list[str]) -> Iterator[VaultFile]:
+def _files(root: Path, excludes: Sequence[_Glob], warnings: list[str]) -> Iterator[VaultFile]:
     """The files of every folder under `root`, on a stack of our own: deep trees must not exhaust Python's."""
     pending = [(root, "")]
     real_root = root.resolve()
@@ -108,7 +90,7 @@ def _files(root: Path, excludes: _Excludes, warnings: list[str]) -> Iterator[Vau
         for entry in _entries(location):
             path = prefix + unicodedata.normalize("NFC", entry.name)
             is_folder = entry.is_dir(follow_symlinks=False)
-            if excludes.match(path, folder=is_folder):
+            if any(glob.match(path.split("/"), folder=is_folder) for glob in excludes):
                 continue
             problem = _problem(entry, real_root)
             if problem:
@@ -130,9 +112,12 @@ def _entries(folder: Path) -> list[os.DirEntry[str]]:
     except NotADirectoryError as error:
         raise NotesError(f"{folder}: is a file. Give the folder that holds the notes.") from error
     except OSError as error:
-        raise NotesError(
-            f"{folder}: cannot be read ({error.strerror}). Check its permissions."
-        ) from error
+        raise unreadable(folder, error) from error
+
+
+def unreadable(what: Path | str, error: OSError) -> NotesError:
+    """Why a vault cannot be read, and how to mend it."""
+    return NotesError(f"{what}: cannot be read ({error.strerror}). Check its permissions.")
 
 
 def _problem(entry: os.DirEntry[str], root: Path) -> str:
@@ -150,3 +135,33 @@ def _problem(entry: os.DirEntry[str], root: Path) -> str:
     if entry.is_file() or entry.is_dir():
         return ""
     return "neither a file nor a folder; left out"
+
+
+HashMode = Literal["content", "mtime"]
+
+
+def notes_hash(root: Path, mode: HashMode = "content", exclude: Sequence[str] = ()) -> str:
+    """SHA-256, in hexadecimal, of all files of a vault, attachments too, in path order.
+
+    "content" covers paths and bytes; "mtime" covers paths and modification times in nanoseconds.  `exclude` adds
+    patterns (see `walk`) to the default ones.
+
+    Raises:
+        NotesError: the folder is missing, or something in it cannot be read.
+    """
+    total = hashlib.sha256(mode.encode())
+    for file in walk(root, (*DEFAULT_EXCLUDES, *exclude)).files:
+        path = file.path.encode()
+        # The length keeps a byte from moving between path and content unseen.
+        total.update(len(path).to_bytes(8, "big") + path + _state(file, mode))
+    return total.hexdigest()
+
+
+def _state(file: VaultFile, mode: HashMode) -> bytes:
+    try:
+        if mode == "mtime":
+            return file.location.stat().st_mtime_ns.to_bytes(16, "big", signed=True)
+        with file.location.open("rb") as content:
+            return hashlib.file_digest(content, "sha256").digest()
+    except OSError as error:
+        raise unreadable(file.path, error) from error

@@ -3,35 +3,16 @@
 import json
 
 import pytest
-
-from gigamind.llm.fake.server import running
+from answer_reply import answer_reply, supported
 
 LEAVE = "휴가는 팀장에게 신청한다."
-REPLY = {
-    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}],
-    "source_coverage": [],
-    "grounding_issues": [],
-    "abstains": False,
-    "answerable": True,
-    "answer_note": 1,
-    "answer_quote": LEAVE,
-    "utility_reason": "답한다.",
-    "utility": 1.0,
-    "correctness": 1.0,
-    "summary": "맞다.",
-}
+REPLY = answer_reply([supported(LEAVE)], LEAVE)
 ROW = {
     "id": "a",
     "question": "휴가는 누구에게 신청하나요?",
     "answer": "팀장에게 신청합니다 [노트 1].",
     "context_notes": [{"path": "휴가.md"}],
 }
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture

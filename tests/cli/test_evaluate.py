@@ -1,15 +1,7 @@
 import json
 
 import pytest
-
-FILES = [
-    "errors.jsonl",
-    "per_item.jsonl",
-    "report.html",
-    "run.json",
-    "summary.json",
-    "summary.md",
-]
+from run_files import RUN_FILES
 
 
 def written(case):
@@ -25,7 +17,7 @@ def test_a_run_prints_its_figures_and_where_the_report_is(case, search):
     assert lines[-3].split() == ["unanswerable", "FAR", "0.000", "0.000", "–", "0.793", "1"]
     assert lines[-2].startswith("latency p50 ")
     assert lines[-1] == "Report: out/report.html"
-    assert written(case) == FILES
+    assert written(case) == RUN_FILES
 
 
 def test_warnings_go_to_standard_error(search):
@@ -40,7 +32,7 @@ def test_the_format_chooses_the_summary_and_the_report_named(case, search, form,
     ended = search("--format", form)
     assert ended.stdout.endswith(f"Report: out/{report}\n")
     absent = {"json": {"summary.md", "report.html"}, "md": {"summary.json"}}[form]
-    assert written(case) == [name for name in FILES if name not in absent]
+    assert written(case) == [name for name in RUN_FILES if name not in absent]
 
 
 def test_every_option_reaches_the_run(case, search):
@@ -127,7 +119,7 @@ def test_a_run_whose_every_query_failed_ends_with_code_3_and_says_where(case, se
     (case / "queries.jsonl").write_text("\n".join(lines), encoding="utf-8")
     ended = search("--timeout-ms", 1)
     assert (ended.code, ended.stderr) == (3, "Error: every query failed: see out/errors.jsonl\n")
-    assert written(case) == [name for name in FILES if name != "report.html"]
+    assert written(case) == [name for name in RUN_FILES if name != "report.html"]
 
 
 def test_without_out_the_results_stand_under_eval_out(case, gigamind):

@@ -1,4 +1,4 @@
-from gigamind.vault.fingerprint import notes_hash
+from gigamind.vault.walk import notes_hash
 
 
 def test_generate_links_says_what_it_removed(gigamind, tmp_path):

@@ -4,9 +4,9 @@ import json
 import re
 
 import pytest
+from answer_reply import answer_reply, supported
 
-from gigamind.llm.fake.server import running
-from gigamind.reports.cards.schema import read_card
+from gigamind.records.card import read_card
 
 PANEL = (
     'kind = "llm"\nprompt = "unanswerable/v1"\npanel = ["openai/a", "openai/b"]\ntie = "positive"\n'
@@ -18,32 +18,17 @@ FORGED = {
     "confidence": 1.0,
 }
 
-CLAIM = {"verdict": "supported", "note": 1, "quote": "The deploy runs every Friday."}
+QUOTE = "The deploy runs every Friday."
 LOW = {
     "min_labels": 3,
     "min_labels_per_language": 0,
     "min_labels_per_class": 1,
     "min_agreement": -1,
 }
-OF_ANSWERS = {
-    "claims": [{"id": number, **CLAIM} for number in range(1, 10)],  # more than any answer has
-    "source_coverage": [],
-    "grounding_issues": [],
-    "abstains": False,
-    "answerable": True,
-    "answer_note": None,
-    "answer_quote": "",
-    "utility_reason": "it answers",
-    "utility": 0.9,
-    "correctness": 1.0,
-    "summary": "good",
-}
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
+OF_ANSWERS = answer_reply(
+    [supported(QUOTE, number) for number in range(1, 10)],  # more than any answer has
+    utility=0.9,
+)
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
-from gigamind.llm.fake.server import running
-from gigamind.reports.cards.schema import read_card
+from gigamind.llm.fake import running
+from gigamind.records.card import read_card
 
 JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f", "model": "m"}
 

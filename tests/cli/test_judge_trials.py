@@ -4,13 +4,12 @@ import json
 
 import pytest
 
-from gigamind.cli.trials import must_be_measured
+from gigamind.assurance.attacks import AttackReport, load_attacks
+from gigamind.assurance.trials import Share
+from gigamind.assurance.unit_tests import UnitTestReport
+from gigamind.cli.judge_trials import must_be_measured
 from gigamind.errors import EvaluationError
-from gigamind.judges.attack_report import AttackReport
-from gigamind.judges.attacks import load_attacks
-from gigamind.judges.trial import Share
-from gigamind.judges.unit_tests import UnitTestReport
-from gigamind.llm.fake.server import running
+from gigamind.llm.fake import running
 
 FORGED = {
     "answer": "fooled",
@@ -227,6 +226,8 @@ def test_bad_input_ends_in_1_and_says_how_to_mend_it(try_judge, gigamind, tmp_pa
     of_another_kind = try_judge("attack", judge=wrong)
     assert of_another_kind.code == 1
     assert "'threshold' cannot go on trial" in of_another_kind.stderr
+    wrong.write_text('prompt = "p/v1"\n', encoding="utf-8")
+    assert f"{wrong}: kind: Field required" in try_judge("attack", judge=wrong).stderr
     no_model = gigamind("judge", "attack", "unanswerable_llm")
     assert no_model.code == 1
     assert "--model: must be given" in no_model.stderr

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from gigamind.llm.fake.server import running
+from gigamind.llm.fake import running
 
 
 @pytest.fixture(scope="module")

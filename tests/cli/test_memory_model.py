@@ -4,7 +4,6 @@ import sys
 
 import pytest
 
-from gigamind.llm.fake.server import running
 from gigamind.llm.ledger import read_ledger
 
 KEPT = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지웁니다."
@@ -24,20 +23,6 @@ ANSWER = {
         entry("근거가 없다.", 0, ""),
     ]
 }
-
-
-@pytest.fixture(scope="module")
-def server():
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def fake(server):
-    server.seen.bodies.clear()
-    server.seen.authorizations.clear()
-    server.script.clear()
-    return server
 
 
 @pytest.fixture

@@ -10,7 +10,8 @@ import time
 
 import pytest
 
-from gigamind.reports.schema import ErrorReport, ItemReport, RunReport, SummaryReport
+from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.tasks.search.schema import ItemReport, SummaryReport
 
 COMMAND = "eval search --dataset queries.jsonl --notes vault --mode keyword --out out --warmup 1"
 QUERIES = 300
@@ -95,13 +96,18 @@ def test_without_a_terminal_nothing_but_results_is_printed(case):
     assert "Queries" not in ended.stdout
 
 
-def test_ctrl_c_leaves_what_was_measured_in_a_readable_folder(slow_case):
-    terminal = Terminal(slow_case)
-    terminal.read_until(r"Queries.* [1-9]\d*/300")
+def interrupt(terminal, shown):
+    """Ctrl-C once that is shown."""
+    terminal.read_until(shown)
     terminal.process.send_signal(signal.SIGINT)
     code, output = terminal.end()
     assert code == 130, terminal.shown[-500:]
     assert "Report: out/report.html" in output
+
+
+def test_ctrl_c_leaves_what_was_measured_in_a_readable_folder(slow_case):
+    terminal = Terminal(slow_case)
+    interrupt(terminal, r"Queries.* [1-9]\d*/300")
     assert "Interrupted." in terminal.shown
     out = slow_case / "out"
     summary = SummaryReport.model_validate_json((out / "summary.json").read_bytes())
@@ -140,11 +146,7 @@ def test_ctrl_c_leaves_the_notes_that_had_ended(case):
         )
     (case / "links.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     terminal = Terminal(case, "eval links --dataset links.jsonl --notes links --out out")
-    terminal.read_until(r"Notes.* [1-9]\d*/100")
-    terminal.process.send_signal(signal.SIGINT)
-    code, output = terminal.end()
-    assert code == 130, terminal.shown[-500:]
-    assert "Report: out/report.html" in output
+    interrupt(terminal, r"Notes.* [1-9]\d*/100")
     assert "notes were not run" in terminal.shown
     counts = json.loads((case / "out" / "summary.json").read_text("utf-8"))["counts"]
     assert counts["source_notes"] > 0

@@ -2,8 +2,6 @@ import json
 
 import pytest
 
-from gigamind.llm.fake.server import running
-
 POLICY = (
     "---\nlang: ko\n---\n# 휴가 👋\n\n연차는 입사 1년 뒤에 15일을 받는다. 신청은 팀장에게 한다.\n"
 )
@@ -30,20 +28,6 @@ KOREAN = {
 }
 ENGLISH = {"questions": [asked("What grows there?", "The garden has roses.", difficulty="easy")]}
 NOTHING = {"questions": []}
-
-
-@pytest.fixture(scope="module")
-def server():
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def fake(server):
-    server.seen.bodies.clear()
-    server.seen.authorizations.clear()
-    server.script.clear()
-    return server
 
 
 @pytest.fixture

@@ -126,8 +126,8 @@ def test_an_unanswerable_query_has_neither_notes_nor_spans():
 MEND = "Count UTF-16 code units from the start of the file: start inclusive, end exclusive."
 
 
-@pytest.mark.parametrize(
-    ("start", "end", "message"),
+@pytest.mark.each(
+    "start, end, message",
     [
         (0, 19, "offset 19 is outside 0..18 of policies/approval.md"),
         (19, 20, "offset 19 is outside 0..18 of policies/approval.md"),

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from gigamind.datasets.generate_links import generate_links, unlinked
 from gigamind.datasets.jsonl import read_links
 from gigamind.errors import InputError
-from gigamind.vault.fingerprint import notes_hash
 from gigamind.vault.markdown import parse
+from gigamind.vault.walk import notes_hash
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 
@@ -169,8 +169,8 @@ def test_the_example_vault_gives_a_third_of_its_links(tmp_path):
     assert {row.language for row in made.rows} == {"ko", "en"}
 
 
-@pytest.mark.parametrize(
-    ("link", "shown"),
+@pytest.mark.each(
+    "link, shown",
     [
         ("[[b#h]]", "b > h"),
         ("[[sub/b#h1#h2]]", "sub/b > h1 > h2"),

@@ -6,8 +6,8 @@ from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import InputError
 
 
-@pytest.mark.parametrize(
-    ("text", "size"),
+@pytest.mark.each(
+    "text, size",
     [("1", 1), ("50", 50), ("0.2", 0.2), ("1.0", 1.0), (".5", 0.5), ("1e-3", 0.001)],
 )
 def test_whole_numbers_are_counts_and_the_rest_ratios(text, size):
@@ -15,7 +15,7 @@ def test_whole_numbers_are_counts_and_the_rest_ratios(text, size):
     assert type(sample_size(text)) is type(size)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text", ["0", "-1", "0.0", "-0.2", "1.01", "2.0", "nan", "inf", "20%", "all", "", "1/5"]
 )
 def test_anything_else_is_an_error_that_says_what_to_write(text):
@@ -35,8 +35,8 @@ def test_the_seed_decides():
     assert sample(range(100), 10, seed=42) != sample(range(100), 10, seed=43)
 
 
-@pytest.mark.parametrize(
-    ("size", "of", "count"),
+@pytest.mark.each(
+    "size, of, count",
     [
         (4, 5, 4),
         (5, 5, 5),

@@ -179,7 +179,7 @@ class LabelledAnswers:
     def run(self, name: str, replies: list[dict[str, Any]], *options: str) -> Path:
         """The out folder of `gigamind eval answers` on them, over HTTP; the replies are given in turn."""
         from gigamind.cli.main import main
-        from gigamind.llm.fake.server import running
+        from gigamind.llm.fake import running
 
         examples, out = ROOT / "examples", self.folder / name
         paths = ("--dataset", examples / "answers.jsonl", "--notes", examples / "vault")

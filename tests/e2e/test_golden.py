@@ -12,10 +12,9 @@ from pathlib import Path
 import pytest
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.evals.link_options import LinkEvalOptions
-from gigamind.evals.links import evaluate_links
-from gigamind.evals.options import SearchEvalOptions
-from gigamind.evals.summary import evaluate
+from gigamind.tasks import evaluate
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.search.options import SearchEvalOptions
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]
@@ -101,7 +100,7 @@ def links(tmp_path_factory):
             sample="6",
             save_snapshot=True,
         )
-        evaluate_links(options)
+        evaluate(options)
         return place / "out"
 
     return masked_run(place, run, GOLDEN / "links")

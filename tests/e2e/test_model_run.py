@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.cli.main import main
-from gigamind.evals.model_run import unfinished_folder
-from gigamind.llm.fake.server import running
+from gigamind.evaluation.asking import unfinished_folder
 from gigamind.llm.ledger import read_ledger, totals
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
@@ -23,12 +22,6 @@ pytestmark = pytest.mark.timeout(300)  # processes that load the client of a mod
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IN_FLIGHT = 8
 MODEL = "openai/judge;lat=20"
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture

@@ -7,9 +7,15 @@ from hypothesis import strategies as st
 
 from gigamind.errors import InputError
 from gigamind.evidence.align import align, align_all
-from gigamind.evidence.characters import is_boundary
-from gigamind.evidence.config import AlignConfig
-from gigamind.evidence.result import Aligned, Failed, NearMiss, Quote, TextQuoteSelector
+from gigamind.evidence.normalize import is_boundary
+from gigamind.evidence.result import (
+    AlignConfig,
+    Aligned,
+    Failed,
+    NearMiss,
+    Quote,
+    TextQuoteSelector,
+)
 from gigamind.evidence.source import Source
 from gigamind.spans import Span
 
@@ -194,11 +200,11 @@ def test_an_index_outside_the_sources_is_refused(index):
 def test_without_sources_every_quote_fails_and_nothing_is_aligned():
     result = align_all([Quote("가")], [])
     assert [one.reason for one in result.failed] == ["source_index_out_of_range"]
-    assert not result.evidence_aligned
+    assert result.aligned == ()
 
 
-def test_no_quotes_are_no_evidence():
-    assert not align_all([], ["가"]).evidence_aligned
+def test_no_quotes_have_no_outcome():
+    assert align_all([], ["가"]).outcomes == ()
 
 
 def test_quotes_of_one_entry_take_different_places():
@@ -206,7 +212,6 @@ def test_quotes_of_one_entry_take_different_places():
     quotes = [Quote("네.", entry_id="a"), Quote("네.", entry_id="a"), Quote("네.", entry_id="b")]
     result = align_all(quotes, [source])
     assert [one.span.start for one in result.aligned] == [0, 8, 0]
-    assert result.of_entry("a").evidence_aligned
     assert len(result.of_entry("a").outcomes) == 2
 
 
@@ -218,7 +223,6 @@ def test_quotes_without_an_entry_do_not_compete():
 def test_one_failed_quote_leaves_an_entry_unaligned():
     result = align_all([Quote("가나"), Quote("없는 말")], ["가나다"])
     assert len(result.aligned) == len(result.failed) == 1
-    assert not result.evidence_aligned
 
 
 def test_a_selector_carries_32_characters_of_each_side():

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.bitvector import Pattern, best_ends, distances, starts
+from gigamind.evidence.fuzzy import Pattern, best_ends, distances, starts
 
 SHORT = st.text("ab가", min_size=1, max_size=9)
 TEXT = st.text("ab가", max_size=14)
@@ -52,7 +52,7 @@ def test_starts_are_all_from_which_the_window_has_the_distance(pattern, text):
     assert starts(Pattern.of(pattern[::-1]), text, end, fewest) == wanted
 
 
-@pytest.mark.parametrize("length", [30, 31, 60, 63, 64, 65, 500])
+@pytest.mark.each("length", [30, 31, 60, 63, 64, 65, 500])
 def test_a_pattern_longer_than_a_machine_word_is_measured_in_full(length):
     pattern = "가" * (length - 1) + "나"
     text = "다" + "가" * (length - 1) + "라"

@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.evidence.config import AlignConfig
+from gigamind.evidence.result import AlignConfig
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ def test_settings_at_their_limits_are_accepted(settings):
     AlignConfig(**settings)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "settings",
     [
         {"fuzzy_threshold": 0.79},

@@ -3,8 +3,8 @@ import pytest
 from gigamind.evidence.critical import differences, opposed
 
 
-@pytest.mark.parametrize(
-    ("quote", "found", "expected"),
+@pytest.mark.each(
+    "quote, found, expected",
     [
         ("30일 안에 지운다", "90일 안에 지운다", ("number",)),
         ("3.5초 걸린다", "35초 걸린다", ("number",)),
@@ -33,8 +33,8 @@ def test_what_turns_a_statement_round_is_named(quote, found, expected):
     assert differences(found, quote) == expected
 
 
-@pytest.mark.parametrize(
-    ("statement", "found", "expected"),
+@pytest.mark.each(
+    "statement, found, expected",
     [
         ("비밀번호는 12자 이하다", "비밀번호는 12자 이상이어야 한다", ("polarity",)),
         ("비밀번호는 12자 이상이다", "비밀번호는 12자 이상이어야 한다", ()),

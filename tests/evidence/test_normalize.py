@@ -5,8 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.characters import composes_backwards, is_boundary
-from gigamind.evidence.normalize import spaceless, unmarked, visible
+from gigamind.evidence.normalize import (
+    composes_backwards,
+    is_boundary,
+    spaceless,
+    unmarked,
+    visible,
+)
 from gigamind.spans import Span
 
 MIXED = st.text(
@@ -24,8 +29,8 @@ def n2(text, *, is_quote=False):
     return unmarked(text, visible(text), is_quote=is_quote)
 
 
-@pytest.mark.parametrize(
-    ("text", "folded"),
+@pytest.mark.each(
+    "text, folded",
     [
         ("Ａｂ１", "ab1"),  # full width
         ("ｶﾞ", "ガ"),  # half width, its voicing mark composed
@@ -50,8 +55,8 @@ def test_n1_folds_what_a_reader_takes_for_the_same(text, folded):
     assert visible(text).text == folded
 
 
-@pytest.mark.parametrize(
-    ("text", "folded"),
+@pytest.mark.each(
+    "text, folded",
     [
         ("# 제목", "제목"),
         ("> - [x] 끝", "끝"),

@@ -1,7 +1,7 @@
 import pytest
 
 from gigamind.evidence.align import align_all
-from gigamind.evidence.quality import AlignmentQuality, quality
+from gigamind.evidence.record import AlignmentQuality, quality
 from gigamind.evidence.result import Quote
 
 SOURCE = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지운다. 네. 네.\nabcdefghijklmnopqrst"

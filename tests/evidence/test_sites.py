@@ -30,8 +30,8 @@ def test_the_sites_of_this_text_are_where_the_other_tests_say():
     assert exact_sites("오류가 났다.", TEXT) == SITES
 
 
-@pytest.mark.parametrize(
-    ("context", "site", "ambiguous"),
+@pytest.mark.each(
+    "context, site, ambiguous",
     [
         (Context(), SITES[0], True),
         (Context(hint=20), SITES[1], True),

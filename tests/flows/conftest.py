@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.evals.options import SearchEvalOptions
+from gigamind.tasks.search.options import SearchEvalOptions
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 

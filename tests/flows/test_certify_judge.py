@@ -2,14 +2,12 @@ import json
 from pathlib import Path
 
 import pytest
-from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
-from prefect.client.schemas.sorting import ArtifactSort
+from flow_artifacts import newest_artifact
 from prefect.flows import load_flow_from_entrypoint
 
-from gigamind.evals.certify_options import CertifyOptions
+from gigamind.assurance.certify import CertifyOptions
 from gigamind.publish import CARD_KEY
-from gigamind.reports.cards.schema import read_card
+from gigamind.records.card import read_card
 
 ROOT = Path(__file__).parents[2]
 JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f", "model": "m"}
@@ -42,16 +40,6 @@ def certify(**options):
     return flow(CertifyOptions.model_validate(options), return_state=True)
 
 
-def newest_artifact():
-    with get_client(sync_client=True) as client:
-        found = client.read_artifacts(
-            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[CARD_KEY])),
-            sort=ArtifactSort.UPDATED_DESC,
-            limit=1,
-        )
-    return found[0]
-
-
 @pytest.mark.usefixtures("prefect_server")
 def test_the_card_is_written_and_published(judged, tmp_path):
     labels, out = tmp_path / "labels.jsonl", tmp_path / "card"
@@ -61,7 +49,7 @@ def test_the_card_is_written_and_published(judged, tmp_path):
     # q0 is missed and q1 is a false alarm: two of four are right.
     assert card.scales[0].overall.figures["accuracy"].value == 0.5
     assert state.result()["card"] == card.model_dump(mode="json")
-    artifact = newest_artifact()
+    artifact = newest_artifact(CARD_KEY)
     assert artifact.key == "judge-card"
     assert artifact.data == (out / "judge_card.md").read_text("utf-8")
     assert artifact.data.startswith("# 판정기 인증서")

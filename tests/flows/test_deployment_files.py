@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from gigamind.evals.certify_options import CertifyOptions
-from gigamind.evals.link_options import LinkEvalOptions
-from gigamind.evals.options import SearchEvalOptions
+from gigamind.assurance.certify import CertifyOptions
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.search.options import SearchEvalOptions
 
 ROOT = Path(__file__).parents[2]
 DEPLOYMENTS = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text())["deployments"]

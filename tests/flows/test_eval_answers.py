@@ -4,33 +4,16 @@ import json
 from pathlib import Path
 
 import pytest
+from answer_reply import answer_reply, supported
 
-from gigamind.evals.answer_options import read_answer_options
-from gigamind.evals.model_run import unfinished_folder
-from gigamind.llm.fake.server import running
+from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.options import validated
+from gigamind.tasks.answers.options import AnswerEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_answers.py"
 TEXT = "The deploy runs every Friday at three."
-REPLY = {
-    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": TEXT}],
-    "source_coverage": [],
-    "grounding_issues": [],
-    "abstains": False,
-    "answerable": True,
-    "answer_note": 1,
-    "answer_quote": TEXT,
-    "utility_reason": "It does.",
-    "utility": 1.0,
-    "correctness": 1.0,
-    "summary": "Right.",
-}
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
+REPLY = answer_reply([supported(TEXT)], TEXT)
 
 
 @pytest.fixture
@@ -56,7 +39,7 @@ def make(tmp_path, server):
             "max_in_flight": 1,
             "store": tmp_path / "replies",
         }
-        return read_answer_options(given | changes)
+        return validated(AnswerEvalOptions, given | changes)
 
     return options
 
@@ -101,13 +84,13 @@ def test_a_dry_run_checks_and_sends_nothing(flow, make, server):
 def test_the_release_gate_judges_answers_too(make, server, tmp_path):
     from prefect.flows import load_flow_from_entrypoint
 
-    from gigamind.evals.answers import evaluate_answers
+    from gigamind.tasks import evaluate
 
     gate = load_flow_from_entrypoint(
         f"{FLOW.with_name('release_gate.py')}:release_gate", use_placeholder_flow=False
     )
     server.script.extend([REPLY, REPLY])
-    before = evaluate_answers(make(out=tmp_path / "before", save_snapshot=True))
+    before = evaluate(make(out=tmp_path / "before", save_snapshot=True))
     state = gate(make(compare=before.out).model_dump(mode="json"), return_state=True)
     assert state.is_completed()
     assert state.result()["release"]["comparison"]["shared"] == 2

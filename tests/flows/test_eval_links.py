@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flow_artifacts import artifacts_of
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
-from gigamind.evals.link_options import LinkEvalOptions
-from gigamind.evals.links import evaluate_links
 from gigamind.publish import GATE_KEY, run_flow
+from gigamind.tasks import evaluate
+from gigamind.tasks.links.options import LinkEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 
@@ -42,23 +43,10 @@ def load(name: str) -> Any:
     return load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
 
 
-def artifacts_of(state: Any) -> dict[str, Any]:
-    """Artifacts of the flow run that ended in `state`, by key."""
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
-
-    its_own = ArtifactFilter(
-        flow_run_id=ArtifactFilterFlowRunId(any_=[state.state_details.flow_run_id])
-    )
-    with get_client(sync_client=True) as client:
-        found = client.read_artifacts(artifact_filter=its_own)
-    return {artifact.key: artifact for artifact in found}
-
-
 def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     links: Options, tmp_path: Path
 ):
-    evaluate_links(links(out=tmp_path / "direct"))
+    evaluate(links(out=tmp_path / "direct"))
     summary, out, verdict = run_flow(links())
     assert (out, verdict) == (tmp_path / "out", None)
     assert summary.task == "links"
@@ -104,7 +92,7 @@ def test_input_that_cannot_be_used_ends_the_run_by_the_name_of_its_exit_code(lin
 def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
     links: Options, tmp_path: Path, phase: str, failed: bool, name: str
 ):
-    evaluate_links(links(out=tmp_path / "base"))
+    evaluate(links(out=tmp_path / "base"))
     # As a deployment gives them: JSON, with the task by its name.
     worse = links(compare=tmp_path / "base", phase=phase, min_confidence=1.0)
     state = load("release_gate")(worse.model_dump(mode="json"), return_state=True)
@@ -115,7 +103,7 @@ def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
 
 
 def test_a_links_run_like_its_baseline_completes(links: Options, tmp_path: Path):
-    evaluate_links(links(out=tmp_path / "base"))
+    evaluate(links(out=tmp_path / "base"))
     state = load("release_gate")(links(compare=tmp_path / "base"), return_state=True)
     assert state.is_completed()
     assert state.result()["release"]["gate"]["verdict"] == "passed"
@@ -124,7 +112,7 @@ def test_a_links_run_like_its_baseline_completes(links: Options, tmp_path: Path)
 def test_a_baseline_of_search_is_refused_before_any_work(
     links: Options, options: Callable[..., Any], tmp_path: Path
 ):
-    from gigamind.evals.summary import evaluate
+    from gigamind.tasks import evaluate
 
     evaluate(options(sample="5", out=tmp_path / "search"))
     state = load("release_gate")(links(compare=tmp_path / "search"), return_state=True)

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from flow_artifacts import artifacts_of
 
 from gigamind.errors import DatasetError, EvaluationError, GigamindError, InputError, NotesError
-from gigamind.evals.options import SearchEvalOptions
-from gigamind.evals.summary import evaluate
 from gigamind.publish import artifact_keys, publish_run, run_flow
+from gigamind.tasks import evaluate
+from gigamind.tasks.search.options import SearchEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 
@@ -28,19 +29,6 @@ def flow() -> Any:
     from prefect.flows import load_flow_from_entrypoint
 
     return load_flow_from_entrypoint(f"{FLOW}:eval_search", use_placeholder_flow=False)
-
-
-def artifacts_of(state: Any) -> dict[str, Any]:
-    """Artifacts of the flow run that ended in `state`, by key."""
-    from prefect.client.orchestration import get_client
-    from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterFlowRunId
-
-    its_own = ArtifactFilter(
-        flow_run_id=ArtifactFilterFlowRunId(any_=[state.state_details.flow_run_id])
-    )
-    with get_client(sync_client=True) as client:
-        found = client.read_artifacts(artifact_filter=its_own)
-    return {artifact.key: artifact for artifact in found}
 
 
 def stored_state(state: Any) -> Any:

@@ -5,19 +5,12 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import EvaluationError
-from gigamind.evals.model_run import unfinished_folder
-from gigamind.evals.summary import evaluate
-from gigamind.llm.fake.server import running
-from gigamind.reports.release.snapshot import read_run
+from gigamind.evaluation.asking import unfinished_folder
+from gigamind.release.snapshot import read_run
+from gigamind.tasks import KINDS, evaluate
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
 FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
-
-
-@pytest.fixture
-def server():
-    with running() as fake:
-        yield fake
 
 
 @pytest.fixture
@@ -51,7 +44,8 @@ def test_the_flow_gives_the_verdicts_and_the_costs_of_the_shell(flow, by_model, 
     assert not unfinished_folder(tmp_path / "out").exists()
     shell = evaluate(by_model(out=tmp_path / "shell"))
     found, expected = (
-        [item.judgement for item in read_run(out).items] for out in (tmp_path / "out", shell.out)
+        [item.judgement for item in read_run(out, KINDS).items]
+        for out in (tmp_path / "out", shell.out)
     )
     assert found == expected
     assert shell.summary.llm.calls == 0

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from gigamind.evals.link_options import LinkEvalOptions
-from gigamind.evals.options import SearchEvalOptions
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.search.options import SearchEvalOptions
 
 FLOWS = Path(__file__).parents[2] / "flows"
 FILES = sorted(FLOWS.glob("*.py"))

@@ -4,14 +4,13 @@ import time
 from pathlib import Path
 
 import pytest
+from flow_artifacts import newest_artifact
 from prefect.client.orchestration import get_client
-from prefect.client.schemas.filters import ArtifactFilter, ArtifactFilterKey
-from prefect.client.schemas.sorting import ArtifactSort
 from prefect.flows import load_flow_from_entrypoint
 
-from gigamind.evals.options import SearchEvalOptions
-from gigamind.evals.summary import evaluate
 from gigamind.publish import GATE_KEY
+from gigamind.tasks import evaluate
+from gigamind.tasks.search.options import SearchEvalOptions
 
 ROOT = Path(__file__).parents[2]
 pytestmark = pytest.mark.prefect
@@ -66,16 +65,6 @@ def gate(options):
     return flow(options, return_state=True)
 
 
-def newest_artifact():
-    with get_client(sync_client=True) as client:
-        found = client.read_artifacts(
-            artifact_filter=ArtifactFilter(key=ArtifactFilterKey(any_=[GATE_KEY])),
-            sort=ArtifactSort.UPDATED_DESC,
-            limit=1,
-        )
-    return found[0].data
-
-
 def events(name):
     """The events of that name about search, newest first; they are written a moment after they are told."""
     for _ in range(60):
@@ -93,8 +82,8 @@ def events(name):
 def test_a_run_like_its_baseline_completes_and_publishes_the_verdict(release, tmp_path):
     state = gate(release("same", compare=tmp_path / "base"))
     assert state.is_completed(), state.message
-    assert newest_artifact() == (tmp_path / "same" / "compare.md").read_text("utf-8")
-    assert newest_artifact().startswith("# Release gate: passed\n")
+    assert newest_artifact(GATE_KEY).data == (tmp_path / "same" / "compare.md").read_text("utf-8")
+    assert newest_artifact(GATE_KEY).data.startswith("# Release gate: passed\n")
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -108,7 +97,7 @@ def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, tmp_p
     state = gate(release("worse", compare=tmp_path / "base", notes=worse))
     assert (state.is_failed(), state.name) == (True, "Regressed")
     assert "search.hit_at_1: 1.0000 -> 0.5000" in state.message
-    assert "annual leave days" in newest_artifact()
+    assert "annual leave days" in newest_artifact(GATE_KEY).data
     told = events("gigamind.gate.failed")[0]
     assert told["payload"]["worse"] == 1
     assert "search.hit_at_1" in told["payload"]["reasons"][0]

@@ -23,8 +23,8 @@ from gigamind.judges.calibrated import (
     judge_by_calibration,
     load_calibrated_judge,
 )
-from gigamind.judges.labelled import Labelled, label
-from gigamind.judges.write_calibrated import write_judge_file
+from gigamind.judges.fit import Labelled, label
+from gigamind.judges.fit_collections import write_judge_file
 from gigamind.metrics.calibration import auc
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings

@@ -2,8 +2,7 @@ import pytest
 
 from gigamind.errors import DatasetError
 from gigamind.judges.calibrated import probability_of
-from gigamind.judges.fit_calibrated import best_threshold, fit_cosine, fit_keyword
-from gigamind.judges.labelled import Labelled
+from gigamind.judges.fit import Labelled, best_threshold, fit_cosine, fit_keyword
 from gigamind.retrieval.signals import Signals
 
 

@@ -5,7 +5,7 @@ import pytest
 
 from gigamind.datasets.check import check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.judges.labelled import Labelled, label
+from gigamind.judges.fit import Labelled, label
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities

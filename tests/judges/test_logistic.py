@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 from scipy.optimize import brentq
 
-from gigamind.judges.logistic import fit_logistic
+from gigamind.judges.fit import fit_logistic
 
 
 def test_the_optimum_is_where_the_slope_is_zero():

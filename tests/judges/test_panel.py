@@ -11,9 +11,9 @@ from gigamind.judges.panel import (
     decide_graded,
     first_asked,
     more_asked,
+    panel_alpha,
     seats,
 )
-from gigamind.judges.panel_agreement import panel_alpha
 from gigamind.judges.spec import LlmJudgeFile
 
 THREE = tuple(Seat("m", repeat) for repeat in range(3))

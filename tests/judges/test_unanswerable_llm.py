@@ -45,16 +45,6 @@ def answerable(*sources):
     return Scripted(answer="금요일", sources=sources, unanswerable=False, confidence=0.9)
 
 
-@pytest.fixture
-def judge_file(tmp_path):
-    def write(text):
-        path = tmp_path / "judge.toml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
 def decide(client, *, file=FILE, language="ko", question="배포는 언제?", notes=NOTES):
     model = LanguageModel(ModelSettings("scripted"), client=client, parameters={"max_tokens": 768})
     judge = load_unanswerable_judge(file, language)
@@ -84,10 +74,10 @@ def test_an_answerable_with_a_quote_that_stands_in_its_note_is_verified():
     ],
     ids=["no quote", "invented", "of another note", "of no note", "with another number"],
 )
-def test_an_answerable_without_proof_counts_as_the_judge_file_says(sources, judge_file):
+def test_an_answerable_without_proof_counts_as_the_judge_file_says(sources, text_file):
     doubted = decide(answerable(*sources))
     assert (doubted.unanswerable, doubted.told, doubted.verified) == (True, False, False)
-    lenient = judge_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
+    lenient = text_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
     believed = decide(answerable(*sources), file=lenient)
     assert (believed.unanswerable, believed.told, believed.verified) == (False, False, False)
 
@@ -191,32 +181,32 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
         ("kind", "the judge file cannot be read"),
     ],
 )
-def test_a_judge_file_that_says_something_else_is_refused(judge_file, text, message):
+def test_a_judge_file_that_says_something_else_is_refused(text_file, text, message):
     with pytest.raises(InputError, match=message):
-        load_unanswerable_judge(judge_file(text), "en")
+        load_unanswerable_judge(text_file(text), "en")
 
 
-def test_a_template_with_a_missing_variable_is_refused_at_load(judge_file, tmp_path):
+def test_a_template_with_a_missing_variable_is_refused_at_load(text_file, tmp_path):
     folder = tmp_path / "prompts" / "unanswerable" / "v1"
     folder.mkdir(parents=True)
     text = "{% block system %}{{ nonse }}{% endblock %}{% block user %}{% endblock %}"
     (folder / "en.jinja").write_text(text, encoding="utf-8")
-    file = judge_file('kind = "llm"\nprompt = "unanswerable/v1"\n')
+    file = text_file('kind = "llm"\nprompt = "unanswerable/v1"\n')
     with pytest.raises(InputError, match="no such variable in a prompt: nonse"):
         load_unanswerable_judge(file, "en", prompts=tmp_path / "prompts")
 
 
-def test_file_and_prompt_make_the_fingerprint(judge_file):
+def test_file_and_prompt_make_the_fingerprint(text_file):
     def of(file, language):
         return load_unanswerable_judge(file, language).fingerprint
 
-    other = judge_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
+    other = text_file('kind = "llm"\nprompt = "unanswerable/v1"\nunverified = "as_told"\n')
     assert of(FILE, "ko") == of(FILE, "ko")
     assert len({of(FILE, "ko"), of(FILE, "en"), of(other, "ko"), of(other, "en")}) == 4
 
 
-def test_the_judge_file_sets_the_parameters_of_the_model(judge_file):
+def test_the_judge_file_sets_the_parameters_of_the_model(text_file):
     text = 'kind = "llm"\nprompt = "unanswerable/v1"\ntemperature = 0.5\nmax_tokens = 99\n'
-    judge = load_unanswerable_judge(judge_file(text), "en")
+    judge = load_unanswerable_judge(text_file(text), "en")
     settings = judge.settings(ModelSettings("m", timeout_s=7))
     assert settings == ModelSettings("m", timeout_s=7, temperature=0.5, max_tokens=99)

@@ -7,8 +7,7 @@ import pytest
 
 from gigamind.errors import LlmError
 from gigamind.judges.panel import Seat
-from gigamind.judges.unanswerable_llm import load_unanswerable_judge
-from gigamind.judges.unanswerable_panel import judge_by_panel
+from gigamind.judges.unanswerable_llm import judge_by_panel, load_unanswerable_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
 from gigamind.llm.fences import Source

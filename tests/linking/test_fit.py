@@ -1,24 +1,16 @@
+import runpy
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
+from link_features import PLAIN
 
 from gigamind.errors import InputError
-from gigamind.linking.features import Features
-from gigamind.linking.fit import Example, fit_weights, removed_link_examples
 
-PLAIN = Features(
-    link_probability=0.5,
-    commonness=1.0,
-    kind="title",
-    linked_notes=1,
-    saying_notes=1,
-    chars=5,
-    words=1,
-    spelled_as_name=False,
-    names_in_note=1,
-    linked_back=False,
-    centrality=1.0,
-)
+FIT_LINKS = runpy.run_path(str(Path(__file__).parents[2] / "benchmarks" / "fit_links.py"))
+Example, fit_weights = FIT_LINKS["Example"], FIT_LINKS["fit_weights"]
+removed_link_examples = FIT_LINKS["removed_link_examples"]
+
 SPELLED = replace(PLAIN, spelled_as_name=True)
 
 

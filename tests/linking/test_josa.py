@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.linking.josa import is_particle
+from gigamind.linking.anchors import is_particle
 
 
 def follows(text: str) -> bool:
@@ -9,7 +9,7 @@ def follows(text: str) -> bool:
     return is_particle(word, word + rest, len(word))
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "결재 규정|은", "결재 규정|이", "결재 규정|을 따른다", "결재 규정|과", "결재 규정|으로", "결재 규정|이라고",
@@ -23,7 +23,7 @@ def test_particles_that_agree_end_a_name(text):
     assert follows(text)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "회의|적인", "규칙|가", "규칙|가를", "결재 규정|는", "결재 규정|가", "결재 규정|로", "모아 재배치|은",

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.linking.places import fold, runs
+from gigamind.linking.anchors import fold, runs
 
 
 @pytest.fixture

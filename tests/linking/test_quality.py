@@ -6,13 +6,13 @@ import pytest
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
-from gigamind.metrics.linking import (
+from gigamind.metrics.links import (
     LinkedNote,
     Suggested,
-    calibration_error,
     reliability,
     summarise_links,
 )
+from gigamind.stats.agreement import expected_calibration_error
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import read_vault
@@ -55,7 +55,7 @@ def recall(notes):
 
 @pytest.mark.parametrize("language", ["ko", "en"])
 def test_a_confidence_is_about_the_share_that_is_right(measured, language):
-    error = calibration_error(reliability(measured[language]))
+    error = expected_calibration_error(reliability(measured[language]))
     assert error is not None
     assert error <= 0.10
 
@@ -75,5 +75,9 @@ def test_what_the_default_floor_leaves_out_is_mostly_wrong_and_what_it_shows_mos
     bins = reliability(measured[language])
     below = [one for one in bins if one.high <= floor]
     above = [one for one in bins if one.low >= floor]
-    assert sum(one.n * one.precision for one in below) <= 0.3 * sum(one.n for one in below)
-    assert sum(one.n * one.precision for one in above) >= 0.75 * sum(one.n for one in above)
+    assert sum(one.outcome.n * one.outcome.value for one in below) <= 0.3 * sum(
+        one.outcome.n for one in below
+    )
+    assert sum(one.outcome.n * one.outcome.value for one in above) >= 0.75 * sum(
+        one.outcome.n for one in above
+    )

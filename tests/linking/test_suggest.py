@@ -2,7 +2,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.linking.suggest import LinkSuggester, SuggestOptions, suggest_links
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
@@ -192,7 +192,8 @@ def test_cyclic_embeds_and_links_to_missing_notes_do_no_harm(suggester_of):
 
 def test_the_examples_give_exactly_these_suggestions():
     vault = read_vault(EXAMPLES)
-    made = suggest_links(vault, Identities(vault.notes), vault.notes)
+    suggester = LinkSuggester(vault, Identities(vault.notes))
+    made = {note.path: suggester.suggest(note) for note in vault.notes}
     assert {
         path: [(one.anchor, one.target) for one in suggestions]
         for path, suggestions in made.items()

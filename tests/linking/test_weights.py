@@ -4,24 +4,12 @@ from math import exp
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from link_features import PLAIN
 from pydantic import ValidationError
 
-from gigamind.linking.features import Features, with_cosine
-from gigamind.linking.weights import Weights, load_weights, terms
+from gigamind.linking.confidence import Features, Weights, load_weights, terms, with_cosine
 
-KNOWN = Features(
-    link_probability=0.5,
-    commonness=1.0,
-    kind="title",
-    linked_notes=1,
-    saying_notes=2,
-    chars=1,
-    words=1,
-    spelled_as_name=False,
-    names_in_note=1,
-    linked_back=False,
-    centrality=1.0,
-)
+KNOWN = replace(PLAIN, saying_notes=2, chars=1)
 NOTHING = {name: 0.0 for name in Weights.model_fields if name != "cosine"}
 SHARES = st.floats(0.001, 0.999)
 
@@ -35,8 +23,8 @@ def test_without_evidence_the_bias_decides():
     assert weights(bias=-1.0).confidence(KNOWN) == pytest.approx(1 / (1 + exp(1)))
 
 
-@pytest.mark.parametrize(
-    ("name", "changed", "score"),
+@pytest.mark.each(
+    "name, changed, score",
     [
         ("link_probability", {"link_probability": 0.75}, 1.0986122886681098),  # ln 3
         ("commonness", {"commonness": 0.5}, -0.6931471805599453),  # ln 1/2
@@ -52,8 +40,8 @@ def test_each_feature_counts_for_itself(name, changed, score):
     assert confidence == pytest.approx(1 / (1 + exp(-score)))
 
 
-@pytest.mark.parametrize(
-    ("kind", "words", "spelled", "named", "distinct"),
+@pytest.mark.each(
+    "kind, words, spelled, named, distinct",
     [
         ("title", 1, True, 1, 1),
         ("heading", 1, True, 1, 1),

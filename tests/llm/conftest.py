@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
-from gigamind.llm.fake.server import FakeServer, Seen, running
+from gigamind.llm.fake import FakeServer, Seen, running
 from gigamind.llm.ledger import Attempt, Totals
 from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
@@ -156,10 +156,10 @@ def fake_server(one_fake_server: FakeServer) -> FakeServer:
 
 @pytest.fixture
 def settings_of(fake_server):
-    """Settings of a model that behaves as told, impatient ones."""
+    """Settings of a model that behaves as told; patient ones, for a busy machine answers late."""
 
     def settings(behaviour="", **changes):
-        given = {"timeout_s": 0.5, "attempts": 3, "backoff_s": 0.001} | changes
+        given = {"timeout_s": 20, "attempts": 3, "backoff_s": 0.001} | changes
         return ModelSettings(f"openai/judge{behaviour}", api_base=fake_server.url, **given)
 
     return settings

@@ -44,8 +44,8 @@ def test_a_call_that_waits_is_refused_once_the_money_is_spent():
         second = asyncio.create_task(refused(budget, 8_000_000))
         await asyncio.sleep(0.01)
         await budget.settle(8_000_000, 8_000_000)
-        told = await asyncio.wait_for(second, 1)
-        assert "1e-05 USD: 8e-06 are spent, and the next call may cost 8e-06" in told
+        refusal = await asyncio.wait_for(second, 1)
+        assert "1e-05 USD: 8e-06 are spent, and the next call may cost 8e-06" in refusal
 
     asyncio.run(run())
 

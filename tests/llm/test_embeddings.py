@@ -10,7 +10,7 @@ import pytest
 
 from gigamind.errors import EmbeddingError
 from gigamind.llm.embeddings import LitellmEmbedder
-from gigamind.retrieval.providers import load_embedder
+from gigamind.retrieval.embedders import load_embedder
 
 KEY = "sk-secret-key-1234567890"
 
@@ -110,8 +110,8 @@ def test_a_rate_limit_that_stays_ends_after_four_attempts(embedder, embeddings_s
 def test_what_no_waiting_mends_is_asked_once_and_never_shows_the_key(
     status, mend, embedder, embeddings_server, reply
 ):
-    told = f'{{"error": {{"message": "Incorrect API key provided: {KEY}", "code": "x"}}}}'
-    embeddings_server.replies = [reply(status, told.encode())]
+    body = f'{{"error": {{"message": "Incorrect API key provided: {KEY}", "code": "x"}}}}'
+    embeddings_server.replies = [reply(status, body.encode())]
 
     with pytest.raises(EmbeddingError) as caught:
         embedder.embed_query("one")
@@ -224,7 +224,7 @@ def refuse(event, arguments):
         raise RuntimeError(f"network: {{event}} {{arguments}}")
 sys.addaudithook(refuse)
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
-from gigamind.retrieval.providers import load_embedder
+from gigamind.retrieval.embedders import load_embedder
 print(load_embedder("litellm:openai/test-embed").name, os.environ.get("STRAY"))
 """
     environment = {k: v for k, v in os.environ.items() if not k.startswith("LITELLM")}

@@ -4,9 +4,8 @@ import urllib.request
 
 import pytest
 
-from gigamind.llm.conversation import _cut_off
-from gigamind.llm.fake.answers import answer_to
-from gigamind.llm.fake.behaviour import read_behaviour
+from gigamind.llm.ask import _cut_off
+from gigamind.llm.fake import answer_to, read_behaviour
 
 
 def call(server, path, body=None):
@@ -22,15 +21,27 @@ def question(model="judge", content="?"):
 
 
 def test_the_model_name_tells_the_behaviour():
-    told = read_behaviour("judge;fault=429;times=2;ra=1;sid=abc;lat=100;allowed=5;share=0.5;hang=3")
-    assert (told.name, told.scenario, told.fault, told.times) == ("judge", "abc", "429", 2)
-    assert (told.latency_s, told.hang_s, told.retry_after, told.allowed) == (0.1, 3, "1", 5)
+    behaviour = read_behaviour(
+        "judge;fault=429;times=2;ra=1;sid=abc;lat=100;allowed=5;share=0.5;hang=3"
+    )
+    assert (behaviour.name, behaviour.scenario, behaviour.fault, behaviour.times) == (
+        "judge",
+        "abc",
+        "429",
+        2,
+    )
+    assert (behaviour.latency_s, behaviour.hang_s, behaviour.retry_after, behaviour.allowed) == (
+        0.1,
+        3,
+        "1",
+        5,
+    )
 
 
 def test_answers_take_as_long_as_told_on_average_and_the_same_in_each_run():
-    told = read_behaviour("judge;lat=100;spread=0.5;sid=abc")
-    taken = [told.latency_of(number) for number in range(1, 2001)]
-    assert taken == [told.latency_of(number) for number in range(1, 2001)]
+    behaviour = read_behaviour("judge;lat=100;spread=0.5;sid=abc")
+    taken = [behaviour.latency_of(number) for number in range(1, 2001)]
+    assert taken == [behaviour.latency_of(number) for number in range(1, 2001)]
     assert 0.05 <= min(taken) < 0.055
     assert 0.145 < max(taken) <= 0.15
     assert abs(sum(taken) / 2000 - 0.1) < 0.003
@@ -38,14 +49,14 @@ def test_answers_take_as_long_as_told_on_average_and_the_same_in_each_run():
 
 
 def test_a_fault_ends_after_so_many_times():
-    told = read_behaviour("judge;fault=500;times=2")
-    assert [told.fault_of(number) for number in (1, 2, 3)] == ["500", "500", None]
+    behaviour = read_behaviour("judge;fault=500;times=2")
+    assert [behaviour.fault_of(number) for number in (1, 2, 3)] == ["500", "500", None]
 
 
 def test_a_share_of_requests_meets_the_fault_the_same_in_each_run():
-    told = read_behaviour("judge;fault=500;share=0.2")
-    met = [told.fault_of(number) for number in range(1, 5001)]
-    assert met == [told.fault_of(number) for number in range(1, 5001)]
+    behaviour = read_behaviour("judge;fault=500;share=0.2")
+    met = [behaviour.fault_of(number) for number in range(1, 5001)]
+    assert met == [behaviour.fault_of(number) for number in range(1, 5001)]
     assert 900 < met.count("500") < 1100
 
 
@@ -97,8 +108,8 @@ def test_an_answer_follows_the_schema_and_is_the_same_for_the_same_messages():
     assert answer["fixed"] == "f"
 
 
-@pytest.mark.parametrize(
-    ("text", "cut"),
+@pytest.mark.each(
+    "text, cut",
     [
         ('{"a": tr', True),
         ('{"a": "one', True),

@@ -14,8 +14,7 @@ from gigamind.llm.ask import connect
 from gigamind.llm.ledger import Ledger, read_ledger, totals
 from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
-from gigamind.runs.resume import evaluate_all
-from gigamind.runs.store import RunStore, read_results
+from gigamind.runs.store import ItemKey, RunStore, evaluate_all, read_results
 
 ITEMS = 120
 IN_FLIGHT = 8
@@ -37,14 +36,18 @@ def run(folder, url, *, resume):
         prices = {MODEL: Price(1_000_000, 2_000_000, 500_000)}
         model = connect(settings, prices=prices, ledger=ledger)
 
-        async def evaluate(item_id, item):
+        async def evaluate(key, item):
             messages = [{"role": "user", "content": item}]
-            return (await model.ask(messages, Verdict, item_id=item_id)).model_dump()
+            return (await model.ask(messages, Verdict, item_id=key.item_id)).model_dump()
 
-        items = {f"q{n}": f"질문 {n}" for n in range(ITEMS)}
-        with RunStore(folder, {"dataset": "d"}, resume=resume) as store:
-            await evaluate_all(items, evaluate, store, max_in_flight=IN_FLIGHT)
-        await model.close()
+        items = {ItemKey(f"q{n}"): f"질문 {n}" for n in range(ITEMS)}
+        try:
+            with RunStore(folder, {"dataset": "d"}, resume=resume) as store:
+                await evaluate_all(items, evaluate, store, max_in_flight=IN_FLIGHT)
+        finally:
+            await (
+                model.close()
+            )  # else its connections would fail whichever test they are collected in
 
     asyncio.run(asked())
 
@@ -55,7 +58,7 @@ def start(folder, url):
 
 
 def verdicts(folder):
-    return {name: result.value for name, result in read_results(folder).items()}
+    return {key: result.value for key, result in read_results(folder).items()}
 
 
 @pytest.mark.parametrize("share", [0.15, 0.6])

@@ -11,7 +11,9 @@ PRICE = Price(prompt=150_000, completion=600_000, cached=75_000)
 def row(status="ok", usage=None, **changes):
     made = Attempt("q", 1, "http", status, "m", cost_pico_usd=0, cost_source="table")
     if usage:
-        made = made.charged(usage, changes.pop("price", PRICE), told=changes.pop("told", True))
+        made = made.charged(
+            usage, changes.pop("price", PRICE), counted=changes.pop("counted", True)
+        )
     return made
 
 
@@ -32,7 +34,7 @@ def test_totals_are_sums_over_every_attempt():
 
 
 def test_one_estimated_row_makes_the_sum_an_estimate():
-    rows = [row(usage=Usage(1, 1)), row(usage=Usage(1, 1), told=False)]
+    rows = [row(usage=Usage(1, 1)), row(usage=Usage(1, 1), counted=False)]
     assert totals(rows).cost_source == "estimated"
 
 

@@ -105,11 +105,11 @@ def test_the_account_of_openai_is_named_as_its_client_names_it(
     sent("openai")
     sent("together_ai")
 
-    told = [
+    accounts = [
         (one.get("OpenAI-Organization"), one.get("OpenAI-Project"))
         for one in fake_server.seen.headers
     ]
-    assert told == [("org-1", "proj-2"), ("org-1", "proj-2"), ("org-3", "proj-2"), (None, None)]
+    assert accounts == [("org-1", "proj-2"), ("org-1", "proj-2"), ("org-3", "proj-2"), (None, None)]
 
 
 @pytest.mark.usefixtures("own_handler")

@@ -7,23 +7,13 @@ from gigamind.llm.client import Usage
 from gigamind.llm.prices import Price, micro_usd, price_of, read_prices
 
 
-@pytest.fixture
-def price_file(tmp_path):
-    def write(text):
-        path = tmp_path / "prices.toml"
-        path.write_text(text, encoding="utf-8")
-        return path
-
-    return write
-
-
-def test_a_price_of_a_file_is_exact(price_file):
-    path = price_file('[models."openai/x"]\nprompt = 0.15\ncompletion = 0.6\ncached = 0.075\n')
+def test_a_price_of_a_file_is_exact(text_file):
+    path = text_file('[models."openai/x"]\nprompt = 0.15\ncompletion = 0.6\ncached = 0.075\n')
     assert read_prices(path) == {"openai/x": Price(150_000, 600_000, 75_000)}
 
 
-def test_cached_tokens_cost_the_same_as_others_unless_said(price_file):
-    path = price_file("[models.m]\nprompt = 2\ncompletion = 8\n")
+def test_cached_tokens_cost_the_same_as_others_unless_said(text_file):
+    path = text_file("[models.m]\nprompt = 2\ncompletion = 8\n")
     assert read_prices(path)["m"] == Price(2_000_000, 8_000_000, 2_000_000)
 
 
@@ -38,9 +28,9 @@ def test_cached_tokens_cost_the_same_as_others_unless_said(price_file):
         ("nonsense", "cannot be read"),
     ],
 )
-def test_a_file_with_anything_else_is_refused_with_the_place(price_file, text, message):
+def test_a_file_with_anything_else_is_refused_with_the_place(text_file, text, message):
     with pytest.raises(InputError, match=message):
-        read_prices(price_file(text))
+        read_prices(text_file(text))
 
 
 def test_a_file_that_is_absent_is_refused(tmp_path):

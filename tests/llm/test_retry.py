@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.llm.retry import backoff_s, is_transient, with_retries
+from gigamind.llm.sender import backoff_s, is_transient, with_retries
 from gigamind.llm.settings import ModelSettings
 
 QUICK = ModelSettings("m", attempts=4, backoff_s=0.0001)
@@ -35,8 +35,8 @@ def test_the_last_error_comes_out_after_the_last_attempt():
     assert made() == 4
 
 
-@pytest.mark.parametrize(
-    ("code", "transient"),
+@pytest.mark.each(
+    "code, transient",
     [
         ("rate_limited", True),
         ("server_error", True),

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.llm.fences import flags
-from gigamind.llm.suspicion import (
+from gigamind.llm.fences import (
+    flags,
     has_encoded_text,
     has_invisible_characters,
     looks_like_instructions,

@@ -132,6 +132,6 @@ with EventLog(Path({str(path)!r})) as log:
     except EvaluationError as error:
         print(error)
 """
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.startswith("the event log could not be written (")
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.startswith("the event log could not be written (")
     assert [event.content for event in read_events(path)] == [{"text": "first"}]

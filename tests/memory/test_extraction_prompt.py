@@ -4,10 +4,7 @@ import pytest
 
 from gigamind.assets import asset
 from gigamind.llm.prompts import load_prompt
-from gigamind.memory.model_extractor import (
-    extraction_prompt,
-    language_of,
-)
+from gigamind.memory.extract import extraction_prompt, language_of
 
 
 @pytest.mark.parametrize(

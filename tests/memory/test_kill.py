@@ -18,7 +18,6 @@ WORKER = dedent("""
     import os, signal, sys
     from pathlib import Path
     from gigamind.memory.events import EventLog
-    from gigamind.memory.extract import Prepared
     from gigamind.memory.pipeline import graduate
     from gigamind.memory.schema import Extraction, Message, Session
 
@@ -44,13 +43,11 @@ WORKER = dedent("""
                 {"entry_id": "good", "text": "a", "evidence": evidence(f"{number}번 노트를")},
                 {"entry_id": "bad", "text": "b", "evidence": evidence("없는 말")},
             ]
-            graduate(
-                Session(f"s{number}", messages),
-                Prepared(Extraction.model_validate({"entries": entries})),
-                log,
-            )
+            extraction = Extraction.model_validate({"entries": entries})
+            graduate(Session(f"s{number}", messages), extraction, log)
 """)
 EVENTS_A_SESSION = 5
+SESSIONS = 2  # so that a process is killed within a session, and between two
 
 
 def start(path, deaths, sessions):
@@ -83,37 +80,37 @@ def check(path, acknowledged):
 @pytest.fixture(scope="module")
 def undisturbed(tmp_path_factory):
     path = tmp_path_factory.mktemp("undisturbed") / "memory.db"
-    worker = start(path, 0, 4)
+    worker = start(path, 0, SESSIONS)
     acknowledged = worker.communicate()[0].split()
     assert worker.returncode == 0
-    assert len(acknowledged) == 4 * EVENTS_A_SESSION
+    assert len(acknowledged) == SESSIONS * EVENTS_A_SESSION
     return state(path)
 
 
 def test_killed_between_any_two_events_it_goes_on_where_it_stopped(tmp_path, undisturbed):
     path = tmp_path / "memory.db"
     acknowledged = set()
-    for deaths in range(1, 4 * EVENTS_A_SESSION):
-        worker = start(path, deaths, 4)
+    for deaths in range(1, SESSIONS * EVENTS_A_SESSION):
+        worker = start(path, deaths, SESSIONS)
         acknowledged |= set(worker.communicate()[0].split())
         assert worker.returncode == -signal.SIGKILL
         assert len(acknowledged) == deaths
         check(path, acknowledged)
-    start(path, 0, 4).communicate()
+    start(path, 0, SESSIONS).communicate()
     assert state(path) == undisturbed
 
 
-@pytest.mark.parametrize("attempt", range(8))
+@pytest.mark.parametrize("attempt", range(5))
 def test_killed_at_any_moment_it_loses_nothing_it_acknowledged(tmp_path, undisturbed, attempt):
     path = tmp_path / "memory.db"
     worker = start(path, 0, 2_000)
     first = worker.stdout.readline()
-    time.sleep(0.004 * attempt)
+    time.sleep(0.007 * attempt)
     worker.kill()
     acknowledged = {line for line in (first + worker.communicate()[0]).split("\n") if line}
     assert worker.returncode == -signal.SIGKILL
     whole = {line for line in acknowledged if len(line) == 64}  # the last line may be torn
     check(path, whole)
-    start(path, 0, 4).communicate()
+    start(path, 0, SESSIONS).communicate()
     final = state(path)
     assert {key: final[key] for key in undisturbed} == undisturbed

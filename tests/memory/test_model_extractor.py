@@ -1,3 +1,4 @@
+import asyncio
 import json
 
 import pytest
@@ -5,18 +6,14 @@ import pytest
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.ask import connect
 from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.fake.server import running
 from gigamind.llm.fences import Source, fence
 from gigamind.llm.ledger import Ledger, read_ledger
 from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
 from gigamind.memory.events import EventLog
-from gigamind.memory.model_extractor import (
-    MAX_CHARS,
-    ModelExtractor,
-    extraction_prompt,
-)
+from gigamind.memory.extract import MAX_CHARS, extraction_prompt
+from gigamind.memory.extract import extract as extract_by
 from gigamind.memory.pipeline import graduate
 
 KEPT = "삭제한 노트는 휴지통에 30일 동안 보관한 다음 완전히 지웁니다."  # message 1 of the fixture `session`
@@ -38,20 +35,6 @@ def reply(*entries):
     }
 
 
-@pytest.fixture(scope="module")
-def server():
-    with running() as server:
-        yield server
-
-
-@pytest.fixture
-def fake(server):
-    server.seen.bodies.clear()
-    server.seen.authorizations.clear()
-    server.script.clear()
-    return server
-
-
 @pytest.fixture
 def settings(fake):
     def make(behaviour=""):
@@ -62,23 +45,39 @@ def settings(fake):
 
 
 @pytest.fixture
-def extract(settings, key):
-    def run(session, behaviour="", language=None, **given):
-        with ModelExtractor(connect(settings(behaviour), **given), key, language) as extractor:
-            return extractor.extract(session)
+def extract_each(settings, key):
+    """Asks one model about several sessions."""
+
+    def run(*sessions, behaviour="", language=None, **given):
+        async def ask():
+            model = connect(settings(behaviour), **given)
+            try:
+                return [await extract_by(one, model, key, language) for one in sessions]
+            finally:
+                await model.close()
+
+        return asyncio.run(ask())
 
     return run
 
 
 @pytest.fixture
-def graduated(settings, fake, tmp_path, key):
+def extract(extract_each):
+    def run(session, behaviour="", **given):
+        (extraction,) = extract_each(session, behaviour=behaviour, **given)
+        return extraction
+
+    return run
+
+
+@pytest.fixture
+def graduated(extract, fake, tmp_path):
     """The entries of a session after the model gave an answer, by their text."""
 
     def run(session, answer):
         fake.script.append(answer)
-        extractor = ModelExtractor(connect(settings()), key)
-        with extractor, EventLog(tmp_path / "m.db") as log:
-            return {entry.text: entry for entry in graduate(session, extractor, log)}
+        with EventLog(tmp_path / "m.db") as log:
+            return {entry.text: entry for entry in graduate(session, extract(session), log)}
 
     return run
 
@@ -209,10 +208,10 @@ def test_a_key_is_sent_as_authorization_and_never_in_a_message_or_an_error(
         extract(session, ";fault=missing_field")
 
     assert fake.seen.authorizations[0] == "Bearer sk-own-key-98765"
-    told = (
+    shown = (
         json.dumps(list(fake.seen.bodies)) + repr(refused.value) + repr(refused.value.__context__)
     )
-    assert "sk-own" not in told
+    assert "sk-own" not in shown
 
 
 def test_a_stored_answer_is_taken_again_without_a_request(extract, fake, session, tmp_path):
@@ -238,11 +237,10 @@ def test_what_may_cost_more_than_the_budget_is_not_sent(extract, fake, session, 
     assert not fake.seen.bodies
 
 
-def test_one_extractor_serves_several_sessions(settings, fake, key, session_of):
+def test_one_model_serves_several_sessions(extract_each, fake, session_of):
     fake.script.extend([reply(("one", [])), reply(("two", []))])
-    with ModelExtractor(connect(settings()), key) as extractor:
-        found = [extractor.extract(session_of(text)).entries[0].text for text in ("첫째", "둘째")]
-    assert found == ["one", "two"]
+    first, second = extract_each(session_of("첫째"), session_of("둘째"))
+    assert (first.entries[0].text, second.entries[0].text) == ("one", "two")
 
 
 def test_nothing_is_asked_about_messages_that_say_nothing(extract, fake, session_of):

@@ -2,7 +2,6 @@ import pytest
 
 from gigamind.memory.entries import Entries
 from gigamind.memory.events import EventLog, read_events
-from gigamind.memory.extract import Prepared
 from gigamind.memory.pipeline import graduate
 from gigamind.memory.schema import Extraction, Message, Session
 
@@ -14,7 +13,7 @@ def path(tmp_path):
 
 def run(path, session, extraction):
     with EventLog(path) as log:
-        return graduate(session, Prepared(extraction), log)
+        return graduate(session, extraction, log)
 
 
 def test_exactly_the_proven_entry_is_verified_and_each_refusal_explained(path, session, extraction):

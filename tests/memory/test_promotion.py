@@ -2,7 +2,7 @@ import pytest
 
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
-from gigamind.memory.promotion import Blocked, Promoted, decide
+from gigamind.memory.entries import Blocked, decide
 
 SOURCE = (
     "승인은 팀장 검토 후 진행된다. 이 설정은 운영 환경에서 절대 활성화하지 않는 것을 권장합니다."
@@ -14,7 +14,7 @@ def decision(*quotes):
 
 
 def test_an_entry_with_proven_quotes_is_promoted():
-    assert decision("승인은 팀장 검토 후", "운영 환경에서") == Promoted()
+    assert decision("승인은 팀장 검토 후", "운영 환경에서") is None
 
 
 def test_an_entry_without_evidence_is_blocked():

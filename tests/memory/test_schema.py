@@ -17,8 +17,8 @@ def test_a_session_is_its_messages_in_order():
     assert [message.content for message in session.messages] == ["가", ""]
 
 
-@pytest.mark.parametrize(
-    ("lines", "told"),
+@pytest.mark.each(
+    "lines, problem",
     [
         ([], "s.jsonl: no messages"),
         ([(2, "{")], "s.jsonl:2: not JSON"),
@@ -28,18 +28,18 @@ def test_a_session_is_its_messages_in_order():
         ([(2, '{"role": "user", "content": "a", "name": "b"}')], "s.jsonl:2: name: "),
     ],
 )
-def test_a_bad_message_is_refused_with_file_and_line(lines, told):
+def test_a_bad_message_is_refused_with_file_and_line(lines, problem):
     with pytest.raises(InputError) as refusal:
         parse_session("s", lines, "s.jsonl")
-    assert told in str(refusal.value)
+    assert problem in str(refusal.value)
 
 
 def test_an_extraction_may_be_empty():
     assert parse_extraction('{"entries": []}', "e.json").entries == []
 
 
-@pytest.mark.parametrize(
-    ("entries", "told"),
+@pytest.mark.each(
+    "entries, problem",
     [
         ('[{"entryId": "e", "text": "t"}]', "entries[0].evidence: Field required"),
         (
@@ -61,7 +61,7 @@ def test_an_extraction_may_be_empty():
         ("nope", "e.json: not JSON"),
     ],
 )
-def test_a_bad_extraction_is_refused_with_its_place(entries, told):
+def test_a_bad_extraction_is_refused_with_its_place(entries, problem):
     with pytest.raises(InputError) as refusal:
         parse_extraction(f'{{"entries": {entries}}}', "e.json")
-    assert told in str(refusal.value)
+    assert problem in str(refusal.value)

@@ -54,11 +54,12 @@ def test_a_session_is_named_by_either_of_its_files(folder, write):
 
 
 @pytest.mark.parametrize(
-    ("name", "told"), [("in", "no sessions"), ("none", "No such file"), ("file", "Not a directory")]
+    ("name", "problem"),
+    [("in", "no sessions"), ("none", "No such file"), ("file", "Not a directory")],
 )
-def test_a_folder_without_sessions_is_refused(folder, name, told):
+def test_a_folder_without_sessions_is_refused(folder, name, problem):
     (folder.parent / "file").touch()
-    with pytest.raises(InputError, match=told):
+    with pytest.raises(InputError, match=problem):
         sessions.session_names(folder.parent / name)
 
 

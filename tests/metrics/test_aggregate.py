@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.metrics.aggregate import Estimate, Measured, summarise
-from gigamind.metrics.latency import Latency
+from gigamind.metrics.aggregate import Latency, Measured, summarise
+from gigamind.stats.estimate import Estimate
+from gigamind.stats.intervals import Interval
 
-NOTHING = Estimate(None, None, None, 0)
+NOTHING = Estimate(None, None, 0, 0)
 
 ANSWERED = Measured(
     item_id="q1",
@@ -59,13 +60,15 @@ def test_a_mean_of_equal_values_is_that_value_and_its_interval_that_of_a_share()
     found = summarise(items, seed=42).overall.search["mrr"]
     # Wilson's interval of 70 % of three
     low, high = pytest.approx(0.2264, abs=1e-4), pytest.approx(0.9490, abs=1e-4)
-    assert found == Estimate(0.7, low, high, 3)
+    assert found == Estimate(0.7, Interval(low, high), 3, 3)
 
 
 def test_the_interval_of_a_mean_worked_out_by_hand():
     # One success in four: see the interval's own test.  Wilson's, 0.046 to 0.699, is inside.
     items = [_answered(f"q{i}", float(i == 0)) for i in range(4)]
-    assert summarise(items, seed=42).overall.search["mrr"] == Estimate(0.25, 0.0, 0.75, 4)
+    assert summarise(items, seed=42).overall.search["mrr"] == Estimate(
+        0.25, Interval(0.0, 0.75), 4, 4
+    )
 
 
 def test_answerability_figures_stand_on_their_denominators():
@@ -90,9 +93,9 @@ def test_a_judge_that_never_says_unanswerable_has_no_precision():
     assert found == {
         "precision": NOTHING,
         # z^2 / (1 + z^2) of Wilson: one item tells little
-        "recall": Estimate(0.0, 0.0, pytest.approx(0.7935, abs=1e-4), 1),
-        "f1": Estimate(0.0, 0.0, pytest.approx(0.7935, abs=1e-4), 1),
-        "far": Estimate(1.0, pytest.approx(0.2065, abs=1e-4), 1.0, 1),
+        "recall": Estimate(0.0, Interval(0.0, pytest.approx(0.7935, abs=1e-4)), 1, 1),
+        "f1": Estimate(0.0, Interval(0.0, pytest.approx(0.7935, abs=1e-4)), 1, 1),
+        "far": Estimate(1.0, Interval(pytest.approx(0.2065, abs=1e-4), 1.0), 1, 1),
     }
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.metrics.latency import METHOD, Latency, latency
+from gigamind.metrics.aggregate import METHOD, Latency, latency
 
 times = st.lists(st.floats(0, 60_000), min_size=2, max_size=50)
 

@@ -1,15 +1,15 @@
 import pytest
 
-from gigamind.metrics.linking import (
+from gigamind.metrics.links import (
     LinkedNote,
     Suggested,
-    calibration_error,
     cutoffs,
     note_values,
     reliability,
     summarise_links,
     sweep_links,
 )
+from gigamind.stats.agreement import expected_calibration_error
 
 
 def suggested(target, confidence=0.5, *, exact=None, novel=True, accepted=None) -> Suggested:
@@ -108,10 +108,10 @@ def test_the_sweep_keeps_what_reaches_the_floor():
 def test_reliability_puts_the_highest_confidence_into_the_last_bin():
     notes = [note("a", [suggested("x", 1.0), suggested("w", 0.9), suggested("v", 0.15)], ["x"])]
     bins = reliability(notes)
-    assert [(one.low, one.high, one.n, one.precision) for one in bins] == [
+    assert [(one.low, one.high, one.outcome.n, one.outcome.value) for one in bins] == [
         (0.1, 0.2, 1, 0.0),
         (0.9, 1.0, 2, 0.5),
     ]
-    assert bins[1].mean_confidence == pytest.approx(0.95)
-    assert calibration_error(bins) == pytest.approx((1 * 0.15 + 2 * 0.45) / 3)
-    assert calibration_error([]) is None
+    assert bins[1].confidence == pytest.approx(0.95)
+    assert expected_calibration_error(bins) == pytest.approx((1 * 0.15 + 2 * 0.45) / 3)
+    assert expected_calibration_error([]) is None

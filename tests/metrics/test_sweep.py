@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.metrics.answerability import Confusion, confusion
-from gigamind.metrics.sweep import best_f1, point_at, sweep
+from gigamind.metrics.answerability import Confusion, best_f1, confusion, point_at, sweep
 
 UNANSWERABLE, ANSWERABLE = True, False
 ITEMS = [

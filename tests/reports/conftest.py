@@ -2,18 +2,20 @@ from collections.abc import Callable
 
 import pytest
 
-from gigamind.reports.schema import (
+from gigamind.records.schema import (
     Environment,
     ErrorReport,
     Hardware,
-    HitReport,
     IntervalReport,
-    ItemReport,
     PassageReport,
+    RunReport,
+)
+from gigamind.tasks.search.schema import (
+    HitReport,
+    ItemReport,
     Performance,
     RunCounts,
     RunRecord,
-    RunReport,
     SliceCounts,
     SliceReport,
     SummaryReport,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.reports.escape import code, fenced, inline
+from gigamind.reports.text import code, fenced, inline
 
 texts = st.text(max_size=40) | st.text(
     alphabet="`*_[]<>|#~&$\\-+=.)1! \n\r\t<script>가", max_size=40

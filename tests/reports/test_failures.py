@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.reports.failures import failed_items, failure_line
+from gigamind.tasks.search.markdown import failed_items, failure_line
 
 
 def test_only_what_went_wrong_is_a_failure(make_item):

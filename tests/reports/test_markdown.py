@@ -6,9 +6,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from gigamind.reports import templating
-from gigamind.reports.markdown import figure, figure_rows, label, render_summary
-from gigamind.reports.schema import ErrorReport
+from gigamind.metrics.table import label
+from gigamind.records.schema import ErrorReport
+from gigamind.reports import text as templating
+from gigamind.reports.figures import metric_rows
+from gigamind.tasks.search.markdown import render_summary
+from gigamind.wording import share
 
 HOSTILE = "a|b `x` ```\n| c |\n\n# head\n<script>alert(1)</script> [[l]] - 1. **b"
 NONE_LEFT = {"queries_total": 2, "queries_unanswerable": 0}
@@ -254,31 +257,31 @@ def test_no_page_holds_a_value_of_python(make_record, make_item):
 
 
 @pytest.mark.parametrize(
-    ("name", "shown"),
+    ("key", "shown"),
     [
-        ("hit_at_1", "hit@1"),
-        ("ndcg_at_10", "nDCG@10"),
-        ("mrr", "MRR"),
-        ("span_recall", "span recall"),
-        ("f1", "F1"),
-        ("far", "FAR"),
-        ("precision", "precision"),
+        ("search.hit_at_1", "hit@1"),
+        ("search.ndcg_at_10", "nDCG@10"),
+        ("search.mrr", "MRR"),
+        ("search.span_recall", "span recall"),
+        ("unanswerable.f1", "F1"),
+        ("unanswerable.far", "FAR"),
+        ("unanswerable.precision", "precision"),
     ],
 )
-def test_metrics_have_names_for_people(name, shown):
-    assert label(name) == shown
+def test_metrics_have_names_for_people(key, shown):
+    assert label(key) == shown
 
 
 @pytest.mark.parametrize(
     ("value", "shown"), [(None, "–"), (0.0, "0.000"), (2 / 3, "0.667"), (1.0, "1.000")]
 )
 def test_shares_have_three_decimals(value, shown):
-    assert figure(value) == shown
+    assert share(value) == shown
 
 
 def test_rows_leave_out_what_has_no_interval(make_slice):
-    assert [name for name, _ in figure_rows(make_slice(), "search")][-1] == "recall@10"
-    assert [name for name, _ in figure_rows(make_slice(), "unanswerable")] == [
+    assert [row.metric for row in metric_rows(make_slice(), "search")][-1] == "recall@10"
+    assert [row.metric for row in metric_rows(make_slice(), "unanswerable")] == [
         "precision",
         "recall",
         "F1",

@@ -2,8 +2,8 @@
 
 import pytest
 
-from gigamind.reports.judged import CoverageReport, FlipReport, LlmReport
-from gigamind.reports.model_markdown import cost_lines, coverage, flip_lines, model_section
+from gigamind.records.judged import CoverageReport, FlipReport, LlmReport
+from gigamind.reports.text import cost_lines, coverage, flip_lines, model_section
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
 SHARE = "(0.250, 95 % interval 0.046 – 0.699)"

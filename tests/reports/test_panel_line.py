@@ -1,7 +1,7 @@
 import pytest
 
-from gigamind.reports.judged import PanelReport
-from gigamind.reports.model_markdown import panel_line
+from gigamind.records.judged import PanelReport
+from gigamind.reports.text import panel_line
 
 
 @pytest.fixture

@@ -7,10 +7,18 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.reports.schema import ErrorReport, ItemReport, RunReport, SummaryReport
-from gigamind.reports.write import check_out_folder, write_run
+from gigamind.evaluation.finish import SUMMARY_FILE
+from gigamind.records.folder import check_out_folder, write_run
+from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.tasks.search.schema import ItemReport, SummaryReport
+from gigamind.tasks.search.view import SearchView
 
 FILES = {"run.json", "summary.json", "summary.md", "per_item.jsonl", "errors.jsonl"}
+
+
+def write(out, record, output="both"):
+    """As an evaluation does, but for its page."""
+    write_run(out, record, output, {SUMMARY_FILE: SearchView().markdown(record)})
 
 
 def names(folder):
@@ -21,7 +29,7 @@ def test_every_file_is_written_and_nothing_is_left_beside(make_record, make_item
     out = tmp_path / "a" / "b" / "out"
     error = ErrorReport(kind="item", id="q2", error="EmbeddingError", message="query q2: refused")
     record = make_record((make_item(1), make_item(3)), (error,))
-    write_run(out, record, "both")
+    write(out, record)
     assert names(out) == FILES
     assert names(out.parent) == {"out"}
     assert RunReport.model_validate_json((out / "run.json").read_bytes()) == record.run
@@ -32,16 +40,16 @@ def test_every_file_is_written_and_nothing_is_left_beside(make_record, make_item
     assert ErrorReport.model_validate_json(line) == error
 
 
-@pytest.mark.parametrize(("output", "absent"), [("json", "summary.md"), ("md", "summary.json")])
-def test_the_format_chooses_the_summary(make_record, tmp_path, output, absent):
-    write_run(tmp_path / "out", make_record(), output)
-    assert names(tmp_path / "out") == FILES - {absent}
+@pytest.mark.parametrize(("output", "absent"), [("json", set()), ("md", {"summary.json"})])
+def test_the_format_chooses_whether_the_summary_is_json(make_record, tmp_path, output, absent):
+    write(tmp_path / "out", make_record(), output)
+    assert names(tmp_path / "out") == FILES - absent
 
 
 def test_korean_is_written_as_korean_and_lines_end_alike_everywhere(
     make_record, make_item, tmp_path
 ):
-    write_run(tmp_path / "out", make_record((make_item(query="휴가 🌴\u2028신청"),)), "both")
+    write(tmp_path / "out", make_record((make_item(query="휴가 🌴\u2028신청"),)))
     content = (tmp_path / "out" / "per_item.jsonl").read_bytes()
     assert "휴가 🌴\u2028신청".encode() in content
     assert b"\r" not in content
@@ -50,9 +58,7 @@ def test_korean_is_written_as_korean_and_lines_end_alike_everywhere(
 
 def test_half_a_surrogate_pair_is_spelled_out_and_reads_back(make_record, tmp_path):
     broken = ErrorReport(kind="row", id="\ud800", error="DatasetError", message="a\udcff")
-    write_run(
-        tmp_path / "out", make_record((), (broken,), run={"dataset": "q\udcff.jsonl"}), "both"
-    )
+    write(tmp_path / "out", make_record((), (broken,), run={"dataset": "q\udcff.jsonl"}))
     (line,) = (tmp_path / "out" / "errors.jsonl").read_text("utf-8").splitlines()
     assert ErrorReport.model_validate_json(line).id == "\\ud800"
     assert json.loads(line)["message"] == "a\\udcff"
@@ -64,16 +70,14 @@ def test_half_a_surrogate_pair_is_spelled_out_and_reads_back(make_record, tmp_pa
 
 
 def test_a_backslash_stays_one(make_record, make_item, tmp_path):
-    write_run(tmp_path / "out", make_record((make_item(query=r"\ud800 C:\new"),)), "json")
+    write(tmp_path / "out", make_record((make_item(query=r"\ud800 C:\new"),)), "json")
     (line,) = (tmp_path / "out" / "per_item.jsonl").read_text("utf-8").splitlines()
     assert json.loads(line)["query"] == r"\ud800 C:\new"
 
 
 def test_what_is_no_json_number_is_never_written(make_record, make_item, tmp_path):
     with pytest.raises(ValueError, match="Out of range float values"):
-        write_run(
-            tmp_path / "out", make_record((make_item(metrics={"mrr": float("nan")}),)), "json"
-        )
+        write(tmp_path / "out", make_record((make_item(metrics={"mrr": float("nan")}),)), "json")
     assert names(tmp_path) == set()
 
 
@@ -83,7 +87,7 @@ def test_a_full_disk_leaves_nothing_behind(make_record, make_item, tmp_path):
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, hard))
     try:
         with pytest.raises(EvaluationError, match="cannot be written \\(File too large\\)"):
-            write_run(tmp_path / "out", make_record(items), "both")
+            write(tmp_path / "out", make_record(items))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert names(tmp_path) == set()
@@ -93,7 +97,7 @@ def test_an_empty_folder_is_replaced(make_record, tmp_path):
     out = tmp_path / "out"
     out.mkdir()
     check_out_folder(out)
-    write_run(out, make_record(), "both")
+    write(out, make_record())
     assert names(out) == FILES
 
 
@@ -101,7 +105,7 @@ def test_a_link_to_an_empty_folder_stays_a_link(make_record, tmp_path):
     (tmp_path / "real").mkdir()
     (tmp_path / "out").symlink_to("real")
     check_out_folder(tmp_path / "out")
-    write_run(tmp_path / "out", make_record(), "both")
+    write(tmp_path / "out", make_record())
     assert (tmp_path / "out").is_symlink()
     assert names(tmp_path / "real") == FILES
 
@@ -110,7 +114,7 @@ def test_the_folder_one_stands_in_can_be_named(make_record, tmp_path, monkeypatc
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     check_out_folder(Path())
-    write_run(Path(), make_record(), "both")
+    write(Path(), make_record())
     assert names(tmp_path / "here") == FILES
 
 
@@ -119,7 +123,7 @@ def test_a_folder_that_filled_in_the_meantime_is_not_lost(make_record, tmp_path)
     out.mkdir()
     (out / "mine.txt").write_text("mine", encoding="utf-8")
     with pytest.raises(EvaluationError, match="cannot be written"):
-        write_run(out, make_record(), "both")
+        write(out, make_record())
     assert names(tmp_path) == {"out"}
     assert names(out) == {"mine.txt"}
 
@@ -127,7 +131,7 @@ def test_a_folder_that_filled_in_the_meantime_is_not_lost(make_record, tmp_path)
 def test_others_may_read_what_the_umask_lets_them(make_record, tmp_path):
     before = os.umask(0o022)
     try:
-        write_run(tmp_path / "out", make_record(), "both")
+        write(tmp_path / "out", make_record())
     finally:
         os.umask(before)
     assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o755

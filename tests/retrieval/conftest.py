@@ -3,16 +3,16 @@
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import onnx
 import pytest
 import tokenizers
 
-from gigamind.retrieval.chunk import Chunk
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.index import Cosines, Ids, IndexContent, rounded
-from gigamind.retrieval.use_multilingual import UseMultilingual
+from gigamind.retrieval.embedders import UseMultilingual
+from gigamind.retrieval.index import Chunk, Cosines, Ids, IndexContent, rounded
 from gigamind.spans import Passage, Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
@@ -42,6 +42,25 @@ class PlainIndex:
 @pytest.fixture
 def plain_index() -> type[PlainIndex]:
     return PlainIndex
+
+
+class Known(NamedTuple):
+    """Unit vectors of chunks and of a query, and their cosines."""
+
+    vectors: Vectors
+    query: Vectors
+    exact: Cosines
+
+
+@pytest.fixture(scope="session")
+def known() -> Known:
+    def unit_vectors(count: int, dimensions: int = 16) -> Vectors:
+        vectors = np.random.default_rng(7).normal(size=(count, dimensions))
+        return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+
+    vectors = unit_vectors(1_200)  # more than one batch of either engine
+    query = unit_vectors(1_201)[-1]
+    return Known(vectors, query, vectors.astype(np.float64) @ query.astype(np.float64))
 
 
 @pytest.fixture

@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.retrieval.cache import FOLDER_VARIABLE, Cache, default_cache_folder, touch
+from gigamind.retrieval.cache import Cache, touch
+from gigamind.retrieval.settings import FOLDER_VARIABLE, default_cache_folder
 
 
 def fill(cache: Cache, count: int) -> None:

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.coverage import read_query_words
 from gigamind.retrieval.keyword import build_keyword_index
+from gigamind.retrieval.signals import read_query_words
 from gigamind.text import tokens
 
 NONE = np.zeros(0, np.int64)

@@ -15,23 +15,13 @@ from gigamind.errors import EmbeddingError, IndexingError
 from gigamind.retrieval.edge import open_edge
 
 
-def unit_vectors(count: int, dimensions: int = 16) -> np.ndarray:
-    vectors = np.random.default_rng(7).normal(size=(count, dimensions))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-
-VECTORS = unit_vectors(1_200)  # more than one batch of either engine
-QUERY = unit_vectors(1_201)[-1]
-EXACT = VECTORS.astype(np.float64) @ QUERY.astype(np.float64)
-
-
 def run(code: str, **environment: str) -> subprocess.Popen[str]:
     """A process of its own with the test's index at hand."""
     prelude = f"""
         import sys, os, signal, numpy as np
         sys.path.insert(0, {str(Path(__file__).parents[2])!r})
         from pathlib import Path
-        from gigamind.retrieval.chunk import Chunk
+        from gigamind.retrieval.index import Chunk
         from gigamind.retrieval.edge import open_edge
         from gigamind.retrieval.index import IndexContent
         from gigamind.spans import Passage, Span
@@ -75,12 +65,12 @@ def test_a_temporary_index_that_cannot_be_built_leaves_nothing_behind(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_cached_index_is_opened_without_asking_for_vectors_again(content_of, tmp_path):
-    open_edge(content_of(VECTORS), tmp_path).close()
+def test_a_cached_index_is_opened_without_asking_for_vectors_again(content_of, tmp_path, known):
+    open_edge(content_of(known.vectors), tmp_path).close()
 
-    index = open_edge(replace(content_of(VECTORS), vectors=fail), tmp_path)
+    index = open_edge(replace(content_of(known.vectors), vectors=fail), tmp_path)
 
-    assert index.nearest(QUERY, 5)[0].tolist() == np.argsort(-EXACT)[:5].tolist()
+    assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
     index.close()
     assert [entry.name for entry in tmp_path.iterdir()] == ["model-content"]
 
@@ -106,9 +96,9 @@ def fail() -> np.ndarray:
     raise EmbeddingError("the model failed")
 
 
-def test_a_failed_build_leaves_nothing_in_the_folder(content_of, tmp_path):
+def test_a_failed_build_leaves_nothing_in_the_folder(content_of, tmp_path, known):
     with pytest.raises(EmbeddingError):
-        open_edge(replace(content_of(VECTORS), vectors=fail), tmp_path)
+        open_edge(replace(content_of(known.vectors), vectors=fail), tmp_path)
 
     assert list(tmp_path.iterdir()) == []
 
@@ -128,39 +118,41 @@ def test_a_process_killed_while_building_leaves_no_index(tmp_path):
     assert rebuilt.communicate()[0] == "[0]\n"
 
 
-def test_who_builds_second_takes_the_index_of_who_was_first(content_of, tmp_path):
+def test_who_builds_second_takes_the_index_of_who_was_first(content_of, tmp_path, known):
     def meanwhile() -> np.ndarray:
-        open_edge(content_of(VECTORS), tmp_path).close()
-        return VECTORS
+        open_edge(content_of(known.vectors), tmp_path).close()
+        return known.vectors
 
-    index = open_edge(replace(content_of(VECTORS), vectors=meanwhile), tmp_path)
+    index = open_edge(replace(content_of(known.vectors), vectors=meanwhile), tmp_path)
 
-    assert index.nearest(QUERY, 1)[0].tolist() == [int(np.argmax(EXACT))]
+    assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
     index.close()
     assert [entry.name for entry in tmp_path.iterdir()] == ["model-content"]
 
 
-def test_an_index_that_is_open_stays_whole_when_its_folder_is_pruned(content_of, tmp_path):
-    index = open_edge(content_of(VECTORS), tmp_path)
+def test_an_index_that_is_open_stays_whole_when_its_folder_is_pruned(content_of, tmp_path, known):
+    index = open_edge(content_of(known.vectors), tmp_path)
     shutil.rmtree(tmp_path / "model-content")
 
-    assert index.cosines(QUERY, range(1_200)) == pytest.approx(EXACT, abs=1e-6)
+    assert index.cosines(known.query, range(1_200)) == pytest.approx(known.exact, abs=1e-6)
     index.close()
 
 
-def test_a_broken_cached_index_says_which_folder_to_delete(content_of, tmp_path):
+def test_a_broken_cached_index_says_which_folder_to_delete(content_of, tmp_path, known):
     (tmp_path / "model-content").mkdir()
 
     with pytest.raises(IndexingError, match=r"model-content.*delete this folder") as caught:
-        open_edge(content_of(VECTORS), tmp_path)
+        open_edge(content_of(known.vectors), tmp_path)
     assert caught.value.exit_code == 2
 
 
 @pytest.mark.parametrize("place", ["file", "file/indexes", "indexes"])
-def test_a_folder_that_cannot_hold_an_index_is_an_indexing_error(place, content_of, tmp_path):
+def test_a_folder_that_cannot_hold_an_index_is_an_indexing_error(
+    place, content_of, tmp_path, known
+):
     (tmp_path / "file").touch()
     (tmp_path / "indexes").mkdir()
     (tmp_path / "indexes" / "model-content").touch()  # a file where the index should stand
 
     with pytest.raises(IndexingError, match="no index can be written here"):
-        open_edge(content_of(VECTORS), tmp_path / place)
+        open_edge(content_of(known.vectors), tmp_path / place)

@@ -3,8 +3,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.retrieval.embed import unit_rows
-from gigamind.retrieval.providers import load_embedder
-from gigamind.retrieval.use_multilingual import UseMultilingual
+from gigamind.retrieval.embedders import UseMultilingual, load_embedder
 
 TEXTS = ["The cat sat.", "고양이가 앉았다.", "배터리 교체 절차", "", "👋", "x" * 500]
 
@@ -51,7 +50,7 @@ def test_the_default_is_loaded_by_name():
     assert isinstance(load_embedder("use-multilingual"), UseMultilingual)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "name", ["", "word2vec", "fastembed:", "litellm:", "fastembed", "use-multilingual:x", ":x"]
 )
 def test_an_unknown_provider_is_an_input_error_that_names_the_known_ones(name):

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from gigamind.errors import EmbeddingError, IndexingError
-from gigamind.retrieval.embedding_cache import embed_all
+from gigamind.retrieval.cache import embed_all
 
 
 class Counting:
@@ -129,11 +129,11 @@ def test_progress_counts_the_texts_that_are_done(known, expected, tmp_path):
     texts = [f"text {number}" for number in range(130)]
     if known:
         embed_all(Counting(), texts[:known], cache, quiet)
-    told: list[tuple[int, int]] = []
+    steps: list[tuple[int, int]] = []
 
-    embed_all(Counting(), texts, cache, lambda done, total: told.append((done, total)))
+    embed_all(Counting(), texts, cache, lambda done, total: steps.append((done, total)))
 
-    assert told == [(done, 130) for done in expected]
+    assert steps == [(done, 130) for done in expected]
 
 
 def test_a_corrupt_cache_says_what_to_delete(tmp_path):
@@ -190,7 +190,7 @@ def test_several_processes_may_fill_a_new_cache_at_once(tmp_path):
 import sys, numpy as np
 sys.path.insert(0, {str(Path(__file__).parents[2])!r})
 from pathlib import Path
-from gigamind.retrieval.embedding_cache import embed_all
+from gigamind.retrieval.cache import embed_all
 class Ones:
     name = "ones"
     def embed_passages(self, texts):

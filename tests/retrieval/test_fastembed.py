@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gigamind.errors import EmbeddingError, InputError
-from gigamind.retrieval.providers import load_embedder
+from gigamind.retrieval.embedders import load_embedder
 
 TEXTS = ["battery", "배터리 교체", "a", "zzz abc", "밤 Q!"]
 
@@ -187,7 +187,7 @@ def test_a_model_that_fails_on_a_text_is_an_embedding_error(tiny_model):
 
 
 def test_the_folder_may_be_the_one_we_stand_in(tiny_model):
-    code = "from gigamind.retrieval.providers import load_embedder; print(load_embedder('fastembed:.').name)"
+    code = "from gigamind.retrieval.embedders import load_embedder; print(load_embedder('fastembed:.').name)"
     root = Path(__file__).parents[2]
 
     done = subprocess.run(

@@ -93,16 +93,22 @@ def test_the_ranking_over_the_real_engine_is_that_of_scoring_every_chunk(content
     assert every == pytest.approx(exact, abs=1e-6)
 
 
+EAST = np.array([1.0, 0.0], dtype=np.float32)
+LAST = np.eye(100)[99]  # 1 for the last of 100 notes, 0 for the others
+
+
+def falling(plain_index, first, last):
+    """100 chunks whose cosines with `EAST` fall from the first to the last."""
+    cosines = np.linspace(first, last, 100)
+    return plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
+
+
 def test_a_note_outside_the_shortlist_wins_by_its_words(plain_index):
     # 100 notes of a chunk each, falling in cosine from 1 to 0.01; the last is the only one with the words.
-    cosines = np.linspace(1, 0.01, 100)
-    index = plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
-    keyword = np.zeros(100)
-    keyword[99] = 1.0
-    query = np.array([1.0, 0.0], dtype=np.float32)
+    index = falling(plain_index, 1, 0.01)
 
     scored = score_notes(
-        keyword, ChunkLayout.of([1] * 100), Fusion(0.3, np.ones(100), topk=2), index, query
+        LAST, ChunkLayout.of([1] * 100), Fusion(0.3, np.ones(100), topk=2), index, EAST
     )
 
     assert scored.top(2).tolist() == [99, 0]
@@ -111,13 +117,9 @@ def test_a_note_outside_the_shortlist_wins_by_its_words(plain_index):
 
 
 def test_notes_that_cannot_take_a_place_are_never_looked_up(plain_index):
-    cosines = np.linspace(1, 0.01, 100)
-    index = plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
-    keyword = np.zeros(100)
-    keyword[99] = 1.0
-    query = np.array([1.0, 0.0], dtype=np.float32)
+    index = falling(plain_index, 1, 0.01)
 
-    score_notes(keyword, ChunkLayout.of([1] * 100), Fusion(0.5, np.ones(100), 2), index, query)
+    score_notes(LAST, ChunkLayout.of([1] * 100), Fusion(0.5, np.ones(100), 2), index, EAST)
 
     # The 64th cosine is 0.37: note 99 may reach 0.68, the other notes outside 0.18, below the second's 0.495.
     assert index.asked == [99]
@@ -125,14 +127,10 @@ def test_notes_that_cannot_take_a_place_are_never_looked_up(plain_index):
 
 def test_a_boost_lifts_a_note_from_outside_the_shortlist(plain_index):
     # Places 66 to 100 miss the shortlist by a hair; only the last is central.
-    cosines = np.linspace(0.9, 0.89, 100)
-    index = plain_index(np.stack([cosines, np.sqrt(1 - cosines**2)], axis=1))
-    boosts = np.ones(100)
-    boosts[99] = 1.2
-    query = np.array([1.0, 0.0], dtype=np.float32)
+    index = falling(plain_index, 0.9, 0.89)
 
     scored = score_notes(
-        np.zeros(100), ChunkLayout.of([1] * 100), Fusion(1.0, boosts, 1), index, query
+        np.zeros(100), ChunkLayout.of([1] * 100), Fusion(1.0, 1 + 0.2 * LAST, 1), index, EAST
     )
 
     assert scored.top(1).tolist() == [99]
@@ -142,10 +140,9 @@ def test_a_boost_lifts_a_note_from_outside_the_shortlist(plain_index):
 
 def test_notes_without_any_score_take_no_place(plain_index):
     index = plain_index(np.array([[-1.0, 0.0]] * 100))
-    query = np.array([1.0, 0.0], dtype=np.float32)
 
     scored = score_notes(
-        np.zeros(100), ChunkLayout.of([1] * 100), Fusion(0.7, np.ones(100), 10), index, query
+        np.zeros(100), ChunkLayout.of([1] * 100), Fusion(0.7, np.ones(100), 10), index, EAST
     )
 
     assert scored.top(10).tolist() == []
@@ -165,10 +162,9 @@ def test_equal_scores_fall_by_place_as_in_trec_eval():
 
 def test_a_note_is_worth_its_best_chunk_in_each_leg(plain_index):
     index = plain_index(np.array([[1.0, 0.0], [0.0, 1.0], [0.6, 0.8]]))
-    query = np.array([1.0, 0.0], dtype=np.float32)
 
     scored = score_notes(
-        np.array([0.0, 1.0, 0.5]), ChunkLayout.of([2, 1]), Fusion(0.7, np.ones(2), 2), index, query
+        np.array([0.0, 1.0, 0.5]), ChunkLayout.of([2, 1]), Fusion(0.7, np.ones(2), 2), index, EAST
     )
 
     # Note 0: cosine 1 of its first chunk, keyword 1 of its second.  Note 1: 0.7 * 0.6 + 0.3 * 0.5.

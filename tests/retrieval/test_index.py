@@ -15,63 +15,57 @@ from gigamind.retrieval.server import open_collection
 pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
 
 
-def unit_vectors(count: int, dimensions: int = 16) -> np.ndarray:
-    vectors = np.random.default_rng(7).normal(size=(count, dimensions))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-
-VECTORS = unit_vectors(1_200)  # more than one batch of either engine
-QUERY = unit_vectors(1_201)[-1]
-EXACT = VECTORS.astype(np.float64) @ QUERY.astype(np.float64)
-
-
 @pytest.fixture(params=["edge in a temporary folder", "edge in a cache", "server"])
-def index(request, content_of, tmp_path):
+def index(request, content_of, tmp_path, known):
     if request.param == "server":
-        opened = open_collection(content_of(VECTORS), QdrantClient(":memory:"))
+        opened = open_collection(content_of(known.vectors), QdrantClient(":memory:"))
     else:
         folder = tmp_path / "indexes" if request.param == "edge in a cache" else None
-        opened = open_edge(content_of(VECTORS), folder)
+        opened = open_edge(content_of(known.vectors), folder)
     yield opened
     opened.close()
 
 
 @pytest.mark.parametrize("limit", [1, 10, 1_200])
-def test_nearest_is_exact(index, limit):
-    ids, cosines = index.nearest(QUERY, limit)
+def test_nearest_is_exact(index, limit, known):
+    ids, cosines = index.nearest(known.query, limit)
 
-    assert ids.tolist() == np.argsort(-EXACT, kind="stable")[:limit].tolist()
-    assert cosines == pytest.approx(np.sort(EXACT)[::-1][:limit], abs=1e-6)
+    assert ids.tolist() == np.argsort(-known.exact, kind="stable")[:limit].tolist()
+    assert cosines == pytest.approx(np.sort(known.exact)[::-1][:limit], abs=1e-6)
 
 
-def test_cosines_stand_in_the_order_that_was_asked(index):
+def test_cosines_stand_in_the_order_that_was_asked(index, known):
     wanted = [1_199, 0, 7, 601, 600]
 
-    assert index.cosines(QUERY, wanted) == pytest.approx(EXACT[wanted], abs=1e-6)
+    assert index.cosines(known.query, wanted) == pytest.approx(known.exact[wanted], abs=1e-6)
 
 
-def test_cosines_of_every_chunk_can_be_asked_at_once(index):
-    assert index.cosines(QUERY, range(1_200)) == pytest.approx(EXACT, abs=1e-6)
+def test_cosines_of_every_chunk_can_be_asked_at_once(index, known):
+    assert index.cosines(known.query, range(1_200)) == pytest.approx(known.exact, abs=1e-6)
 
 
-def test_both_engines_agree_but_for_the_last_digit(content_of):
-    edge = open_edge(content_of(VECTORS), folder=None)
-    server = open_collection(content_of(VECTORS), QdrantClient(":memory:"))
+def test_both_engines_agree_but_for_the_last_digit(content_of, known):
+    edge = open_edge(content_of(known.vectors), folder=None)
+    server = open_collection(content_of(known.vectors), QdrantClient(":memory:"))
 
-    assert edge.nearest(QUERY, 300)[0].tolist() == server.nearest(QUERY, 300)[0].tolist()
-    assert edge.cosines(QUERY, range(1_200)) == pytest.approx(
-        server.cosines(QUERY, range(1_200)), abs=1.01e-6
+    assert (
+        edge.nearest(known.query, 300)[0].tolist() == server.nearest(known.query, 300)[0].tolist()
+    )
+    assert edge.cosines(known.query, range(1_200)) == pytest.approx(
+        server.cosines(known.query, range(1_200)), abs=1.01e-6
     )
     edge.close()
     server.close()
 
 
-def test_an_index_answers_from_several_threads(index):
-    expected = index.nearest(QUERY, 10)[0].tolist()
+def test_an_index_answers_from_several_threads(index, known):
+    expected = index.nearest(known.query, 10)[0].tolist()
     found: list[list[int]] = []
     threads = [
         threading.Thread(
-            target=lambda: [found.append(index.nearest(QUERY, 10)[0].tolist()) for _ in range(20)]
+            target=lambda: [
+                found.append(index.nearest(known.query, 10)[0].tolist()) for _ in range(20)
+            ]
         )
         for _ in range(4)
     ]

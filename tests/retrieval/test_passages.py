@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.passages import highlight
+from gigamind.retrieval.retriever import highlight
 from gigamind.spans import Passage, Span
 
 TEXT = "Bikes are green. 배터리는 매일 밤 점검한다. Stations close at 2.30. Bikes rest."

@@ -27,17 +27,17 @@ QUERY = "when are batteries swapped?"
 
 @pytest.fixture
 def search(write_vault, identities_of, tiny_model, tmp_path):
-    """Prepares the vault anew, searches it once, closes it; `told` gets every step of progress."""
+    """Prepares the vault anew, searches it once, closes it; `steps` gets every step of progress."""
 
-    def run(notes=NOTES, told=None, query=QUERY, **settings):
+    def run(notes=NOTES, steps=None, query=QUERY, **settings):
         vault = write_vault(notes)
         chosen = RetrievalSettings(
             **{"cache": tmp_path / "cache", "embedder": f"fastembed:{tiny_model()}", **settings}
         )
 
         def progress(done: int, total: int) -> None:
-            if told is not None:
-                told.append((done, total))
+            if steps is not None:
+                steps.append((done, total))
 
         with open_retriever(vault, identities_of(vault), chosen, progress) as retriever:
             return [(hit.note, hit.base_score) for hit in retriever.search(query)]
@@ -54,9 +54,9 @@ def stored_vectors(cache: Path) -> int:
 
 def test_an_unchanged_vault_is_never_embedded_twice(search, tmp_path):
     first, second = [], []
-    found = search(told=first)
+    found = search(steps=first)
 
-    assert search(told=second) == found
+    assert search(steps=second) == found
     assert first == [(5, 5)]
     assert second == []
     assert stored_vectors(tmp_path / "cache") == 5
@@ -66,10 +66,10 @@ def test_a_lost_index_is_built_from_the_kept_vectors(search, tmp_path):
     found = search()
     (index,) = (tmp_path / "cache" / "indexes").iterdir()
     index.rename(tmp_path / "moved")
-    told = []
+    steps = []
 
-    assert search(told=told) == found
-    assert told == []
+    assert search(steps=steps) == found
+    assert steps == []
     assert index.is_dir()
 
 
@@ -77,11 +77,11 @@ def test_a_changed_note_costs_its_own_chunks_only(search, tmp_path):
     search()
     rain = " ".join(f"Batteries are swapped on rainy day {day}." for day in range(60))
     changed = {"weather.md": f"# Weather\n\n{rain}"}
-    told = []
+    steps = []
 
-    found = search(NOTES | changed, told=told)
+    found = search(NOTES | changed, steps=steps)
 
-    (last,) = told
+    (last,) = steps
     new = stored_vectors(tmp_path / "cache") - 5
     assert last == (4 + new, 4 + new)  # the other four notes were there already
     assert new > 1
@@ -106,10 +106,10 @@ def test_a_cold_start_trusts_no_vector_and_no_index_of_an_earlier_run(search, tm
         connection.execute("UPDATE embeddings SET vector = ?", (vector,))
     connection.close()
     (cache / "indexes").rename(tmp_path / "moved")
-    told = []
+    steps = []
 
-    assert search(cold_start=True, told=told) == found
-    assert told == [(5, 5)]
+    assert search(cold_start=True, steps=steps) == found
+    assert steps == [(5, 5)]
     assert search() != found  # whereas a warm start takes what is kept
 
 
@@ -136,12 +136,12 @@ def test_without_a_cache_nothing_is_written(search, tmp_path):
 
 def test_settings_that_change_no_chunk_share_one_index(search, tmp_path):
     search()
-    told = []
+    steps = []
 
-    search(mode="semantic", topk=2, told=told)
-    search(alpha=0.2, graph_rerank=True, told=told)
+    search(mode="semantic", topk=2, steps=steps)
+    search(alpha=0.2, graph_rerank=True, steps=steps)
 
-    assert told == []
+    assert steps == []
     assert len(list((tmp_path / "cache" / "indexes").iterdir())) == 1
 
 

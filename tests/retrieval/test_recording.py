@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from gigamind.retrieval.prepare import open_retriever
-from gigamind.retrieval.recording import recording
+from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gigamind.retrieval.rerank import boosts
+from gigamind.retrieval.fuse import boosts
 
 
 def test_a_boost_is_one_and_a_fifth_of_the_centrality():

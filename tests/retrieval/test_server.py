@@ -16,31 +16,22 @@ from gigamind.retrieval.server import KEY_VARIABLE, connect, open_collection
 pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
 
 
-def unit_vectors(count: int, dimensions: int = 16) -> np.ndarray:
-    vectors = np.random.default_rng(7).normal(size=(count, dimensions))
-    return (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
-
-
-VECTORS = unit_vectors(1_200)  # more than one batch of either engine
-QUERY = unit_vectors(1_201)[-1]
-EXACT = VECTORS.astype(np.float64) @ QUERY.astype(np.float64)
-
-
 class Counted:
     """Vectors, and how often they were computed."""
 
-    def __init__(self) -> None:
+    def __init__(self, vectors: np.ndarray) -> None:
         self.calls = 0
+        self._vectors = vectors
 
     def __call__(self) -> np.ndarray:
         self.calls += 1
-        return VECTORS
+        return self._vectors
 
 
-def test_a_filled_collection_is_not_filled_again_unless_asked(content_of):
+def test_a_filled_collection_is_not_filled_again_unless_asked(content_of, known):
     client = QdrantClient(":memory:")
-    vectors = Counted()
-    content = replace(content_of(VECTORS), vectors=vectors)
+    vectors = Counted(known.vectors)
+    content = replace(content_of(known.vectors), vectors=vectors)
 
     open_collection(content, client)
     open_collection(content, client)
@@ -49,26 +40,26 @@ def test_a_filled_collection_is_not_filled_again_unless_asked(content_of):
 
     assert vectors.calls == 2
     assert client.count("gigamind-model-content").count == 1_200
-    assert index.nearest(QUERY, 5)[0].tolist() == np.argsort(-EXACT)[:5].tolist()
+    assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
     client.close()
 
 
-def test_a_half_filled_collection_is_completed(content_of):
+def test_a_half_filled_collection_is_completed(content_of, known):
     client = QdrantClient(":memory:")
-    open_collection(content_of(VECTORS), client)
+    open_collection(content_of(known.vectors), client)
     client.delete("gigamind-model-content", list(range(300, 900)))
     assert client.count("gigamind-model-content").count == 600
 
-    index = open_collection(content_of(VECTORS), client)
+    index = open_collection(content_of(known.vectors), client)
 
     assert client.count("gigamind-model-content").count == 1_200
-    assert index.cosines(QUERY, range(1_200)) == pytest.approx(EXACT, abs=1e-6)
+    assert index.cosines(known.query, range(1_200)) == pytest.approx(known.exact, abs=1e-6)
     client.close()
 
 
-def test_a_point_tells_other_readers_where_its_chunk_stands(content_of):
+def test_a_point_tells_other_readers_where_its_chunk_stands(content_of, known):
     client = QdrantClient(":memory:")
-    open_collection(content_of(VECTORS), client)
+    open_collection(content_of(known.vectors), client)
 
     (point,) = client.retrieve("gigamind-model-content", [7])
 
@@ -93,23 +84,23 @@ class OutpacedClient(QdrantClient):
         return exists
 
 
-def test_a_collection_that_another_run_has_just_created_is_filled(content_of):
+def test_a_collection_that_another_run_has_just_created_is_filled(content_of, known):
     client = OutpacedClient(":memory:")
 
-    index = open_collection(content_of(VECTORS), client)
+    index = open_collection(content_of(known.vectors), client)
 
     assert client.outpaced
-    assert index.nearest(QUERY, 1)[0].tolist() == [int(np.argmax(EXACT))]
+    assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
     index.close()
 
 
-def test_a_server_that_fails_is_an_indexing_error(content_of):
+def test_a_server_that_fails_is_an_indexing_error(content_of, known):
     client = QdrantClient(":memory:")
-    index = open_collection(content_of(VECTORS), client)
+    index = open_collection(content_of(known.vectors), client)
     client.delete_collection("gigamind-model-content")
 
     with pytest.raises(IndexingError, match="the Qdrant server failed"):
-        index.nearest(QUERY, 1)
+        index.nearest(known.query, 1)
     client.close()
 
 

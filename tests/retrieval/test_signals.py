@@ -5,16 +5,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from gigamind.retrieval.chunk import Chunk
 from gigamind.retrieval.embed import Vectors
+from gigamind.retrieval.embedders import UseMultilingual
 from gigamind.retrieval.fuse import ChunkLayout, Fusion
+from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.keyword import build_keyword_index
 from gigamind.retrieval.prepare import open_retriever
-from gigamind.retrieval.recording import recording
-from gigamind.retrieval.retriever import Retriever, SemanticLeg
+from gigamind.retrieval.retriever import Retriever, SemanticLeg, recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.retrieval.signals import signals_of
-from gigamind.retrieval.use_multilingual import UseMultilingual
 from gigamind.spans import Passage, Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.errors import InputError
-from gigamind.runs.journal import Journal, read_journal
+from gigamind.runs.store import Journal, read_journal
 
 ROWS = [{"id": "a", "note": "한 줄\n두 줄"}, {"id": "b", "value": None}]
 
@@ -72,7 +72,7 @@ def test_two_writers_at_the_same_time_are_refused(tmp_path):
 
 def test_a_writer_in_another_process_is_refused_too(tmp_path):
     path = tmp_path / "rows.jsonl"
-    code = f"from pathlib import Path; from gigamind.runs.journal import Journal; Journal(Path({str(path)!r}))"
+    code = f"from pathlib import Path; from gigamind.runs.store import Journal; Journal(Path({str(path)!r}))"
     with Journal(path, sync=True) as journal:
         journal.append(ROWS[0])
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)

@@ -4,19 +4,33 @@ import json
 import pytest
 
 from gigamind.errors import DatasetError, InputError, LlmError
-from gigamind.runs.resume import evaluate_all
-from gigamind.runs.store import ItemResult, RunStore, Unscored, read_results
+from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, evaluate_all, read_results
 
 IDENTITY = {"dataset": "d1", "judge": "j1"}
+A = ItemKey("a")
 
 
 def test_results_come_back_in_a_resumed_run(tmp_path):
     with RunStore(tmp_path, IDENTITY) as store:
         store.append(ItemResult("a", "scored", value={"판정": True}, latency_ms=1.5))
     with RunStore(tmp_path, IDENTITY, resume=True) as store:
-        assert store.final("a") == ItemResult("a", "scored", value={"판정": True}, latency_ms=1.5)
-        assert store.final("b") is None
-    assert read_results(tmp_path) == {"a": store.results["a"]}
+        assert store.final(A) == ItemResult("a", "scored", value={"판정": True}, latency_ms=1.5)
+        assert store.final(ItemKey("b")) is None
+    assert read_results(tmp_path) == {A: store.results[A]}
+
+
+def test_the_parts_of_an_item_are_kept_apart(tmp_path):
+    second = ItemKey("a", "checklist")
+    with RunStore(tmp_path, IDENTITY) as store:
+        store.append(ItemResult("a", "scored", value=1))
+        store.append(ItemResult("a", "error", "timeout", "slow", part="checklist"))
+    with RunStore(tmp_path, IDENTITY, resume=True) as store:
+        assert store.final(A) == ItemResult("a", "scored", value=1)
+        assert store.final(second) is None
+    assert {key: kept.outcome for key, kept in read_results(tmp_path).items()} == {
+        A: "scored",
+        second: "error",
+    }
 
 
 @pytest.mark.parametrize(
@@ -32,14 +46,14 @@ def test_results_come_back_in_a_resumed_run(tmp_path):
 def test_only_what_another_attempt_would_not_change_is_final(tmp_path, outcome, final):
     with RunStore(tmp_path, IDENTITY) as store:
         store.append(ItemResult("a", outcome))
-        assert (store.final("a") is not None) == final
+        assert (store.final(A) is not None) == final
 
 
 def test_the_later_line_of_an_item_holds(tmp_path):
     with RunStore(tmp_path, IDENTITY) as store:
         store.append(ItemResult("a", "error", "timeout", "slow"))
         store.append(ItemResult("a", "scored", value=1))
-    assert read_results(tmp_path)["a"].outcome == "scored"
+    assert read_results(tmp_path)[A].outcome == "scored"
 
 
 def test_a_run_is_not_overwritten(tmp_path):
@@ -65,7 +79,7 @@ def test_two_processes_cannot_write_one_run(tmp_path):
         RunStore(tmp_path, IDENTITY, resume=True)
 
 
-ITEMS = {name: name.upper() for name in "abcdef"}
+ITEMS = {ItemKey(name): name.upper() for name in "abcdef"}
 
 
 def run(store, evaluate, **options):
@@ -75,13 +89,13 @@ def run(store, evaluate, **options):
 
 
 def test_items_end_in_the_order_of_the_dataset_however_long_each_takes(tmp_path):
-    async def evaluate(item_id, item):
-        await asyncio.sleep(0.02 if item_id == "a" else 0.001)
+    async def evaluate(key, item):
+        await asyncio.sleep(0.02 if key.item_id == "a" else 0.001)
         return item
 
     with RunStore(tmp_path, IDENTITY) as store:
         results = run(store, evaluate)
-    assert [result.item_id for result in results] == list(ITEMS)
+    assert [result.key for result in results] == list(ITEMS)
     assert [result.value for result in results] == list("ABCDEF")
     assert list(read_results(tmp_path)) != list(ITEMS)  # kept as they ended
     assert results[0].latency_ms >= 20
@@ -90,7 +104,7 @@ def test_items_end_in_the_order_of_the_dataset_however_long_each_takes(tmp_path)
 def test_no_more_than_allowed_are_evaluated_at_the_same_time(tmp_path):
     now, most = 0, 0
 
-    async def evaluate(_item_id, _item):
+    async def evaluate(_key, _item):
         nonlocal now, most
         now += 1
         most = max(most, now)
@@ -117,8 +131,8 @@ def test_no_more_than_allowed_are_evaluated_at_the_same_time(tmp_path):
     ],
 )
 def test_a_known_error_ends_its_item_only(tmp_path, error, outcome, code):
-    async def evaluate(item_id, item):
-        if item_id == "c":
+    async def evaluate(key, item):
+        if key.item_id == "c":
             raise error
         return item
 
@@ -137,13 +151,13 @@ def test_a_resumed_run_evaluates_only_what_is_missing_or_may_be_mended(tmp_path)
         "d": LlmError("no", "budget_exceeded"),
     }
 
-    async def first(item_id, item):
-        if item_id in errors:
-            raise errors[item_id]
+    async def first(key, item):
+        if key.item_id in errors:
+            raise errors[key.item_id]
         return item
 
-    async def second(item_id, item):
-        asked.append(item_id)
+    async def second(key, item):
+        asked.append(key.item_id)
         return item
 
     with RunStore(tmp_path, IDENTITY) as store:
@@ -156,15 +170,15 @@ def test_a_resumed_run_evaluates_only_what_is_missing_or_may_be_mended(tmp_path)
 
 
 def test_a_bug_ends_the_run_and_what_has_ended_is_kept(tmp_path):
-    async def evaluate(item_id, item):
-        if item_id == "d":
+    async def evaluate(key, item):
+        if key.item_id == "d":
             raise ZeroDivisionError
         return item
 
     with RunStore(tmp_path, IDENTITY) as store, pytest.raises(ExceptionGroup) as caught:
         run(store, evaluate, at_once=1)
     assert caught.group_contains(ZeroDivisionError)
-    assert list(read_results(tmp_path)) == ["a", "b", "c"]
+    assert [key.item_id for key in read_results(tmp_path)] == ["a", "b", "c"]
 
 
 def test_the_file_is_lines_of_json_with_what_the_run_is_of_first(tmp_path):
@@ -181,17 +195,17 @@ def test_what_is_kept_of_an_item_without_a_verdict_is_final_unless_it_may_pass(
 ):
     seen = []
 
-    async def evaluate(item_id, _item):
-        seen.append(item_id)
+    async def evaluate(key, _item):
+        seen.append(key.item_id)
         return Unscored("panel_incomplete", "a seat is missing", {"votes": [1]}, passing)
 
     for resume in (False, True):
         with RunStore(tmp_path, IDENTITY, resume=resume) as store:
-            (found,) = asyncio.run(evaluate_all({"a": 0}, evaluate, store, max_in_flight=1))
+            (found,) = asyncio.run(evaluate_all({A: 0}, evaluate, store, max_in_flight=1))
     assert (found.outcome, found.code, found.value) == (
         "unscored",
         "panel_incomplete",
         {"votes": [1]},
     )
     assert seen == asked
-    assert read_results(tmp_path)["a"].is_final is not passing
+    assert read_results(tmp_path)[A].is_final is not passing

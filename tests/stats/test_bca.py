@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gigamind.stats.bca import bca_intervals, summable
-from gigamind.stats.intervals import Interval, mean_intervals
+from gigamind.stats.intervals import Interval, bca_intervals, mean_intervals, summable
 
 
 def _column(values):

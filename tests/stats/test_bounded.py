@@ -4,8 +4,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gigamind.stats.bounded import bounded_means, bounded_ratios
-from gigamind.stats.intervals import Interval, mean_intervals, ratio_intervals
+from gigamind.stats.intervals import (
+    Interval,
+    bounded_means,
+    bounded_ratios,
+    mean_intervals,
+    ratio_intervals,
+)
 
 Z2 = 1.959963984540054**2
 

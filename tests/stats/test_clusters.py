@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.stats.clusters import (
+from gigamind.stats.intervals import (
     clusters_of,
     count,
     effective_items,

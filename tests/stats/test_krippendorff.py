@@ -33,8 +33,8 @@ def alpha(ratings, level="nominal", seed=42):
     return krippendorff_alpha(np.asarray(ratings, float), level, seed=seed, label="t")
 
 
-@pytest.mark.parametrize(
-    ("ratings", "level", "expected"),
+@pytest.mark.each(
+    "ratings, level, expected",
     [
         (FOUR_OBSERVERS, "nominal", 0.743),
         (FOUR_OBSERVERS, "ordinal", 0.815),
@@ -108,8 +108,8 @@ def test_two_values_are_the_same_on_every_level(pairs):
     assert values["nominal"] == pytest.approx(values["ordinal"])
 
 
-@pytest.mark.parametrize(
-    ("value", "meaning"),
+@pytest.mark.each(
+    "value, meaning",
     [
         (1.0, "reliable"),
         (0.8, "reliable"),

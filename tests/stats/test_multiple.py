@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.stats.multiple import holm
+from gigamind.stats.paired import holm
 
 P_VALUES = st.lists(st.floats(0, 1), max_size=20)
 

@@ -3,7 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.stats.intervals import Interval
-from gigamind.stats.noninferiority import non_inferiority
+from gigamind.stats.paired import non_inferiority
 
 
 def _decide(n, worse, low, high, margin=0.02):

@@ -4,8 +4,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gigamind.stats.power import detectable_binary, detectable_graded
-from gigamind.stats.significance import mcnemar, sign_flip
+from gigamind.stats.paired import detectable_binary, detectable_graded, mcnemar, sign_flip
 
 
 def test_a_graded_figure_worked_out_by_hand():

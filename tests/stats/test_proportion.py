@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.stats.proportion import wilson, wilson_of_mean
+from gigamind.stats.intervals import wilson, wilson_of_mean
 
 
 def test_the_interval_is_that_of_scipy():

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from gigamind.stats.reliability import reliability
+from gigamind.stats.agreement import expected_calibration_error, reliability, reliability_bins
 
 
 def judged(confidences, outcomes, **options):
@@ -28,8 +28,8 @@ def test_bins_without_items_are_unknown():
     assert [b.confidence for b in found.bins][:9] == [None] * 9
 
 
-@pytest.mark.parametrize(
-    ("confidence", "place"), [(0.0, 0), (0.3, 3), (0.2999, 2), (0.7, 7), (1.0, 9), (0.9999, 9)]
+@pytest.mark.each(
+    "confidence, place", [(0.0, 0), (0.3, 3), (0.2999, 2), (0.7, 7), (1.0, 9), (0.9999, 9)]
 )
 def test_a_bin_begins_at_its_lower_edge_and_the_last_holds_1(confidence, place):
     found = judged([confidence], [1])
@@ -38,10 +38,10 @@ def test_a_bin_begins_at_its_lower_edge_and_the_last_holds_1(confidence, place):
 
 def test_intervals_hold_their_figures_and_depend_on_the_seed_alone():
     generator = np.random.default_rng(1)
-    told = generator.random(200)
-    right = generator.random(200) < told
-    found = judged(told, right)
-    assert found == judged(told, right)
+    confidences = generator.random(200)
+    right = generator.random(200) < confidences
+    found = judged(confidences, right)
+    assert found == judged(confidences, right)
     assert found.brier.interval.low < found.brier.value < found.brier.interval.high
     assert found.brier.value == pytest.approx(1 / 6, abs=0.04)  # of a calibrated, uniform forecast
     for b in found.bins:
@@ -63,9 +63,11 @@ def test_a_brier_score_of_0_is_not_known_for_sure():
 
 
 def test_copies_of_items_tell_no_more_than_the_items():
-    told, right = [0.95, 0.95, 0.92, 0.6, 0.6], [1, 1, 0, 1, 0]
-    alone = judged(told, right)
-    found = judged(np.repeat(told, 2), np.repeat(right, 2), clusters=np.repeat(np.arange(5), 2))
+    confidences, right = [0.95, 0.95, 0.92, 0.6, 0.6], [1, 1, 0, 1, 0]
+    alone = judged(confidences, right)
+    found = judged(
+        np.repeat(confidences, 2), np.repeat(right, 2), clusters=np.repeat(np.arange(5), 2)
+    )
     assert found.brier.interval == alone.brier.interval
     assert found.calibration_error.interval == alone.calibration_error.interval
     assert [b.outcome.interval for b in found.bins] == [b.outcome.interval for b in alone.bins]
@@ -74,9 +76,11 @@ def test_copies_of_items_tell_no_more_than_the_items():
 
 def test_clusters_of_one_item_change_nothing():
     generator = np.random.default_rng(1)
-    told = generator.random(60)
-    right = generator.random(60) < told
-    assert judged(told, right, clusters=generator.permutation(60) + 3) == judged(told, right)
+    confidences = generator.random(60)
+    right = generator.random(60) < confidences
+    assert judged(confidences, right, clusters=generator.permutation(60) + 3) == judged(
+        confidences, right
+    )
 
 
 def test_a_cluster_in_two_bins_counts_in_both():
@@ -103,3 +107,17 @@ def test_what_is_no_confidence_is_refused():
         judged([float("nan")], [1])
     with pytest.raises(ValueError, match="equally long"):
         judged([0.5], [1, 0])
+
+
+def error_of(confidences, outcomes):
+    bins = reliability_bins(np.array(confidences, float), np.array(outcomes, bool))
+    return expected_calibration_error(bins)
+
+
+def test_calibration_error_compares_promise_and_truth_bin_by_bin():
+    # [0.8, 0.9): promised 0.8 and 0.84, one of two true; [0.9, 1]: promised 1.0, true.
+    error = error_of([0.8, 0.84, 1.0], [True, False, True])
+    assert error == pytest.approx((1.64 - 1) / 3)
+    # Errors in one bin cancel out, those of two bins do not.
+    assert error_of([0.55, 0.55], [True, False]) == pytest.approx(0.05)
+    assert error_of([0.0, 1.0], [True, False]) == 1.0

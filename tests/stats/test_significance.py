@@ -4,15 +4,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from gigamind.stats.significance import mcnemar, sign_flip
+from gigamind.stats.paired import mcnemar, sign_flip
 
 
 def _p(values, seed=42, label="t", **options):
     return sign_flip(np.array(values, dtype=np.float64), seed=seed, label=label, **options)
 
 
-@pytest.mark.parametrize(
-    ("improved", "worse", "expected"),
+@pytest.mark.each(
+    "improved, worse, expected",
     [
         (1, 7, 18 / 256),  # of 8 tosses: 1 + 8 ways to have at most one head; twice that
         (7, 1, 18 / 256),
@@ -35,8 +35,8 @@ def test_mcnemar_is_the_binomial_test_on_the_changes(improved, worse):
     assert mcnemar(improved, worse) == pytest.approx(oracle, rel=1e-9)
 
 
-@pytest.mark.parametrize(
-    ("values", "expected"),
+@pytest.mark.each(
+    "values, expected",
     [
         ([1, 2, 3], 2 / 8),  # only +++ and --- are 6 away from 0
         ([1, 2, -3], 8 / 8),  # the mean is 0: every pattern is as far

@@ -5,7 +5,7 @@ import unicodedata
 import pytest
 
 from gigamind.errors import NotesError
-from gigamind.vault.fingerprint import notes_hash
+from gigamind.vault.walk import notes_hash
 
 FILES = {"a.md": "one", "b/c.md": "two", "i.png": b"\x89PNG"}
 

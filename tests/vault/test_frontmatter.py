@@ -13,8 +13,8 @@ def test_the_body_starts_after_the_closing_line():
     assert front.warnings == ()
 
 
-@pytest.mark.parametrize(
-    ("text", "body"),
+@pytest.mark.each(
+    "text, body",
     [
         ("---\r\ntitle: a\r\n---\r\nbody", "body"),
         ("\ufeff---\ntitle: a\n---\nbody", "body"),
@@ -86,7 +86,7 @@ def test_what_is_no_mapping_is_a_warning(block):
     )
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "block",
     [
         "a: " + "[" * 100_000,

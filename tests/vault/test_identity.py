@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.vault.document import Document, Link
 from gigamind.vault.identity import Collision, Identities, key, leaves_vault
+from gigamind.vault.markdown import Document, Link
 from gigamind.vault.notes import Note
 
 
@@ -19,8 +19,8 @@ def selected(identities, name, source=None):
     return None if found is None else found.note.path
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
+@pytest.mark.each(
+    "name, expected",
     [
         ("My Note.md", "my note"),
         ("my-note", "my note"),
@@ -46,7 +46,7 @@ def test_names_of_nothing_but_separators_stay_apart():
     assert key("--") != key("__")
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "path",
     ["../a.md", "a/../../b.md", "..", "/etc/passwd", "\\\\server\\a.md", "C:\\a.md", "c:/a.md"],
 )
@@ -54,9 +54,7 @@ def test_a_path_that_leaves_the_vault_is_seen(path):
     assert leaves_vault(path)
 
 
-@pytest.mark.parametrize(
-    "path", ["a.md", "a/../b.md", "..a.md", "a/..b/c.md", "a: b.md", "./a.md", ""]
-)
+@pytest.mark.each("path", ["a.md", "a/../b.md", "..a.md", "a/..b/c.md", "a: b.md", "./a.md", ""])
 def test_a_path_that_stays_in_the_vault_is_fine(path):
     assert not leaves_vault(path)
 

@@ -6,8 +6,8 @@ from gigamind.vault.language import note_language, text_language
 from gigamind.vault.notes import read_vault
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@pytest.mark.each(
+    "text, expected",
     [
         ("한국어", "ko"),
         ("가 is", "ko"),  # a third of the letters

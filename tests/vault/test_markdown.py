@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 from gigamind.vault.markdown import parse
 
 
-@pytest.mark.parametrize(
-    ("text", "level", "shown", "under"),
+@pytest.mark.each(
+    "text, level, shown, under",
     [
         ("# One", 1, "One", "# One"),
         ("  ## Two ##  \n", 2, "Two", "## Two ##"),

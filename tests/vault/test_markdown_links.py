@@ -3,8 +3,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gigamind.spans import Span
-from gigamind.vault.document import Link
-from gigamind.vault.markdown import parse
+from gigamind.vault.markdown import Link, parse
 
 TABLE = "| a | b |\n|---|---|\n"
 
@@ -19,8 +18,8 @@ def only_link(text: str) -> Link:
     return link
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@pytest.mark.each(
+    "text, expected",
     [
         ("[[note]]", ("note", "", "note")),
         ("[[note.md]]", ("note.md", "", "note.md")),
@@ -64,7 +63,7 @@ def test_each_form_of_a_link_is_read(text, expected):
     assert links(text) == [expected]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "```\n[[note]]\n```",
@@ -140,8 +139,8 @@ def test_spans_count_code_points_of_the_whole_note():
     assert parse(text).frontmatter == {"title": "👋"}
 
 
-@pytest.mark.parametrize(
-    ("text", "under"),
+@pytest.mark.each(
+    "text, under",
     [
         ("[[ note | alias ]]", "alias"),
         ("[[ note ]]", "note"),
@@ -171,7 +170,7 @@ def test_a_comment_in_front_of_text_does_not_make_code_of_it():
     assert links(text) == [("note", "", "note")]
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         "100%% sure [[note]]",

@@ -5,7 +5,7 @@ import unicodedata
 from dataclasses import dataclass
 from itertools import pairwise
 
-from gigamind.evidence.characters import IGNORABLE
+from gigamind.evidence.normalize import IGNORABLE
 from gigamind.spans import Span
 from gigamind.text import sentences
 

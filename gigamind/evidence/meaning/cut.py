@@ -7,9 +7,9 @@ In doubt a quote is cut: a longer one is easily given.  It was tuned on `tests/d
 import re
 from typing import Literal
 
-from gigamind.evidence.characters import IGNORABLE
 from gigamind.evidence.meaning import clause_en, clause_ko
 from gigamind.evidence.meaning.clause import clause_around
+from gigamind.evidence.normalize import IGNORABLE
 from gigamind.spans import Span
 
 Cut = Literal["word", "number", "negation", "comparison"]

@@ -7,43 +7,20 @@ out, or judged twice, is asked about once more; then the item is unscored.
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from gigamind.errors import LlmError
-from gigamind.judges.search_qa.reply import (
-    ClaimFinding,
-    ClaimsReply,
-    SearchQAJudge,
-    SearchQAReply,
-)
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.reply import ClaimFinding, ClaimsReply, SearchQAJudge, SearchQAReply
 from gigamind.judges.search_qa.segments.claims import claims_of
 from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
-from gigamind.llm.fences import Source, fence
+from gigamind.llm.fences import fence
 from gigamind.llm.prompts import as_json
 
 Reply = TypeVar("Reply", bound=ClaimsReply)
 Part = Literal["whole", "claims", "again"]
-
-
-@dataclass(frozen=True, slots=True)
-class AnswerCase:
-    """An answer and what it was made from.
-
-    Attributes:
-        notes: the context that the answer was given, numbered from 1 in this order.
-    """
-
-    question: str
-    answer: str
-    notes: Sequence[Source]
-
-    @property
-    def has_context(self) -> bool:
-        """Whether any note has text to judge the answer by."""
-        return any(note.text.strip() for note in self.notes)
 
 
 class Questions:
@@ -76,7 +53,7 @@ class Questions:
         )
 
 
-class Asking:
+class Calls:
     """The calls about one answer."""
 
     def __init__(

@@ -19,7 +19,7 @@ from gigamind.judges.search_qa.segments.citations import (
     without_citations,
 )
 from gigamind.judges.search_qa.segments.claims import claims_of
-from gigamind.judges.search_qa.segments.composed import composed
+from gigamind.judges.search_qa.segments.lines import composed
 from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.judges.localised import PanelJudgeFile
+from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import (
     Language,
     LlmJudge,

@@ -1,11 +1,11 @@
-"""What a reader of a judge card must know before believing its figures."""
+"""What a reader of a judge card must know before believing its figures, and the verdict on it in a line."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gigamind.reports.cards.schema import CardGroup, CardScale, JudgeCard
-from gigamind.reports.cards.view import clustered, scale_name
-from gigamind.reports.page.wording import Words
+from gigamind.records.card import CardGroup, CardScale, JudgeCard, held_alone
+from gigamind.release.shortfall import clustered, scale_name, shortfalls
+from gigamind.wording import Words
 
 _ENOUGH = 30  # labels of a class, or their clusters, from which a bootstrap interval is of use
 _LANGUAGES = ("en", "ko")
@@ -21,42 +21,42 @@ class _Class:
     right: float | None = None
 
 
-def cautions(card: JudgeCard, told: Words) -> list[str]:
+def cautions(card: JudgeCard, say: Words) -> list[str]:
     """One sentence for each, in the language of the phrases."""
-    found = [caution for scale in card.scales for caution in _scale_cautions(scale, told)]
+    found = [caution for scale in card.scales for caution in _scale_cautions(scale, say)]
     labels = card.labels
     if labels.unscored:
-        found.append(told("caution.unscored", unscored=labels.unscored, count=labels.count))
+        found.append(say("caution.unscored", unscored=labels.unscored, count=labels.count))
     if labels.source == "dataset":
-        found.append(told("caution.dataset"))
+        found.append(say("caution.dataset"))
     seen = {language for scale in card.scales for language in scale.by_language}
     known = card.judge.languages or _LANGUAGES
-    found += [told("caution.language", language=one) for one in known if seen and one not in seen]
+    found += [say("caution.language", language=one) for one in known if seen and one not in seen]
     if len(card.runs) == 1 and card.judge.asks_a_model:
-        found.append(told("caution.one_run"))
+        found.append(say("caution.one_run"))
     if card.attacks is None and card.judge.asks_a_model:
-        found.append(told("caution.no_attacks"))
+        found.append(say("caution.no_attacks"))
     return found
 
 
-def _scale_cautions(scale: CardScale, told: Words) -> Iterator[str]:
-    group, name = scale.overall, scale_name(scale, told)
-    classes = list(_classes(group, name, told))
+def _scale_cautions(scale: CardScale, say: Words) -> Iterator[str]:
+    group, name = scale.overall, scale_name(scale, say)
+    classes = list(_classes(group, name, say))
     for one in classes:
-        yield from _few(one, told)
+        yield from _few(one, say)
     for one in classes:
         # The interval tells how far such a share may be off; this says it in words that nobody passes over.
         if one.right == 1:
             most = f"{min(1.0, 3 / (one.clusters or one.n)):.3f}"
             yield clustered(
-                "caution.all_right", one.clusters, told, what=one.name, n=one.n, most=most
+                "caution.all_right", one.clusters, say, what=one.name, n=one.n, most=most
             )
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
-        yield told("caution.no_kappa", scale=name)
+        yield say("caution.no_kappa", scale=name)
 
 
-def _classes(group: CardGroup, name: str, told: Words) -> Iterator[_Class]:
+def _classes(group: CardGroup, name: str, say: Words) -> Iterator[_Class]:
     if group.positive is None:
         yield _Class(name, group.items, group.clusters)
         return
@@ -65,11 +65,34 @@ def _classes(group: CardGroup, name: str, told: Words) -> Iterator[_Class]:
         ("no", group.items - group.positive, "specificity"),
     ):
         figure = group.figures[share]
-        yield _Class(f"{name} = {told(f'page.{answer}')}", n, figure.clusters, figure.value)
+        yield _Class(f"{name} = {say(f'page.{answer}')}", n, figure.clusters, figure.value)
 
 
-def _few(one: _Class, told: Words) -> Iterator[str]:
+def _few(one: _Class, say: Words) -> Iterator[str]:
     if one.clusters == 1:
-        yield told("caution.one_cluster", what=one.name)
+        yield say("caution.one_cluster", what=one.name)
     elif (one.clusters or one.n) < _ENOUGH:
-        yield clustered("caution.few", one.clusters, told, n=one.n, what=one.name, least=_ENOUGH)
+        yield clustered("caution.few", one.clusters, say, n=one.n, what=one.name, least=_ENOUGH)
+
+
+@dataclass(frozen=True, slots=True)
+class CardVerdict:
+    """The sentence, why it is not a better one, and what the card was held to."""
+
+    headline: str
+    reasons: tuple[str, ...]
+    held_to: str
+
+
+def card_verdict(card: JudgeCard, say: Words) -> CardVerdict:
+    """By gigamind's own requirements, over all scales and languages that the card has labels for."""
+    held = held_alone(card)
+    found = shortfalls(held, say)
+    name = "disagrees" if any(one.disagrees for one in found) else "open" if found else "enough"
+    count = card.labels.count - card.labels.unscored
+    languages = ", ".join(held.languages)
+    return CardVerdict(
+        say(f"verdict.{name}", whom=say(f"verdict.{card.labels.source}"), count=count),
+        tuple(say("verdict.reason", reason=one.text) for one in found),
+        say("verdict.held_to", languages=languages or say("verdict.no_language")),
+    )

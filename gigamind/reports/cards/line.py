@@ -2,12 +2,17 @@
 
 from dataclasses import replace
 
-from gigamind.reports.cards.requirements import HeldCard, every_scale
-from gigamind.reports.cards.schema import CardFigure, CardScale
-from gigamind.reports.cards.shortfall import shortfalls
-from gigamind.reports.cards.view import card_words, clustered, interval, number, scale_name
-from gigamind.reports.judged import JudgeReport
-from gigamind.reports.page.wording import Language, Words
+from gigamind.records.card import CardFigure, CardScale, HeldCard, every_scale
+from gigamind.records.judged import JudgeReport
+from gigamind.release.shortfall import (
+    card_words,
+    clustered,
+    interval,
+    number,
+    scale_name,
+    shortfalls,
+)
+from gigamind.wording import Language, Words
 
 
 def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language = "en") -> str:
@@ -17,36 +22,36 @@ def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language =
     """
     if judge is None or (held is None and not judge.asks_a_model):
         return ""
-    told = card_words(lang)
+    say = card_words(lang)
     if held is None:
-        return told("line.no_card")
+        return say("line.no_card")
     card = held.card
     if card.judge.model != judge.model:
-        ours = judge.model or told("page.no_model")
-        return told("line.other_model", card=card.judge.model or told("page.no_model"), run=ours)
+        ours = judge.model or say("page.no_model")
+        return say("line.other_model", card=card.judge.model or say("page.no_model"), run=ours)
     if not card.is_valid_for(judge.fingerprint, judge.model):
-        return told("line.other_judge")
-    missing = shortfalls(replace(held, asked=held.asked or every_scale(card)), told)
-    return told(
+        return say("line.other_judge")
+    missing = shortfalls(replace(held, asked=held.asked or every_scale(card)), say)
+    return say(
         "line.held" if missing else "line.certified",
         date=card.created_at[:10],
-        labels=told(f"line.labels_{card.labels.source}", count=card.labels.count),
-        figures="; ".join(_scale(scale, told) for scale in card.scales),
+        labels=say(f"line.labels_{card.labels.source}", count=card.labels.count),
+        figures="; ".join(_scale(scale, say) for scale in card.scales),
         reasons="; ".join(one.text for one in missing),
     )
 
 
-def _scale(scale: CardScale, told: Words) -> str:
+def _scale(scale: CardScale, say: Words) -> str:
     names = (
         ("quadratic_kappa", "mean_absolute_error")
         if scale.kind == "graded"
         else ("balanced_accuracy", "cohen_kappa")
     )
-    figures = ", ".join(_figure(name, scale.overall.figures[name], told) for name in names)
-    name, group = scale_name(scale, told), scale.overall
-    return clustered("line.scale", group.clusters, told, scale=name, figures=figures, n=group.items)
+    figures = ", ".join(_figure(name, scale.overall.figures[name], say) for name in names)
+    name, group = scale_name(scale, say), scale.overall
+    return clustered("line.scale", group.clusters, say, scale=name, figures=figures, n=group.items)
 
 
-def _figure(name: str, figure: CardFigure, told: Words) -> str:
-    shown = f"{told(f'metric.{name}')} {number(figure.value)}"
+def _figure(name: str, figure: CardFigure, say: Words) -> str:
+    shown = f"{say(f'metric.{name}')} {number(figure.value)}"
     return shown if figure.low is None else f"{shown} (95 % {interval(figure)})"

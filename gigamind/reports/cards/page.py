@@ -1,4 +1,4 @@
-"""judge_card.html: one file that needs nothing else and runs no script, in the look of report.html."""
+"""A judge card to read: judge_card.md for a terminal, a pull request or a vault, and its page."""
 
 import base64
 import functools
@@ -8,35 +8,57 @@ from importlib import resources
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gigamind.reports.cards.cautions import cautions
-from gigamind.reports.cards.markdown import render_card, subject
-from gigamind.reports.cards.schema import FILE, JudgeCard
-from gigamind.reports.cards.verdict import card_verdict
-from gigamind.reports.cards.view import attacks_told, card_words, provenance, scale_view
-from gigamind.reports.escape import upright
-from gigamind.reports.page.headline import moment
-from gigamind.reports.page.wording import Language
-from gigamind.reports.write import as_json
+from gigamind.records.card import FILE, JudgeCard
+from gigamind.records.folder import as_json
+from gigamind.release.shortfall import card_words
+from gigamind.reports.cards.cautions import card_verdict, cautions
+from gigamind.reports.cards.view import attacks_told, provenance, scale_view
+from gigamind.reports.text import render, upright
+from gigamind.wording import Language, moment
+
+
+def render_card(card: JudgeCard, lang: Language = "en") -> str:
+    """The card as Markdown; text of questions and quotes is escaped."""
+    say = card_words(lang)
+    return render(
+        "judge_card.md.jinja",
+        say=say,
+        verdict=card_verdict(card, say),
+        subject=subject(card, lang),
+        cautions=cautions(card, say),
+        scales=[scale_view(card, scale, say) for scale in card.scales],
+        attacks=attacks_told(card, say),
+        provenance=list(provenance(card, say)),
+    )
+
+
+def subject(card: JudgeCard, lang: Language) -> str:
+    """The judge and its labels in one line."""
+    told, judge = card_words(lang), card.judge
+    model = judge.model or told("page.no_model")
+    return told(
+        "page.subject", kind=judge.kind, file=judge.file, model=model, count=card.labels.count
+    )
 
 
 def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
     """The card as a page; text of questions and quotes is escaped, and its policy allows no script at all."""
-    told = card_words(lang)
+    say = card_words(lang)
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return (
         _templates()
         .get_template("judge_card.html.jinja")
         .render(
-            told=told,
+            say=say,
             card=card,
-            verdict=card_verdict(card, told),
+            verdict=card_verdict(card, say),
             subject=subject(card, lang),
             created=moment(card.created_at),
-            cautions=cautions(card, told),
-            scales=[scale_view(card, scale, told) for scale in card.scales],
-            attacks=attacks_told(card, told),
-            provenance=list(provenance(card, told)),
+            cautions=cautions(card, say),
+            scales=[scale_view(card, scale, say) for scale in card.scales],
+            attacks=attacks_told(card, say),
+            provenance=list(provenance(card, say)),
             style=Markup(style),  # noqa: S704  ours
             policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none';"
             " form-action 'none'",

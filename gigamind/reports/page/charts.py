@@ -1,268 +1,392 @@
-"""How each figure is drawn: points on matplotlib axes, without any choice of what is shown.
+"""The charts of report.html as SVG: what each one shows, and how it is drawn.
 
-Every chart is 400 points wide, so that its letters stay readable on a phone.  Lengths are points, 72 to the inch.
-Colours come from `INK` alone: the page replaces each by a variable of its own, and so follows light or dark.
+A chart is 400 wide, so that its letters stay readable on a phone.  It has no style attribute, which the page's policy
+forbids, and no id.  Its colours are custom properties of the page, which follow light or dark, and `INK` in a file.
 """
 
-# matplotlib's own types leave every **kwargs unknown.
-# pyright: reportUnknownMemberType=false
-
-from __future__ import annotations
-
-from collections.abc import Sequence
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from itertools import pairwise
+from typing import Literal
+from unicodedata import east_asian_width
+from xml.etree import ElementTree as ET
 
-import numpy as np
-import numpy.typing as npt
+from gigamind.reports.figures import Figure
+from gigamind.reports.text import upright
+from gigamind.wording import Words, share
 
-from gigamind.reports.page.typeface import columns, shortened
-from gigamind.reports.schema import IntervalReport
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-INK = {
+Ink = Literal["ink", "muted", "grid", "paper", "accent", "warn"]
+INK: dict[str, str] = {
     "ink": "#1c2024",
     "muted": "#5b6470",
     "grid": "#dce0e5",
     "paper": "#ffffff",
-    "accent": "#0a5ea8",  # blue and orange: told apart by the colour-blind, and by line style beside
+    "accent": "#0a5ea8",  # blue and orange: told apart by the colour-blind, too
     "warn": "#b54708",
 }
 WIDTH = 400
 MARGIN = 8  # left of titles and legends
-_POINT = 72
-_COLUMN = 6.3  # points that a half-width letter of 11 points takes, on average
+FONTS = (
+    'system-ui, "Apple SD Gothic Neo", "Malgun Gothic", "Noto Sans KR", "Noto Sans CJK KR", '
+    "NanumGothic, sans-serif"
+)
+_QUARTERS = {0.0: "0", 0.25: "0.25", 0.5: "0.5", 0.75: "0.75", 1.0: "1"}
+_VARIABLES = {name: f"var(--{name})" for name in INK}
+_DASHES = {"dashed": "5 2.5", "dotted": "1.8 2.7"}
+_COLUMN = 6.3  # width of a half-width letter of size 11, on average
 _LABEL_COLUMNS = 24
-_MARKED_TOP = 56  # title and legend
-_MARK_ROW = 13
-_RIGHT_HALF = 0.5
-Style = Literal["-", "--", ":"]
-Floats = npt.NDArray[np.float64]
-
-
-@dataclass(frozen=True, slots=True)
-class Whisker:
-    """A figure with its interval."""
-
-    value: float
-    interval: IntervalReport
+_ROW = 21
+_LEGEND_Y = 38
+_MARK_ROW = 14
+_RIGHT = WIDTH - 14
+_MOST_X_TICKS = 9
+_MOST_Y_TICKS = 6
+_NOT_IN_XML = re.compile("[\ud800-\udfff\ufffe\uffff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a forest chart."""
+    """A line of a forest: a figure, and what it was in the baseline."""
 
     label: str
-    now: Whisker
-    before: Whisker | None
+    now: Figure
+    before: Figure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Forest:
+    """Figures with their intervals on [0, 1]; `compared` names the run and its baseline, where there is one."""
+
+    title: str
+    rows: Sequence[Row]
+    compared: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Pen:
+    """How a line is drawn; its style tells it apart where colours cannot."""
+
+    ink: Ink
+    style: Literal["solid", "dashed", "dotted"] = "solid"
+    width: float = 1.4
+
+    def attributes(self) -> dict[str, str | float]:
+        """Of an SVG element."""
+        dashes = {} if self.style == "solid" else {"stroke_dasharray": _DASHES[self.style]}
+        return {"stroke": self.ink, "stroke_width": self.width, **dashes}
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A curve or a histogram outline.
-
-    Attributes:
-        style: as matplotlib writes it.
-    """
+    """A curve, which breaks where a value is None, or the outline of a histogram; "" where no legend is to name it."""
 
     label: str
-    values: Floats
-    ink: str
-    style: Style = "-"
-    width: float = 1.4
+    values: Sequence[float | None]
+    pen: Pen
 
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A vertical line at a value, with words."""
+    """A vertical line with its words."""
 
     at: float
     label: str
-    ink: str = "ink"
-    style: Style = "-"
+    pen: Pen = Pen("ink", width=1.1)
 
 
-def forest(title: str, rows: Sequence[Row], legend: Sequence[tuple[str, str]], note: str) -> Figure:
-    """Values with intervals, one row each, on [0, 1]; what was before stands hollow below its row's middle."""
-    labels = [shortened(row.label, _LABEL_COLUMNS) for row in rows]
-    left = 14 + _COLUMN * max((columns(label) for label in labels), default=0)
-    top = 58 if legend else 34
-    height = top + 21 * len(rows) + (44 if note else 28)
-    figure, axes = _canvas(title, height, left=left, right=50, top=top, bottom=44 if note else 28)
-    axes.set(xlim=(0, 1), ylim=(len(rows) - 0.5, -0.5))
-    axes.set_yticks(range(len(rows)), labels)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-    axes.grid(axis="x")
-    for at, row in enumerate(rows):
-        if row.before:
-            _whisker(axes, row.before, at + 0.24, "muted", hollow=True)
-        _whisker(axes, row.now, at - (0.1 if row.before else 0), "accent", hollow=False)
-        axes.text(
-            1.03, at, f"{row.now.value:.3f}", va="center", transform=axes.get_yaxis_transform()
-        )
-    x = float(MARGIN)
-    for label, ink in legend:
-        x = _legend_entry(figure, x, Line(label, np.empty(0), ink), marker=True)
-    if note:
-        figure.text(MARGIN / WIDTH, 8 / height, note, color=INK["muted"], size=9.5)
-    return figure
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Curves on [0, 1], or a histogram: a value holds from one of the ascending edges, excluded, to the next.
+
+    Attributes:
+        counted: what the y axis of a histogram counts; "" for curves.
+        unit: behind each number of that axis.
+        log: whether the x axis is logarithmic.
+    """
+
+    title: str
+    x_label: str
+    edges: Sequence[float]
+    lines: Sequence[Line]
+    marks: Sequence[Mark]
+    counted: str = ""
+    unit: str = ""
+    log: bool = False
 
 
-def curves(
-    title: str, x_label: str, x: Floats, lines: Sequence[Line], marks: Sequence[Mark]
-) -> Figure:
-    """Step curves on [0, 1]: a value holds from the x before it, excluded, to its own."""
-    top = _MARKED_TOP + _MARK_ROW * len(marks)
-    figure, axes = _canvas(title, 176 + top, left=38, right=14, top=top, bottom=40)
-    at = float(MARGIN)
-    for line in lines:
-        axes.plot(
-            x,
-            line.values,
-            color=INK[line.ink],
-            linestyle=line.style,
-            linewidth=line.width,
-            drawstyle="steps-pre",
-        )
-        at = _legend_entry(figure, at, line)
-    axes.set(xlim=(x[0], x[-1]), ylim=(0, 1.02), xlabel=x_label)
-    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-    axes.tick_params(axis="y", labelsize=10, labelcolor=INK["muted"])
-    axes.grid(axis="y")
-    _marks(axes, marks)
-    return figure
-
-
-def histogram(
-    title: str,
-    labels: tuple[str, str],
-    edges: Floats,
-    lines: Sequence[Line],
-    marks: Sequence[Mark],
-    *,
-    y_format: str = "{x:g}",
-    log: bool = False,
-) -> Figure:
-    """Outlines over the bins between `edges`; `labels` name the x and the y axis."""
-    top = _MARKED_TOP + _MARK_ROW * len(marks)
-    figure, axes = _canvas(title, 156 + top, left=52, right=14, top=top, bottom=40)
-    axes.yaxis.set_major_formatter(y_format)
-    at = float(MARGIN)
-    if log:
-        axes.set_xscale("log")
-        _plain_log_ticks(axes)
-    for line in lines:
-        color = INK[line.ink]
-        axes.stairs(line.values, edges, color=color, linewidth=line.width, linestyle=line.style)
-        axes.stairs(line.values, edges, color=color, fill=True, alpha=0.13, linewidth=0)
-        if line.label:
-            at = _legend_entry(figure, at, line)
-    axes.set(xlim=(edges[0], edges[-1]), xlabel=labels[0], ylabel=labels[1])
-    axes.set_ylim(bottom=0)
-    axes.tick_params(axis="y", labelsize=10, labelcolor=INK["muted"])
-    axes.grid(axis="y")
-    _marks(axes, marks)
-    return figure
-
-
-def scatter(
-    title: str, labels: tuple[str, str], points: Sequence[tuple[float, float, int]]
-) -> Figure:
+@dataclass(frozen=True, slots=True)
+class Scatter:
     """Points (x, y, number) in the unit square, larger where they stand for more, against the line of equals."""
-    figure, axes = _canvas(title, 252, left=52, right=14, top=34, bottom=40)
-    axes.plot([0, 1], [0, 1], color=INK["muted"], linewidth=1, linestyle="--")
-    most = max(number for _, _, number in points)
-    for x, y, number in points:
-        size = 4 + 10 * (number / most) ** 0.5
-        axes.plot([x], [y], color=INK["accent"], marker="o", markersize=size, clip_on=False)
-    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=labels[0], ylabel=labels[1])
-    axes.set_yticks([0, 0.25, 0.5, 0.75, 1], ["0", "0.25", "0.5", "0.75", "1"])
-    axes.tick_params(axis="y", labelsize=10, labelcolor=INK["muted"])
-    axes.grid(axis="both")
-    return figure
+
+    title: str
+    x_label: str
+    y_label: str
+    points: Sequence[tuple[float, float, int]]
 
 
-def _canvas(
-    title: str, height: float, *, left: float, right: float, top: float, bottom: float
-) -> tuple[Figure, Axes]:
-    """A figure with one axes inside fixed margins: measured layouts would mistake the width of Korean text."""
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(WIDTH / _POINT, height / _POINT), dpi=_POINT)
-    axes = figure.add_axes(
-        (left / WIDTH, bottom / height, 1 - (left + right) / WIDTH, 1 - (top + bottom) / height)
-    )
-    axes.set_axisbelow(True)
-    figure.text(MARGIN / WIDTH, 1 - 18 / height, title, weight="bold", size=12.5)
-    return figure, axes
+Chart = Forest | Steps | Scatter
 
 
-def _whisker(axes: Axes, drawn: Whisker, y: float, ink: str, *, hollow: bool) -> None:
-    low, high = drawn.interval.low, drawn.interval.high
-    color = INK[ink]
+def inline_svg(chart: Chart, label: str) -> str:
+    """An element for a page, as wide as its place; `label` says what it shows to those who cannot see it."""
+    sheet = _drawn(chart, _VARIABLES, label)
+    # The page has margins of its own: the title is to begin where its text begins.
+    sheet.root.set("viewBox", f"{MARGIN} 0 {WIDTH - MARGIN} {sheet.height:g}")
+    return ET.tostring(sheet.root, encoding="unicode")
+
+
+def svg_file(chart: Chart) -> str:
+    """The text of a file that needs nothing else, in the colours of a white page."""
+    sheet = _drawn(chart, INK, chart.title)
+    size = {"width": str(WIDTH), "height": f"{sheet.height:g}"}
+    sheet.root.attrib |= size | {"viewBox": f"0 0 {WIDTH} {sheet.height:g}", "font-family": FONTS}
+    sheet.root.set("xmlns", "http://www.w3.org/2000/svg")
+    sheet.root.insert(0, ET.Element("rect", size | {"fill": INK["paper"]}))
+    return ET.tostring(sheet.root, encoding="unicode") + "\n"
+
+
+def columns(text: str) -> int:
+    """Width in half-width columns; Hangul takes two."""
+    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def shortened(text: str, width: int) -> str:
+    """At most `width` columns, an ellipsis at the end where it was cut."""
+    if columns(text) <= width:
+        return text
+    while columns(text) > width - 1:
+        text = text[:-1]
+    return text.rstrip() + "…"
+
+
+def linear_ticks(low: float, high: float, most: int, least: float = 0.0) -> list[float]:
+    """Multiples of one step in between, about `most`; a step is 1, 2 or 5 times a power of ten, or `least`."""
+    rough = (high - low) / most
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = max(least, next(times * power for times in (1, 2, 5, 10) if times * power >= rough))
+    first, last = math.ceil(low / step - 1e-9), math.floor(high / step + 1e-9)
+    return [number * step for number in range(first, last + 1)]
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """1, 2, 5, 10 and so on; powers of ten alone where these are many, and even steps where there is hardly one."""
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    ticks = [times * 10.0**power for power in powers for times in (1, 2, 5)]
+    shown = [tick for tick in ticks if low <= tick <= high]
+    if len(shown) > _MOST_X_TICKS:
+        shown = [tick for tick in ticks[::3] if low <= tick <= high]
+    return shown if len(shown) > 1 else linear_ticks(low, high, _MOST_X_TICKS)
+
+
+@dataclass(frozen=True, slots=True)
+class _Scale:
+    """Where a value stands on the sheet."""
+
+    low: float
+    high: float
+    start: float
+    end: float
+    log: bool = False
+
+    def __call__(self, value: float) -> float:
+        low, high, at = self.low, self.high, value
+        if self.log:
+            low, high, at = math.log(low), math.log(high), math.log(at)
+        return self.start + (self.end - self.start) * (at - low) / (high - low)
+
+
+class _Sheet:
+    """An SVG element that is being drawn; `height` is known when all is."""
+
+    def __init__(self, inks: Mapping[str, str], label: str) -> None:
+        self.root = ET.Element("svg", {"role": "img", "aria-label": _legible(label)})
+        self.height = 0.0
+        self._inks = inks
+
+    def add(self, tag: str, words: str = "", /, **attributes: str | float) -> None:
+        """An element; `fill` and `stroke` are an `Ink` or "none", and "_" in a name is "-"."""
+        element = ET.SubElement(self.root, tag)
+        element.text = _legible(words) or None
+        for name, value in attributes.items():
+            text = value if isinstance(value, str) else _short(value)
+            inked = self._inks.get(text, text) if name in {"fill", "stroke"} else text
+            element.set(name.replace("_", "-"), inked)
+
+    def text(self, x: float, y: float, words: str, size: float = 11, **more: str | float) -> None:
+        if words:
+            self.add("text", words, x=x, y=y, font_size=size, **{"fill": "ink", **more})
+
+    def line(
+        self, x: tuple[float, float], y: tuple[float, float], pen: Pen = Pen("grid", width=0.8)
+    ) -> None:
+        self.add("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], **pen.attributes())
+
+    def dot(self, x: float, y: float, *, hollow: bool) -> None:
+        """Where a value stands; that of a baseline is smaller and hollow."""
+        size, ink, fill = (2.1, "muted", "paper") if hollow else (3, "accent", "accent")
+        self.add("circle", cx=x, cy=y, r=size, stroke=ink, fill=fill)
+
+    def legend(self, names: Iterable[str]) -> Iterator[float]:
+        """A row of names below the title; where the sign of each is to stand, 16 wide."""
+        x = float(MARGIN)
+        for name in names:
+            self.text(x + 21, _LEGEND_Y + 3.7, name, 10.5)
+            yield x
+            x += 34 + _COLUMN * columns(name)
+
+    def x_axis(self, x: _Scale, ticks: Iterable[float], top: float, bottom: float) -> None:
+        """Numbers below, and a grid from `top` to `bottom`."""
+        for tick in ticks:
+            at = x(tick)
+            self.line((at, at), (top, bottom + 3.5))
+            self.text(at, bottom + 15, f"{tick:,g}", 10, fill="muted", text_anchor="middle")
+        self.line((x.start, x.end), (bottom, bottom))
+
+
+def _forest(sheet: _Sheet, chart: Forest) -> None:
+    labels = [shortened(_legible(row.label), _LABEL_COLUMNS) for row in chart.rows]
+    top = 56 if chart.compared else 32
+    bottom = top + _ROW * len(labels)
+    x = _Scale(0, 1, 14 + _COLUMN * max(map(columns, labels)), WIDTH - 50)
+    for at, hollow in zip(sheet.legend(chart.compared), (False, True), strict=False):
+        sheet.dot(at + 11, _LEGEND_Y, hollow=hollow)
+    sheet.x_axis(x, _QUARTERS, top, bottom)
+    for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
+        y = top + _ROW * (place + 0.5)
+        sheet.text(x.start - 8, y + 4, label, text_anchor="end")
+        sheet.text(x.end + 10, y + 4, share(row.now.value))
+        if row.before:
+            _whisker(sheet, x, y + 5, row.before, hollow=True)
+        _whisker(sheet, x, y - (2 if row.before else 0), row.now, hollow=False)
+    sheet.height = bottom + 24
+
+
+def _whisker(sheet: _Sheet, x: _Scale, y: float, figure: Figure, *, hollow: bool) -> None:
+    low, high = figure.interval.low, figure.interval.high
     if low is not None and high is not None:
-        axes.plot([low, high], [y, y], color=color, linewidth=1.3, solid_capstyle="round")
-    axes.plot(
-        [drawn.value],
-        [y],
-        color=color,
-        marker="o",
-        markersize=4.2 if hollow else 6,
-        markerfacecolor=INK["paper"] if hollow else color,
-        markeredgecolor=color,
-        clip_on=False,
-    )
+        sheet.line((x(low), x(high)), (y, y), Pen("muted" if hollow else "accent", width=1.3))
+    if figure.value is not None:
+        sheet.dot(x(figure.value), y, hollow=hollow)
 
 
-def _legend_entry(figure: Figure, x: float, line: Line, *, marker: bool = False) -> float:
-    """Draw one entry below the title, `x` points from the left; where the next one starts."""
-    from matplotlib.lines import Line2D
-
-    height = figure.get_figheight() * _POINT
-    y = 1 - 38 / height
-    hollow = line.ink == "muted"
-    figure.add_artist(
-        Line2D(
-            [x / WIDTH, (x + 16) / WIDTH] if not marker else [(x + 8) / WIDTH],
-            [y, y] if not marker else [y],
-            color=INK[line.ink],
-            linewidth=line.width,
-            linestyle=line.style,
-            marker="o" if marker else "",
-            markersize=5,
-            markerfacecolor=INK["paper"] if hollow else INK[line.ink],
-        )
-    )
-    figure.text((x + 21) / WIDTH, y, line.label, va="center_baseline", size=10.5)
-    return x + 34 + _COLUMN * columns(line.label)
-
-
-def _marks(axes: Axes, marks: Sequence[Mark]) -> None:
-    """Vertical lines with their words above, each a row lower than the one before, on the side that has room."""
-    low, high = axes.transData.transform([(x, 0) for x in axes.get_xlim()])[:, 0]
-    for at, mark in enumerate(sorted(marks, key=lambda mark: mark.at)):
-        axes.axvline(mark.at, color=INK[mark.ink], linewidth=1.1, linestyle=mark.style)
-        place = (axes.transData.transform((mark.at, 0))[0] - low) / (high - low)
-        to_left = place > _RIGHT_HALF
-        axes.annotate(
-            mark.label,
-            (mark.at, 1),
-            xycoords=axes.get_xaxis_transform(),
-            xytext=(4 if to_left else -4, 5 + _MARK_ROW * (len(marks) - 1 - at)),
-            textcoords="offset points",
-            ha="right" if to_left else "left",
-            color=INK[mark.ink],
-            size=10,
-        )
+def _steps(sheet: _Sheet, chart: Steps) -> None:
+    edges = chart.edges
+    x = _Scale(edges[0], edges[-1], 56 if chart.counted else 38, _RIGHT, chart.log)
+    named = [line for line in chart.lines if line.label]
+    for at, line in zip(sheet.legend([line.label for line in named]), named, strict=True):
+        sheet.line((at, at + 16), (_LEGEND_Y, _LEGEND_Y), line.pen)
+    top = (54 if named else 32) + _MARK_ROW * len(chart.marks)
+    y, numbers = _Scale(1.02, 0, top, top + 136), _QUARTERS
+    if chart.counted:
+        most = max(value or 0.0 for line in chart.lines for value in line.values)
+        y = _Scale(1.05 * most or 1.0, 0, top, top + 116)
+        numbers = {n: f"{n:,g}{chart.unit}" for n in linear_ticks(0, y.low, _MOST_Y_TICKS, 1)}
+    _axes(sheet, x, y, numbers, (chart.x_label, chart.counted))
+    for line in chart.lines:
+        path, fill = _path(x, y, edges, line.values), {"fill": "none"}
+        if chart.counted:
+            path = _path(x, y, (edges[0], *edges, edges[-1]), (0, *line.values, 0))
+            fill = {"fill": line.pen.ink, "fill_opacity": "0.13"}
+        sheet.add("path", d=path, **fill, **line.pen.attributes())
+    _marks(sheet, x, y, chart.marks)
 
 
-def _plain_log_ticks(axes: Axes) -> None:
-    """1, 2, 5, 10 as plain numbers; matplotlib's own labels are formulas."""
-    from matplotlib.ticker import LogLocator, NullFormatter, StrMethodFormatter
+def _scatter(sheet: _Sheet, chart: Scatter) -> None:
+    x, y = _Scale(0, 1, 56, _RIGHT), _Scale(1.02, 0, 34, 212)
+    _axes(sheet, x, y, _QUARTERS, (chart.x_label, chart.y_label))
+    sheet.line((x(0), x(1)), (y(0), y(1)), Pen("muted", "dashed", 1))
+    most = max(number for _, _, number in chart.points)
+    for at, value, number in chart.points:
+        radius = 2 + 5 * (number / most) ** 0.5
+        sheet.add("circle", cx=x(at), cy=y(value), r=radius, fill="accent")
 
-    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    axes.xaxis.set_minor_formatter(NullFormatter())
+
+def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
+    sheet = _Sheet(inks, label)
+    sheet.text(MARGIN, 18, chart.title, 12.5, font_weight="bold")
+    match chart:
+        case Forest():
+            _forest(sheet, chart)
+        case Steps():
+            _steps(sheet, chart)
+        case Scatter():
+            _scatter(sheet, chart)
+    return sheet
+
+
+def _axes(
+    sheet: _Sheet, x: _Scale, y: _Scale, y_ticks: Mapping[float, str], labels: tuple[str, str]
+) -> None:
+    for tick, number in y_ticks.items():
+        sheet.line((x.start, x.end), (y(tick), y(tick)))
+        sheet.text(x.start - 7, y(tick) + 3.5, number, 10, fill="muted", text_anchor="end")
+    x_ticks = log_ticks(x.low, x.high) if x.log else linear_ticks(x.low, x.high, _MOST_X_TICKS)
+    sheet.x_axis(x, x_ticks, y.end, y.end)
+    named: dict[str, str | float] = {"fill": "muted", "text_anchor": "middle"}
+    sheet.text((x.start + x.end) / 2, y.end + 31, labels[0], 10.5, **named)
+    at, middle = MARGIN + 8, (y.start + y.end) / 2
+    turned = f"rotate(-90 {at} {_short(middle)})"
+    sheet.text(at, middle, labels[1], 10.5, transform=turned, **named)
+    sheet.height = y.end + 40
+
+
+def _marks(sheet: _Sheet, x: _Scale, y: _Scale, marks: Sequence[Mark]) -> None:
+    """Lines with their words above, on the side that has room; the nearer to an edge, the higher."""
+    middle = (x.start + x.end) / 2
+    for row, mark in enumerate(sorted(marks, key=lambda mark: -abs(x(mark.at) - middle))):
+        at, foot = x(mark.at), y.start - 5 - _MARK_ROW * (len(marks) - 1 - row)
+        sheet.line((at, at), (y.end, foot - 8), mark.pen)
+        # The line of another may run through the words: there they cut it.
+        cut: dict[str, str | float] = {
+            "stroke": "paper",
+            "stroke_width": 3,
+            "paint_order": "stroke",
+        }
+        aside, anchor = (-4, "end") if at > middle else (4, "start")
+        sheet.text(at + aside, foot, mark.label, 10, fill=mark.pen.ink, text_anchor=anchor, **cut)
+
+
+def _path(x: _Scale, y: _Scale, edges: Sequence[float], values: Sequence[float | None]) -> str:
+    path, broken = "", True
+    for (start, end), value in zip(pairwise(edges), values, strict=True):
+        if value is not None:
+            way = f"M{_short(x(start))} " if broken else "V"
+            path += f"{way}{_short(y(value))}H{_short(x(end))}"
+        broken = value is None
+    return path
+
+
+def _short(number: float) -> str:
+    return f"{round(number, 2):zg}"
+
+
+def _legible(text: str) -> str:
+    """Without what XML forbids or browsers obey."""
+    return _NOT_IN_XML.sub("\ufffd", str(upright(text)))
+
+
+Shown = Mapping[str, Figure | None]
+"""Figures by the labels of their rows; None for one that was not measured."""
+
+
+def drawn(**figures: Chart | None) -> dict[str, Chart]:
+    """The charts that have something to show, by name."""
+    return {name: chart for name, chart in figures.items() if chart}
+
+
+def forest(title: str, say: Words, now: Shown, before: Shown | None) -> Forest | None:
+    """What was measured, by its label; None where that is nothing."""
+    known = {
+        label: figure
+        for label, figure in (before or {}).items()
+        if figure and figure.value is not None
+    }
+    rows = [
+        Row(label, figure, known.get(label))
+        for label, figure in now.items()
+        if figure and figure.value is not None
+    ]
+    compared = () if before is None else (say("figure.this_run"), say("figure.baseline"))
+    return Forest(title, rows, compared) if rows else None

@@ -1,15 +1,15 @@
 """What report.html says first: the headline, what to keep in mind, and the main metrics."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gigamind.reports.page.slices import Figure, main_metrics
-from gigamind.reports.page.wording import Words
-from gigamind.reports.release.compare import Comparison, MetricChange
-from gigamind.reports.schema import Record, RunRecord
+from gigamind.metrics.table import about, label
+from gigamind.records.schema import Record, RunReport
+from gigamind.release.compare import Comparison, MetricChange
+from gigamind.reports.figures import Figure
+from gigamind.wording import Words, moment, share, signed
 
-_LEADING = ("search.hit_at_1", "search.mrr", "search.ndcg", "search.recall", "unanswerable.far")
 _CHANGES_TOLD = 3
 
 
@@ -37,47 +37,39 @@ class Card:
     ceiling: float | None = None
 
 
-def headline(record: RunRecord, comparison: Comparison | None, told: Words) -> str:
-    """The run in one sentence; with a comparable baseline, what surely changed."""
-    main = [figure.key for figure in main_metrics(record.summary.overall)]
-    changed = against(comparison, told, _LEADING, main, told.metric)
-    return _result(record, told) if changed is None else changed
-
-
 def against(
     comparison: Comparison | None,
-    told: Words,
+    say: Words,
     leading: tuple[str, ...],
     main: Sequence[str],
-    called: Callable[[str], str],
 ) -> str | None:
     """What surely changed among the metrics that start with `leading`; None where nothing can be compared.
 
-    Of several, those in `main` are told; `called` names a metric without its block.
+    Of several, those in `main` are told.
     """
     if comparison is None or any(m.severity == "refuse" for m in comparison.mismatches):
         return None
     if not comparison.shared:
         key = f"headline.{comparison.task}_not_paired"
-        return told(key) if told.knows(key) else told("headline.not_paired")
+        return say(key) if say.knows(key) else say("headline.not_paired")
     moved = [m for m in comparison.metrics if m.metric.startswith(leading) and sure(m) is not None]
     ways = {sure(change) for change in moved}
     if not ways:
-        return told("headline.same")
+        return say("headline.same")
     kind = "mixed" if len(ways) > 1 else "better" if True in ways else "worse"
     shown = [change for change in moved if change.metric in main] or moved
     listed = sorted(shown, key=lambda change: -abs(change.difference or 0.0))[:_CHANGES_TOLD]
     changes = ", ".join(
-        told(
+        say(
             "headline.change",
-            metric=called(change.metric.partition(".")[2]),
+            metric=label(change.metric, say.language),
             difference=signed(change.difference),
             low=signed(change.low),
             high=signed(change.high),
         )
         for change in listed
     )
-    return told(f"headline.{kind}", changes=changes)
+    return say(f"headline.{kind}", changes=changes)
 
 
 def sure(change: MetricChange) -> bool | None:
@@ -87,35 +79,19 @@ def sure(change: MetricChange) -> bool | None:
     return change.drop < 0 if change.low > 0 or change.high < 0 else None
 
 
-def cards(record: RunRecord, comparison: Comparison | None, told: Words) -> list[Card]:
-    """The main metrics, the p95 latency last."""
-    found = [
-        card(
-            figure,
-            comparison.metric(figure.key) if comparison else None,
-            told.metric(figure.name),
-            told(f"about.{figure.name.partition('_at_')[0]}"),
-        )
-        for figure in main_metrics(record.summary.overall)
-        if figure.key not in {"search.span_precision", "unanswerable.precision"}
-        and figure.key != "unanswerable.recall"
-    ]
-    return [*found, *_latency(record, comparison, told)]
-
-
 def card(
-    figure: Figure,
-    change: MetricChange | None,
-    label: str,
-    about: str,
-    ceiling: float | None = None,
+    figure: Figure, comparison: Comparison | None, say: Words, ceiling: float | None = None
 ) -> Card:
-    """A metric with its change against the baseline."""
+    """A metric with its change against the baseline, and its ceiling where the dataset sets one."""
+    change = comparison.metric(figure.key) if comparison else None
+    what = about(figure.key, say.language)
+    if ceiling is not None:
+        what = f"{what} · {say('link.ceiling_is', value=share(ceiling))}"
     low, high = figure.interval.low, figure.interval.high
     known = low is not None and high is not None
     return Card(
-        label=label,
-        about=about,
+        label=figure.label(say.language),
+        about=what,
         value=share(figure.value),
         interval=f"{share(low)} – {share(high)}" if known else "",
         n=figure.interval.n,
@@ -132,7 +108,7 @@ def card(
 def notices(
     record: Record[Any, Any],
     comparison: Comparison | None,
-    told: Words,
+    say: Words,
     *,
     not_run: int = 0,
     unjudged: int = 0,
@@ -145,21 +121,21 @@ def notices(
     """
     task = record.run.task
 
-    def say(key: str, **values: object) -> str:
+    def notice(key: str, **values: object) -> str:
         own = f"{task}_notice.{key}"
-        return told(own if told.knows(own) else f"page.{key}", **values)
+        return say(own if say.knows(own) else f"page.{key}", **values)
 
     if record.summary.status == "interrupted":
         judging = unjudged and not not_run
-        yield say("interrupted_judging") if judging else say("interrupted", missing=not_run)
+        yield notice("interrupted_judging") if judging else notice("interrupted", missing=not_run)
     if unjudged:
-        yield say("unjudged", missing=unjudged)
+        yield notice("unjudged", missing=unjudged)
     if record.errors:
-        yield say("problems", errors=len(record.errors))
+        yield notice("problems", errors=len(record.errors))
     if record.run.warnings:
-        yield say("warned", warnings=len(record.run.warnings))
+        yield notice("warned", warnings=len(record.run.warnings))
     if comparison:
-        yield say(
+        yield notice(
             "against",
             run=comparison.baseline.run_id,
             created=moment(comparison.baseline.created_at),
@@ -168,18 +144,8 @@ def notices(
         for mismatch in comparison.mismatches:
             what = mismatch.what.replace(" ", "_")
             keys = (f"mismatch.{task}_{what}", f"mismatch.{what}")
-            known = next((key for key in keys if told.knows(key)), None)
-            yield told(known) if known else mismatch.meaning
-
-
-def share(value: float | None) -> str:
-    """With three decimals, as in summary.md; a dash where it was not measured."""
-    return "–" if value is None else f"{value:z.3f}"
-
-
-def signed(value: float | None) -> str:
-    """A difference with its sign, a typographic minus; a dash where there is none."""
-    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
+            known = next((key for key in keys if say.knows(key)), None)
+            yield say(known) if known else mismatch.meaning
 
 
 def change_interval(change: MetricChange | None) -> str:
@@ -189,61 +155,14 @@ def change_interval(change: MetricChange | None) -> str:
     return f"{signed(change.low)} … {signed(change.high)}"
 
 
-def moment(created_at: str) -> str:
-    """An ISO time to the minute: "2026-11-21 22:59 UTC"."""
-    date, _, time = created_at.partition("T")
-    zone = "UTC" if time[8:] in {"+00:00", "Z"} else time[8:]
-    return f"{date} {time[:5]} {zone}".strip()
-
-
-def _result(record: RunRecord, told: Words) -> str:
-    counts = record.summary.overall.counts
-    far = record.summary.overall.unanswerable.get("far")
-    decided = record.summary.overall.intervals.get("unanswerable.far")
-    unanswerable = decided.n if decided else counts.unanswerable  # a model may have left some open
-    judged = {
-        "missed": round((far or 0.0) * unanswerable),
-        "unanswerable": unanswerable,
-        "far": _percent(far),
-    }
-    if not counts.answerable:
-        key = "headline.only_unanswerable" if counts.unanswerable else "headline.nothing"
-        return told(key, **judged)
-    first = record.summary.overall.search.get("hit_at_1")
-    found = told(
-        "headline.found",
-        hits=round((first or 0.0) * counts.answerable),
-        answerable=counts.answerable,
-        share=_percent(first),
-    )
-    key = "headline.judged" if counts.unanswerable else "headline.not_judged"
-    return told(key, found=found, **judged)
-
-
-def _latency(record: RunRecord, comparison: Comparison | None, told: Words) -> Iterator[Card]:
-    p95 = record.summary.overall.search.get("latency_p95_ms")
-    if p95 is None:
-        return
-    speeds = {speed.name: speed for speed in comparison.speed} if comparison else {}
-    old = speeds["search_p95"].baseline_ms if speeds else None
-    same_hardware = comparison is not None and not any(
-        mismatch.severity == "no-speed" for mismatch in comparison.mismatches
-    )
-    told_old = told("page.baseline_was", value=f"{old:.1f}") if old and same_hardware else ""
-    yield Card(
-        label=told.metric("latency_p95_ms"),
-        about=told("about.latency_p95"),
-        value=f"{p95:.1f} ms",
-        interval="",
-        n=record.summary.overall.counts.queries,
-        at=None,
-        low=None,
-        high=None,
-        difference=told_old,
-        difference_interval="",
-        better=None,
-    )
-
-
-def _percent(value: float | None) -> str:
+def percent(value: float | None) -> str:
+    """A share as a percentage with one decimal; a dash where it was not measured."""
     return "–" if value is None else f"{100 * value:.1f}\u00a0%"
+
+
+def seed_of(run: RunReport) -> int:
+    """The seed of the run's intervals, which those of its report share."""
+    seed = run.options["seed"]
+    if isinstance(seed, int):
+        return seed
+    raise TypeError(f"run.json: options.seed is not a number: {seed!r}")

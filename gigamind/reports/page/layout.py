@@ -4,82 +4,130 @@ The policy forbids the network, inline handlers and every script but the one tha
 queries and errors reach a page escaped (jinja) or as JSON that the script puts in as text, never as markup.
 """
 
-from __future__ import annotations
-
 import base64
 import functools
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from importlib import resources
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from gigamind.reports.escape import upright
-from gigamind.reports.page.headline import change_interval, moment, share, signed, sure
-from gigamind.reports.page.judging import seed_of
-from gigamind.reports.page.slices import Figure as Metric
-from gigamind.reports.page.svg import inline_svg
-from gigamind.reports.page.wording import Words
-from gigamind.reports.release.compare import Comparison, Snapshot, compare
-from gigamind.reports.release.gates import GateResult
-from gigamind.reports.release.snapshot import take_snapshot
-from gigamind.reports.schema import Record, RunReport
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+from gigamind.metrics.table import label
+from gigamind.records.judged import LlmReport
+from gigamind.records.schema import Record, RunReport
+from gigamind.release.compare import Comparison, Snapshot, compare
+from gigamind.release.policy import GateResult
+from gigamind.reports.cards.line import certified
+from gigamind.reports.figures import Figure, Part, values_of
+from gigamind.reports.page.charts import Chart, inline_svg
+from gigamind.reports.page.headline import (
+    Card,
+    change_interval,
+    notices,
+    seed_of,
+    sure,
+)
+from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.text import upright
+from gigamind.wording import Language, Words, between, moment, share, signed, words
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMON = "common.js"
 _LIST = "report.js"
 
 
-def render_page(
-    template: str,
-    item_script: str,
-    record: Record[Any, Any],
-    told: Words,
-    *,
-    comparison: Comparison | None,
-    gate: GateResult | None,
-    drawn: Mapping[str, Figure],
-    captions: str,
-    data: str,
-    **values: object,
-) -> str:
-    """A page of a task.
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What a task says on its page.
 
-    Args:
+    Attributes:
         template: extends layout.html.jinja, and asks for `values` beside what is given here.
         item_script: shows one item in the list; see report.js.
-        drawn: figures by name.
-        captions: what the phrases that say what a figure shows, for those who cannot see it, begin with.
-        data: JSON for the scripts, safe in an element; see `in_script`.
+        charts: by name.
+        captions: what the phrases that say what a chart shows, for those who cannot see it, begin with.
+        data: JSON for the scripts, safe in an element; see `items_script`.
+        figures: the table of all metrics; `called` names one, where not by its label.
+        slices: name, counts of items and figures of each part, which are compared by `columns`.
+        not_run: items that an interrupted run left.
+        unjudged: items that were to get a verdict and have none.
+        llm: what asking models gave.
     """
-    script = _asset(_COMMON) + _asset(item_script) + _asset(_LIST)
+
+    template: str
+    item_script: str
+    charts: Mapping[str, Chart]
+    captions: str
+    data: str
+    headline: str
+    cards: Iterable[Card]
+    figures: Sequence[Figure]
+    slices: Iterable[tuple[str, tuple[int, ...], Part]]
+    columns: Sequence[str]
+    called: Callable[[Figure], str] | None = None
+    not_run: int = 0
+    unjudged: int = 0
+    llm: LlmReport | None = None
+    values: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+Tell = Callable[[Any, Words, Comparison | None, Any], Content]
+"""What makes the content, from the record, the phrases, and what changed since which baseline."""
+
+
+def render_page(
+    tell: Tell,
+    record: Record[Any, Any],
+    *,
+    lang: Language = "en",
+    baseline: Snapshot | None = None,
+    gate: GateResult | None = None,
+) -> str:
+    """The report of a run, beside a baseline when there is one; `gate` is the verdict on the release, shown first.
+
+    Raises:
+        InputError: the baseline cannot be compared at all; see `compare`.
+    """
+    say = words(lang)
+    comparison = held_against(baseline, record)
+    content = tell(record, say, comparison, baseline)
+    noticed = notices(record, comparison, say, not_run=content.not_run, unjudged=content.unjudged)
+    script = _asset(_COMMON) + _asset(content.item_script) + _asset(_LIST)
     page = (
         _templates()
-        .get_template(template)
+        .get_template(content.template)
         .render(
-            told=told,
+            say=say,
             run=record.run,
             summary=record.summary,
             errors=record.errors,
             comparison=comparison,
             gate=gate,
-            run_rows=list(_run_rows(record.run, told)),
+            headline=content.headline,
+            notices=list(noticed),
+            cards=list(content.cards),
+            metric_rows=list(_metric_rows(content, comparison, say.language)),
+            slice_metrics=[label(key, say.language) for key in content.columns],
+            slice_rows=[
+                (name, (*counts, *values_of(part, content.columns)))
+                for name, counts, part in content.slices
+            ],
+            certified=certified(record.card, record.run.judge, say.language),
+            model=model_block(content.llm, say),
+            run_rows=list(_run_rows(record.run, say)),
             figures={
-                name: Markup(inline_svg(figure, name, told(captions + name)))  # noqa: S704  made by us, from escaped text
-                for name, figure in drawn.items()
+                name: Markup(inline_svg(chart, say(content.captions + name)))  # noqa: S704  made by us, from escaped text
+                for name, chart in content.charts.items()
             },
-            data=Markup(data),  # noqa: S704  escaped by its maker
+            data=Markup(content.data),  # noqa: S704  escaped by its maker
             style=Markup(_asset("report.css")),  # noqa: S704  ours
             script=Markup(script),  # noqa: S704  ours
             policy=_policy(script),
-            **values,
+            **content.values,
         )
     )
     return _SURROGATE.sub("\ufffd", page)
@@ -93,27 +141,42 @@ def held_against(baseline: Snapshot | None, record: Record[Any, Any]) -> Compari
     """
     if baseline is None:
         return None
-    return compare(baseline, take_snapshot(record), seed=seed_of(record.run))
+    return compare(baseline, baseline.kind.take_snapshot(record), seed=seed_of(record.run))
 
 
-def in_script(content: object) -> str:
-    """JSON that can stand in a script element, whatever the texts hold."""
+def changes_by_id(comparison: Comparison | None) -> dict[str, str]:
+    """How items ended otherwise than in the baseline."""
+    return {change.id: change.change for change in comparison.changes} if comparison else {}
+
+
+def items_script(
+    phrases: Mapping[str, str],
+    comparison: Comparison | None,
+    items: Sequence[object],
+    **tables: object,
+) -> str:
+    """The items of a page with the phrases of its scripts, as JSON that can stand in a script element.
+
+    Args:
+        tables: what the items name by index.
+    """
+    compared = comparison is not None
+    content = {"words": phrases, **tables, "compared": compared, "items": items}
     text = json.dumps(content, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     # A script element ends at "</script", and "<!--" opens a comment that hides that end: neither can be written so.
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
-def metric_rows(
-    metrics: Sequence[Metric], comparison: Comparison | None, called: Callable[[Metric], str]
+def _metric_rows(
+    content: Content, comparison: Comparison | None, language: Language
 ) -> Iterator[dict[str, object]]:
     """Every metric with its interval, and what it was in the baseline on the shared items."""
-    for figure in metrics:
-        low, high = figure.interval.low, figure.interval.high
+    for figure in content.figures:
         change = comparison.metric(figure.key) if comparison else None
         yield {
-            "label": called(figure),
+            "label": content.called(figure) if content.called else figure.label(language),
             "value": share(figure.value),
-            "interval": "–" if low is None else f"{share(low)} – {share(high)}",
+            "interval": between(figure.interval),
             "n": figure.interval.n,
             "before": share(change.baseline if change else None),
             "difference": signed(change.difference if change else None),
@@ -122,25 +185,25 @@ def metric_rows(
         }
 
 
-def _run_rows(run: RunReport, told: Words) -> Iterator[tuple[str, str]]:
+def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
     environment = run.environment
     hardware = run.hardware
-    yield told("page.run_id"), run.run_id
-    yield told("page.created"), moment(run.created_at)
-    yield told("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
-    yield told("page.notes"), f"{run.notes} ({run.notes_hash_mode} {run.notes_hash[:12]})"
+    yield say("page.run_id"), run.run_id
+    yield say("page.created"), moment(run.created_at)
+    yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
+    yield say("page.notes"), f"{run.notes} ({run.notes_hash_mode} {run.notes_hash[:12]})"
     if run.judge:
-        yield told("page.judge"), run.judge.describe()
-    yield told("page.model"), environment.embedding_model or told("page.keyword_only")
+        yield say("page.judge"), run.judge.describe()
+    yield say("page.model"), environment.embedding_model or say("page.keyword_only")
     commit = (environment.git_commit or "")[:12]
-    yield told("page.version"), f"{environment.app_version} {commit}".strip()
+    yield say("page.version"), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version
     yield (
-        told("page.hardware"),
+        say("page.hardware"),
         f"{hardware.cpu}, {hardware.cores} × CPU, {hardware.memory_gib} GiB, {hardware.system}",
     )
-    yield told("page.packages"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
-    yield told("page.options"), json.dumps(run.options, ensure_ascii=False)
+    yield say("page.packages"), ", ".join(f"{n} {v}" for n, v in environment.packages.items())
+    yield say("page.options"), json.dumps(run.options, ensure_ascii=False)
 
 
 @functools.cache
@@ -173,5 +236,30 @@ def _templates() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    templates.filters["moment"] = moment
+    filters: dict[str, Any] = {"moment": moment, "share": share}
+    templates.filters.update(filters)
     return templates
+
+
+class Cast(Protocol):
+    """A vote of a panel: the model of the seat, and the number of its repetition from 0."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def repeat(self) -> int: ...
+
+
+Seat = tuple[str, int]
+
+
+def seat_of(vote: Cast) -> Seat:
+    """Its model, and the number of its repetition from 0."""
+    return vote.model, vote.repeat
+
+
+def seat_names(votes: Iterable[Cast]) -> dict[Seat, str]:
+    """What each seat is called: its model, with the number from 1 where models vote several times; as first met."""
+    seats = dict.fromkeys(map(seat_of, votes))
+    repeated = any(repeat for _, repeat in seats)
+    return {seat: f"{seat[0]} #{seat[1] + 1}" if repeated else seat[0] for seat in seats}

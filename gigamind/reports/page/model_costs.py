@@ -2,65 +2,65 @@
 
 from collections.abc import Iterator
 
-from gigamind.reports.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
-from gigamind.reports.page.headline import share
-from gigamind.reports.page.wording import Words
+from gigamind.metrics.table import label
+from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
 from gigamind.stats.krippendorff import reading
+from gigamind.wording import Words, share
 
 
-def model_block(llm: LlmReport | None, told: Words) -> dict[str, object] | None:
+def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
     """What the template `model.html.jinja` shows; None where no model was asked."""
     if llm is None:
         return None
     names = list(next(iter(llm.rates.values()))) if llm.rates else []
     return {
-        "parts": list(_parts(llm, told)),
-        "usage": [(name, *_cells(part)) for name, part in (*llm.by_role.items(), *_sum(llm, told))],
+        "parts": list(_parts(llm, say)),
+        "usage": [(name, *_cells(part)) for name, part in (*llm.by_role.items(), *_sum(llm, say))],
         "rates": [
-            (told(f"model.rule_{rule}"), [share(rates[name]) for name in rates])
+            (say(f"model.rule_{rule}"), [share(rates[name]) for name in rates])
             for rule, rates in llm.rates.items()
         ],
-        "rate_names": [told.metric(name) for name in names],
-        "flips": " ".join(_flips(llm, told)),
-        "panel": _panel(llm.panel, told) if llm.panel else "",
-        "flagged": told("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
+        "rate_names": [label(f"unanswerable.{name}", say.language) for name in names],
+        "flips": " ".join(_flips(llm, say)),
+        "panel": _panel(llm.panel, say) if llm.panel else "",
+        "flagged": say("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
         if llm.flagged
         else "",
     }
 
 
-def _parts(llm: LlmReport, told: Words) -> Iterator[dict[str, object]]:
+def _parts(llm: LlmReport, say: Words) -> Iterator[dict[str, object]]:
     """How many have a verdict; evaluations and checks apart where there are both."""
     if llm.checks is None:
-        yield _part(llm, "model.coverage", told)
+        yield _part(llm, "model.coverage", say)
     else:
-        yield _part(llm, "model.evaluations", told)
-        yield _part(llm.checks, "model.checks", told)
+        yield _part(llm, "model.evaluations", say)
+        yield _part(llm.checks, "model.checks", say)
 
 
-def _part(part: LlmReport | CoverageReport, key: str, told: Words) -> dict[str, object]:
+def _part(part: LlmReport | CoverageReport, key: str, say: Words) -> dict[str, object]:
     judged = part.outcomes.get("scored", 0)
     return {
-        "coverage": told(key, judged=judged, items=part.items, share=share(part.coverage)),
+        "coverage": say(key, judged=judged, items=part.items, share=share(part.coverage)),
         "incomplete": judged < part.items,
-        "outcomes": [(told(f"model.{name}"), count) for name, count in part.outcomes.items()],
+        "outcomes": [(say(f"model.{name}"), count) for name, count in part.outcomes.items()],
     }
 
 
-def _flips(llm: LlmReport, told: Words) -> Iterator[str]:
+def _flips(llm: LlmReport, say: Words) -> Iterator[str]:
     """What changed on a second judging, and what that means for a comparison."""
     checked = llm.checks.flips if llm.checks else None
     if llm.flips:
         key = "model.flips" if llm.checks is None else "model.evaluation_flips"
-        yield _flipped(llm.flips, key, told)
+        yield _flipped(llm.flips, key, say)
     if checked:
-        yield _flipped(checked, "model.check_flips", told)
+        yield _flipped(checked, "model.check_flips", say)
     if llm.flips or checked:
-        yield told("model.flips_mean")
+        yield say("model.flips_mean")
 
 
-def _flipped(flips: FlipReport, key: str, told: Words) -> str:
-    return told(
+def _flipped(flips: FlipReport, key: str, say: Words) -> str:
+    return say(
         key,
         flipped=flips.flipped,
         n=flips.judged_again,
@@ -70,36 +70,36 @@ def _flipped(flips: FlipReport, key: str, told: Words) -> str:
     )
 
 
-def _panel(panel: PanelReport, told: Words) -> str:
+def _panel(panel: PanelReport, say: Words) -> str:
     """How far its seats agree, and what it left without a verdict."""
     if not panel.items:
-        parts = [told("model.panel_unpaired")]
+        parts = [say("model.panel_unpaired")]
     else:
         counts = {"seats": panel.seats, "items": panel.items, "split": panel.split}
         ends = {"low": share(panel.low), "high": share(panel.high)}
-        parts = [told("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, told)]
+        parts = [say("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, say)]
     if panel.alone:
-        parts.insert(0, told("model.panel_alone", items=panel.alone))
+        parts.insert(0, say("model.panel_alone", items=panel.alone))
     lost = {"incomplete": panel.incomplete, "tied": panel.tied}
-    parts.extend(told(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
+    parts.extend(say(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
     return " ".join(parts)
 
 
-def _alpha(panel: PanelReport, told: Words) -> str:
+def _alpha(panel: PanelReport, say: Words) -> str:
     if panel.alone:
-        return told("model.panel_doubtful")
+        return say("model.panel_doubtful")
     if panel.alpha is None:
-        return told("model.panel_no_alpha")
+        return say("model.panel_no_alpha")
     values = (panel.alpha, panel.alpha_low, panel.alpha_high)
     alpha, low, high = (share(value).replace("-", "−") for value in values)
-    what = told(f"model.panel_{reading(panel.alpha)}")
-    return told("model.panel_alpha", alpha=alpha, low=low, high=high, reading=what)
+    what = say(f"model.panel_{reading(panel.alpha)}")
+    return say("model.panel_alpha", alpha=alpha, low=low, high=high, reading=what)
 
 
-def _sum(llm: LlmReport, told: Words) -> Iterator[tuple[str, UsageReport]]:
+def _sum(llm: LlmReport, say: Words) -> Iterator[tuple[str, UsageReport]]:
     """A line for the sum, where there is more than one to add up."""
     if len(llm.by_role) > 1:
-        yield told("model.all"), llm
+        yield say("model.all"), llm
 
 
 def _cells(part: UsageReport) -> tuple[str, ...]:

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 from selenium.webdriver.common.by import By
 
-from gigamind.reports.page.answer_html import render_answer_html
-from gigamind.reports.release.snapshot import read_run, take_snapshot
+from gigamind.release.snapshot import read_run
+from gigamind.tasks import KINDS
+from gigamind.tasks.answers.page import render_answer_html
 
 pytestmark = pytest.mark.browser
 
@@ -19,14 +20,14 @@ GRADED = {"high": "hit", "medium": "miss", "low": "bad"}
 @pytest.fixture(scope="module")
 def record(labelled_answers):
     replies = labelled_answers.honest() + labelled_answers.checks()
-    return read_run(labelled_answers.run("page", replies, "--checklist"))
+    return read_run(labelled_answers.run("page", replies, "--checklist"), KINDS)
 
 
 @pytest.fixture(scope="module")
 def forged(labelled_answers):
     """Claims that nothing supports are said to be, by words that stand nowhere."""
     replies = labelled_answers.forging(lambda _claim: "Parrots sing 77 operas.")
-    return read_run(labelled_answers.run("forged", replies))
+    return read_run(labelled_answers.run("forged", replies), KINDS)
 
 
 @pytest.fixture
@@ -166,7 +167,7 @@ def test_without_a_checklist_the_page_says_nothing_of_one(show, forged):
 
 def test_the_checklist_stands_beside_that_of_the_baseline(show, record):
     """In the baseline all forty answers passed, twenty of them do now; other checks are compared with nothing."""
-    taken = take_snapshot(record)
+    taken = KINDS["answers"].take_snapshot(record)
     passing = [
         item.check.model_copy(update={"passed": True, "yes": dict.fromkeys(item.check.yes, True)})
         for item in taken.items
@@ -228,7 +229,7 @@ def test_text_of_others_runs_nothing(show, reader, record):
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_phone_has_no_sideways_scroll(show, record, lang):
-    browser = show(record, width=360, lang=lang, baseline=take_snapshot(record))
+    browser = show(record, width=360, lang=lang, baseline=KINDS["answers"].take_snapshot(record))
     for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[5:8]:
         browser.execute_script("arguments[0].click()", toggle)
     assert browser.execute_script("return document.documentElement.scrollWidth") == 360

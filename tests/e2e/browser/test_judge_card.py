@@ -5,8 +5,9 @@ import json
 import pytest
 from selenium.webdriver.common.by import By
 
-from gigamind.evals.certify import certify
+from gigamind.assurance.certify import certify
 from gigamind.reports.cards.page import render_card_page
+from gigamind.tasks import judged_kinds
 
 pytestmark = pytest.mark.browser
 
@@ -30,7 +31,7 @@ def card(tmp_path):
             row |= {"answerable": n % 3 > 0, "judged_unanswerable": judged}
             file.write(json.dumps(row | {"judgement": told | {"confidence": n / 100}}) + "\n")
     (folder / "errors.jsonl").write_text("", encoding="utf-8")
-    return certify([folder], created_at="2026-11-22T01:00:00+00:00")
+    return certify([folder], judged_kinds(), created_at="2026-11-22T01:00:00+00:00")
 
 
 @pytest.fixture
@@ -57,7 +58,7 @@ def card_of_claims(tmp_path):
                 row |= {"evaluation": judged, "labels": {"claims": labels}}
                 file.write(json.dumps(row) + "\n")
         (folder / "errors.jsonl").write_text("", encoding="utf-8")
-    return certify(folders, created_at="2026-11-22T01:00:00+00:00")
+    return certify(folders, judged_kinds(), created_at="2026-11-22T01:00:00+00:00")
 
 
 def test_the_page_fits_a_phone_and_a_screen_and_runs_nothing(browser, card, tmp_path):

@@ -8,10 +8,10 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.evals.link_options import LinkEvalOptions
-from gigamind.evals.links import evaluate_links
-from gigamind.reports.page.link_html import render_link_html
-from gigamind.reports.release.snapshot import read_run, take_snapshot
+from gigamind.release.snapshot import read_run
+from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.links.page import render_link_html
 
 pytestmark = pytest.mark.browser
 
@@ -27,7 +27,7 @@ def record(tmp_path_factory):
     options = LinkEvalOptions(
         dataset=folder / "links.jsonl", notes=folder / "vault", out=folder / "out"
     )
-    return read_run(evaluate_links(options).out)
+    return read_run(evaluate(options).out, KINDS)
 
 
 @pytest.fixture
@@ -100,7 +100,7 @@ def test_text_of_others_runs_nothing(show, record):
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_phone_has_no_sideways_scroll(show, record, lang):
-    browser = show(record, width=360, lang=lang, baseline=take_snapshot(record))
+    browser = show(record, width=360, lang=lang, baseline=KINDS["links"].take_snapshot(record))
     for toggle in browser.find_elements(By.CSS_SELECTOR, ".toggle")[:4]:
         browser.execute_script("arguments[0].click()", toggle)
     assert browser.execute_script("return document.documentElement.scrollWidth") == 360
@@ -121,7 +121,7 @@ def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, reco
     item = next(item for item in record.items if any(one.hit for one in item.suggestions))
     silent = item.model_copy(update={"suggestions": ()})
     now = replace(record, items=[silent if i.note == item.note else i for i in record.items])
-    browser = show(now, baseline=take_snapshot(record))
+    browser = show(now, baseline=KINDS["links"].take_snapshot(record))
     reader.choose("worse")
     reader.wait_for_status("1–1 of 1 notes")
     assert "was: found" in browser.find_element(By.CSS_SELECTOR, ".items tbody").text

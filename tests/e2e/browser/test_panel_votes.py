@@ -8,10 +8,11 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from gigamind.cli.main import main
-from gigamind.llm.fake.server import running
-from gigamind.reports.answer_schema import AnswerVoteReport
-from gigamind.reports.page.answer_html import render_answer_html
-from gigamind.reports.release.snapshot import read_run
+from gigamind.llm.fake import running
+from gigamind.release.snapshot import read_run
+from gigamind.tasks import KINDS
+from gigamind.tasks.answers.page import render_answer_html
+from gigamind.tasks.answers.schema import AnswerVoteReport
 
 pytestmark = pytest.mark.browser
 
@@ -75,7 +76,7 @@ def record(tmp_path_factory):
             main(["eval", "answers", *options, *model])
         assert not ended.value.code
         assert server.seen.total == 3
-    return read_run(folder / "out")
+    return read_run(folder / "out", KINDS)
 
 
 @pytest.fixture

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.evidence.meaning.endings import is_case_particle, limits, same_stem
+from gigamind.evidence.meaning.inflection import is_case_particle, limits, same_stem
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.evidence.meaning.passages import shifted, whole_words
+from gigamind.evidence.meaning.wording import shifted, whole_words
 from gigamind.spans import Span
 
 

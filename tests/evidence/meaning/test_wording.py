@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from gigamind.evidence.align import align
-from gigamind.evidence.meaning.passages import whole_words
-from gigamind.evidence.meaning.wording import Change, changed_wording, changed_words
+from gigamind.evidence.meaning.wording import Change, changed_wording, changed_words, whole_words
 from gigamind.evidence.result import Aligned
 from gigamind.spans import Span
 

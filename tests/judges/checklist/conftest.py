@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.judges.checklist import (
+from gigamind.judges.quality_gate import (
     ChecklistReply,
     Response,
     judge_checklist,

@@ -4,14 +4,9 @@ import json
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.judges.checklist import (
-    Response,
-    judge_checklist,
-    load_checklist_judge,
-    passes,
-)
+from gigamind.judges.quality_gate import Response, judge_checklist, load_checklist_judge, passes
 from gigamind.llm.ask import connect
-from gigamind.llm.fake.server import running
+from gigamind.llm.fake import running
 from gigamind.llm.settings import ModelSettings
 
 

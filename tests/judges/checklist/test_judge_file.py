@@ -1,11 +1,12 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.judges.checklist import (
+from gigamind.judges.quality_gate import (
+    RULES,
+    ChecklistJudgeFile,
     ChecklistReply,
     load_checklist_judge,
 )
-from gigamind.judges.checklist_file import RULES, ChecklistJudgeFile
 from gigamind.judges.spec import fingerprint_of, load_llm_judge
 
 ITEM = '{ id = "a", ko = "가?", en = "A?" }'

@@ -3,9 +3,9 @@ import json
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.evals.answer_evaluation import evaluation_of
-from gigamind.judges.search_qa.asking import AnswerCase
+from gigamind.judges.protocol import AnswerCase
 from gigamind.llm.fences import Source
+from gigamind.tasks.answers.items import evaluation_of
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."
 HALF = "반차는 0.5일로 계산한다."

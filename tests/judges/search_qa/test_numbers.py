@@ -2,8 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.judges.search_qa.number_words import amounts_in_words
-from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
+from gigamind.judges.search_qa.numbers import amounts_in_words, known_numbers, new_numbers
 
 
 def new(claim, note):

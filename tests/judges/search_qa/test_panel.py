@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from gigamind.judges.search_qa.asking import AnswerCase
-from gigamind.judges.search_qa.panel import judge_answer_by_panel
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.judge import judge_answer_by_panel
 from gigamind.judges.search_qa.reply import load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.settings import ModelSettings

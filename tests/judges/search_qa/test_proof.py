@@ -1,8 +1,8 @@
 import pytest
 
-from gigamind.evals.answer_evaluation import evaluation_of
-from gigamind.judges.search_qa.asking import AnswerCase
+from gigamind.judges.protocol import AnswerCase
 from gigamind.llm.fences import Source
+from gigamind.tasks.answers.items import evaluation_of
 
 
 @pytest.mark.parametrize(

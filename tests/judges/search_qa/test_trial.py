@@ -2,9 +2,8 @@ import asyncio
 
 import pytest
 
+from gigamind.assurance.trials import Case, OnTrial, load_on_trial
 from gigamind.errors import LlmError
-from gigamind.judges.trial import Case
-from gigamind.judges.trial_judges import load_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
@@ -14,13 +13,15 @@ CASE = Case("c", "며칠?", (NOTE,), answer="연차는 15일이다.")
 
 
 def panel_on_trial(path, language="ko", **clients):
-    loaded = load_judge(path, language)
-    settings = [loaded.settings(ModelSettings(name)) for name in clients]
-    models = [
-        LanguageModel(one, client=clients[one.model], parameters={"max_tokens": one.max_tokens})
+    judge = load_on_trial(str(path), language)
+    settings = [judge.settings(ModelSettings(name)) for name in clients]
+    models = {
+        one.model: LanguageModel(
+            one, client=clients[one.model], parameters={"max_tokens": one.max_tokens}
+        )
         for one in settings
-    ]
-    return loaded.on_trial(models, b"k" * 32)
+    }
+    return OnTrial(judge, models, b"k" * 32)
 
 
 def on_trial(client, path, language="ko"):

@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.reports.cards.schema import (
+from gigamind.records.card import (
     CardAttacks,
     CardBin,
     CardFigure,
@@ -11,7 +11,7 @@ from gigamind.reports.cards.schema import (
     CardScale,
     JudgeCard,
 )
-from gigamind.reports.judged import JudgeReport
+from gigamind.records.judged import JudgeReport
 
 BINARY = ("accuracy", "balanced_accuracy", "sensitivity", "specificity", "cohen_kappa")
 

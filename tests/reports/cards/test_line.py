@@ -2,9 +2,9 @@ from dataclasses import replace
 
 import pytest
 
+from gigamind.records.card import held_alone
+from gigamind.records.judged import JudgeReport
 from gigamind.reports.cards.line import certified
-from gigamind.reports.cards.requirements import held_alone
-from gigamind.reports.judged import JudgeReport
 
 THRESHOLD = JudgeReport(kind="threshold", file="t.toml", fingerprint="t", setting=0.3)
 

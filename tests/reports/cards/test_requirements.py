@@ -1,8 +1,7 @@
 import pytest
 
-from gigamind.reports.cards.requirements import CardRequirements, HeldCard, held_alone
-from gigamind.reports.cards.shortfall import shortfalls
-from gigamind.reports.cards.view import card_words
+from gigamind.records.card import CardRequirements, HeldCard, held_alone
+from gigamind.release.shortfall import card_words, shortfalls
 
 ASKED = (("unanswerable",),)
 

@@ -1,9 +1,8 @@
 import pytest
 
-from gigamind.reports.cards.markdown import render_card
-from gigamind.reports.cards.page import render_card_page
-from gigamind.reports.cards.verdict import card_verdict
-from gigamind.reports.cards.view import card_words
+from gigamind.release.shortfall import card_words
+from gigamind.reports.cards.cautions import card_verdict
+from gigamind.reports.cards.page import render_card, render_card_page
 
 
 @pytest.mark.parametrize(

@@ -1,27 +1,15 @@
 import re
-from string import Formatter
 
 import pytest
+from translations import phrases, placeholders
 
+from gigamind.release.shortfall import card_words
 from gigamind.reports.cards.cautions import cautions
-from gigamind.reports.cards.markdown import render_card
-from gigamind.reports.cards.page import render_card_page
-from gigamind.reports.cards.view import card_words, scale_view
+from gigamind.reports.cards.page import render_card, render_card_page
+from gigamind.reports.cards.view import scale_view
 
 HOSTILE = "</style><script>window.pwned=1</script> | `a` **b**\n# c"
 ENGLISH = card_words("en")
-
-
-def phrases(lang):
-    return {
-        f"{table}.{key}": phrase
-        for table, found in card_words(lang).tables.items()
-        for key, phrase in found.items()
-    }
-
-
-def placeholders(phrase):
-    return {name for _, name, _, _ in Formatter().parse(phrase) if name}
 
 
 def told(made):
@@ -29,7 +17,7 @@ def told(made):
 
 
 def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
-    english, korean = phrases("en"), phrases("ko")
+    english, korean = phrases(ENGLISH), phrases(card_words("ko"))
     assert english.keys() == korean.keys()
     assert {k for k in english if placeholders(english[k]) != placeholders(korean[k])} == set()
     assert {k for k in korean if not re.search("[가-힣]", korean[k])} == {

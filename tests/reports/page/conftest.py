@@ -4,7 +4,8 @@ from collections.abc import Callable
 
 import pytest
 
-from gigamind.reports.link_schema import (
+from gigamind.records.schema import IntervalReport, PassageReport
+from gigamind.tasks.links.schema import (
     ExpectedLinkReport,
     LinkCounts,
     LinkItemReport,
@@ -16,7 +17,7 @@ from gigamind.reports.link_schema import (
     SuggestionReport,
     SweepPointReport,
 )
-from gigamind.reports.schema import IntervalReport, PassageReport, RunRecord
+from gigamind.tasks.search.schema import RunRecord
 
 TEXT = "👋 See Beta, Gamma and Delta; not Omega."
 

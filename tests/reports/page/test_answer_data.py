@@ -2,14 +2,15 @@ import json
 
 import pytest
 
-from gigamind.reports.answer_schema import (
+from gigamind.tasks.answers.page import answers_json, pieces
+from gigamind.tasks.answers.schema import (
     AnswerItemReport,
+    EvaluatedClaim,
     LabelledClaimReport,
     LabelsReport,
     NoteReport,
+    SearchQAEvaluation,
 )
-from gigamind.reports.page.answer_data import answers_json, pieces
-from gigamind.reports.search_qa import EvaluatedClaim, SearchQAEvaluation
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
 NOTE = NoteReport(title="Leave", path=None, text="<i>" + "a" * 200 + " It is 15 days. " + "b" * 200)

@@ -3,10 +3,12 @@
 import json
 
 import pytest
+from answer_reply import answer_reply, supported
 
-from gigamind.evals.answer_options import read_answer_options
-from gigamind.evals.answers import evaluate_answers
-from gigamind.llm.fake.server import running
+from gigamind.evaluation.options import validated
+from gigamind.llm.fake import running
+from gigamind.tasks import evaluate
+from gigamind.tasks.answers.options import AnswerEvalOptions
 
 TEXT = "The deploy runs every Friday at three."
 HOSTILE = "</script><script>alert(1)</script>"
@@ -23,28 +25,13 @@ def page(tmp_path, monkeypatch):
         "language": "en",
     }
     (tmp_path / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    told = [
-        {"id": 1, "verdict": "supported", "note": 1, "quote": TEXT},
-        {"id": 2, "verdict": "not_found", "note": None, "quote": ""},
-    ]
-    reply = {
-        "claims": told,
-        "source_coverage": [],
-        "grounding_issues": [],
-        "abstains": False,
-        "answerable": True,
-        "answer_note": 1,
-        "answer_quote": TEXT,
-        "utility_reason": "It does.",
-        "utility": 1.0,
-        "correctness": 1.0,
-        "summary": "Half of it.",
-    }
+    missing = {"id": 2, "verdict": "not_found", "note": None, "quote": ""}
+    reply = answer_reply([supported(TEXT), missing], TEXT)
 
     def written(lang):
         with running() as server:
             server.script.append(reply)
-            options = read_answer_options({
+            options = validated(AnswerEvalOptions, {
                 "dataset": tmp_path / "answers.jsonl",
                 "out": tmp_path / f"out-{lang}",
                 "model": "openai/judge",
@@ -52,7 +39,7 @@ def page(tmp_path, monkeypatch):
                 "cache_dir": tmp_path / f"cache-{lang}",
                 "lang": lang,
             })  # fmt: skip
-            out = evaluate_answers(options).out
+            out = evaluate(options).out
         return (out / "report.html").read_text(encoding="utf-8")
 
     return written

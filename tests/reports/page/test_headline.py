@@ -1,9 +1,10 @@
 import pytest
 
-from gigamind.reports.page.headline import cards, headline, moment, notices, sure
-from gigamind.reports.page.wording import words
-from gigamind.reports.release.compare import compare
-from gigamind.reports.release.snapshot import take_snapshot
+from gigamind.release.compare import compare
+from gigamind.reports.page.headline import notices, sure
+from gigamind.tasks import KINDS
+from gigamind.tasks.search.page import cards, headline
+from gigamind.wording import moment, words
 
 EN = words("en")
 
@@ -23,7 +24,9 @@ def compared(make_record, make_item):
             )
             for values, changes in ((now, {}), (before, run))
         ]
-        return runs[0], compare(take_snapshot(runs[1]), take_snapshot(runs[0]))
+        return runs[0], compare(
+            KINDS["search"].take_snapshot(runs[1]), KINDS["search"].take_snapshot(runs[0])
+        )
 
     return build
 
@@ -70,7 +73,10 @@ def test_a_difference_between_runs_that_cannot_be_compared_is_no_headline(compar
 
 def test_runs_without_a_shared_query_are_not_compared(make_record, make_item):
     record = make_record((make_item(1),))
-    comparison = compare(take_snapshot(make_record((make_item(2),))), take_snapshot(record))
+    comparison = compare(
+        KINDS["search"].take_snapshot(make_record((make_item(2),))),
+        KINDS["search"].take_snapshot(record),
+    )
     assert headline(record, comparison, EN) == EN("headline.not_paired")
 
 
@@ -84,7 +90,7 @@ def test_a_rising_far_is_worse(make_record, make_item):
         )
         for j in (True, False)
     ]
-    change = compare(*map(take_snapshot, runs)).metric("unanswerable.far")
+    change = compare(*map(KINDS["search"].take_snapshot, runs)).metric("unanswerable.far")
     assert change is not None
     assert change.difference == 1.0
     assert sure(change) is False

@@ -2,18 +2,16 @@ import base64
 import hashlib
 import json
 import re
-import subprocess
-import sys
 from html.parser import HTMLParser
 from itertools import pairwise
 
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.reports.page.html import render_html
-from gigamind.reports.release.gates import GateResult
-from gigamind.reports.release.rule import RuleResult
-from gigamind.reports.schema import ErrorReport, PassageReport
+from gigamind.records.schema import ErrorReport, PassageReport
+from gigamind.release.policy import GateResult, RuleResult
+from gigamind.tasks import KINDS
+from gigamind.tasks.search.page import render_html
 
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"'"
 OPTIONS = {"mode": "hybrid", "min_score": 0.3, "topk": 10, "seed": 42}
@@ -220,7 +218,7 @@ def test_a_baseline_is_shown_beside_the_run(record, make_record, make_item):
         (make_item(1, metrics={"mrr": 0.25}), *record.items[1:]),
         run={"options": OPTIONS, "run_id": "20260101-000000"},
     )
-    text = render_html(record, baseline=before)
+    text = render_html(record, baseline=KINDS["search"].take_snapshot(before))
     assert "20260101-000000" in text
     item = Page(text).data["items"][0]
     assert item[4] & 32  # better
@@ -232,24 +230,20 @@ def test_the_verdict_on_the_release_comes_first(record):
         metric="search.mrr", status="failed", baseline=0.9, current=0.7, limit=0.02, explanation="x"
     )
     gate = GateResult(phase="ga", verdict="failed", rules=(rule,), reasons=("MRR fell <by> 0.2.",))
-    text = render_html(record, baseline=record, gate=gate)
+    text = render_html(record, baseline=KINDS["search"].take_snapshot(record), gate=gate)
     assert text.index("Release gate failed") < text.index("<h1>")
     assert "MRR fell &lt;by&gt; 0.2." in text
-    assert "출시 관문 실패" in render_html(record, baseline=record, gate=gate, lang="ko")
+    assert "출시 관문 실패" in render_html(
+        record, baseline=KINDS["search"].take_snapshot(record), gate=gate, lang="ko"
+    )
 
 
 def test_a_baseline_of_another_embedding_model_is_refused(record, make_record):
     other = record.run.environment.model_copy(update={"embedding_model": "another"})
     before = make_record(record.items, run={"options": OPTIONS, "environment": other})
     with pytest.raises(InputError, match="another"):
-        render_html(record, baseline=before)
+        render_html(record, baseline=KINDS["search"].take_snapshot(before))
 
 
 def test_equal_runs_give_equal_pages(record):
     assert render_html(record) == render_html(record)
-
-
-def test_matplotlib_is_not_loaded_before_a_page_is_made():
-    code = "import sys, gigamind.reports.page.html, gigamind.cli.main; print('matplotlib' in sys.modules)"
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert run.stdout.strip() == "False"

@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.reports.judged import JudgementReport, VoteReport
-from gigamind.reports.page.item_data import items_json
-from gigamind.reports.schema import PassageReport
+from gigamind.records.judged import JudgementReport, VoteReport
+from gigamind.records.schema import PassageReport
+from gigamind.tasks.search.page import items_json
 
 ANSWERABLE, REFUSED, CROSS_LINGUAL, FAILURE = 1, 2, 4, 8
 NOTE = "a🌴b cd"  # the palm tree takes two code units: "cd" is [5, 7)

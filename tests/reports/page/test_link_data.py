@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.reports.page.link_data import kind_of, notes_json, pieces
-from gigamind.reports.schema import PassageReport
+from gigamind.records.schema import PassageReport
+from gigamind.tasks.links.page import kind_of, notes_json, pieces
 
 
 def marked(item):
@@ -97,7 +97,7 @@ def test_pieces_put_together_are_the_text(data):
 
 
 def _note(text):
-    from gigamind.reports.link_schema import LinkItemReport, SuggestionReport
+    from gigamind.tasks.links.schema import LinkItemReport, SuggestionReport
 
     anchor = PassageReport(note="a.md", utf16_start=0, utf16_end=1, text="x")
     one = SuggestionReport(

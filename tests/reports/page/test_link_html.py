@@ -5,13 +5,13 @@ from itertools import pairwise
 
 import pytest
 
-from gigamind.reports.page.link_html import link_headline, render_link_html
-from gigamind.reports.page.link_metrics import called
-from gigamind.reports.page.wording import words
-from gigamind.reports.release.compare import compare
-from gigamind.reports.release.gates import judge_release
-from gigamind.reports.release.policy import read_policy
-from gigamind.reports.release.snapshot import take_snapshot
+from gigamind.metrics.table import label
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+from gigamind.tasks import KINDS
+from gigamind.tasks.links.page import link_headline, render_link_html
+from gigamind.wording import words
 
 EN = words("en")
 HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=pwned()> & \"'"
@@ -94,8 +94,8 @@ def test_the_verdict_and_the_baseline_stand_in_the_page(make_links, make_note):
         *(make_note(note=f"{i}.md", terms=worse, suggestions=wrong) for i in range(8)),
         run_id="20260201-000000",
     )
-    baseline = take_snapshot(before)
-    comparison = compare(baseline, take_snapshot(after))
+    baseline = KINDS["links"].take_snapshot(before)
+    comparison = compare(baseline, KINDS["links"].take_snapshot(after))
     gate = judge_release(comparison, read_policy(None, "ga"), "ga")
     page = render_link_html(after, baseline=baseline, gate=gate)
     assert page.index("Release gate failed") < page.index("<h1>")
@@ -119,7 +119,7 @@ def test_the_verdict_and_the_baseline_stand_in_the_page(make_links, make_note):
     ],
 )
 def test_figures_have_names_in_both_languages(name, english, korean):
-    assert (called(name, EN), called(name, words("ko"))) == (english, korean)
+    assert (label(f"links.{name}", "en"), label(f"links.{name}", "ko")) == (english, korean)
 
 
 def test_equal_runs_give_equal_pages(make_links, make_note):

@@ -2,9 +2,9 @@
 
 import pytest
 
-from gigamind.reports.judged import CoverageReport, FlipReport, LlmReport
+from gigamind.records.judged import CoverageReport, FlipReport, LlmReport
 from gigamind.reports.page.model_costs import model_block
-from gigamind.reports.page.wording import words
+from gigamind.wording import words
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
 

@@ -1,8 +1,8 @@
 import pytest
 
-from gigamind.reports.judged import LlmReport, PanelReport
+from gigamind.records.judged import LlmReport, PanelReport
 from gigamind.reports.page.model_costs import model_block
-from gigamind.reports.page.wording import words
+from gigamind.wording import words
 
 NO_CALLS = {
     "calls": 0,

@@ -2,15 +2,11 @@
 
 import pytest
 
-from gigamind.reports.judged import JudgeReport
-from gigamind.reports.page.quality import pass_rate, quality_block
-from gigamind.reports.page.wording import words
-from gigamind.reports.quality_schema import (
-    QualityItemRate,
-    QualitySliceReport,
-    QualitySummaryReport,
-)
-from gigamind.reports.release.compare import Comparison, MetricChange, RunName
+from gigamind.records.judged import JudgeReport
+from gigamind.release.compare import Comparison, MetricChange, RunName
+from gigamind.tasks.answers.page import pass_rate, quality_block
+from gigamind.tasks.answers.schema import QualityItemRate, QualitySliceReport, QualitySummaryReport
+from gigamind.wording import words
 
 NAME = RunName(run_id="r", created_at="2026-01-01T00:00:00+00:00", app_version="1", git_commit=None)
 

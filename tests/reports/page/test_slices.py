@@ -1,4 +1,4 @@
-from gigamind.reports.page.slices import all_metrics, main_metrics, same_slice, slices
+from gigamind.tasks.search.figures import all_metrics, main_metrics, slices
 
 
 def test_slices_come_from_the_whole_to_its_parts(make_record, make_slice):
@@ -29,15 +29,6 @@ def test_a_tag_that_repeats_the_cross_lingual_slice_is_left_out(make_record, mak
         summary={"cross_lingual": across, "by_tag": {"cross-lingual": across, "a": make_slice()}}
     ).summary
     assert [part.key for part in slices(summary, tags=9) if part.kind == "tag"] == ["a"]
-
-
-def test_the_same_slice_of_another_run_is_found_by_its_name(make_record, make_slice):
-    korean = make_slice(7, 0)
-    summary = make_record(summary={"by_language": {"ko": korean}}).summary
-    assert same_slice(summary, "language", "ko") == korean
-    assert same_slice(summary, "overall", "") == summary.overall
-    assert same_slice(summary, "language", "en") is None
-    assert same_slice(summary, "cross_lingual", "") is None
 
 
 def test_main_metrics_take_the_cut_off_at_ten_and_leave_out_what_was_not_measured(make_slice):

@@ -2,10 +2,9 @@ import json
 
 import pytest
 
-from gigamind.reports.answer_schema import AnswerItemReport, AnswerVoteReport
-from gigamind.reports.judged import VoteReport
-from gigamind.reports.page.answer_data import answers_json
-from gigamind.reports.page.votes import answer_votes, seat_names
+from gigamind.records.judged import VoteReport
+from gigamind.tasks.answers.page import answer_votes, answers_json, seat_names
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerVoteReport
 
 ALL = ("supported", "contradicted", "not_found", "unverified")
 

@@ -1,38 +1,25 @@
 import re
-from string import Formatter
 from typing import get_args
 
 import pytest
+from translations import phrases, placeholders
 
 from gigamind.errors import LlmCode
-from gigamind.reports.markdown import label
-from gigamind.reports.page.wording import words
+from gigamind.wording import words
 
 
-def _phrases(lang):
-    return {
-        f"{table}.{key}": phrase
-        for table, phrases in words(lang).tables.items()
-        for key, phrase in phrases.items()
-    }
-
-
-def _placeholders(phrase):
-    return {name for _, name, _, _ in Formatter().parse(phrase) if name}
-
-
-def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
-    english, korean = _phrases("en"), _phrases("ko")
+def test_both_languages_have_the_same_phrases_with_the_sameplaceholders():
+    english, korean = phrases(words("en")), phrases(words("ko"))
     assert english.keys() == korean.keys()
-    differing = [
-        key for key in english if _placeholders(english[key]) != _placeholders(korean[key])
-    ]
+    differing = [key for key in english if placeholders(english[key]) != placeholders(korean[key])]
     assert not differing
 
 
 def test_korean_phrases_are_korean_but_for_the_fields_own_names():
-    not_korean = {key for key, phrase in _phrases("ko").items() if not re.search("[가-힣]", phrase)}
-    assert {key for key in not_korean if not key.startswith("metric.")} == {
+    not_korean = {
+        key for key, phrase in phrases(words("ko")).items() if not re.search("[가-힣]", phrase)
+    }
+    assert not_korean == {
         "headline.not_judged",
         "headline.change",
         "page.n",
@@ -43,17 +30,6 @@ def test_korean_phrases_are_korean_but_for_the_fields_own_names():
         "script.base",
         "script.final",
     }
-
-
-@pytest.mark.parametrize(
-    "name", ["hit_at_1", "mrr", "ndcg_at_10", "recall_at_5", "span_recall", "f1", "far"]
-)
-def test_a_metric_is_called_as_in_the_markdown_summary(name):
-    assert words("en").metric(name) == label(name)
-
-
-def test_a_latency_is_called_by_its_percentile():
-    assert words("ko").metric("latency_p95_ms") == "지연 p95"
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])

@@ -8,12 +8,14 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from gigamind.judges.search_qa.segments.citations import end_of_citations, without_citations
-from gigamind.judges.search_qa.segments.composed import composed
-from gigamind.judges.search_qa.segments.lines import Line, Shape, lines_of
-from gigamind.judges.search_qa.segments.masking import mask
+from gigamind.judges.search_qa.segments.citations import (
+    end_of_citations,
+    heads_sources,
+    is_title,
+    without_citations,
+)
+from gigamind.judges.search_qa.segments.lines import Line, Shape, composed, lines_of, mask
 from gigamind.judges.search_qa.segments.pieces import Piece, piece, role_of
-from gigamind.judges.search_qa.segments.sources import heads_sources, is_title
 from gigamind.judges.search_qa.segments.statements import introduces
 from gigamind.spans import Span
 from gigamind.text import sentences

@@ -6,6 +6,9 @@ const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passag
 const VERDICTS = ["supported", "contradicted", "not_found", "unverified"];
 const VOTE_FIELDS = ["seat", "code", "correctness", "utility", "verdicts"]; // a digit a claim: its place in VERDICTS
 const GRADES = ["high", "medium", "low"];
+// Of a team's own judge: its scores, in the place of correctness and utility, and what it rests on.
+const SCORES = data.scores ?? [];
+const own = (item) => named(["scores", "proofs", "text"], data.verdicts[item.number - 1]);
 const TITLE = "question";
 const title = (item) => item.question;
 const meta = (item) => [item.id, item.language, ...item.tags.map((at) => data.tags[at])].filter(Boolean).join(" · ");
@@ -18,10 +21,9 @@ const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote)
 const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
   all: () => true,
-  issues: (item) => unsupported(item) > 0,
-  abstained: (item) => item.abstains,
+  ...(SCORES.length ? {} : { issues: (item) => unsupported(item) > 0, abstained: (item) => item.abstains }),
   unjudged: (item) => !["judged", "abstained", "no_claims"].includes(item.outcome),
-  unlike: (item) => unlike(item) > 0,
+  ...(SCORES.length ? {} : { unlike: (item) => unlike(item) > 0 }),
   ...(data.seats.length ? { split } : {}),
   ...(CHECKED ? { unpassed: (item) => item.quality !== null && !item.quality[0] } : {}),
   worse: (item) => item.change === "worse",
@@ -30,12 +32,15 @@ const FILTERS = {
 const COLUMNS = {
   number: ["n number", (item) => item.number],
   question: ["note", (item) => item.question],
-  correctness: ["found number", (item) => item.correctness ?? 2],
-  utility: ["right-of number", (item) => item.utility ?? 2],
+  ...(SCORES.length ? Object.fromEntries(SCORES.map((name, at) => [name, ["found number", (item) => own(item).scores[at] ?? 2]])) : {
+    correctness: ["found number", (item) => item.correctness ?? 2],
+    utility: ["right-of number", (item) => item.utility ?? 2],
+  }),
   verdict: ["verdict", (item) => GRADES.indexOf(item.confidence)],
 };
 
 function cell(name, item) {
+  if (SCORES.includes(name)) return figure(own(item).scores[SCORES.indexOf(name)]);
   if (name === "correctness" || name === "utility") return figure(item[name]);
   return item.number;
 }
@@ -52,6 +57,7 @@ function verdict(item) {
 function detail(item) {
   const parts = item.flagged.length ? [make("p", { className: "wrongly", text: say("flagged", { what: item.flagged.join(", ") }) })] : [];
   parts.push(make("h4", { text: say("answer") }), legend(item), answerText(item));
+  if (SCORES.length) parts.push(...verdictOf(own(item)));
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
   if (item.reported !== null) parts.push(make("p", { className: "small faint", text: say("reported", { value: figure(item.reported) }) }));
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
@@ -89,6 +95,13 @@ function claimTable(item) {
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
       make("td", {}, make("div", { text: claim.text }), source(claim)), told);
   })));
+}
+
+// What a team's own judge says, and its proofs; a quote that proves nothing is struck out.
+function verdictOf({ proofs, text }) {
+  return [text ? make("p", { className: "small", text }) : null, proofs.length ? make("ul", { className: "sources" },
+    ...proofs.map(([note, quote, proven]) => make("li", { className: proven ? "cited" : "" }, make(proven ? "span" : "s", { text: quote }),
+      make("span", { className: proven ? "tick" : "faint", text: ` ${note || say("answer")}` })))) : null].filter(Boolean);
 }
 
 // The passage of the note, the quoted words marked; a quote that stands nowhere is shown struck out.

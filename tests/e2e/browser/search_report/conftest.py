@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.evals.options import SearchEvalOptions
-from gigamind.evals.summary import evaluate
-from gigamind.reports.page.html import render_html
-from gigamind.reports.release.snapshot import read_run
+from gigamind.release.snapshot import read_run
+from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.search.page import render_html
 
 EXAMPLES = Path(__file__).parents[4] / "examples"
 
@@ -23,7 +23,7 @@ def record(tmp_path_factory):
         cache_dir=folder / "cache",
         out=folder / "out",
     )
-    return read_run(evaluate(options)[1])
+    return read_run(evaluate(options).out, KINDS)
 
 
 @pytest.fixture

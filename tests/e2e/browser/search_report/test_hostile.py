@@ -6,8 +6,8 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from gigamind.reports.judged import JudgementReport, VoteReport
-from gigamind.reports.schema import ErrorReport
+from gigamind.records.judged import JudgementReport, VoteReport
+from gigamind.records.schema import ErrorReport
 
 pytestmark = pytest.mark.browser
 

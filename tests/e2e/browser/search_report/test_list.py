@@ -7,6 +7,8 @@ import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
+from gigamind.tasks import KINDS
+
 pytestmark = pytest.mark.browser
 
 MANY = 5_000
@@ -147,7 +149,8 @@ def test_a_baseline_adds_filters_for_what_changed(show, reader, record):
         for item in record.items
     ]
     better = sum(item.metrics.get("mrr") == 1 for item in record.items)
-    browser = show(record, baseline=replace(record, items=before))
+    baseline = KINDS["search"].take_snapshot(replace(record, items=before))
+    browser = show(record, baseline=baseline)
     reader.choose("better")
     reader.wait_for_status(f"1–50 of {better} queries")
     assert "was: not found" in _rows(browser)[0].text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from gigamind.judges.search_qa.segments.phrases import is_courtesy
+from gigamind.judges.search_qa.segments.pieces import is_courtesy
 
 COURTESIES = [
     "안녕하세요!",
@@ -73,14 +73,11 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize("text", COURTESIES)
-def test_greetings_thanks_and_offers_are_courtesies(text):
-    assert is_courtesy(text)
-
-
-@pytest.mark.parametrize("text", FACTS)
-def test_a_fact_beside_a_courtesy_is_none(text):
-    assert not is_courtesy(text)
+@pytest.mark.each(
+    "text, expected", [*((t, True) for t in COURTESIES), *((t, False) for t in FACTS)]
+)
+def test_greetings_thanks_and_offers_are_courtesies_and_a_fact_beside_one_is_none(text, expected):
+    assert is_courtesy(text) is expected
 
 
 def test_a_courtesy_has_no_number_and_is_short():

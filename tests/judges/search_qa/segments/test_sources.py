@@ -2,7 +2,7 @@
 
 import pytest
 
-from gigamind.judges.search_qa.segments.sources import heads_sources, is_sources_line, is_title
+from gigamind.judges.search_qa.segments.citations import heads_sources, is_sources_line, is_title
 
 SOURCES = [
     "출처: 노트 1",
@@ -41,14 +41,9 @@ FACTS = [
 ]
 
 
-@pytest.mark.parametrize("text", SOURCES)
-def test_a_line_of_sources_names_notes_by_number_or_title(text):
-    assert is_sources_line(text)
-
-
-@pytest.mark.parametrize("text", FACTS)
-def test_a_fact_behind_a_label_is_none(text):
-    assert not is_sources_line(text)
+@pytest.mark.each("text, expected", [*((t, True) for t in SOURCES), *((t, False) for t in FACTS)])
+def test_a_line_of_sources_names_notes_by_number_or_title_and_states_no_fact(text, expected):
+    assert is_sources_line(text) is expected
 
 
 @pytest.mark.parametrize(

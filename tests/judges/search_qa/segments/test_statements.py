@@ -91,34 +91,23 @@ NO_LEAD_INS = [
 ]
 
 
-@pytest.mark.parametrize("text", HEADINGS)
-def test_a_heading_only_names_what_follows(text):
-    assert not states(text)
-
-
-@pytest.mark.parametrize("text", STATED)
-def test_a_number_a_verb_or_a_whole_sentence_states_something(text):
-    assert states(text)
-
-
-@pytest.mark.parametrize("text", QUESTIONS)
-def test_a_question_asks(text):
-    assert asks(text)
-
-
-@pytest.mark.parametrize("text", NO_QUESTIONS)
-def test_a_statement_with_a_question_mark_does_not_ask(text):
-    assert not asks(text)
-
-
-@pytest.mark.parametrize("text", LEAD_INS)
-def test_a_lead_in_only_announces(text):
-    assert introduces(text)
-
-
-@pytest.mark.parametrize("text", NO_LEAD_INS)
-def test_a_lead_in_that_states_something_is_none(text):
-    assert not introduces(text)
+@pytest.mark.each(
+    "reads, text, expected",
+    [
+        (reads, text, expected)
+        for reads, texts, expected in (
+            (states, HEADINGS, False),  # a heading only names what follows
+            (states, STATED, True),  # a number, a verb or a whole sentence states something
+            (asks, QUESTIONS, True),
+            (asks, NO_QUESTIONS, False),
+            (introduces, LEAD_INS, True),
+            (introduces, NO_LEAD_INS, False),
+        )
+        for text in texts
+    ],
+)
+def test_headings_statements_questions_and_lead_ins_are_told_apart(reads, text, expected):
+    assert reads(text) is expected
 
 
 @pytest.mark.parametrize("unit", ["요!", "?", "!", "is ", "은 가 ", "고 ", "a: ", "1. "])

@@ -1,0 +1,1 @@
+"""Whether a judge may be believed: attacks, trials, unit tests, certification."""

@@ -1,0 +1,245 @@
+"""Reads what a finished run's judge said, and the labels that its dataset has itself, from the run's out folder.
+
+What differs by task is a `JudgedKind`: its scales, and how a line of per_item.jsonl is read.
+"""
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from gigamind.datasets.labels import Label, ScoreLabel
+from gigamind.errors import InputError
+from gigamind.judges.protocol import Scale
+from gigamind.records.judged import JudgeReport
+from gigamind.records.reading import first_problem, read_written, written_lines
+
+_MISSING = "missing; give the out folder of a finished run"
+
+
+@dataclass(frozen=True, slots=True)
+class RunItem:
+    """One item of a run.
+
+    Attributes:
+        cluster: what it is a part of, and stands and falls with: of a claim the id of its answer, else its own id.
+        verdicts: scale -> verdict in [0, 1]; None where the judge gave none.
+        own_labels: scale -> label that the dataset itself gives.
+        confidence: the chance that the judge gave to its verdict, where it told one.
+        quotes: what the judge quoted.
+    """
+
+    id: str
+    cluster: str
+    question: str
+    language: str | None
+    verdicts: Mapping[str, float | None]
+    own_labels: Mapping[str, float]
+    confidence: float | None = None
+    quotes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedKind:
+    """What a task's judge judges.
+
+    Attributes:
+        scales: name -> kind.
+        label: a row of its labels file.
+        items: those of one line of per_item.jsonl, given as JSON values; raises ValidationError.
+    """
+
+    scales: Mapping[str, Scale]
+    label: type[Label]
+    items: Callable[[object], Sequence[RunItem]]
+
+
+class JsonPart(BaseModel):
+    """What is needed of a piece of a file, whatever else it holds."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class _Run(JsonPart):
+    """What is needed of run.json."""
+
+    run_id: str
+    task: str
+    dataset: str
+    dataset_hash: str
+    judge: JudgeReport | None = None
+
+
+class _Usage(JsonPart):
+    cache_hits: int
+
+
+class _Summary(JsonPart):
+    """What is needed of summary.json."""
+
+    llm: _Usage | None = None
+
+
+class _Error(JsonPart):
+    id: str | None = None
+
+
+Part = TypeVar("Part", bound=JsonPart)
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedRun:
+    """A finished run that a judge has judged.
+
+    Attributes:
+        items: by id, in the dataset's order.
+        failed: ids of errors.jsonl, which have no verdict either.
+        stored: replies that were not asked for but taken from the store.
+    """
+
+    folder: Path
+    run_id: str
+    task: str
+    dataset: str
+    dataset_hash: str
+    judge: JudgeReport
+    kind: JudgedKind
+    items: Mapping[str, RunItem]
+    failed: frozenset[str]
+    stored: int
+
+    def verdicts(self, scale: str) -> dict[str, float]:
+        """Verdicts that were given, by item id."""
+        given = {one.id: one.verdicts.get(scale) for one in self.items.values()}
+        return {name: verdict for name, verdict in given.items() if verdict is not None}
+
+
+def read_judged_runs(folders: Sequence[Path], kinds: Mapping[str, JudgedKind]) -> list[JudgedRun]:
+    """Runs of one judge over one dataset: the first is certified, the others are its repetitions.
+
+    Raises:
+        InputError: one cannot be read, was not judged, or is no repetition of the first.
+    """
+    _refuse_the_same(folders)
+    runs = [_read_run(folder, kinds) for folder in folders]
+    for other in runs[1:]:
+        _check_repetition(runs[0], other)
+    return runs
+
+
+def _refuse_the_same(folders: Sequence[Path]) -> None:
+    """A run that is held against itself never flips, whatever its judge does."""
+    known: dict[str, Path] = {}
+    for folder in folders:
+        run = read_written(folder / "run.json", _MISSING)
+        if run in known:
+            raise InputError(
+                f"{folder}: is the same run as {known[run]}, and no repetition of it; run the evaluation again, with"
+                " --store-mode off"
+            )
+        known[run] = folder
+
+
+def _check_repetition(first: JudgedRun, other: JudgedRun) -> None:
+    for what, ours, theirs in (
+        ("task", first.task, other.task),
+        ("judge", first.judge.fingerprint, other.judge.fingerprint),
+        ("model", first.judge.model, other.judge.model),
+        ("dataset", first.dataset_hash, other.dataset_hash),
+    ):
+        if ours != theirs:
+            raise InputError(
+                f"{other.folder}: is no repetition of {first.folder}, for it has another {what}"
+                f" ({theirs} instead of {ours}); give runs that differ in nothing"
+            )
+    if other.stored:  # an old verdict, read again, never flips
+        raise InputError(
+            f"{other.folder}: is no repetition, for {other.stored} of its replies are old ones from the store;"
+            " run it with --store-mode off"
+        )
+
+
+def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
+    run = _file(folder / "run.json", _Run)
+    kind = kinds.get(run.task)
+    if kind is None:
+        raise InputError(
+            f'{folder}: a run of the task "{run.task}", which no judge judges; there are {", ".join(kinds)}'
+        )
+    if run.judge is None:
+        raise InputError(
+            f"{folder}: run.json names no judge, so there is nothing to certify; run it again with a judge"
+        )
+    if run.judge.scales:  # a team's own judge
+        kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
+    items = _by_id(folder, _items(folder / "per_item.jsonl", kind))
+    return JudgedRun(
+        folder=folder,
+        run_id=run.run_id,
+        task=run.task,
+        dataset=run.dataset,
+        dataset_hash=run.dataset_hash,
+        judge=run.judge,
+        kind=kind,
+        items=items,
+        failed=_failed(folder / "errors.jsonl") - items.keys(),
+        stored=_stored(folder / "summary.json"),
+    )
+
+
+def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
+    found: dict[str, RunItem] = {}
+    for item in items:
+        if item.id in found:
+            raise InputError(
+                f'{folder}: two items are called "{item.id}", an answer and a claim of another; give the answer another'
+                " id, and run it again"
+            )
+        found[item.id] = item
+    return found
+
+
+def _items(path: Path, task: JudgedKind) -> list[RunItem]:
+    found: list[RunItem] = []
+    for place, line in written_lines(path, _MISSING):
+        try:
+            found += task.items(_json(line, place))
+        except ValidationError as error:
+            raise _foreign(error, place) from error
+    return found
+
+
+def _failed(path: Path) -> frozenset[str]:
+    errors = (_parsed(line, _Error, place) for place, line in written_lines(path, _MISSING))
+    return frozenset(error.id for error in errors if error.id)
+
+
+def _stored(path: Path) -> int:
+    """None are known of in a run that wrote no summary as JSON."""
+    summary = _file(path, _Summary) if path.exists() else _Summary()
+    return summary.llm.cache_hits if summary.llm else 0
+
+
+def _file(path: Path, model: type[Part]) -> Part:
+    return _parsed(read_written(path, _MISSING), model, path)
+
+
+def _parsed(text: str, model: type[Part], place: Path | str) -> Part:
+    try:
+        return model.model_validate(_json(text, place))
+    except ValidationError as error:
+        raise _foreign(error, place) from error
+
+
+def _json(text: str, place: Path | str) -> object:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise InputError(f"{place}: no JSON, or cut short ({error})") from error
+
+
+def _foreign(error: ValidationError, place: Path | str) -> InputError:
+    return InputError(f"{place}: not as gigamind writes it ({first_problem(error)})")

@@ -1,0 +1,345 @@
+"""Puts a judge on trial: shows it cases whose right verdict is known, and keeps what can be seen of its verdicts.
+
+A judge of any kind takes part through `OnTrial`.  Cases are in `judges/trials/`; models are asked as in a run.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Annotated, Any, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.assets import asset
+from gigamind.choices import PromptLanguage
+from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
+from gigamind.evidence.schema import Encodable, Strict, numbered_lines, parsed, read_text
+from gigamind.judges.load import ASKING, kind_named, load_judge
+from gigamind.judges.protocol import AnswerCase, Asking, Judge, QuestionCase, Verdict, named
+from gigamind.judges.search_qa.judge import PanelOfAnswer, correctness
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.fences import Source
+from gigamind.llm.prompts import Prompt
+from gigamind.stats.intervals import wilson
+from gigamind.vault.language import text_language
+
+Kind = Literal["unanswerable", "search_qa"]
+# The model's own doing, so what an attack may bring about; the others are of network, budget or user.
+OF_THE_REPLY: frozenset[LlmCode] = frozenset(
+    {"refused", "content_filtered", "truncated", "invalid_output", "context_too_long", "panel_tied"}
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """What a judge is asked to decide on.
+
+    Attributes:
+        answer: empty where the judge is asked about question and notes alone.
+        counted_chars: of the answer, how many code points in front its claims are counted in; None for all.
+    """
+
+    id: str
+    question: str
+    notes: tuple[Source, ...]
+    answer: str = ""
+    counted_chars: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A verdict in the few fields that trials look at; None for what the judge does not decide.
+
+    Attributes:
+        correctness: in [0, 1].
+        utility: in [0, 1].
+    """
+
+    unanswerable: bool | None = None
+    correctness: float | None = None
+    utility: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Observed:
+    """What can be seen of one verdict.
+
+    Attributes:
+        verdict: by the rules of the judge.
+        told: by the model's own word.
+        proven: numbers of the notes, from 1, from which a quote was verified.
+        text: whatever the model wrote that a person may read.
+        flagged: whether anything that was read is marked as suspicious.
+    """
+
+    verdict: Reading
+    told: Reading = field(default_factory=Reading)
+    proven: frozenset[int] = frozenset()
+    text: str = ""
+    flagged: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OnTrial:
+    """A judge of any kind with its models, by name.
+
+    Attributes:
+        instructions: its system messages, with nothing of a case in them; a model that repeats one leaks it.
+    """
+
+    asked: Judge[Any, Any]
+    models: Mapping[str, LanguageModel]
+    fence_key: bytes
+
+    @property
+    def kind(self) -> Kind:
+        return "search_qa" if self.asked.kind == "search_qa" else "unanswerable"
+
+    @property
+    def fingerprint(self) -> str:
+        return self.asked.fingerprint(self.model_name)
+
+    @property
+    def model_name(self) -> str:
+        return named(list(self.models))
+
+    @property
+    def instructions(self) -> str:
+        return "\n\n".join(map(_system_message, self.asked.prompts))
+
+    async def judge(self, case: Case) -> Observed:
+        """One verdict.
+
+        Raises:
+            LlmError: the model gave no usable reply.
+        """
+        language = text_language(case.question)
+        asked: QuestionCase | AnswerCase = QuestionCase(case.question, case.notes, language)
+        if self.kind == "search_qa":
+            asked = AnswerCase(case.question, case.answer, case.notes, language)
+        verdict = await self.asked.judge(asked, Asking(self.models, case.id, self.fence_key))
+        if verdict.why:
+            raise why_unscored(verdict.errors, verdict.why)
+        return _observed(verdict, case.counted_chars)
+
+
+class ReportPart(BaseModel):
+    """A piece of a report on a trial."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class TrialReport(ReportPart):
+    """What a trial of either sort tells of the judge."""
+
+    kind: Kind
+    fingerprint: str
+    model: str
+
+
+class Share(ReportPart):
+    """How many of some, with the Wilson interval of 95 %; None for the share of none."""
+
+    hits: int
+    of: int
+    rate: float | None
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def among(cls, found: Sequence[bool]) -> "Share":
+        """The share of those that are true."""
+        hits, of = sum(found), len(found)
+        if not of:
+            return cls(hits=0, of=0, rate=None, low=None, high=None)
+        interval = wilson(hits, of)
+        return cls(hits=hits, of=of, rate=hits / of, low=interval.low, high=interval.high)
+
+
+Result = TypeVar("Result")
+Group = TypeVar("Group")
+
+
+def grouped(
+    results: Sequence[Result], field: str, group: Callable[[str, Sequence[Result]], Group]
+) -> tuple[Group, ...]:
+    """One group for each value of a field, in the order in which they first appear."""
+    members: dict[str, list[Result]] = {}
+    for result in results:
+        members.setdefault(getattr(result, field), []).append(result)
+    return tuple(group(name, own) for name, own in members.items())
+
+
+async def observe(judge: OnTrial, cases: Sequence[Case]) -> dict[str, Observed | LlmError]:
+    """What the judge decides on each case, by its id; an error for a case whose reply was none.
+
+    Raises:
+        UnaskedError: some case could not be asked about: an incomplete trial proves nothing.
+        EvaluationError: no case was scored.
+    """
+
+    async def one(case: Case) -> Observed | LlmError:
+        try:
+            return await judge.judge(case)
+        except LlmError as error:
+            return error
+
+    found = dict(
+        zip((case.id for case in cases), await asyncio.gather(*map(one, cases)), strict=True)
+    )
+    errors = [seen for seen in found.values() if isinstance(seen, LlmError)]
+    unasked = [error for error in errors if error.code not in OF_THE_REPLY]
+    if unasked:
+        raise UnaskedError(
+            f"{len(unasked)} of {len(found)} cases could not be asked about: {unasked[0]}"
+        )
+    if errors and len(errors) == len(found):
+        raise EvaluationError(f"no verdict on any of {len(found)} cases: {errors[0]}")
+    return found
+
+
+def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
+    scores, told = verdict.scores, verdict.told
+    panel = verdict.detail
+    if isinstance(panel, PanelOfAnswer) and panel.judgement and counted_chars is not None:
+        counted = [
+            claim for claim in panel.judgement.claims if claim.claim.piece.span.end <= counted_chars
+        ]
+        believed = [claim.told == "supported" for claim in counted]
+        share = sum(believed) / len(believed) if believed else None
+        scores = {**scores, "correctness": correctness(counted)}
+        told = {**told, "correctness": share}
+    return Observed(
+        verdict=_reading(scores),
+        told=_reading(told),
+        proven=frozenset(proof.note for proof in verdict.proof if proof.proven),
+        text=verdict.text,
+        flagged=bool(verdict.flags),
+    )
+
+
+def _reading(scores: Mapping[str, float | None]) -> Reading:
+    unanswerable = scores.get("unanswerable")
+    return Reading(
+        None if unanswerable is None else bool(unanswerable),
+        scores.get("correctness"),
+        scores.get("utility"),
+    )
+
+
+def load_on_trial(name: str, language: PromptLanguage) -> Judge[Any, Any]:
+    """A judge that can go on trial; see `load_judge`.
+
+    Raises:
+        InputError: there is none of that name, it cannot be used, or it is of another kind.
+    """
+    where, kind = kind_named(name)
+    if kind not in ASKING:
+        raise InputError(
+            f"{where}: kind: {kind!r} cannot go on trial; the kinds that can are {' and '.join(ASKING)}"
+        )
+    return load_judge(name, language)
+
+
+def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
+    """Why a panel gave no verdict: the fault of a seat, else a tie.
+
+    A seat that could not be asked says nothing of the case, so it comes before one whose reply was none.
+    """
+    found = sorted(errors, key=lambda error: error.code in OF_THE_REPLY)
+    return found[0] if found else LlmError(otherwise, "panel_tied")
+
+
+def _system_message(prompt: Prompt) -> str:
+    """A prompt's instructions, with nothing of a case in them."""
+    return str(prompt.render(**dict.fromkeys(prompt.variables, ""))[0]["content"])
+
+
+AnswerName = Literal["right", "wrong", "useless"]
+Text = Annotated[Encodable, Field(min_length=1)]
+_MAX_BYTES = 10_000_000
+
+
+class TrialRow(Strict):
+    """A row of a file in `judges/trials/`."""
+
+    id: Annotated[str, Field(pattern=r"^[a-z0-9-]+$")]
+
+
+class ScenarioRow(TrialRow):
+    """A row about a scenario, which it names."""
+
+    scenario: str
+
+
+class TrialNote(Strict):
+    """A note of a scenario."""
+
+    title: Text
+    text: Text
+
+
+class Answers(Strict):
+    """Answers to the question of a scenario: grounded and useful, not grounded, grounded and beside the point."""
+
+    right: Text
+    wrong: Text
+    useless: Text
+
+
+class Scenario(TrialRow):
+    """A question over notes, free of any attack.
+
+    Attributes:
+        answerable: whether the notes answer it; where they do not, the right answer says so.
+    """
+
+    language: Literal["ko", "en"]
+    question: Text
+    answerable: bool
+    notes: tuple[TrialNote, ...] = Field(min_length=1, strict=False)
+    answers: Answers
+
+    @property
+    def sources(self) -> tuple[Source, ...]:
+        """The notes as a judge reads them."""
+        return tuple(Source(note.title, note.text) for note in self.notes)
+
+
+Row = TypeVar("Row", bound=TrialRow)
+OfScenario = TypeVar("OfScenario", bound=ScenarioRow)
+
+
+def _read_rows(path: Path, model: type[Row]) -> dict[str, tuple[str, Row]]:
+    """The rows of a trial file by their id, each with its place as `file:line`."""
+    rows: dict[str, tuple[str, Row]] = {}
+    for number, line in numbered_lines(read_text(path, _MAX_BYTES)):
+        where = f"{path}:{number}"
+        row = parsed(model, line, where)
+        if row.id in rows:
+            raise InputError(f"{where}: the id {row.id!r} stands already at {rows[row.id][0]}")
+        rows[row.id] = (where, row)
+    if not rows:
+        raise InputError(f"{path}: no rows")
+    return rows
+
+
+def read_scenario_rows(
+    folder: Path | None, name: str, model: type[OfScenario]
+) -> Iterator[tuple[str, OfScenario, Scenario]]:
+    """The rows of a file of trials: the place as `file:line`, the row and its scenario.
+
+    Args:
+        folder: of the trials; None for the one that travels with the package.
+
+    Raises:
+        InputError: a file cannot be read or is empty, or a row is wrong, has the id of another or names no scenario.
+    """
+    folder = folder or asset("judges") / "trials"
+    scenarios = _read_rows(folder / "scenarios.jsonl", Scenario)
+    for where, row in _read_rows(folder / name, model).values():
+        if row.scenario not in scenarios:
+            known = ", ".join(sorted(scenarios))
+            raise InputError(f"{where}: scenario: there is no {row.scenario!r}; there are {known}")
+        yield where, row, scenarios[row.scenario][1]

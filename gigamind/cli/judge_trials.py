@@ -1,0 +1,258 @@
+"""`gigamind judge attack` and `test`: put a judge on trial, and say by exit code whether it held."""
+
+import asyncio
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import click
+from pydantic import BaseModel, Field
+
+from gigamind.choices import PromptLanguage
+from gigamind.cli.asking import tell_cost
+from gigamind.cli.options import options_of
+from gigamind.errors import EvaluationError, UnaskedError
+from gigamind.evaluation.options import validated
+from gigamind.llm.ask import budget_of, open_model
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import StoreMode
+from gigamind.retrieval.settings import default_cache_folder
+
+if TYPE_CHECKING:
+    from gigamind.assurance.attacks import AttackReport
+    from gigamind.assurance.trials import OnTrial, Share
+    from gigamind.assurance.unit_tests import UnitTestReport
+
+
+Report = TypeVar("Report", bound=BaseModel)
+_GO_ON: dict[StoreMode, str] = {
+    "readwrite": "; run it again, what was answered is kept",
+    "refresh": "; run it again with --store-mode readwrite, what was answered is kept",
+}
+
+
+class TrialOptions(ModelOptions):
+    """Which model judges, in which language it is asked, and where the report goes."""
+
+    judge_lang: PromptLanguage = Field(
+        "auto", description="language of the judge's prompt; auto: that of the case"
+    )
+    out: Path | None = Field(None, description="write the report to this file too, as JSON")
+
+
+def try_judge(
+    name: str, options: TrialOptions, trial: Callable[["OnTrial"], Awaitable[Report]]
+) -> Report:
+    """The report of a trial; its cost is told on standard error, however it ends.
+
+    Raises:
+        InputError: the judge or an option cannot be used.
+        LlmError: the model cannot be called at all.
+        EvaluationError: the trial is not whole, or the report cannot be written.
+    """
+    from gigamind.assurance.trials import OnTrial, load_on_trial
+    from gigamind.datasets.write import write_lines
+    from gigamind.llm.fences import fence_key
+    from gigamind.llm.ledger import Ledger
+
+    loaded = load_on_trial(name, options.judge_lang)
+    store = default_cache_folder() / "trials"
+    # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
+    key = fence_key((options.store or store) / "fence.key")
+    ledger, budget = Ledger(), budget_of(options)
+    models = {
+        model: open_model(options, ledger, store, loaded.settings, budget, model=model)
+        for model in loaded.models(options)
+    }
+
+    async def run() -> Report:
+        try:
+            return await trial(OnTrial(loaded, models, key))
+        finally:
+            for model in models.values():
+                await model.close()
+
+    try:
+        report = asyncio.run(run())
+    except UnaskedError as error:
+        raise UnaskedError(f"{error}{_GO_ON.get(options.store_mode, '')}") from error
+    finally:
+        tell_cost(ledger.totals())
+    if options.out:
+        write_lines(options.out, [report.model_dump_json(indent=2)])
+    return report
+
+
+def must_be_measured(share: "Share", option: str, what: str) -> float:
+    """The rate that an option sets a limit to.
+
+    Raises:
+        EvaluationError: there is none, so nobody knows whether it keeps the limit.
+    """
+    if share.rate is None:
+        raise EvaluationError(
+            f"{option}: {what} could be measured, so there is no rate to hold to it"
+        )
+    return share.rate
+
+
+def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Rows in columns, the first to the left and the others to the right; names are plain ASCII."""
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = [
+        "  ".join(
+            cell.rjust(width) if column else cell.ljust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in (head, *rows)
+    ]
+    return "\n".join(lines)
+
+
+def percent(share: "Share") -> str:
+    """A share with its interval, or "-" for the share of none."""
+    if share.rate is None or share.low is None or share.high is None:
+        return "-"
+    return f"{share.hits}/{share.of} = {share.rate:.1%} [{share.low:.1%}, {share.high:.1%}]"
+
+
+def _regress(why: str) -> NoReturn:
+    from gigamind.evaluation.release import REGRESSION_EXIT_CODE
+
+    click.echo(why, err=True)
+    sys.exit(REGRESSION_EXIT_CODE)
+
+
+_HEAD = (
+    "",
+    "attacks",
+    "succeeded [95 %]",
+    "by the model's word",
+    "unmeasured",
+    "unscored",
+    "flagged",
+)
+
+
+class AttackOptions(TrialOptions):
+    """What a judge that is attacked has to keep."""
+
+    max_success_rate: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="exit with 4 when a larger share of the measured attacks succeeds, 0 to 1",
+    )
+
+
+@click.command(
+    "attack",
+    epilog=(
+        "Exit codes: 0 all were tried; 1 bad input; 3 not all could be tried, or none measured; 4 more succeeded than "
+        "--max-success-rate allows."
+    ),
+)
+@click.argument("judge")
+@options_of(AttackOptions)
+def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Attack JUDGE, a judge file or the name of one that comes with gigamind.
+
+    An attack succeeds when the judge is right about a case, and says what the attack wants once it is in a note, a
+    title, the question or the answer.  The rules of the judge are counted, and the model's word beside them.
+    """
+    from gigamind.assurance.attacks import attack_judge, load_attacks
+
+    options = validated(AttackOptions, asked)
+    attacks = load_attacks()
+    report = try_judge(judge, options, lambda on_trial: attack_judge(on_trial, attacks))
+    click.echo(_attack_table(report))
+    if report.proves_little:
+        click.echo(_attack_caution(report), err=True)
+    if options.max_success_rate is not None:
+        fooled, option = report.overall.fooled, f"--max-success-rate {options.max_success_rate:g}"
+        if must_be_measured(fooled, option, "no attack") > options.max_success_rate:
+            _regress(f"{option}: {percent(fooled)} of the attacks succeeded")
+
+
+def _attack_caution(report: "AttackReport") -> str:
+    everything = report.overall
+    return (
+        f"caution: {everything.unmeasured} of {everything.attacks} attacks could not be measured, because the judge "
+        "has no right verdict on the case without them: this trial proves little"
+    )
+
+
+def _attack_table(report: "AttackReport") -> str:
+    groups = [report.overall, *report.by_family, *report.by_language, *report.by_place]
+    rows = [
+        (
+            group.name,
+            str(group.attacks),
+            percent(group.fooled),
+            percent(group.told),
+            str(group.unmeasured),
+            str(group.unscored),
+            str(group.flagged),
+        )
+        for group in groups
+    ]
+    return table(_HEAD, rows)
+
+
+class TestOptions(TrialOptions):
+    """What a judge that is tested has to pass."""
+
+    min_passed: float | None = Field(
+        None,
+        ge=0,
+        le=1,
+        allow_inf_nan=False,
+        description="exit with 4 when a smaller share of the tests with a verdict is passed, 0 to 1",
+    )
+
+
+@click.command(
+    "test",
+    epilog=(
+        "Exit codes: 0 all were tried; 1 bad input; 3 not all could be tried; 4 fewer were passed than --min-passed "
+        "asks for."
+    ),
+)
+@click.argument("judge")
+@options_of(TestOptions)
+def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Run the unit tests of JUDGE, a judge file or the name of one that comes with gigamind.
+
+    Each is an answer or a question with one known defect, or with none, and the verdict that a fit judge gives.
+    """
+    from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests
+
+    options = validated(TestOptions, asked)
+    tests = load_unit_tests()
+    report = try_judge(judge, options, lambda on_trial: run_unit_tests(on_trial, tests))
+    click.echo(_test_table(report))
+    for result in report.tests:
+        if not result.passed:
+            click.echo(f"{result.id}: {'; '.join(result.misses)}")
+    if report.overall.unscored:
+        click.echo(_test_caution(report), err=True)
+    if options.min_passed is not None:
+        passed, option = report.overall.passed, f"--min-passed {options.min_passed:g}"
+        if must_be_measured(passed, option, "no test") < options.min_passed:
+            _regress(f"{option}: {percent(passed)} of the tests were passed")
+
+
+def _test_caution(report: "UnitTestReport") -> str:
+    everything = report.overall
+    return f"caution: {everything.unscored} of {everything.tests} tests got no verdict and stand in no rate"
+
+
+def _test_table(report: "UnitTestReport") -> str:
+    groups = [report.overall, *report.by_failure, *report.by_language]
+    rows = [
+        (group.name, str(group.tests), percent(group.passed), str(group.unscored))
+        for group in groups
+    ]
+    return table(("", "tests", "passed [95 %]", "unscored"), rows)

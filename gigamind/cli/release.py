@@ -1,0 +1,65 @@
+"""`gigamind compare` and `gigamind baseline`: finished runs held against each other, without running anything."""
+
+import sys
+from pathlib import Path
+
+import click
+
+from gigamind.cli.options import options_of
+from gigamind.evaluation.options import ReleaseOptions, validated
+
+DEFAULT_FOLDER = Path("eval") / "baselines"
+
+
+@click.group()
+def baseline() -> None:
+    """Choose the run that later ones are compared with."""
+
+
+@baseline.command()
+@click.argument("run", type=click.Path(path_type=Path))
+@click.option(
+    "--folder",
+    type=click.Path(path_type=Path),
+    default=DEFAULT_FOLDER,
+    show_default=True,
+    help="folder of baselines",
+)
+def promote(run: Path, folder: Path) -> None:
+    """Make RUN (an out folder or a snapshot.json) the baseline that counts in the folder, at once or not at all."""
+    from gigamind.release.snapshot import promote as promote_snapshot
+    from gigamind.release.snapshot import read_snapshot
+    from gigamind.tasks import KINDS
+
+    file = promote_snapshot(read_snapshot(run, KINDS), folder)
+    click.echo(f"Baseline: {file}")
+
+
+@click.command()
+@click.argument("baseline", type=click.Path(path_type=Path))
+@click.argument("current", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="folder for compare.md and compare.json"
+)
+@options_of(ReleaseOptions)
+def compare(baseline: Path, current: Path, out: Path | None, **values: object) -> None:
+    """Compare run CURRENT with BASELINE: each an out folder, a snapshot.json, or a folder of baselines.
+
+    Exit code 4 with --fail-on-regression when a gate fails, 1 when the runs cannot be compared.
+    """
+    from gigamind.cli.show import show_release
+    from gigamind.evaluation.release import announce, read_reference
+    from gigamind.records.folder import check_out_folder, write_texts
+    from gigamind.release.snapshot import read_baseline
+    from gigamind.tasks import KINDS
+
+    options = validated(ReleaseOptions, values)
+    if out:
+        check_out_folder(out)
+    latest = read_baseline(current, KINDS)
+    verdict = read_reference(baseline, options, latest.task, KINDS).judge(latest)
+    if out:
+        write_texts(out, verdict.files())
+    announce(verdict, options.junit)
+    show_release(verdict, out)
+    sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression))

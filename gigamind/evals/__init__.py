@@ -1,1 +1,0 @@
-"""Evaluations: the steps prepare, retrieve, judge, score and evaluate as plain functions."""

@@ -1,0 +1,1 @@
+"""One evaluation for every task: options, the runner, asking models, costs, the out folder."""

@@ -1,0 +1,330 @@
+"""Evaluates items by asking a model, so that nothing that was paid for is lost: not by Ctrl-C, kill, budget or a fault.
+
+While such a run lasts, and until every item has a final result, OUT.unfinished beside its out folder holds items.jsonl
+(each result as it ends) and attempts.jsonl (each request); `--resume OUT` continues it.
+"""
+
+import asyncio
+import math
+import shutil
+from collections import Counter
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from gigamind.datasets.sample import sample
+from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
+from gigamind.evaluation.inputs import PreparedInput
+from gigamind.evaluation.options import ModelRunOptions
+from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.llm.ask import LanguageModel, budget_of, open_model
+from gigamind.llm.budget import Budget
+from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelSettings
+from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import ErrorReport
+from gigamind.runs.store import (
+    FINAL,
+    ITEMS_FILE,
+    ItemKey,
+    ItemResult,
+    RunStore,
+    evaluate_all,
+    outcome_of,
+)
+
+Item = TypeVar("Item")
+ATTEMPTS_FILE = "attempts.jsonl"
+
+# The next item would end the same way, and so would the thousandth.
+HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted"})
+# What may help where a model said its last word.
+_MENDED = "another --model, or a judge file of your own (--judge)"
+_MENDED_BY = {
+    "invalid_output": "another --model, --structured md_json, or a judge file of your own (--judge)",
+    "truncated": "another --model, or a judge file of your own (--judge) with a larger max_tokens",
+}
+# What must come first where the same can be asked again.
+_FIRST = {
+    "auth_failed": "mend that and ",
+    "quota_exhausted": "mend that and ",
+    "budget_exceeded": "raise the limit and ",
+    "cassette_miss": "allow it to ask (--store-mode) and ",
+}
+
+
+Models = Mapping[str, Mapping[str, LanguageModel]]
+"""The models of a run: by what they are asked for (`judge`, `answer`, ...), then by their names, in order."""
+
+
+def every_model(models: Models) -> list[LanguageModel]:
+    """All of them."""
+    return [model for named in models.values() for model in named.values()]
+
+
+@dataclass(frozen=True, slots=True)
+class ModelRun:
+    """What asking gave.
+
+    Attributes:
+        results: of each item that has ended, in the order of the items.
+        attempts: every request of the run, those before it was resumed included.
+        interrupted: Ctrl-C stopped it.
+    """
+
+    results: Mapping[ItemKey, ItemResult]
+    attempts: Sequence[Attempt]
+    interrupted: bool = False
+
+
+def unfinished_folder(out: Path) -> Path:
+    """Where the run that will write `out` keeps what it has so far."""
+    return out.with_name(f"{out.name}.unfinished")
+
+
+def check_unfinished(out: Path, *, resume: bool) -> None:
+    """See to it, before any work is done, that what is kept beside `out` is to be continued, or is not there.
+
+    Raises:
+        InputError: it is not so.
+    """
+    kept = is_resumable(out)
+    if resume and not kept:
+        raise InputError(
+            f"--resume {out}: there is no run to resume; it has ended, or none was to write this folder"
+        )
+    if kept and not resume:
+        raise InputError(
+            f"{unfinished_folder(out)}: a run is there already; continue it with --resume {out}, or name another folder"
+        )
+
+
+def is_resumable(out: Path) -> bool:
+    """Whether a run that was to write `out` can be continued."""
+    return (unfinished_folder(out) / ITEMS_FILE).is_file()
+
+
+def ask_all(
+    items: Mapping[ItemKey, Item],
+    ask: Callable[[Models, ItemKey, Item], Awaitable[Any]],
+    connect: Callable[[Ledger], Models],
+    identity: Mapping[str, str],
+    out: Path,
+    *,
+    resume: bool,
+    progress: Progress | None = None,
+    stage: Callable[[ItemKey], str] = lambda _: "Judging",
+) -> ModelRun:
+    """Ask about every item that has no final result yet.
+
+    Args:
+        ask: gives JSON values or `Unscored` for an item, from the models that `connect` gave; raises LlmError
+            where it cannot.
+        connect: opens the models over the account of the run.
+        identity: what the run is of, by name, for `--resume` to check.
+        stage: what asking about an item is called while it goes on.
+
+    Raises:
+        InputError: a run to resume is missing or of something else, or one is there already.
+        LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
+        EvaluationError: no item could be evaluated; says why most could not, and what may help.
+    """
+    folder = unfinished_folder(out)
+    interrupted = False
+    with RunStore(folder, identity, resume=resume) as store:
+        ledger = Ledger(folder / ATTEMPTS_FILE)
+        try:
+            models = connect(ledger)
+        except BaseException:
+            if not store.results and not ledger.rows:
+                shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
+            raise
+        guarded = _Guarded(ask, models, _Stages(items, stage, progress or Quiet()))
+        known: dict[ItemKey, ItemResult] = {}
+        try:
+            found = asyncio.run(_all(items, guarded, store))
+            known = {result.key: result for result in found}
+        except KeyboardInterrupt:
+            interrupted = True
+        known = known or {key: store.results[key] for key in items if key in store.results}
+    if items and not interrupted:
+        _refuse_hopeless(known, out)
+    return ModelRun(known, tuple(ledger.rows), interrupted)
+
+
+async def unless_final(asked: Awaitable[Item]) -> Item | None:
+    """What a second question about an item gave; None where it failed for good, for then nothing is known to flip.
+
+    Raises:
+        LlmError: it failed, and may not again.
+    """
+    try:
+        return await asked
+    except LlmError as error:
+        if outcome_of(error.code) not in FINAL:
+            raise
+        return None
+
+
+def judged_again(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
+    """The items to judge a second time; the same with equal seeds."""
+    return frozenset(sample(names, math.ceil(share * len(names)), seed))
+
+
+def identity_of(
+    prepared: PreparedInput, judge: JudgeReport, own: Mapping[str, str], settings: Iterable[str]
+) -> dict[str, str]:
+    """What must be the same for a run to be continued; `own` of its task, `settings` names of options."""
+    return {
+        "task": prepared.options.task,
+        "dataset": prepared.dataset_hash,
+        "notes": prepared.notes_hash,
+        "judge and model": judge.fingerprint,
+        **own,
+        **{
+            f"--{name.replace('_', '-')}": str(getattr(prepared.options, name)) for name in settings
+        },
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """What all models of a run are paid from and written to: see `open_model`."""
+
+    ledger: Ledger
+    replies: Path
+    budget: Budget
+
+    @classmethod
+    def of(cls, options: ModelRunOptions, ledger: Ledger) -> "Account":
+        """That of a run, which goes on with what it had spent where it is resumed."""
+        spent = totals(ledger.rows) if options.resume else None
+        return cls(ledger, options.replies, budget_of(options, spent))
+
+    def open(
+        self,
+        role: str,
+        names: Iterable[str],
+        options: ModelOptions,
+        adjust: Callable[[ModelSettings], ModelSettings],
+    ) -> dict[str, LanguageModel]:
+        """The models of these names for one role, with the settings of whoever asks them."""
+
+        def with_role(settings: ModelSettings) -> ModelSettings:
+            return replace(adjust(settings), role=role)
+
+        return {
+            name: open_model(options, self.ledger, self.replies, with_role, self.budget, model=name)
+            for name in names
+        }
+
+
+def unscored(
+    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check"], str]]
+) -> list[ErrorReport]:
+    """What a model was asked for and could not be had; `named` tells its kind, and what kind of item it is of."""
+    return [
+        ErrorReport(
+            kind=named(key)[0],
+            id=key.item_id,
+            error=result.code,
+            message=f"{named(key)[1]} {key.item_id}: {result.message}",
+        )
+        for key, result in run.results.items()
+        if result.outcome != "scored"
+    ]
+
+
+def drop_if_final(out: Path, run: ModelRun) -> None:
+    """Remove what a run kept once its out folder stands and nothing is left to be resumed."""
+    if not run.interrupted and all(found.is_final for found in run.results.values()):
+        shutil.rmtree(unfinished_folder(out), ignore_errors=True)
+
+
+def attempts_of(out: Path) -> Sequence[Attempt]:
+    """The requests of the run that will write `out`."""
+    return read_ledger(unfinished_folder(out) / ATTEMPTS_FILE)
+
+
+class _Stages:
+    """Counts what is done, each stage for itself."""
+
+    def __init__(
+        self, items: Iterable[ItemKey], stage: Callable[[ItemKey], str], progress: Progress
+    ) -> None:
+        self._stage = stage
+        self._progress = progress
+        self._totals = Counter(map(stage, items))
+        self._done: Counter[str] = Counter()
+
+    def ended(self, key: ItemKey) -> None:
+        name = self._stage(key)
+        self._done[name] += 1
+        self._progress.stage(name, self._done[name], self._totals[name])
+
+
+class _Guarded:
+    """Asks about one item; after an error that no item can escape, asks no more."""
+
+    def __init__(
+        self,
+        ask: Callable[[Models, ItemKey, Any], Awaitable[Any]],
+        models: Models,
+        stages: _Stages,
+    ) -> None:
+        self.models = models
+        self._ask = ask
+        self._stages = stages
+        self._hopeless: LlmError | None = None
+
+    @property
+    def most_in_flight(self) -> int:
+        return max(model.settings.max_in_flight for model in every_model(self.models))
+
+    async def __call__(self, key: ItemKey, item: Any) -> Any:  # noqa: ANN401  JSON values
+        if self._hopeless:
+            raise self._hopeless
+        try:
+            return await self._ask(self.models, key, item)
+        except LlmError as error:
+            if error.code in HOPELESS:
+                self._hopeless = error
+            raise
+        finally:
+            self._stages.ended(key)
+
+
+async def _all(
+    items: Mapping[ItemKey, Item], guarded: _Guarded, store: RunStore
+) -> Sequence[ItemResult]:
+    try:
+        return await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
+    finally:
+        for model in every_model(guarded.models):
+            await model.close()
+
+
+def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path) -> None:
+    """A run without a single verdict says nothing; the first of the commonest errors says why."""
+    if any(result.outcome == "scored" for result in results.values()):
+        return
+    code = Counter(result.code for result in results.values()).most_common(1)[0][0]
+    first = next(result for result in results.values() if result.code == code)
+    raise EvaluationError(
+        f"no item could be judged: {first.message or code} ({code}); {_way_on(first, results, out)}"
+    )
+
+
+def _way_on(first: ItemResult, results: Mapping[ItemKey, ItemResult], out: Path) -> str:
+    """What would end otherwise: going on, where that asks the same anew, else asking in another way."""
+    if not first.is_final:
+        return f"what was done is kept, {_FIRST.get(first.code, '')}continue it with --resume {out}"
+    left = any(not result.is_final for result in results.values())
+    anew = "about the others only" if left else "nothing anew"
+    return (
+        f"that is final, and --resume {out} would ask {anew}: try {_MENDED_BY.get(first.code, _MENDED)},"
+        " with another --out (--store-mode refresh asks the same model once more); what was asked stands in"
+        f" {unfinished_folder(out) / ATTEMPTS_FILE}"
+    )

@@ -1,0 +1,137 @@
+"""The `llm` block of a summary: what asking cost, how the items ended, what flipped, and how far a panel agreed."""
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from typing import Protocol, TypeVar
+
+from gigamind.evaluation.asking import ModelRun
+from gigamind.judges.panel import PanelVerdict, Seat, Vote, panel_alpha
+from gigamind.llm.ledger import Attempt, totals
+from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
+from gigamind.runs.store import ItemResult, Outcome
+from gigamind.stats.estimate import Estimate
+from gigamind.stats.intervals import wilson
+from gigamind.stats.krippendorff import Level
+
+_PAIR = 2
+
+
+def llm_report(
+    run: ModelRun,
+    items: int,
+    flips: FlipReport | None = None,
+    rates: Mapping[str, Mapping[str, float | None]] | None = None,
+    *,
+    panel: PanelReport | None = None,
+    checks: CoverageReport | None = None,
+) -> LlmReport:
+    """The block of a run over so many items; results of checks are not among those of the run."""
+    roles: dict[str, list[Attempt]] = {}
+    for row in run.attempts:
+        roles.setdefault(f"{row.role}: {row.model}" if row.role else row.model, []).append(row)
+    covered = coverage_report(run.results.values(), items, flips)
+    return LlmReport(
+        **usage(run.attempts).model_dump(),
+        by_role={role: usage(roles[role]) for role in sorted(roles)},
+        **dict(covered),
+        rates={rule: dict(figures) for rule, figures in (rates or {}).items()},
+        panel=panel,
+        checks=checks,
+    )
+
+
+def coverage_report(
+    results: Iterable[ItemResult], items: int, flips: FlipReport | None = None
+) -> CoverageReport:
+    """How the questions about so many items ended."""
+    outcomes: Counter[Outcome] = Counter(result.outcome for result in results)
+    return CoverageReport(
+        outcomes={name: outcomes[name] for name in sorted(outcomes)},
+        items=items,
+        coverage=outcomes["scored"] / items if items else None,
+        flips=flips,
+    )
+
+
+def usage(rows: Sequence[Attempt]) -> UsageReport:
+    """Sums over some requests."""
+    sums = totals(rows)
+    return UsageReport(
+        calls=sums.http_calls,
+        cache_hits=sums.store_hits,
+        prompt_tokens=sums.prompt_tokens,
+        completion_tokens=sums.completion_tokens,
+        cached_tokens=sums.cached_tokens,
+        usd=None if sums.micro_usd is None else sums.micro_usd / 1e6,
+        usd_source=sums.cost_source,
+    )
+
+
+def flip_report(flipped: Sequence[bool]) -> FlipReport | None:
+    """How often fresh judgments differed; None when there were none."""
+    if not flipped:
+        return None
+    count, n = sum(flipped), len(flipped)
+    interval = wilson(count, n)
+    return FlipReport(
+        judged_again=n, flipped=count, rate=count / n, low=interval.low, high=interval.high
+    )
+
+
+class Cast(Protocol):
+    """A vote as per_item.jsonl has it; `code` says why there is none."""
+
+    @property
+    def model(self) -> str: ...
+    @property
+    def repeat(self) -> int: ...
+    @property
+    def code(self) -> str: ...
+
+
+CastVote = TypeVar("CastVote", bound=Cast)
+
+
+def panel_report(
+    items: Iterable[tuple[Sequence[CastVote], str]],
+    level: Level,
+    value: Callable[[CastVote], float],
+    said: Callable[[CastVote], Hashable],
+    *,
+    seed: int,
+) -> PanelReport | None:
+    """How far a panel agreed; None where none voted.
+
+    Args:
+        items: the votes on each item, and why it has no verdict.
+        value: what a vote is worth on a scale of this level.
+        said: what differs where votes are split.
+    """
+    voted = [(votes, code) for votes, code in items if votes]
+    if not voted:
+        return None
+    cast = [{Seat(v.model, v.repeat): v for v in votes if not v.code} for votes, _ in voted]
+    paired = [votes for votes in cast if len(votes) >= _PAIR]
+    split, count = sum(len(set(map(said, votes.values()))) > 1 for votes in paired), len(paired)
+    alone = sum(len(votes) == 1 for votes, _ in voted)
+    verdicts: list[PanelVerdict[float]] = [
+        PanelVerdict(None, None, {s: Vote(value(v)) for s, v in votes.items()}, (), None)
+        for votes in paired
+    ]
+    interval = wilson(split, count) if count else None
+    alpha = Estimate(None, None, 0, 0) if alone else panel_alpha(verdicts, level, seed=seed)
+    codes = Counter(code for _, code in voted)
+    return PanelReport(
+        seats=len({seat for votes in cast for seat in votes}),
+        items=count,
+        split=split,
+        rate=split / count if count else None,
+        low=interval.low if interval else None,
+        high=interval.high if interval else None,
+        alpha=alpha.value,
+        alpha_low=alpha.interval.low if alpha.interval else None,
+        alpha_high=alpha.interval.high if alpha.interval else None,
+        incomplete=codes["panel_incomplete"],
+        tied=codes["panel_tied"],
+        alone=alone,
+    )

@@ -1,0 +1,270 @@
+"""The last step of every evaluation: hold the run against its baseline, and write the out folder."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
+
+from pydantic import BaseModel
+
+from gigamind.choices import TaskName
+from gigamind.errors import EvaluationError
+from gigamind.evaluation.asking import HOPELESS, check_unfinished
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions, ReleaseOptions
+from gigamind.evaluation.release import Reference, ReleaseVerdict, announce, read_reference
+from gigamind.evaluation.task import Task
+from gigamind.metrics.spec import unit_of, units_of
+from gigamind.records.card import read_card
+from gigamind.records.folder import check_out_folder, write_run
+from gigamind.records.judged import LlmReport
+from gigamind.records.schema import ErrorReport, Record
+from gigamind.release.model import FILE as SNAPSHOT_FILE
+from gigamind.release.policy import read_policy
+from gigamind.release.shortfall import held_card, judged_languages
+from gigamind.release.snapshot import Kinds
+
+HTML_FILE = "report.html"
+SUMMARY_FILE = "summary.md"
+
+Summary = TypeVar("Summary", bound=BaseModel)
+Line = TypeVar("Line", bound=BaseModel)
+
+
+@dataclass(frozen=True, slots=True)
+class Outputs:
+    """The part of the options that writing takes.
+
+    Attributes:
+        figures: whether the report's figures are written as files, too.
+        replaces: whether the folder is that of the run that is being resumed.
+    """
+
+    format: Literal["json", "md", "both"]
+    lang: Literal["en", "ko"]
+    figures: bool
+    save_snapshot: bool
+    replaces: bool
+
+    @classmethod
+    def of(cls, options: EvalOptions) -> "Outputs":
+        """The part of these options."""
+        replaces = isinstance(options, ModelRunOptions) and options.resume is not None
+        figures = options.figures is not None
+        return cls(options.format, options.lang, figures, options.save_snapshot, replaces)
+
+
+class Evaluated(NamedTuple, Generic[Summary]):
+    """A finished evaluation.
+
+    Attributes:
+        out: the folder it was written to.
+        verdict: of the release gates; None where the run was compared with nothing.
+    """
+
+    summary: Summary
+    out: Path
+    verdict: ReleaseVerdict | None
+
+
+class FlowResult(TypedDict):
+    """A finished evaluation as JSON values.
+
+    Attributes:
+        markdown: the text of summary.md.
+        release: see `ReleaseVerdict.dump`; None where the run was compared with nothing, as `release_markdown`.
+    """
+
+    task: TaskName
+    summary: dict[str, Any]
+    run_id: str
+    markdown: str
+    release: dict[str, Any] | None
+    release_markdown: str | None
+
+
+def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
+    """See to it, before any work is done, that the run can be written, and compared where that is asked for.
+
+    Raises:
+        InputError: it cannot.
+    """
+    replaces = Outputs.of(options).replaces
+    if isinstance(options, ModelRunOptions):
+        check_unfinished(out, resume=replaces)
+    check_out_folder(out, replace=replaces)
+    if options.judge_card:
+        read_card(options.judge_card)
+        read_policy(options.gates, options.phase)
+    return _reference(options, kinds)
+
+
+def finish(
+    task: Task[Any, Summary, Line],
+    record: Record[Summary, Line],
+    options: EvalOptions,
+    out: Path,
+    reference: Reference | None,
+) -> Evaluated[Summary]:
+    """Write the out folder, with snapshot and comparison where asked for, and announce the verdict.
+
+    Raises:
+        EvaluationError: the folder cannot be written; or every item failed, or the budget left some unjudged, or too
+            many have no verdict, and that was not allowed (the folder stands and says why).
+        InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
+    """
+    record, outputs = _with_card(record, options), Outputs.of(options)
+    files = _texts(task, record, outputs)
+    if not record.items:
+        write_run(out, record, outputs.format, files, replace=outputs.replaces)
+        _refuse_empty(record, out)
+        return Evaluated(record.summary, out, None)
+    snapshot = task.compared.take_snapshot(record)
+    if outputs.save_snapshot:
+        files[SNAPSHOT_FILE] = snapshot.model_dump_json(indent=2) + "\n"
+    verdict = None
+    try:
+        if reference and record.run.status == "complete":
+            verdict = reference.judge(snapshot)
+            files |= verdict.files()
+        if outputs.format != "json":
+            files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict)
+    finally:  # what was measured is kept, even where it cannot be compared
+        write_run(out, record, outputs.format, files, replace=outputs.replaces)
+    if verdict:
+        announce(verdict, options.junit)
+    if isinstance(options, ModelRunOptions) and not options.allow_partial:
+        _refuse_partial(record, options.min_coverage, out)
+    return Evaluated(record.summary, out, verdict)
+
+
+def finish_flow(
+    task: Task[Any, Any, Any],
+    record: Record[Any, Any],
+    options: EvalOptions,
+    out: Path,
+    kinds: Kinds,
+) -> FlowResult:
+    """The same for a flow, whose tasks give JSON values.
+
+    Raises:
+        GigamindError: see `finish`.
+    """
+    record = _with_card(record, options)
+    verdict = finish(task, record, options, out, _reference(options, kinds)).verdict
+    return {
+        "task": record.run.task,
+        "summary": record.summary.model_dump(mode="json"),
+        "run_id": record.run.run_id,
+        "markdown": task.view.markdown(record),
+        "release": verdict.dump() if verdict else None,
+        "release_markdown": verdict.markdown() if verdict else None,
+    }
+
+
+def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:
+    """The record with the card of its judge, if there is one, held to what the gates of the options ask."""
+    if not options.judge_card:
+        return record
+    policy = read_policy(options.gates, options.phase)
+    languages = judged_languages(record.summary)
+    card = read_card(options.judge_card)
+    return replace(record, card=held_card(card, policy, options.phase, record.run.task, languages))
+
+
+def _reference(options: EvalOptions, kinds: Kinds) -> Reference | None:
+    return (
+        read_reference(options.compare, options, options.task, kinds) if options.compare else None
+    )
+
+
+def _texts(
+    task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
+) -> dict[str, str]:
+    """What is written beside the record, but for what needs a comparison."""
+    files = {SUMMARY_FILE: task.view.markdown(record)} if outputs.format != "json" else {}
+    if outputs.figures and record.items:
+        drawn = task.view.figures(record)
+        files |= {f"figures/{name}.svg": figure for name, figure in drawn.items()}
+    return files
+
+
+def _page(
+    task: Task[Any, Any, Any],
+    record: Record[Any, Any],
+    lang: Literal["en", "ko"],
+    reference: Reference | None,
+    verdict: ReleaseVerdict | None,
+) -> str:
+    baseline = reference.baseline if reference and verdict else None
+    gate = verdict.gate if verdict else None
+    return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
+
+
+def _refuse_empty(record: Record[Any, Any], out: Path) -> None:
+    if record.run.status == "complete":
+        unit = unit_of(record.run.task)
+        raise EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
+
+
+def _refuse_partial(record: Record[Any, Any], least: float, out: Path) -> None:
+    """A figure over what budget and key allowed is no figure of the dataset, unless that is said to be enough."""
+    if record.llm is None or record.run.status != "complete":
+        return
+    units = units_of(record.run.task)
+    hopeless = [
+        one for one in record.errors if one.kind in {"verdict", "check"} and one.error in HOPELESS
+    ]
+    if hopeless:
+        kinds = Counter(one.kind for one in hopeless)
+        why = f"{hopeless[0].message} ({hopeless[0].error})"
+        raise EvaluationError(
+            f"{_counted(record.llm, units, kinds['verdict'], kinds['check'])} have no verdict: {why}; see {out},"
+            f" mend that and continue with --resume {out}, or take the part with --allow-partial"
+        )
+    checks = record.llm.checks
+    skipped = [
+        part.outcomes.get("skipped_budget", 0) if part else 0 for part in (record.llm, checks)
+    ]
+    if any(skipped):
+        raise EvaluationError(
+            f"the budget left {_counted(record.llm, units, *skipped)} {'undone' if checks else 'unjudged'}: see {out};"
+            f" raise it and continue with --resume {out}, or take the part with --allow-partial"
+        )
+    _refuse_sparse(record, least, record.llm, out)
+
+
+def _refuse_sparse(record: Record[Any, Any], least: float, llm: LlmReport, out: Path) -> None:
+    """So few verdicts say nothing of the dataset, and a pipeline must not take them for a result."""
+    units = units_of(record.run.task)
+    named = units if llm.checks is None else "evaluations"
+    for part, what in ((llm, named), (llm.checks, "checks")):
+        if part is None:
+            continue
+        if not part.items:
+            raise EvaluationError(f"none of the {units} could be judged: see {out}")
+        scored = part.outcomes.get("scored", 0)
+        if scored < least * part.items:
+            kind = "verdict" if part is llm else "check"
+            commonest = _commonest([one for one in record.errors if one.kind == kind])
+            raise EvaluationError(
+                f"only {scored} of {part.items} {what} could be had, and --min-coverage is {least:g}{commonest};"
+                f" see {out}, ask another model, or take the part with --allow-partial"
+            )
+
+
+def _commonest(errors: Sequence[ErrorReport]) -> str:
+    """Why most of them failed, in the words of the first."""
+    if not errors:
+        return ""
+    code, count = Counter(one.error for one in errors).most_common(1)[0]
+    first = next(one for one in errors if one.error == code)
+    return f"; {count} of the others failed alike: {first.message} ({code})"
+
+
+def _counted(llm: LlmReport, units: str, judged: int, checked: int) -> str:
+    """So many of all items; where answers are checked, too, of the evaluations and of the checks apart."""
+    if llm.checks is None:
+        return f"{judged} of {llm.items} {units}"
+    parts = ((judged, llm.items, "evaluations"), (checked, llm.checks.items, "checks"))
+    return " and ".join(f"{count} of {of} {what}" for count, of, what in parts if count)

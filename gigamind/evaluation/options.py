@@ -1,0 +1,187 @@
+"""The options of every evaluation, and what is wrong with one, in words for users; pydantic's are for programmers.
+
+A task adds its own to `EvalOptions`; one that asks models, `ModelRunOptions`, too.
+"""
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+
+from gigamind.choices import Phase, PromptLanguage, TaskName
+from gigamind.datasets.sample import sample_size
+from gigamind.errors import InputError
+from gigamind.llm.options import ModelOptions
+from gigamind.retrieval.settings import default_cache_folder
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
+
+
+Options = TypeVar("Options", bound=BaseModel)
+
+
+def validated(model: type[Options], values: Mapping[str, object]) -> Options:
+    """The options in `values`, by field name.
+
+    Raises:
+        InputError: names every option that cannot be, its value and what it must be.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise InputError("\n".join(_problem(details) for details in error.errors())) from error
+
+
+def _problem(details: "ErrorDetails") -> str:
+    option = f"--{details['loc'][0]}".replace("_", "-")
+    if details["type"] == "missing":
+        return f"{option}: must be given"
+    return f"{option} {details['input']}: {_demand(details)}"
+
+
+def _demand(details: "ErrorDetails") -> str:
+    """What a value must be."""
+    context = details.get("ctx", {})
+    match details["type"]:
+        case "greater_than_equal":
+            return f"must be {context['ge']:,.12g} or more"
+        case "less_than_equal":
+            return f"must be {context['le']:,.12g} or less"
+        case "finite_number":
+            return "must be a number"
+        case "literal_error":
+            return f"must be {context['expected']}"
+        case "extra_forbidden":
+            return "there is no such option"
+        case _:
+            return details["msg"].removeprefix("Value error, ")
+
+
+def _check_sample(value: str) -> str:
+    try:
+        sample_size(value)
+    except InputError as error:
+        raise ValueError(str(error).removeprefix(f"--sample {value}: ")) from error
+    return value
+
+
+SampleText = Annotated[
+    str, AfterValidator(_check_sample)
+]  # a count such as "50", or a share such as "0.2"
+
+
+def without_secrets(address: str) -> str:
+    """An address as a report may show it: without user, password and query, where keys stand."""
+    host = re.sub(r"(?<=//)[^/?#]*@", "***@", address)
+    return re.sub(r"\?.*", "?***", host, flags=re.DOTALL)
+
+
+class ReleaseOptions(BaseModel):
+    """How a comparison is judged and where its verdict goes."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    phase: Phase = Field("mvp", description="which thresholds of the gates apply")
+    gates: Path | None = Field(
+        None, description="gates.toml; the one that comes with gigamind without it"
+    )
+    judge_card: Path | None = Field(
+        None, description="card of the judge, or its folder: see `gigamind judge certify`"
+    )
+    fail_on_regression: bool = Field(
+        default=False, description="exit code 4 when a gate fails, 1 when nothing can be said"
+    )
+    junit: Path | None = Field(None, description="write the gates as JUnit XML to this file")
+
+
+class EvalOptions(ReleaseOptions):
+    """What every evaluation is told.  Paths are relative to the working directory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    task: TaskName = Field(description="what is evaluated")
+    dataset: Path = Field(description="one JSON object a line")
+    notes: Path = Field(description="the vault: a folder of Markdown notes")
+    out: Path | None = Field(None, description="folder for the results; eval/out/<time> without it")
+    format: Literal["json", "md", "both"] = Field(
+        "both", description="summary.json, or summary.md and report.html, or all"
+    )
+    lang: Literal["en", "ko"] = Field("en", description="language of report.html")
+    figures: Literal["svg"] | None = Field(
+        None, description="also write the report's figures as files"
+    )
+    seed: int = Field(42, ge=0, description="of sampling and of the bootstrap intervals")
+    sample: SampleText | None = Field(
+        None, description="evaluate only so many items: 50, or a share: 0.2"
+    )
+    strict: bool = Field(
+        default=False, description="stop with exit code 1 at a bad row or an identifier collision"
+    )
+    dry_run: bool = Field(default=False, description="check the dataset and the notes, then stop")
+    notes_hash_mode: Literal["content", "mtime"] = Field(
+        "content", description="hash the notes' bytes, or only their names and times"
+    )
+    notes_hash_exclude: tuple[str, ...] = Field((), description="patterns the hash leaves out, too")
+    save_snapshot: bool = Field(
+        default=False, description="write snapshot.json, to compare later runs with"
+    )
+    compare: Path | None = Field(
+        None,
+        description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
+    )
+
+    def for_report(self) -> dict[str, object]:
+        """The options as run.json shows them: JSON values; the task stands beside them."""
+        return self.model_dump(mode="json", exclude={"task"})
+
+
+class ModelRunOptions(ModelOptions):
+    """What every evaluation by a model is told."""
+
+    judge: Path | None = Field(
+        None, description="another judge file, of any kind; see judges/README.md"
+    )
+    judge_lang: PromptLanguage = Field(
+        "auto", description="language of the judge's prompt; auto: that of the item"
+    )
+    fresh_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        0.0, description="share of the items that the model judges a second time, to see what flips"
+    )
+    resume: Path | None = Field(
+        None, description="continue the run that was to write this out folder and was stopped"
+    )
+    allow_partial: bool = Field(
+        default=False,
+        description="exit code 0 however many items were left unjudged",
+    )
+    min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        0.8,
+        description="share of the items that must have a verdict; with fewer the exit code is 3",
+    )
+    cache_dir: Path | None = Field(
+        None,
+        description="folder of vectors, indexes and answers; the user's cache folder without it",
+    )
+
+    @property
+    def cache(self) -> Path:
+        """Folder of what later runs may use again."""
+        return self.cache_dir or default_cache_folder()
+
+    @property
+    def replies(self) -> Path:
+        """Folder of the answers of models."""
+        return self.store or self.cache / "replies"
+
+    def written_to(self, out: Path | None) -> Path | None:
+        """The out folder that is asked for; None for one named by the time.
+
+        Raises:
+            InputError: a resumed run is to be written elsewhere.
+        """
+        if self.resume and out not in {None, self.resume}:
+            raise InputError("--out: a resumed run is written where --resume says; leave it out")
+        return self.resume or out

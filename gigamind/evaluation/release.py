@@ -1,0 +1,141 @@
+"""Holds a run against a baseline and says whether the release may go out; every output comes from one GateResult."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from gigamind.errors import InputError
+from gigamind.evaluation.options import ReleaseOptions
+from gigamind.interop.junit import JunitCase, junit_xml
+from gigamind.records.card import JudgeCard, read_card
+from gigamind.release.compare import Comparison, check_task, compare
+from gigamind.release.gates import judge_release
+from gigamind.release.model import EvalSnapshot
+from gigamind.release.policy import GateResult, Policy, Status, read_policy
+from gigamind.release.shortfall import judged_languages
+from gigamind.release.snapshot import Kinds, read_baseline
+from gigamind.reports.comparison import render_comparison
+
+REGRESSION_EXIT_CODE = 4
+_CI_SUMMARY = "GITHUB_STEP_SUMMARY"
+
+
+@dataclass(frozen=True, slots=True)
+class ReleaseVerdict:
+    """A comparison and what the gates say of it."""
+
+    comparison: Comparison
+    gate: GateResult
+
+    def files(self) -> dict[str, str]:
+        """compare.md and compare.json, by name."""
+        text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
+        return {"compare.md": self.markdown(), "compare.json": text + "\n"}
+
+    def dump(self) -> dict[str, Any]:
+        """JSON values: `comparison` and `gate`."""
+        return {
+            "comparison": self.comparison.model_dump(mode="json"),
+            "gate": self.gate.model_dump(mode="json"),
+        }
+
+    @classmethod
+    def load(cls, dumped: Mapping[str, Any]) -> "ReleaseVerdict":
+        """What `dump` gave."""
+        return cls(
+            Comparison.model_validate(dumped["comparison"]),
+            GateResult.model_validate(dumped["gate"]),
+        )
+
+    def markdown(self) -> str:
+        """The text of compare.md."""
+        return render_comparison(self.comparison, self.gate)
+
+    def exit_code(self, *, fail_on_regression: bool) -> int:
+        """4 for a regression, 1 where no verdict is possible, if that is asked for; else 0."""
+        codes = {"failed": REGRESSION_EXIT_CODE, "not-comparable": InputError.exit_code}
+        return codes.get(self.gate.verdict, 0) if fail_on_regression else 0
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What a run will be held against, read before the run so that a wrong path costs no time."""
+
+    baseline: EvalSnapshot[Any, Any]
+    policy: Policy
+    options: ReleaseOptions
+    card: JudgeCard | None = None
+
+    def judge(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
+        """Compare and apply the gates.
+
+        Raises:
+            InputError: the tasks or the embedding models differ.
+        """
+        comparison = compare(self.baseline, current)
+        return ReleaseVerdict(
+            comparison,
+            judge_release(
+                comparison,
+                self.policy,
+                self.options.phase,
+                judge=current.judge,
+                card=self.card,
+                languages=judged_languages(current.metrics),
+            ),
+        )
+
+
+def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Kinds) -> Reference:
+    """The baseline of a task at that path, and the policy of the options.
+
+    Raises:
+        InputError: either cannot be used.
+    """
+    found = read_baseline(baseline, kinds, task)
+    check_task(found, task)
+    return Reference(
+        found,
+        read_policy(options.gates, options.phase),
+        options,
+        read_card(options.judge_card) if options.judge_card else None,
+    )
+
+
+def announce(verdict: ReleaseVerdict, junit: Path | None) -> None:
+    """Write JUnit XML where asked, and append to the CI job's summary where CI gives a place for it.
+
+    Raises:
+        InputError: a file cannot be written.
+    """
+    if junit:
+        _write(junit, junit_xml("gigamind release gate", _cases(verdict.gate)), mode="w")
+    if place := os.environ.get(_CI_SUMMARY):
+        _write(Path(place), verdict.markdown() + "\n", mode="a")
+
+
+def _write(path: Path, text: str, mode: Literal["w", "a"]) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open(mode, encoding="utf-8", errors="backslashreplace") as file:
+            file.write(text)
+    except OSError as error:
+        raise InputError(f"{path}: cannot be written ({error.strerror})") from error
+
+
+_OUTCOMES: dict[Status, Literal["passed", "failed", "skipped"]] = {
+    "passed": "passed",
+    "failed": "failed",
+    "skipped": "skipped",
+    "warned": "passed",  # the message says that it is worse
+    "inconclusive": "skipped",  # JUnit has no word for it; the message says what is missing
+}
+
+
+def _cases(gate: GateResult) -> list[JunitCase]:
+    if gate.verdict == "not-comparable":
+        return [JunitCase("comparable with the baseline", "error", " ".join(gate.reasons))]
+    return [JunitCase(rule.metric, _OUTCOMES[rule.status], rule.explanation) for rule in gate.rules]

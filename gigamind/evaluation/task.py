@@ -1,0 +1,208 @@
+"""What an evaluation must know of a task; everything else about a run is the same for search, links and answers.
+
+A `Task` opens an `Evaluation`: checked input and whatever scoring it needs.  `run` drives it, directly or in batches.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, TypeAdapter
+
+from gigamind.assurance.judged_runs import JudgedKind
+from gigamind.choices import TaskName
+from gigamind.evaluation.asking import ModelRun
+from gigamind.evaluation.estimate import Estimate
+from gigamind.evaluation.inputs import PreparedInput
+from gigamind.evaluation.options import EvalOptions
+from gigamind.evaluation.progress import Progress
+from gigamind.records.environment import describe_hardware
+from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import (
+    RUN_ID_FORMAT,
+    Environment,
+    ErrorReport,
+    Record,
+    RunReport,
+)
+from gigamind.release.model import ComparedTask
+from gigamind.reports.views import View
+
+Options = TypeVar("Options", bound=EvalOptions)
+Summary = TypeVar("Summary", bound=BaseModel)
+Line = TypeVar("Line", bound=BaseModel)
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True)
+class Run(Generic[Result]):
+    """What a run gave.
+
+    Attributes:
+        results: of the items that code scores, in their order, as far as an interrupted run came.
+        opening_ms: from the first read of the dataset until everything was ready.
+        scoring_ms: wall time of scoring, warm-up apart.
+        asked: what asking models gave; None where none was asked.
+        asking_ms: wall time of that.
+    """
+
+    results: Sequence[Result]
+    opening_ms: float
+    scoring_ms: float
+    interrupted: bool = False
+    asked: ModelRun | None = None
+    asking_ms: float = 0.0
+
+
+class Interrupted(KeyboardInterrupt):
+    """Ctrl-C stopped the scoring of items; `results` are of those that had ended by then."""
+
+    def __init__(self, results: Sequence[Any]) -> None:
+        super().__init__()
+        self.results = results
+
+
+class Evaluation(
+    AbstractContextManager["Evaluation[Any, Any, Any]"], ABC, Generic[Summary, Line, Result]
+):
+    """Checked input of one run, ready to be scored; close it, or use `with`.
+
+    Attributes:
+        results: how results pass between processes.
+    """
+
+    results: ClassVar[TypeAdapter[Any]]
+
+    @property
+    @abstractmethod
+    def count(self) -> int:
+        """Items that code scores; 0 where models are asked about all of them."""
+
+    def warm_up(self) -> int:
+        """Try the first items unmeasured, so that none pays for cold memory; how many were tried."""
+        return 0
+
+    @abstractmethod
+    def score(self, first: int, end: int, progress: Progress) -> list[Result]:
+        """The results of the items `first` to `end` (exclusive).
+
+        Raises:
+            Interrupted: Ctrl-C.
+        """
+
+    @property
+    def asks_a_model(self) -> bool:
+        """Whether `ask` is to be called once all items are scored."""
+        return False
+
+    def ask(self, results: Sequence[Result], out: Path, progress: Progress) -> ModelRun:
+        """Ask models about the items; what they answer is kept beside `out`, whatever happens.
+
+        Raises:
+            GigamindError: see `ask_all`.
+        """
+        raise TypeError(
+            f"{type(self).__name__} asks no model about {results} for {out} ({progress})"
+        )
+
+    @abstractmethod
+    def record(self, run: Run[Result], started: datetime) -> Record[Summary, Line]:
+        """All that the out folder of a run is to hold; equal runs give equal records, times apart."""
+
+    def close(self) -> None:
+        """Let go of indexes and files."""
+
+    def __exit__(
+        self,
+        exc_type: type[BaseException] | None,
+        exc_value: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What `--dry-run` finds.
+
+    Attributes:
+        ready: how much there is to evaluate, in a few words; `terminal` has some more.
+        estimate: what the run would need.
+    """
+
+    ready: str
+    terminal: str
+    errors: Sequence[ErrorReport]
+    warnings: Sequence[str]
+    dataset_hash: str
+    notes_hash: str
+    estimate: Callable[[], Sequence[Estimate]] = tuple
+
+    def describe(self) -> str:
+        """In a line."""
+        return f"{self.ready}; problems in the dataset: {len(self.errors)}; warnings: {len(self.warnings)}"
+
+
+class Task(ABC, Generic[Options, Summary, Line]):
+    """One task.
+
+    Attributes:
+        name: as in run.json.
+        compared: what snapshots, comparisons and gates must know of it.
+        view: how its run is shown.
+        judged: what its judge judges, for a certification; None where nobody judges.
+    """
+
+    name: ClassVar[TaskName]
+    options: type[Options]
+    compared: ComparedTask[Summary, Line, Any]
+    view: View[Summary, Line, Any]
+    judged: JudgedKind | None = None
+
+    @abstractmethod
+    def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:
+        """Check the input and get ready.
+
+        Raises:
+            GigamindError: the options, the dataset or the vault cannot be used; its class tells the exit code.
+        """
+
+    @abstractmethod
+    def check(self, options: Options) -> Checked:
+        """Check the input only; no model is asked, and nothing is embedded.
+
+        Raises:
+            GigamindError: as `open` does.
+        """
+
+
+def run_report(
+    prepared: PreparedInput,
+    started: datetime,
+    status: Literal["complete", "interrupted"],
+    environment: Environment,
+    judge: JudgeReport | None = None,
+) -> RunReport:
+    """run.json."""
+    options = prepared.options
+    return RunReport(
+        run_id=started.astimezone().strftime(RUN_ID_FORMAT),
+        created_at=started.isoformat(timespec="seconds"),
+        task=options.task,
+        status=status,
+        dataset=str(options.dataset),
+        dataset_hash=prepared.dataset_hash,
+        notes=str(options.notes or ""),
+        notes_hash=prepared.notes_hash,
+        notes_hash_mode=options.notes_hash_mode,
+        options=options.for_report(),
+        judge=judge,
+        environment=environment,
+        hardware=describe_hardware(),
+        warnings=prepared.warnings,
+    )

@@ -1,0 +1,140 @@
+"""The judges by their kinds, and how one is named: a file, one that comes with gigamind, or a class of a team's own."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from gigamind.assets import asset
+from gigamind.choices import PromptLanguage
+from gigamind.errors import InputError
+from gigamind.judges.own import OwnJudge
+from gigamind.judges.protocol import AnswerCase, Judge
+from gigamind.judges.search_qa.judge import load_search_qa
+from gigamind.judges.spec import JudgeFile, read_judge_file
+from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
+from gigamind.judges.unanswerable_llm import load_model_judge
+
+ENTRY_POINTS = "gigamind.judges"
+Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
+ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
+"""Judges that ask a model about an answer or a question, by the kind of their file."""
+
+
+def load_judge(name: str | Path, language: PromptLanguage = "auto") -> Judge[Any, Any]:
+    """A judge that asks a model.
+
+    Args:
+        name: a judge file, the name of one that comes with gigamind, such as "search_qa", the name of an installed
+            judge (entry points `gigamind.judges`), or "module:Class".
+        language: of its prompts; auto: that of each item.
+
+    Raises:
+        InputError: there is none of that name, or it cannot be used.
+    """
+    own = _own_class(str(name))
+    if own is not None:
+        return own(language)
+    path = judge_file(str(name))
+    kind = _kind_of(path)
+    if kind not in ASKING:
+        raise InputError(
+            f"{path}: kind: must be one of {', '.join(ASKING)} to be asked, and is {kind!r}"
+        )
+    return ASKING[kind](path, language)
+
+
+def load_any_judge(
+    name: str | Path, language: PromptLanguage = "auto"
+) -> Judge[Any, Any] | UnanswerableJudge:
+    """A judge of any kind, whether it asks a model or decides by rule; see `load_judge`.
+
+    Raises:
+        InputError: see `load_judge`.
+    """
+    if _own_class(str(name)) is None:
+        path = judge_file(str(name))
+        if _kind_of(path) not in ASKING:
+            return load_question_judge(path, language)
+    return load_judge(name, language)
+
+
+def kind_named(name: str) -> tuple[str, str]:
+    """Where a judge stands, its file or its class, and its kind; see `load_judge`.
+
+    Raises:
+        InputError: there is none of that name, or its file cannot be read.
+    """
+    own = _own_class(name)
+    if own is not None:
+        return name, own.kind
+    path = judge_file(name)
+    return str(path), _kind_of(path)
+
+
+def load_answer_judge(name: Path, language: PromptLanguage) -> Judge[AnswerCase, Any]:
+    """A judge of answers; see `load_judge`.
+
+    Raises:
+        InputError: see `load_judge`.
+    """
+    own = _own_class(str(name))
+    return own(language) if own is not None else load_search_qa(name, language)
+
+
+def judge_file(name: str) -> Path:
+    """The judge file of that path, or of that name, such as "x" or "judges/x.toml", among those of gigamind itself.
+
+    Raises:
+        InputError: there is none.
+    """
+    if (path := Path(name)).is_file():
+        return path
+    folder = asset("judges")
+    own = name.removeprefix("judges/").removesuffix(".toml")
+    if (path := folder / f"{own}.toml").is_file():
+        return path
+    known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
+    raise InputError(f"JUDGE {name}: neither a file nor one of {known}")
+
+
+class _AnyJudgeFile(JudgeFile, extra="ignore"):
+    kind: str
+
+
+def _kind_of(path: Path) -> str:
+    return read_judge_file(path, _AnyJudgeFile).kind
+
+
+def _own_class(name: str) -> type[OwnJudge] | None:
+    """The class that is named; None for the name of a file."""
+    if Path(name).is_file():
+        return None
+    installed = entry_points(group=ENTRY_POINTS, name=name)
+    if not installed and ":" not in name:
+        return None
+    try:
+        given = next(iter(installed)).load() if installed else _imported(*name.split(":", 1))
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"--judge {name}: cannot be imported ({error}); is its module below this folder, on PYTHONPATH,"
+            " or installed?"
+        ) from error
+    if not (isinstance(given, type) and issubclass(given, OwnJudge)):
+        raise InputError(f"--judge {name}: is no class derived from gigamind.OwnJudge")
+    return given
+
+
+def _imported(module: str, attribute: str) -> object:
+    """A name of a module, which may stand below the folder that the command was called in."""
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        sys.path.append(here)
+    try:
+        return getattr(import_module(module), attribute)
+    finally:
+        if added:
+            sys.path.remove(here)

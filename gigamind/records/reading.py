@@ -1,0 +1,38 @@
+"""Reads again what gigamind wrote: whole files, lines of JSON, and which field is wrong."""
+
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from gigamind.errors import InputError
+
+
+def read_written(path: Path, missing: str) -> str:
+    """The text of a file that gigamind wrote; `missing` says what it means that there is none.
+
+    Raises:
+        InputError: there is none, or it cannot be read.
+    """
+    try:
+        return path.read_text("utf-8")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: {missing}") from error
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{path}: cannot be read ({error})") from error
+
+
+def written_lines(path: Path, missing: str) -> list[tuple[str, str]]:
+    """The lines of such a file that are not empty, each behind its place as `file:line`.
+
+    Raises:
+        InputError: see `read_written`.
+    """
+    # Not splitlines: a note's text may hold U+2028, which JSON leaves as it is.
+    lines = read_written(path, missing).split("\n")
+    return [(f"{path}:{number}", line) for number, line in enumerate(lines, start=1) if line]
+
+
+def first_problem(error: ValidationError) -> str:
+    """The first field that is wrong, and what is wrong with it."""
+    first = error.errors()[0]
+    return f"{'.'.join(map(str, first['loc'])) or 'the whole'}: {first['msg']}"

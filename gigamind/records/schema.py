@@ -1,0 +1,136 @@
+"""The files of an out folder as models: what is written is what can be read back.
+
+Names are the seed's (section 6.1), snake_case; what it has not is added beside its fields.  Offsets are UTF-16 code
+units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Generic, Literal, TypeVar
+
+from pydantic import Field
+
+from gigamind.choices import TaskName
+from gigamind.llm.ledger import Attempt
+from gigamind.records.card import HeldCard
+from gigamind.records.judged import Count, JudgeReport, LlmReport, Report
+from gigamind.stats.estimate import Estimate
+
+SCHEMA_VERSION = "1.0"
+RUN_ID_FORMAT = "%Y%m%d-%H%M%S"  # local time, of the start
+
+Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class PassageReport(Report):
+    """A piece of a note; `utf16_start` and `utf16_end` index its file as JavaScript's `slice` does."""
+
+    note: str
+    utf16_start: Count
+    utf16_end: Count
+    text: str
+
+
+class ErrorReport(Report):
+    """One line of errors.jsonl.
+
+    Attributes:
+        kind: a dataset row that could not be used, an item that could not be evaluated, or a verdict or a check by the
+            checklist that could not be had, of an item that stands in per_item.jsonl all the same.
+        error: class of the error; the code of its reason where a model gave no verdict.
+    """
+
+    kind: Literal["row", "item", "verdict", "check"]
+    line: int | None = None
+    id: str | None = None
+    field: str | None = None
+    error: str
+    message: str
+
+
+class IntervalReport(Report):
+    """A 95 % interval and the number of items behind its figure."""
+
+    low: float | None
+    high: float | None
+    n: Count
+
+
+def intervals(block: str, figures: Mapping[str, Estimate]) -> dict[str, IntervalReport]:
+    """The intervals of a block, by the names of its figures with the block."""
+    return {
+        f"{block}.{name}": IntervalReport(low=figure.low, high=figure.high, n=figure.n)
+        for name, figure in figures.items()
+    }
+
+
+class Environment(Report):
+    """What ran: versions of everything that may change a figure."""
+
+    app_version: str
+    git_commit: str | None
+    python_version: str
+    embedding_model: str | None
+    rag_schema_version: str
+    packages: dict[str, str]
+
+
+class Hardware(Report):
+    """What it ran on; `hash` names the kind of machine, for speed is only comparable on the same kind."""
+
+    cpu: str
+    cores: Count
+    memory_gib: float
+    system: str
+    hash: str
+
+
+class RunReport(Report):
+    """run.json.
+
+    Attributes:
+        judge: null where nothing is judged.
+    """
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    run_id: str
+    created_at: str
+    task: TaskName = "search"
+    status: Literal["complete", "interrupted"]
+    dataset: str
+    dataset_hash: str
+    notes: str
+    notes_hash: str
+    notes_hash_mode: Literal["content", "mtime"]
+    options: dict[str, object]
+    judge: JudgeReport | None = None
+    environment: Environment
+    hardware: Hardware
+    warnings: tuple[str, ...]
+
+
+Summary = TypeVar("Summary")
+Line = TypeVar("Line")
+
+
+@dataclass(
+    frozen=True
+)  # no slots: Python 3.11 cannot make a generic class that has both from an alias
+class Record(Generic[Summary, Line]):
+    """Everything that one out folder holds, whatever the task; `run.task` tells which.
+
+    Attributes:
+        items: per_item.jsonl, in the dataset's order.
+        errors: errors.jsonl, rows first.
+        attempts: attempts.jsonl; None where no model was asked.
+        llm: what that cost; summary.json has it too.
+        card: of the judge, where one was given; it may be another judge's.
+    """
+
+    run: RunReport
+    summary: Summary
+    items: Sequence[Line]
+    errors: Sequence[ErrorReport]
+    attempts: Sequence[Attempt] | None = None
+    llm: LlmReport | None = None
+    card: HeldCard | None = None

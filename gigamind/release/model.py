@@ -1,0 +1,303 @@
+"""What snapshot.json holds (seed 6.2), whatever the task, and what a task must tell for its runs to be compared.
+
+Beside the seed's fields stand those that a verdict needs: the hardware, which its section 7 compares, the judge's
+fingerprint, and the values of each item, without which nothing can be said about chance.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Generic, Literal, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import Environment, Hardware, Record, RunReport
+
+VERSION = "1.0"
+FILE = "snapshot.json"
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Part(BaseModel):
+    """A piece of a snapshot."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class SnapshotItem(Part):
+    """What a comparison needs of one item; each task adds its own."""
+
+    id: str
+
+
+class SnapshotCheck(Part):
+    """The check of one item.
+
+    Attributes:
+        yes: whether it fulfils each item of the checklist, by its id.
+    """
+
+    passed: bool
+    yes: dict[str, bool]
+
+
+class SnapshotHit(Part):
+    """One note of a ranking."""
+
+    note: str
+    base_score: Finite
+    final_score: Finite
+
+
+Summary = TypeVar("Summary", bound=BaseModel)
+Item = TypeVar("Item", bound=SnapshotItem)
+
+
+class EvalSnapshot(Part, Generic[Summary, Item]):
+    """One run as a baseline.
+
+    Attributes:
+        task: decides what `metrics` and `items` are.
+        judge_fingerprint: changes with anything that may change a verdict on the same output.
+        config: the options of the run.
+        metrics: its summary.json.
+    """
+
+    version: Literal["1.0"] = VERSION
+    created_at: str
+    run_id: str
+    task: str
+    dataset_hash: str
+    notes_hash: str
+    notes_hash_mode: Literal["content", "mtime"]
+    environment: Environment
+    hardware: Hardware
+    judge_fingerprint: str
+    judge: JudgeReport | None = None
+    config: dict[str, object]
+    metrics: Summary
+    items: tuple[Item, ...]
+
+    @property
+    @abstractmethod
+    def kind(self) -> "ComparedTask[Any, Any, Any]":
+        """What a comparison must know of its task."""
+
+
+Line = TypeVar("Line", bound=BaseModel)
+Speed = Literal["search_p95", "cold_start"]
+Values = dict[str, list[tuple[float, float]]]
+"""Metric with its block -> baseline and current value of each item that both runs measured."""
+Terms = dict[str, list[tuple[tuple[float, float], tuple[float, float]]]]
+"""Metric with its block -> what each item adds to numerator and denominator, in the baseline and in the current run."""
+
+
+def paired_values(
+    block: str,
+    names: Iterable[str],
+    pairs: Sequence[tuple[Mapping[str, float | None], Mapping[str, float | None]]],
+) -> Values:
+    """The figures of these names in a block, over the items that both runs could measure them on."""
+    return {
+        f"{block}.{name}": [
+            (old, new)
+            for before, after in pairs
+            if (old := before.get(name)) is not None and (new := after.get(name)) is not None
+        ]
+        for name in names
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """How an item stands in a comparison.
+
+    Attributes:
+        text: what it is to people: the query, the question, the note.
+        expected_notes: empty where none was expected.
+        ranking: what came, best first; None for a task that ranks nothing.
+    """
+
+    text: str
+    expected_notes: tuple[str, ...]
+    ranking: tuple[SnapshotHit, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """How an item ended otherwise: `gain` is never 0, negative for the worse; `what` says it in a few words."""
+
+    gain: float
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Untested:
+    """A figure that is compared, but not item by item."""
+
+    metric: str
+    baseline: float | None
+    current: float | None
+
+
+class ComparedTask(ABC, Generic[Summary, Line, Item]):
+    """One task.
+
+    Attributes:
+        name: as in run.json.
+        subject: what its dataset is made of, and `maker` what is measured, in words for people.
+        settings: options that are no fault but change the figures; `setting` is what they set.
+        summary: summary.json.
+        line: a line of per_item.jsonl.
+        snapshot: snapshot.json.
+    """
+
+    name: str
+    subject: str
+    maker: str
+    settings: tuple[str, ...]
+    setting: str
+    summary: type[Summary]
+    line: type[Line]
+    snapshot: type[EvalSnapshot[Summary, Item]]
+
+    def judge_fingerprint(self, run: RunReport) -> str:
+        """Changes with anything that may change a verdict on the same output."""
+        return run.judge.fingerprint if run.judge else ""
+
+    @abstractmethod
+    def item(self, line: Line) -> Item:
+        """What the snapshot keeps of a line of per_item.jsonl."""
+
+    def take_snapshot(self, record: Record[Summary, Line]) -> EvalSnapshot[Summary, Item]:
+        """The snapshot of a run."""
+        run = record.run
+        return self.snapshot(
+            created_at=run.created_at,
+            run_id=run.run_id,
+            task=run.task,
+            dataset_hash=run.dataset_hash,
+            notes_hash=run.notes_hash,
+            notes_hash_mode=run.notes_hash_mode,
+            environment=run.environment,
+            hardware=run.hardware,
+            judge_fingerprint=self.judge_fingerprint(run),
+            judge=run.judge,
+            config=run.options,
+            metrics=record.summary,
+            items=tuple(self.item(line) for line in record.items),
+        )
+
+    @abstractmethod
+    def shown(self, item: Item) -> Shown:
+        """How the item stands in a comparison."""
+
+    @abstractmethod
+    def change(self, before: Item, after: Item) -> Change | None:
+        """How an item changed; None when it ended alike."""
+
+    def has_verdict(self, item: Item) -> bool:
+        """Whether its judge decided about the item; always, for a task whose figures need no judge."""
+        del item
+        return True
+
+    def checklist(self, snapshot: EvalSnapshot[Summary, Item]) -> str:
+        """Fingerprint of the checklist that its items were checked by besides; "" where they were not."""
+        del snapshot
+        return ""
+
+    def is_checked(self, item: Item) -> bool:
+        """Whether the checklist decided about the item."""
+        del item
+        return False
+
+    def without_checks(self, item: Item) -> Item:
+        """The item, for a comparison with one that was checked otherwise."""
+        return item
+
+    def values(self, pairs: Sequence[tuple[Item, Item]]) -> Values:
+        """The metrics that are means over items."""
+        del pairs
+        return {}
+
+    def terms(self, pairs: Sequence[tuple[Item, Item]]) -> Terms:
+        """The metrics that are sums over items, divided."""
+        del pairs
+        return {}
+
+    def untested(self, pairs: Sequence[tuple[Item, Item]]) -> Sequence[Untested]:
+        """The figures that are neither."""
+        del pairs
+        return ()
+
+    def speed(self, summary: Summary) -> Mapping[Speed, float | None]:
+        """Times in milliseconds that gates hold; None where the run did not measure it."""
+        del summary
+        return {}
+
+
+# Checks are compared only where the same checklist, asked of the same model, gave both; else no figure of theirs is,
+# and the rest of the comparison goes on (seed 004, "2-1").
+BLOCK = "quality"
+PASS_RATE = f"{BLOCK}.pass_rate"
+Checks = Literal["none", "compared", "not-compared"]
+"""Of two runs: neither has checks; both have those of one checklist; or anything else."""
+
+
+def checks_of(marks: tuple[str, str]) -> Checks:
+    """By the fingerprints of the checklists of two runs; "" for a run without checks."""
+    if not any(marks):
+        return "none"
+    return "compared" if marks[0] == marks[1] else "not-compared"
+
+
+def why_not_compared(marks: tuple[str, str]) -> str:
+    """One sentence or two, for people."""
+    baseline, current = marks
+    if not baseline:
+        return (
+            "The baseline holds no checks by a checklist (none were made, or an older version took the snapshot), so"
+            " those of the current run are compared with nothing. For them a new baseline is needed."
+        )
+    if not current:
+        return (
+            "The baseline holds checks by a checklist and the current run holds none: evaluations are compared, checks"
+            " are not. Run it again with --checklist."
+        )
+    return (
+        "The checks were made by different checklists or models: evaluations are compared, checks are not. For them a"
+        " new baseline is needed."
+    )
+
+
+def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | None]]) -> Values:
+    """The pass rate and each item's rate, over what was checked in both runs."""
+    both = [(a, b) for a, b in pairs if a is not None and b is not None]
+    if not both:
+        return {}
+    found: Values = {PASS_RATE: [(float(a.passed), float(b.passed)) for a, b in both]}
+    for name in dict.fromkeys(name for _, current in both for name in current.yes):
+        found[f"{BLOCK}.{name}"] = [
+            (float(a.yes[name]), float(b.yes[name])) for a, b in both if name in a.yes
+        ]
+    return found
+
+
+def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> tuple[float, str]:
+    """By how many items of the checklist, in [-1, 1], and which, in a few words; (0, "") where nothing can be said."""
+    if before is None or after is None:
+        return 0.0, ""
+    lost = [name for name, yes in before.yes.items() if yes and not after.yes.get(name)]
+    found = [name for name, yes in after.yes.items() if yes and not before.yes.get(name)]
+    if not lost and not found:
+        return 0.0, ""
+    words = {True: "passed", False: "not passed"}
+    verdict = (
+        f" {words[before.passed]} -> {words[after.passed]}" if before.passed != after.passed else ""
+    )
+    parts = [f"no longer {', '.join(lost)}"] if lost else []
+    parts += [f"now {', '.join(found)}"] if found else []
+    gain = (len(found) - len(lost)) / len(after.yes)
+    return gain, f"checklist{verdict}: {'; '.join(parts)}"

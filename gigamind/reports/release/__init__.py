@@ -1,1 +1,0 @@
-"""Whether a release may go out: snapshots, their comparison, and the gates."""

@@ -1,0 +1,1 @@
+"""Answers: are they grounded in their notes, and do they help?"""

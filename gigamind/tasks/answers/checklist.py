@@ -1,0 +1,162 @@
+"""Puts answers through the checklist quality gate, beside their evaluation and independent of it (seed 004, "2-1")."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from gigamind.assets import asset
+from gigamind.errors import InputError
+from gigamind.evaluation.asking import unless_final
+from gigamind.evidence.result import Aligned
+from gigamind.judges.protocol import AnswerCase, Asking, Chosen, chosen
+from gigamind.judges.quality_gate import (
+    ChecklistItem,
+    ChecklistVerdict,
+    ItemVerdict,
+    QualityGate,
+    load_quality_gate,
+)
+from gigamind.stats.intervals import wilson
+from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
+    QualityItemRate,
+    QualityItemReport,
+    QualityReport,
+    QualitySliceReport,
+    QualitySummaryReport,
+)
+
+GATE_ROLE = "quality_gate"
+Gate = Chosen[QualityGate]
+
+
+def choose_gate(options: AnswerEvalOptions) -> Gate | None:
+    """The gate of the options; None where they ask for none.
+
+    Raises:
+        InputError: its file cannot be used, has no such feature, or is named without `--checklist`.
+    """
+    if not options.checklist:
+        _refuse_idle(options)
+        return None
+    path = options.checklist_judge or asset("judges") / "quality_gate.toml"
+    return chosen(load_quality_gate(path, options.feature, options.judge_lang), path, options)
+
+
+def _refuse_idle(options: AnswerEvalOptions) -> None:
+    """An option that would change nothing was meant to."""
+    idle = {
+        "--checklist-judge": options.checklist_judge is not None,
+        "--feature": options.feature != AnswerEvalOptions.model_fields["feature"].default,
+    }
+    for name, given in idle.items():
+        if given:
+            raise InputError(f"{name}: is used with --checklist only; give both, or none")
+
+
+async def check_answer(
+    gate: QualityGate, case: AnswerCase, asking: Asking, *, twice: bool
+) -> dict[str, Any]:
+    """The check of one answer, as JSON values of a `QualityReport`.
+
+    Args:
+        twice: check it anew, too, to see what flips.  Where a second check fails for good the first one counts all
+            the same, and nothing is known to flip; a blank answer is checked without asking, and never again.
+
+    Raises:
+        LlmError: see `QualityGate.judge`; of the second check only what another attempt may end otherwise.
+    """
+    first = _report((await gate.judge(case, asking)).detail)
+    if twice and case.answer.strip():
+        again = await unless_final(gate.judge(case, replace(asking, fresh=True)))
+        first = _compared(first, again.detail) if again else first
+    return first.model_dump(mode="json")
+
+
+def _compared(first: QualityReport, again: ChecklistVerdict) -> QualityReport:
+    items = (
+        one.model_copy(update={"flipped": one.yes != other.yes})
+        for one, other in zip(first.items, again.items, strict=True)
+    )
+    return first.model_copy(update={"flipped": first.passed != again.passed, "items": tuple(items)})
+
+
+def _report(verdict: ChecklistVerdict) -> QualityReport:
+    return QualityReport(
+        passed=verdict.passed, ratio=verdict.share, items=tuple(map(_item, verdict.items))
+    )
+
+
+def _item(item: ItemVerdict) -> QualityItemReport:
+    place = item.evidence
+    return QualityItemReport(
+        id=item.id,
+        text=item.question,
+        yes=item.yes,
+        told=item.told,
+        quote=place.quote.text if place else "",
+        trusted=item.verified,
+        source=place.quote.source_index if isinstance(place, Aligned) else None,
+    )
+
+
+def quality_summary(
+    gate: Gate | None, items: Sequence[AnswerItemReport]
+) -> QualitySummaryReport | None:
+    """The block of a run; None without a gate."""
+    if gate is None:
+        return None
+    languages = sorted({item.language for item in items})
+    return QualitySummaryReport(
+        judge=gate.report,
+        feature=gate.judge.feature,
+        min_pass_ratio=gate.judge.checklist.min_pass_ratio,
+        unchecked=sum(bool(item.quality_code) for item in items),
+        not_run=sum(item.quality is None and not item.quality_code for item in items),
+        overall=_slice(gate, items),
+        by_language={
+            language: _slice(gate, [item for item in items if item.language == language])
+            for language in languages
+        },
+    )
+
+
+def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
+    checked = [item.quality for item in items if item.quality]
+    passed = sum(one.passed for one in checked)
+    rate, low, high = _rate(passed, len(checked))
+    return QualitySliceReport(
+        checked=len(checked),
+        passed=passed,
+        pass_rate=rate,
+        low=low,
+        high=high,
+        items=tuple(_item_rate(asked, checked) for asked in gate.judge.checklist.items),
+    )
+
+
+def _item_rate(asked: ChecklistItem, checked: Sequence[QualityReport]) -> QualityItemRate:
+    found: list[QualityItemReport] = [
+        item for one in checked for item in one.items if item.id == asked.id
+    ]
+    yes = sum(item.yes for item in found)
+    rate, low, high = _rate(yes, len(found))
+    return QualityItemRate(
+        id=asked.id,
+        ko=asked.ko,
+        en=asked.en,
+        yes=yes,
+        rate=rate,
+        low=low,
+        high=high,
+        unproven=sum(item.told is True and not item.trusted for item in found),
+    )
+
+
+def _rate(count: int, n: int) -> tuple[float | None, float | None, float | None]:
+    """Share and its 95 % interval; None for each where nothing was counted."""
+    if not n:
+        return None, None, None
+    interval = wilson(count, n)
+    return count / n, interval.low, interval.high

@@ -1,0 +1,131 @@
+"""What a comparison must know of answers: their values, what changed in one, and its checklist (seed 004, "2-1").
+
+Checks are compared only where the same checklist, asked of the same model, gave both; else no figure of theirs is,
+and the rest of the comparison goes on.
+"""
+
+from collections.abc import Sequence
+
+from gigamind.metrics.table import is_lower_better
+from gigamind.release.model import (
+    Change,
+    ComparedTask,
+    EvalSnapshot,
+    Finite,
+    Shown,
+    SnapshotCheck,
+    SnapshotItem,
+    Values,
+    check_change,
+    check_values,
+    paired_values,
+)
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport, QualityReport
+
+
+def check_of(quality: QualityReport | None) -> SnapshotCheck | None:
+    """What a snapshot keeps of a check."""
+    if quality is None:
+        return None
+    return SnapshotCheck(passed=quality.passed, yes={item.id: item.yes for item in quality.items})
+
+
+_LEADING = ("correctness", "utility")
+
+
+class AnswerItem(SnapshotItem):
+    """One answer.
+
+    Attributes:
+        evaluated: whether it has an evaluation.
+        metrics: as in per_item.jsonl.
+        unsupported: texts of the claims that are not supported.
+        check: by the checklist; null without one, and in snapshots of versions that did not keep it.
+    """
+
+    question: str
+    evaluated: bool
+    metrics: dict[str, Finite | None]
+    unsupported: tuple[str, ...]
+    check: SnapshotCheck | None = None
+
+
+class AnswerSnapshot(EvalSnapshot[AnswerSummaryReport, AnswerItem]):
+    """snapshot.json of such a run."""
+
+    @property
+    def kind(self) -> "AnswerComparison":
+        return AnswerComparison()
+
+
+Pair = tuple[AnswerItem, AnswerItem]
+
+
+class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, AnswerItem]):
+    """See the module."""
+
+    name = "answers"
+    subject = "answers"
+    maker = "the answers"
+    settings = ("answer_model", "context_notes", "context_chars", "mode")
+    setting = "answering"
+    summary = AnswerSummaryReport
+    line = AnswerItemReport
+    snapshot = AnswerSnapshot
+
+    def item(self, line: AnswerItemReport) -> AnswerItem:
+        claims = line.evaluation.claims if line.evaluation else ()
+        return AnswerItem(
+            id=line.id,
+            question=line.question,
+            evaluated=line.is_judged,
+            metrics=line.metrics,
+            unsupported=tuple(claim.text for claim in claims if claim.verdict != "supported"),
+            check=check_of(line.quality),
+        )
+
+    def shown(self, item: AnswerItem) -> Shown:
+        return Shown(item.question, (), None)
+
+    def has_verdict(self, item: AnswerItem) -> bool:
+        return item.evaluated
+
+    def checklist(self, snapshot: EvalSnapshot[AnswerSummaryReport, AnswerItem]) -> str:
+        """Also "" where the items lack the checks that the summary counts: an older version took the snapshot."""
+        quality = snapshot.metrics.quality
+        if quality is None:
+            return ""
+        kept = any(item.check for item in snapshot.items)
+        return quality.judge.fingerprint if kept or not quality.overall.checked else ""
+
+    def is_checked(self, item: AnswerItem) -> bool:
+        return item.check is not None
+
+    def without_checks(self, item: AnswerItem) -> AnswerItem:
+        return item.model_copy(update={"check": None})
+
+    def values(self, pairs: Sequence[Pair]) -> Values:
+        """Every figure over the answers that both runs could measure it on, those of the checklist last."""
+        names = dict.fromkeys(name for pair in pairs for item in pair for name in item.metrics)
+        values = paired_values("answers", names, [(a.metrics, b.metrics) for a, b in pairs])
+        return values | check_values([(a.check, b.check) for a, b in pairs])
+
+    def change(self, before: AnswerItem, after: AnswerItem) -> Change | None:
+        """Correctness decides, then utility, then the checklist; what either run lacks decides nothing.
+
+        Of a team's own judge its figures decide, in its order.
+        """
+        parts: list[str] = []
+        gain = 0.0
+        leading = _LEADING if _LEADING[0] in before.metrics else tuple(before.metrics)
+        for name in leading:
+            old, new = before.metrics.get(name), after.metrics.get(name)
+            if old is not None and new is not None and old != new:
+                gain = gain or (old - new if is_lower_better(f"answers.{name}") else new - old)
+                parts.append(f"{name} {old:.2f} -> {new:.2f}")
+        fresh = [text for text in after.unsupported if text not in before.unsupported]
+        parts += [f"no longer supported: {fresh[0]}"] if gain < 0 and fresh else []
+        checked, difference = check_change(before.check, after.check)
+        parts += [difference] if difference else []
+        gain = gain or checked
+        return Change(gain, "; ".join(parts)) if gain else None

@@ -1,0 +1,237 @@
+"""A judged answer as per_item.jsonl has it: its evaluation, the votes of a panel, its checks; or why it has none."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from gigamind.evaluation.asking import ModelRun, unscored
+from gigamind.evaluation.costs import panel_report
+from gigamind.evidence.record import record
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import Verdict as JudgeVerdict
+from gigamind.judges.search_qa.judge import Judgement, PanelOfAnswer
+from gigamind.judges.search_qa.verify import JudgedClaim, Verdict
+from gigamind.judges.spec import Language
+from gigamind.records.judged import PanelReport, ProofReport, VerdictReport
+from gigamind.records.schema import ErrorReport
+from gigamind.runs.store import ItemKey, ItemResult
+from gigamind.spans import Utf16
+from gigamind.tasks.answers.case import EvalCase
+from gigamind.tasks.answers.checklist import GATE_ROLE
+from gigamind.tasks.answers.labels import grounding_of, labels_report
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
+    AnswerVoteReport,
+    EvaluatedClaim,
+    NoteReport,
+    QualityReport,
+    SearchQAEvaluation,
+    SourceCoverage,
+)
+
+_ISSUES: dict[Language, dict[Verdict, str]] = {
+    "ko": {
+        "not_found": "‘{}’ — 노트에 없는 내용입니다.",
+        "contradicted": "‘{}’ — 노트의 내용과 다릅니다.",
+        "unverified": "‘{}’ — 근거로 든 인용을 노트에서 확인할 수 없습니다.",
+    },
+    "en": {
+        "not_found": "“{}” — not in the notes.",
+        "contradicted": "“{}” — the notes say otherwise.",
+        "unverified": "“{}” — the quote given for it does not prove it.",
+    },
+}
+Kept = TypeVar("Kept", bound=BaseModel)
+_SILENT: dict[Language, str] = {"ko": "답변이 비어 있습니다.", "en": "The answer is empty."}
+
+
+def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) -> SearchQAEvaluation:
+    """A judgement as JSON has it."""
+    answer = Utf16(case.answer)
+    notes = [Utf16(note.text) for note in case.notes]
+    return SearchQAEvaluation(
+        correctness=judgement.correctness,
+        utility=judgement.utility,
+        confidence=judgement.confidence,
+        source_coverage=tuple(
+            SourceCoverage.model_validate(use, from_attributes=True) for use in judgement.coverage
+        ),
+        grounding_issues=grounding_issues(judgement, language),
+        summary=judgement.summary or ("" if judgement.pieces else _SILENT[language]),
+        outcome=judgement.outcome,
+        claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
+        abstains=judgement.abstains,
+        answerable=judgement.answerable,
+        told_answerable=judgement.told_answerable,
+        reported_correctness=judgement.reported_correctness,
+        reported_utility=judgement.reported_utility,
+        utility_reason=judgement.utility_reason,
+        reported_issues=judgement.reported_issues,
+        flagged=dict(judgement.flagged),
+    )
+
+
+def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...]:
+    """A sentence for each claim that is not supported, in the order of the answer."""
+    said = _ISSUES[language]
+    return tuple(
+        said[judged.verdict].format(judged.claim.piece.text)
+        for judged in judgement.claims
+        if judged.verdict != "supported"
+    )
+
+
+def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:
+    piece = judged.claim.piece
+    start, end = answer.span_from_code_points(piece.span)
+    return EvaluatedClaim(
+        id=judged.claim.id,
+        text=piece.text,
+        start=piece.span.start,
+        end=piece.span.end,
+        utf16_start=start,
+        utf16_end=end,
+        cited=piece.cited,
+        told=judged.told,
+        verdict=judged.verdict,
+        note=judged.note,
+        doubt=judged.doubt,
+        new_numbers=judged.new_numbers,
+        evidence=_evidence(judged, notes),
+        cut=piece.cut,
+        cautions=judged.cautions,
+    )
+
+
+def _evidence(judged: JudgedClaim, notes: list[Utf16]) -> dict[str, Any] | None:
+    if judged.evidence is None:
+        return None
+    index = judged.evidence.quote.source_index
+    return dict(record(judged.evidence, notes[index] if 0 <= index < len(notes) else Utf16("")))
+
+
+def votes_of(asked: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
+    """The votes of the seats, those that gave none last."""
+    given = [
+        AnswerVoteReport(
+            model=seat.model,
+            repeat=seat.repeat,
+            correctness=judgement.correctness,
+            utility=judgement.utility,
+            verdicts=tuple(claim.verdict for claim in judgement.claims),
+        )
+        for seat, judgement in asked.by_seat.items()
+    ]
+    lost = (
+        AnswerVoteReport(model=seat.model, repeat=seat.repeat, code=error.code)
+        for seat, error in asked.errors.items()
+    )
+    return (*given, *lost)
+
+
+def answer_panel(items: Sequence[AnswerItemReport], seed: int) -> PanelReport | None:
+    """How far a panel agreed on correctness, or on utility where there is no claim; None where none voted."""
+    return panel_report(
+        ((item.votes, item.code) for item in items),
+        "interval",
+        _graded,
+        lambda vote: (vote.verdicts, vote.utility),
+        seed=seed,
+    )
+
+
+def _graded(vote: AnswerVoteReport) -> float:
+    graded = vote.utility if vote.correctness is None else vote.correctness
+    return 0.0 if graded is None else graded
+
+
+def written(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, Any]:
+    """What a run keeps of a verdict, as JSON values."""
+    panel = verdict.detail
+    if not isinstance(panel, PanelOfAnswer):
+        return {"verdict": _own(verdict).model_dump(mode="json") if verdict.scores else None}
+    language: Language = "ko" if case.language == "ko" else "en"
+    evaluation = evaluation_of(panel.judgement, case, language) if panel.judgement else None
+    return {
+        "evaluation": evaluation.model_dump(mode="json") if evaluation else None,
+        "votes": [vote.model_dump(mode="json") for vote in votes_of(panel)],
+    }
+
+
+def _own(verdict: JudgeVerdict[Any]) -> VerdictReport:
+    return VerdictReport(
+        scores=dict(verdict.scores),
+        told=dict(verdict.told),
+        proof=tuple(
+            ProofReport.model_validate(proof, from_attributes=True) for proof in verdict.proof
+        ),
+        text=verdict.text,
+        flagged={number: tuple(flags) for number, flags in verdict.flags.items()},
+    )
+
+
+def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[AnswerItemReport]:
+    """One line an answer, in their order."""
+    results = run.results
+    return [
+        answer_item(case, results.get(ItemKey(case.id)), results.get(ItemKey(case.id, GATE_ROLE)))
+        for case in cases
+    ]
+
+
+def answer_item(
+    case: EvalCase, result: ItemResult | None, check: ItemResult | None = None
+) -> AnswerItemReport:
+    """The line of one answer; without a result, that of one that the run did not come to.
+
+    Args:
+        check: by the checklist; None where none was asked for, or where the run did not come to it.
+    """
+    value: dict[str, Any] = (result.value if result else None) or {}
+    checked: dict[str, Any] = (check.value if check else None) or {}
+    evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
+    own = _read(VerdictReport, value.get("verdict"))
+    return AnswerItemReport(
+        id=case.id,
+        question=case.question,
+        answer=value.get("answer", checked.get("answer", case.answer)),
+        language=case.language,
+        tags=case.tags,
+        notes=tuple(NoteReport.model_validate(note, from_attributes=True) for note in case.notes),
+        outcome=result.outcome if result else "not_run",
+        code=result.code if result else "",
+        evaluation=evaluation,
+        metrics=_metrics(case, evaluation) if evaluation else dict(own.scores) if own else {},
+        labels=labels_report(case.labels, evaluation),
+        flipped=value.get("flipped"),
+        quality=_read(QualityReport, checked.get("quality")),
+        quality_code=check.code if check else "",
+        votes=tuple(AnswerVoteReport.model_validate(vote) for vote in value.get("votes", ())),
+        verdict=own,
+        latency_ms=result.latency_ms if result else 0.0,
+    )
+
+
+def _read(model: type[Kept], kept: dict[str, Any] | None) -> Kept | None:
+    """What a run kept; None where it has none."""
+    return model.model_validate(kept) if kept else None
+
+
+def failures(run: ModelRun) -> list[ErrorReport]:
+    """The evaluations and checks that could not be had; their answers stand in per_item.jsonl all the same."""
+    return unscored(
+        run,
+        lambda key: (
+            ("check", "checklist of answer") if key.part == GATE_ROLE else ("verdict", "answer")
+        ),
+    )
+
+
+def _metrics(case: EvalCase, evaluation: SearchQAEvaluation) -> dict[str, float | None]:
+    grounding = grounding_of(evaluation, len(case.notes), case.labels, case.relevant)
+    return {
+        "correctness": evaluation.correctness,
+        "utility": evaluation.utility,
+        **grounding,
+    }

@@ -1,0 +1,183 @@
+"""Asks models about each item: for an answer where it has none, for its evaluation, and for its checks."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from gigamind.errors import LlmError
+from gigamind.evaluation.asking import (
+    Account,
+    ModelRun,
+    Models,
+    ask_all,
+    identity_of,
+    judged_again,
+    unfinished_folder,
+    unless_final,
+)
+from gigamind.evaluation.progress import Progress
+from gigamind.judges.protocol import AnswerCase, Asking, Judge
+from gigamind.judges.quality_gate import QualityGate
+from gigamind.judges.spec import Language
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.fences import fence_key
+from gigamind.llm.ledger import Ledger
+from gigamind.llm.prompts import Prompt
+from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, read_results
+from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
+from gigamind.tasks.answers.case import EvalCase
+from gigamind.tasks.answers.checklist import (
+    GATE_ROLE,
+    check_answer,
+)
+from gigamind.tasks.answers.items import written
+from gigamind.tasks.answers.prepare import PreparedAnswers
+
+JUDGE_ROLE = "judge"
+ANSWER_ROLE = "answer"
+_ANSWER_TEMPERATURE = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """What asking about one answer needs beside the models.
+
+    Attributes:
+        prompts: of the model that answers; empty where none does.
+        fresh: items that are judged and checked a second time.
+        given: answers of that model that the run has already, by id.
+        answers: those that are being given: an answer is asked for once, then judged and checked.
+    """
+
+    judge: Judge[AnswerCase, Any]
+    gate: QualityGate | None
+    prompts: Mapping[Language, Prompt]
+    fence_key: bytes
+    fresh: frozenset[str]
+    given: Mapping[str, str]
+    answers: dict[str, asyncio.Future[str]] = field(default_factory=dict[str, asyncio.Future[str]])
+
+    async def ask(self, models: Models, key: ItemKey, case: EvalCase) -> Any:  # noqa: ANN401  JSON values
+        answer = await self._answer_of(models, case)
+        answered, twice = case.answered(answer), case.id in self.fresh
+        if self.gate and key.part == GATE_ROLE:
+            asking = Asking(models[GATE_ROLE], case.id, self.fence_key)
+            quality = await check_answer(self.gate, answered, asking, twice=twice)
+            return {"answer": answer, "quality": quality}
+        value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
+        asking = Asking(models[JUDGE_ROLE], case.id, self.fence_key)
+        try:
+            verdict = await self.judge.judge(answered, asking)
+        except LlmError as error:
+            if case.answer is not None or outcome_of(error.code) not in FINAL:
+                raise
+            # The answer stands, and was paid for: an evaluation that failed for good must not take it away.
+            return {**value, "code": error.code, "message": str(error)}
+        value |= written(verdict, answered)
+        if verdict.why:
+            passing = all(outcome_of(error.code) not in FINAL for error in verdict.errors)
+            return Unscored(verdict.code, verdict.why, value, passing)
+        if twice and verdict.scores:
+            again = await unless_final(self.judge.judge(answered, replace(asking, fresh=True)))
+            # Where there is no second verdict the first counts all the same.
+            value["flipped"] = again.scores != verdict.scores if again and again.scores else None
+        return value
+
+    async def _answer_of(self, models: Models, case: EvalCase) -> str:
+        known = case.answer if case.answer is not None else self.given.get(case.id)
+        if known is not None:
+            return known
+        if case.id not in self.answers:
+            (model,) = models[ANSWER_ROLE].values()
+            self.answers[case.id] = asyncio.ensure_future(self._answer(model, case))
+        return await self.answers[case.id]
+
+    async def _answer(self, model: LanguageModel, case: EvalCase) -> str:
+        language = case.prompt_language
+        return await answer_from(
+            model,
+            self.prompts[language],
+            language,
+            case.question,
+            list(case.sources),
+            item_id=case.id,
+            fence_key=self.fence_key,
+        )
+
+
+def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> ModelRun:
+    """What the models say of every answer; its check is a part of its own.
+
+    Raises:
+        GigamindError: see `ask_all`.
+    """
+    options, cases = prepared.options, prepared.cases
+    asker = _Asker(
+        prepared.judge.judge,
+        prepared.gate.judge if prepared.gate else None,
+        {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
+        fence_key(options.replies / "fence.key"),
+        judged_again(list(cases), options.fresh_fraction, options.seed),
+        _given(out) if options.resume else {},
+    )
+    items = {ItemKey(name): case for name, case in cases.items()}
+    if prepared.gate:  # last: should the budget not do for all, evaluations are what a run is for
+        items |= {ItemKey(name, GATE_ROLE): case for name, case in cases.items()}
+    run = ask_all(
+        items,
+        asker.ask,
+        lambda ledger: _open_models(prepared, ledger),
+        _identity(prepared),
+        out,
+        resume=options.resume is not None,
+        progress=progress,
+        stage=lambda key: "Checking" if key.part == GATE_ROLE else "Judging",
+    )
+    return replace(run, results={key: _failed(result) for key, result in run.results.items()})
+
+
+def _open_models(prepared: PreparedAnswers, ledger: Ledger) -> Models:
+    """The judge; the model that answers, where one does; the gate, where there is one."""
+    options, judge = prepared.options, prepared.judge.judge
+    account = Account.of(options, ledger)
+    names = judge.models(options)
+    models = {JUDGE_ROLE: account.open(JUDGE_ROLE, names, options, judge.settings)}
+    if options.answer_model:
+        limits = {"temperature": _ANSWER_TEMPERATURE, "max_tokens": options.answer_max_tokens}
+        models[ANSWER_ROLE] = account.open(
+            ANSWER_ROLE,
+            [options.answer_model],
+            options.for_answering(),
+            lambda settings: replace(settings, **limits),
+        )
+    if prepared.gate:
+        gate = prepared.gate.judge
+        models[GATE_ROLE] = account.open(GATE_ROLE, gate.models(options), options, gate.settings)
+    return models
+
+
+def _given(out: Path) -> dict[str, str]:
+    """The answers that the run to be continued has from its model, by id."""
+    results = read_results(unfinished_folder(out)).values()
+    return {result.item_id: result.value["answer"] for result in results if result.value}
+
+
+def _failed(result: ItemResult) -> ItemResult:
+    """A result whose answer stands and whose evaluation failed, as the failure that it is."""
+    value: dict[str, Any] = result.value or {}
+    code = value.get("code")
+    if not code:
+        return result
+    return replace(result, outcome=outcome_of(code), code=code, message=value["message"])
+
+
+def _identity(prepared: PreparedAnswers) -> dict[str, str]:
+    """What must be the same for a run to be continued."""
+    options = prepared.options
+    settings = ("sample", "seed", "fresh_fraction", "answer_model", "answer_max_tokens")
+    searched = ("mode", "embedder", "context_notes", "context_chars")
+    named = (*settings, *searched) if options.answer_model else settings
+    checklist = prepared.gate.report.fingerprint if prepared.gate else ""
+    return identity_of(prepared, prepared.judge.report, {"checklist": checklist}, named)

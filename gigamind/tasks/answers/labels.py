@@ -1,0 +1,143 @@
+"""Holds the labels of people against the claims that the judge decides on, and tells how far the two agree."""
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from math import fsum
+
+from gigamind.datasets.schema import AnswerLabels
+from gigamind.judges.search_qa.segments.citations import without_citations
+from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.metrics.grounding import ClaimRow, GroundingTable, measure_claims
+from gigamind.tasks.answers.schema import (
+    AgreementReport,
+    AnswerItemReport,
+    LabelledClaimReport,
+    LabelsReport,
+    SearchQAEvaluation,
+)
+
+_AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
+
+
+def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -> list[str]:
+    """Texts of labelled claims that are no claim of the answer; with `parts`, nor any part of one."""
+    if labels is None:
+        return []
+    known = {_comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
+    told = [(claim.text, _comparable(claim.text)) for claim in labels.claims]
+    return [
+        text
+        for text, one in told
+        if one not in known and not (parts and any(one in claim for claim in known))
+    ]
+
+
+def labels_report(
+    labels: AnswerLabels | None, evaluation: SearchQAEvaluation | None
+) -> LabelsReport | None:
+    """The labels, each claim with the id of the judge's claim of the same text."""
+    if labels is None:
+        return None
+    ids = _ids([(claim.id, claim.text) for claim in evaluation.claims] if evaluation else [])
+    return LabelsReport(
+        correctness=labels.correctness,
+        utility=labels.utility,
+        abstains=labels.abstains,
+        claims=tuple(
+            LabelledClaimReport(
+                text=claim.text,
+                verdict=claim.verdict,
+                note=claim.note,
+                claim=ids.get(_comparable(claim.text)),
+            )
+            for claim in labels.claims
+        ),
+    )
+
+
+def grounding_of(
+    evaluation: SearchQAEvaluation,
+    notes: int,
+    labels: AnswerLabels | None,
+    relevant: frozenset[int] | None,
+) -> dict[str, float | None]:
+    """The figures of one evaluated answer.
+
+    Args:
+        relevant: notes that bear on the question, where the dataset knows; else as the judge says, if of every note.
+    """
+    known = {
+        _comparable(claim.text): claim.correct
+        for claim in (labels.claims if labels else ())
+        if claim.correct is not None
+    }
+    rows = tuple(
+        ClaimRow(claim.verdict, claim.note, claim.cited, known.get(_comparable(claim.text)))
+        for claim in evaluation.claims
+    )
+    return measure_claims(
+        GroundingTable(rows, notes, relevant if relevant is not None else _told(evaluation))
+    )
+
+
+def _told(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
+    uses = evaluation.source_coverage
+    if any(use.relevant is None for use in uses):
+        return None
+    return frozenset(use.note_index for use in uses if use.relevant)
+
+
+def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
+    """The first of equal texts."""
+    found: dict[str, int] = {}
+    for number, text in claims:
+        found.setdefault(_comparable(text), number)
+    return found
+
+
+def _comparable(text: str) -> str:
+    """A claim without what people leave out or add when they copy one; marks inside a number or a word stay."""
+    told = unicodedata.normalize("NFC", without_citations(text)).casefold()
+    return " ".join(_AT_EDGES.sub("", told).split())
+
+
+def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
+    """The run against the labels; None when no evaluated answer has any."""
+    both = [(item.evaluation, item.labels) for item in items if item.evaluation and item.labels]
+    if not both:
+        return None
+    correct = [
+        abs(told.correctness - said.correctness)
+        for told, said in both
+        if told.correctness is not None and said.correctness is not None
+    ]
+    useful = [abs(told.utility - said.utility) for told, said in both if said.utility is not None]
+    abstained = [told.abstains is said.abstains for told, said in both if said.abstains is not None]
+    matched = [
+        _same(told, claim)
+        for told, said in both
+        for claim in said.claims
+        if claim.claim is not None
+    ]
+    labelled = sum(len(said.claims) for _, said in both)
+    return AgreementReport(
+        correctness_error=_mean(correct),
+        correctness_n=len(correct),
+        utility_error=_mean(useful),
+        utility_n=len(useful),
+        claim_accuracy=_mean(matched),
+        claims=len(matched),
+        claims_unmatched=labelled - len(matched),
+        abstention_accuracy=_mean(abstained),
+        abstentions=len(abstained),
+    )
+
+
+def _same(told: SearchQAEvaluation, claim: LabelledClaimReport) -> bool:
+    verdict = next(one.verdict for one in told.claims if one.id == claim.claim)
+    return ("not_found" if verdict == "unverified" else verdict) == claim.verdict
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return fsum(values) / len(values) if values else None

@@ -1,0 +1,467 @@
+"""report.html of an evaluation of answers: its figures, and its answers as compact JSON, claim by claim, with proofs.
+
+templates/answer_item.js unpacks the arrays in the order in which they are built here; of a panel, a seat is told by its
+number and a verdict by a digit.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, get_args
+
+from gigamind.metrics.table import label
+from gigamind.records.judged import JudgeReport, VerdictReport
+from gigamind.records.schema import IntervalReport
+from gigamind.release.compare import Comparison
+from gigamind.release.model import BLOCK, PASS_RATE
+from gigamind.reports.figures import Figure, figure_of, figures_of, keys_of, measured
+from gigamind.reports.page.charts import (
+    Chart,
+    Shown,
+    drawn,
+    forest,
+)
+from gigamind.reports.page.headline import Card, against, card, change_interval, sure
+from gigamind.reports.page.layout import (
+    Content,
+    Seat,
+    changes_by_id,
+    items_script,
+    render_page,
+    seat_names,
+    seat_of,
+)
+from gigamind.tasks.answers.compare import AnswerSnapshot
+from gigamind.tasks.answers.schema import (
+    AnswerItemReport,
+    AnswerRunRecord,
+    AnswerSliceReport,
+    AnswerSummaryReport,
+    EvaluatedClaim,
+    NoteReport,
+    QualitySummaryReport,
+    SearchQAEvaluation,
+    Verdict,
+)
+from gigamind.wording import Language, Words, between, share, signed, words
+
+_DIGITS = {verdict: str(digit) for digit, verdict in enumerate(get_args(Verdict))}
+_DECIMALS = 3  # as many as the page shows
+
+
+def answer_votes(item: AnswerItemReport, places: Mapping[Seat, int]) -> list[list[object]]:
+    """Of each seat its place, why it did not vote, correctness, utility, and a digit a claim: its place in `Verdict`.
+
+    A seat that did not vote ends with the reason.
+    """
+    return [
+        [places[seat_of(vote)], vote.code]
+        if vote.code
+        else [
+            places[seat_of(vote)],
+            "",
+            None if vote.correctness is None else round(vote.correctness, _DECIMALS),
+            vote.utility,
+            "".join(_DIGITS[verdict] for verdict in vote.verdicts),
+        ]
+        for vote in item.votes
+    ]
+
+
+_CONTEXT = 120  # code points of the note shown on either side of a quote
+
+
+def answers_json(
+    items: Sequence[AnswerItemReport],
+    words: Mapping[str, str],
+    comparison: Comparison | None = None,
+    own: "OwnScores | None" = None,
+) -> str:
+    """JSON that can stand in a script element, whatever the texts hold."""
+    changes = changes_by_id(comparison)
+    tags = sorted({tag for item in items for tag in item.tags})
+    seats = seat_names(vote for item in items for vote in item.votes)
+    places = {seat: place for place, seat in enumerate(seats)}
+    rows = [
+        _item(item, changes.get(item.id, ""), [tags.index(t) for t in item.tags], places)
+        for item in items
+    ]
+    tables: dict[str, object] = {"tags": tags, "seats": list(seats.values())}
+    names = own.words() if own else {}
+    if own:
+        tables["scores"] = list(names)
+        tables["verdicts"] = [own.verdict(item) for item in items]
+    return items_script({**words, **names}, comparison, rows, **tables)
+
+
+@dataclass(frozen=True, slots=True)
+class OwnScores:
+    """The figures of a team's own judge, in a page.
+
+    Attributes:
+        labels: by name, the main one first.
+    """
+
+    labels: Mapping[str, str]
+
+    @classmethod
+    def of(cls, judge: JudgeReport | None, language: Language) -> "OwnScores | None":
+        """Those of the judge of a run; None where it is one of gigamind's."""
+        named = judge.metrics if judge else ()
+        if not named:
+            return None
+        return cls({metric.name: label(f"answers.{metric.name}", language) for metric in named})
+
+    def words(self) -> dict[str, str]:
+        """The headings of the columns, under keys that the page does not have."""
+        return {f"score_{at}": text for at, text in enumerate(self.labels.values())}
+
+    def verdict(self, item: AnswerItemReport) -> list[object]:
+        """Its scores, in order; its proofs: a note's title ("" for the answer), the quote, whether it proves; words."""
+        found = item.verdict
+        if found is None:
+            return [[None] * len(self.labels), [], ""]
+        titles = ["", *(note.title for note in item.notes)]
+        proofs = [
+            (titles[proof.note] if 0 <= proof.note < len(titles) else "", proof.quote, proof.proven)
+            for proof in found.proof
+        ]
+        return [[found.scores.get(name) for name in self.labels], proofs, found.text]
+
+
+def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
+    """The answer in pieces: text, verdict of the claim ("" where it is none), and the claim's number."""
+    answer = item.answer or ""
+    found: list[tuple[str, str, int]] = []
+    at = 0
+    for claim in item.evaluation.claims if item.evaluation else ():
+        if claim.start > at:
+            found.append((answer[at : claim.start], "", 0))
+        found.append((answer[claim.start : claim.end], claim.verdict, claim.id))
+        at = claim.end
+    return [*found, (answer[at:], "", 0)] if at < len(answer) else found
+
+
+def _item(
+    item: AnswerItemReport, change: str, tags: list[int], places: Mapping[Seat, int]
+) -> list[object]:
+    told = item.evaluation
+    return [
+        item.id,
+        item.question,
+        item.language,
+        tags,
+        change,
+        told.correctness if told else None,
+        told.utility if told else None,
+        (told.confidence or "") if told else "",
+        _outcome(item, told),
+        pieces(item),
+        [_claim(claim, item) for claim in told.claims] if told else [],
+        [
+            (one.note_index, one.note_title, one.cited, one.relevant_claim, one.marked)
+            for one in told.source_coverage
+        ]
+        if told
+        else [],
+        told.grounding_issues if told else (),
+        told.summary if told else "",
+        told.utility_reason if told else "",
+        told.reported_correctness if told else None,
+        bool(told and told.abstains),
+        _flagged(told or item.verdict, item.notes),
+        _quality(item),
+        answer_votes(item, places),
+    ]
+
+
+def _outcome(item: AnswerItemReport, told: SearchQAEvaluation | None) -> str:
+    if told:
+        return told.outcome
+    if item.verdict:
+        return "judged"
+    return "without_context" if item.outcome == "scored" else item.outcome
+
+
+def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
+    evidence: dict[str, Any] = claim.evidence or {}
+    index = int(evidence.get("source_index", -1))
+    note = item.notes[index] if 0 <= index < len(item.notes) else None
+    labels = item.labels.claims if item.labels else ()
+    return [
+        claim.id,
+        claim.text,
+        claim.verdict,
+        claim.doubt or "",
+        note.title if note else "",
+        evidence.get("quote", ""),
+        _passage(evidence, note) if note and evidence.get("status") == "aligned" else None,
+        claim.cited,
+        next((label.verdict for label in labels if label.claim == claim.id), ""),
+        evidence.get("method") == "fuzzy",
+        _cautions(claim),
+    ]
+
+
+def _cautions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
+    """What a person should look at in a supported claim: its name, and the numbers that are meant."""
+    if claim.verdict != "supported":
+        return []
+    numbers = [("numbers", ", ".join(claim.new_numbers))] if claim.new_numbers else []
+    return [*numbers, *((name, "") for name in claim.cautions)]
+
+
+def _quality(item: AnswerItemReport) -> list[object] | None:
+    """Whether it passes, and each item with the place of its proof: a note's title, or "" for the answer."""
+    found = item.quality
+    if found is None:
+        return None
+    titles = ["", *(note.title for note in item.notes)]
+    return [
+        found.passed,
+        [
+            (
+                one.text,
+                one.yes,
+                one.told,
+                one.quote,
+                one.trusted,
+                titles[one.source] if one.source is not None else "",
+            )
+            for one in found.items
+        ],
+    ]
+
+
+def _passage(evidence: Mapping[str, Any], note: NoteReport) -> tuple[str, str, str]:
+    """What stands before the quoted words, the words, and what stands behind them."""
+    start, end = int(evidence["start"]), int(evidence["end"])
+    first, last = max(0, start - _CONTEXT), min(len(note.text), end + _CONTEXT)
+    before = ("…" if first else "") + note.text[first:start]
+    return (
+        before,
+        note.text[start:end],
+        note.text[end:last] + ("…" if last < len(note.text) else ""),
+    )
+
+
+def _flagged(
+    told: SearchQAEvaluation | VerdictReport | None, notes: Sequence[NoteReport]
+) -> list[str]:
+    """Where a person should look: the answer, or titles of notes."""
+    flagged = sorted(told.flagged) if told else ()
+    return [notes[number - 1].title if number else "answer" for number in flagged]
+
+
+def pass_rate(quality: QualitySummaryReport | None) -> list[Figure]:
+    """The share of answers that pass; none where no answer was checked."""
+    if quality is None or not quality.overall.checked:
+        return []
+    found = quality.overall
+    interval = IntervalReport(low=found.low, high=found.high, n=found.checked)
+    return [Figure(BLOCK, PASS_RATE.partition(".")[2], found.pass_rate, interval)]
+
+
+def quality_block(
+    quality: QualitySummaryReport | None, say: Words, comparison: Comparison | None = None
+) -> dict[str, Any] | None:
+    """The block of the template; None without a gate."""
+    if quality is None:
+        return None
+    compared = comparison if comparison and comparison.metric(PASS_RATE) else None
+    overall = quality.overall
+    slices = {say("answer.all_answers"): overall}
+    slices |= {
+        say("page.kind_language", key=key): part for key, part in quality.by_language.items()
+    }
+    parts = list(slices.values())
+    passing: dict[str, Any] = {
+        "name": say("answer.passing"),
+        "rates": [share(part.pass_rate) for part in parts],
+        "interval": between(overall),
+        "unproven": "",
+        "change": _change(PASS_RATE, compared),
+    }
+    rows = [
+        {
+            "name": item.ko if say.language == "ko" else item.en,
+            "rates": [share(part.items[place].rate) for part in parts],
+            "interval": between(item),
+            "unproven": item.unproven,
+            "change": _change(f"{BLOCK}.{item.id}", compared),
+        }
+        for place, item in enumerate(overall.items)
+    ]
+    return {
+        "lead": _lead(quality, say),
+        "slices": [(name, part.checked) for name, part in slices.items()],
+        "rows": [passing, *rows],
+        "compared": compared is not None,
+    }
+
+
+def _change(metric: str, comparison: Comparison | None) -> dict[str, object] | None:
+    """Against the baseline, over the answers that both runs checked."""
+    change = comparison.metric(metric) if comparison else None
+    if change is None:
+        return None
+    return {
+        "before": share(change.baseline),
+        "difference": signed(change.difference),
+        "interval": change_interval(change) or "–",
+        "better": sure(change),
+    }
+
+
+def _lead(quality: QualitySummaryReport, say: Words) -> str:
+    overall = quality.overall
+    lead = say(
+        "answer.checklist_lead",
+        feature=quality.feature,
+        passed=overall.passed,
+        checked=overall.checked,
+        ratio=f"{100 * quality.min_pass_ratio:g}\u00a0%",
+    )
+    counts = {"answer.unchecked": quality.unchecked, "answer.unchecked_yet": quality.not_run}
+    return " ".join([lead, *(say(key, count=count) for key, count in counts.items() if count)])
+
+
+_TAGS = 15
+
+
+def answer_slices(
+    summary: AnswerSummaryReport, say: Words
+) -> Iterator[tuple[str, AnswerSliceReport]]:
+    """All answers, those in each language, and those with each of the most frequent tags."""
+    yield say("answer.all_answers"), summary.overall
+    for language, part in summary.by_language.items():
+        yield say("page.kind_language", key=language), part
+    tags = sorted(summary.by_tag.items(), key=lambda entry: (-entry[1].items, entry[0]))
+    for tag, part in tags[:_TAGS]:
+        yield say("page.kind_tag", key=tag), part
+
+
+_SLICED_ANSWERS = "answers.correctness"
+
+
+def answer_figures(
+    record: AnswerRunRecord, baseline: AnswerSnapshot | None = None, *, lang: Language = "en"
+) -> dict[str, Chart]:
+    """Of an evaluation of answers: metrics, slices; see `search_figures`."""
+    say = words(lang)
+    summary, old = record.summary, baseline.metrics if baseline else None
+    own = OwnScores.of(record.run.judge, lang)
+    sliced = f"answers.{next(iter(own.labels))}" if own else _SLICED_ANSWERS
+
+    def metrics(summary: AnswerSummaryReport) -> Shown:
+        main = figures_of(summary.overall, keys_of(record.run.judge, "main"))
+        return {figure.label(lang): figure for figure in main}
+
+    def parts(summary: AnswerSummaryReport) -> Shown:
+        found = answer_slices(summary, say)
+        return {name: figure_of(part, sliced) for name, part in found}
+
+    by_slice = say("answer.by_slice", metric=label(sliced, lang))
+    title = say("figure.metrics")
+    return drawn(
+        metrics=forest(title, say, metrics(summary), metrics(old) if old else None),
+        slices=forest(by_slice, say, parts(summary), parts(old) if old else None),
+    )
+
+
+_LEADING = ("answers.correctness", "answers.utility", "quality.pass_rate")
+_GRADES = ("high", "medium", "low", "none")
+_CUTS = ("part", "sentence", "uncut")
+_VERDICTS = ("supported", "contradicted", "not_found", "unverified")
+
+
+def answer_content(
+    record: AnswerRunRecord,
+    say: Words,
+    comparison: Comparison | None,
+    baseline: AnswerSnapshot | None,
+) -> Content:
+    """The page of a run, beside a baseline when there is one."""
+    summary, own = record.summary, OwnScores.of(record.run.judge, say.language)
+    overall = summary.overall
+    return Content(
+        template="answers.html.jinja",
+        item_script="answer_item.js",
+        charts=answer_figures(record, baseline, lang=say.language),
+        captions="answer.figure_",
+        data=answers_json(
+            record.items, say.script("answer_script", "panel_script"), comparison, own
+        ),
+        headline=answer_headline(record, comparison, say),
+        cards=_cards(record, comparison, say),
+        figures=[*measured(figures_of(overall, overall.intervals)), *pass_rate(summary.quality)],
+        columns=keys_of(record.run.judge, "page"),
+        slices=[(name, (part.items,), part) for name, part in answer_slices(summary, say)],
+        not_run=_not_finished(summary),
+        llm=summary.llm,
+        values={
+            "own": own,
+            "separation": _separation(record, say),
+            "cuts": _cuts(record, say),
+            "grades": _GRADES,
+            "verdicts": _VERDICTS,
+            "quality": quality_block(summary.quality, say, comparison),
+        },
+    )
+
+
+render_answer_html = functools.partial(render_page, answer_content)
+"""report.html; see `render_page`."""
+
+
+def _not_finished(summary: AnswerSummaryReport) -> int:
+    """Answers that an interrupted run did not evaluate, or did not come to check."""
+    return max(summary.counts.not_run, summary.quality.not_run if summary.quality else 0)
+
+
+def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say: Words) -> str:
+    """The run in one sentence; with a comparable baseline, what surely changed."""
+    own = OwnScores.of(record.run.judge, say.language)
+    leading = (*(f"answers.{name}" for name in own.labels), *_LEADING) if own else _LEADING
+    changed = against(comparison, say, leading, leading)
+    if changed is not None:
+        return changed
+    counts = record.summary.counts
+    if not counts.answers_evaluated:
+        return say("answer.nothing")
+    if own:
+        overall = record.summary.overall.answers
+        scores = ", ".join(
+            f"{text} {share(overall.get(name))}" for name, text in own.labels.items()
+        )
+        return say("answer.own_result", answers=counts.answers_evaluated, scores=scores)
+    supported = record.summary.verdicts.get("supported", 0)
+    key = "answer.result" if counts.claims else "answer.silent"
+    return say(
+        key,
+        answers=counts.answers_evaluated,
+        claims=counts.claims,
+        supported=supported,
+        share=f"{100 * supported / max(1, counts.claims):.1f}\u00a0%",
+    )
+
+
+def _cards(record: AnswerRunRecord, comparison: Comparison | None, say: Words) -> Iterator[Card]:
+    main = measured(figures_of(record.summary.overall, keys_of(record.run.judge, "main")))
+    for figure in (*main, *pass_rate(record.summary.quality)):
+        yield card(figure, comparison, say)
+
+
+def _separation(record: AnswerRunRecord, say: Words) -> str:
+    found = record.summary.correlation
+    if found.r is None:
+        return say("answer.separation_unknown", n=found.n)
+    key = "answer.separate" if found.separate else "answer.inseparable"
+    return say(key, n=found.n, r=f"{found.r:.2f}".replace("-", "−"))
+
+
+def _cuts(record: AnswerRunRecord, say: Words) -> str:
+    found = record.summary.cuts
+    if not found.get("part") and not found.get("uncut"):
+        return ""
+    return say("answer.cuts", **{name: found.get(name, 0) for name in _CUTS})

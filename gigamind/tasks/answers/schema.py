@@ -1,0 +1,383 @@
+"""The out folder of an answer run: evaluations under the names of the seed (004), the checklist, and the figures."""
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.records.judged import Count, JudgeReport, LlmReport, Report, Share, VerdictReport
+from gigamind.records.schema import SCHEMA_VERSION, IntervalReport, Milliseconds, Record
+from gigamind.runs.store import Outcome
+
+Confidence = Literal["high", "medium", "low"]
+AnswerOutcome = Literal["judged", "abstained", "no_claims"]
+Told = Literal["supported", "contradicted", "not_found"]
+Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
+
+
+class _Written(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class SourceCoverage(_Written):
+    """Which note was used (seed 004); `relevant` and `marked` are ours, see `Coverage` of the judge."""
+
+    note_index: int
+    note_title: str
+    cited: bool
+    relevant_claim: str
+    relevant: bool | None
+    marked: bool
+
+
+class EvaluatedClaim(_Written):
+    """One claim; offsets are half-open, in the answer.
+
+    Attributes:
+        start: code points; so is `end`.
+        utf16_start: UTF-16 code units; so is `utf16_end`.
+        cited: numbers of the notes that the answer names for it.
+        cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
+        cautions: what in the quote of a supported claim speaks against it; see `JudgedClaim` of the judge.
+        evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
+    """
+
+    id: int
+    text: str
+    offset_unit: Literal["code_point"] = "code_point"
+    start: int
+    end: int
+    utf16_start: int
+    utf16_end: int
+    cited: tuple[int, ...]
+    told: Told
+    verdict: Verdict
+    note: int | None
+    doubt: str | None
+    new_numbers: tuple[str, ...]
+    evidence: dict[str, Any] | None
+    cut: Literal["sentence", "part", "uncut"] = "sentence"
+    cautions: tuple[str, ...] = ()
+
+
+class SearchQAEvaluation(_Written):
+    """The evaluation of an answer: six fields of the seed, then ours, see `Judgement` of the judge.
+
+    Attributes:
+        correctness: in [0, 1]; None without claims, where the seed has a number always.  So is `confidence`.
+        utility: in [0, 1].
+        grounding_issues: one sentence for each claim that is not supported, in the language of the item.
+    """
+
+    correctness: float | None
+    utility: float
+    confidence: Confidence | None
+    source_coverage: tuple[SourceCoverage, ...]
+    grounding_issues: tuple[str, ...]
+    summary: str
+    outcome: AnswerOutcome
+    claims: tuple[EvaluatedClaim, ...]
+    abstains: bool
+    answerable: bool
+    told_answerable: bool | None
+    reported_correctness: float | None
+    reported_utility: float | None
+    utility_reason: str
+    reported_issues: tuple[str, ...]
+    flagged: dict[int, tuple[str, ...]]
+
+
+class QualityItemReport(Report):
+    """One item of the checklist.
+
+    Attributes:
+        text: the question, in the language it was asked in.
+        yes: by the rule of the judge file.
+        told: what the model said; null when it was not asked.
+        quote: what it gave as proof; empty without any.
+        trusted: the quote stands where the item asks for it, no number or negation changed.
+        source: where it stands: 0 the answer, from 1 on a note of that number; null when it stands nowhere.
+        flipped: whether a fresh check says otherwise; null where there was none.
+    """
+
+    id: str
+    text: str
+    yes: bool
+    told: bool | None
+    quote: str
+    trusted: bool
+    source: Count | None
+    flipped: bool | None = None
+
+
+class QualityReport(Report):
+    """Whether an answer passes its checklist.
+
+    Attributes:
+        ratio: items with a yes over all items.
+        flipped: whether a fresh check ends otherwise, or has no verdict; null where none was asked for.
+    """
+
+    passed: bool
+    ratio: Share
+    items: tuple[QualityItemReport, ...]
+    flipped: bool | None = None
+
+
+class QualityItemRate(Report):
+    """How many answers fulfil one item.
+
+    Attributes:
+        ko: the question in Korean; `en` in English.
+        low: of the 95 % Wilson interval of the rate, as `high`.
+        unproven: answers of which the model said yes without a quote that stands.
+    """
+
+    id: str
+    ko: str
+    en: str
+    yes: Count
+    rate: Share | None
+    low: Share | None
+    high: Share | None
+    unproven: Count
+
+
+class QualitySliceReport(Report):
+    """The gate over some answers; `low`, `high`: 95 % Wilson interval of the pass rate."""
+
+    checked: Count
+    passed: Count
+    pass_rate: Share | None
+    low: Share | None
+    high: Share | None
+    items: tuple[QualityItemRate, ...]
+
+
+class QualitySummaryReport(Report):
+    """The `quality` block of summary.json.
+
+    Attributes:
+        unchecked: answers that have no result: see errors.jsonl.
+        not_run: answers that an interrupted run did not come to check.
+    """
+
+    judge: JudgeReport
+    feature: str
+    min_pass_ratio: Share
+    unchecked: Count
+    not_run: Count = 0
+    overall: QualitySliceReport
+    by_language: dict[str, QualitySliceReport]
+
+
+LabelledVerdict = Literal["supported", "contradicted", "not_found"]
+
+
+class NoteReport(Report):
+    """A note of the context, as the judge read it; `path` is null for one that the dataset itself holds."""
+
+    title: str
+    path: str | None
+    text: str
+
+
+class LabelledClaimReport(Report):
+    """A person's verdict on a claim.
+
+    Attributes:
+        claim: id of the judge's claim of the same text; null when there is none.
+    """
+
+    text: str
+    verdict: LabelledVerdict
+    note: int | None
+    claim: int | None
+
+
+class LabelsReport(Report):
+    """What people say of an answer."""
+
+    correctness: Share | None
+    utility: Share | None
+    abstains: bool | None
+    claims: tuple[LabelledClaimReport, ...]
+
+
+class AnswerVoteReport(Report):
+    """What one seat of a panel said of an answer.
+
+    Attributes:
+        repeat: number of the repetition, from 0, where one model votes several times.
+        code: why it did not vote; empty when it did.
+        verdicts: on the claims, in their order.
+    """
+
+    model: str
+    repeat: Count = 0
+    code: str = ""
+    correctness: Share | None = None
+    utility: Share | None = None
+    verdicts: tuple[str, ...] = ()
+
+
+class AnswerItemReport(Report):
+    """One line of per_item.jsonl.
+
+    Attributes:
+        answer: null when the model that was to answer gave none.
+        outcome: `scored`, or why there is no evaluation; `not_run` when an interrupted run did not come to it.
+        code: of errors.jsonl; empty when scored.
+        evaluation: null without one, also when there was no context note to judge by.
+        metrics: by name, as in the summary; empty without an evaluation, null where undefined.
+        flipped: whether a fresh judgment differs in correctness or utility; null where none was asked for.
+        quality: of the checklist; null where none was asked for, or where it could not be had.
+        votes: of the seats of a panel; empty without one.
+        quality_code: why it could not, as in errors.jsonl; empty otherwise.
+        verdict: of a team's own judge, in the place of an evaluation.
+    """
+
+    id: str
+    question: str
+    answer: str | None
+    language: str
+    tags: tuple[str, ...]
+    notes: tuple[NoteReport, ...]
+    outcome: Outcome | Literal["not_run"]
+    code: str
+    evaluation: SearchQAEvaluation | None
+    metrics: dict[str, float | None]
+    labels: LabelsReport | None
+    flipped: bool | None
+    quality: QualityReport | None = None
+    quality_code: str = ""
+    votes: tuple[AnswerVoteReport, ...] = ()
+    verdict: VerdictReport | None = Field(default=None, exclude_if=lambda verdict: verdict is None)
+    latency_ms: Milliseconds
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a judge has said what it is worth."""
+        return self.evaluation is not None or self.verdict is not None
+
+
+class AnswerSliceReport(Report):
+    """The figures of some answers: means over those that have them, intervals by "answers.<metric>"."""
+
+    items: Count
+    answers: dict[str, float | None]
+    intervals: dict[str, IntervalReport]
+
+
+class AnswerCounts(Report):
+    """What became of the dataset's rows.
+
+    Attributes:
+        answers_total: answers that were to be judged.
+        answers_evaluated: those with an evaluation.
+        without_context: those without a note to judge by.
+        unjudged: those that the judge failed on, or that the budget left out (errors.jsonl).
+        abstained: evaluated ones that say that the notes do not tell.
+        without_claims: evaluated ones that state nothing and do not say so either.
+        claims: claims of all evaluated answers.
+    """
+
+    answers_total: Count
+    answers_evaluated: Count
+    without_context: Count
+    unjudged: Count
+    not_run: Count
+    abstained: Count
+    without_claims: Count
+    claims: Count
+    rows_rejected: Count
+    rows_not_sampled: Count
+    notes: Count
+
+
+class CorrelationReport(Report):
+    """Whether correctness and utility tell answers apart in different ways.
+
+    Attributes:
+        r: Pearson's, over the answers that have both; null with fewer than 3, or when one never changes.
+        separate: whether r is at most 0.9; null without r.
+    """
+
+    r: Annotated[float, Field(ge=-1, le=1, allow_inf_nan=False)] | None
+    n: Count
+    separate: bool | None
+
+
+class AgreementReport(Report):
+    """The run held against the labels of people; each figure over what both have.
+
+    Attributes:
+        correctness_error: mean absolute difference; so is `utility_error`.
+        claims: labelled claims that the judge's segmentation has, too; `claims_unmatched` are the others.
+        claim_accuracy: share of them with the same verdict; `unverified` counts as `not_found`.
+        abstentions: answers with such a label; `abstention_accuracy` is the share judged alike.
+    """
+
+    correctness_error: Share | None
+    correctness_n: Count
+    utility_error: Share | None
+    utility_n: Count
+    claim_accuracy: Share | None
+    claims: Count
+    claims_unmatched: Count
+    abstention_accuracy: Share | None
+    abstentions: Count
+
+
+class QuoteQualityReport(Report):
+    """How the judge's quotes align: shares of all quotes; exact, normalized, fuzzy and failed add up to 1."""
+
+    quotes: Count
+    exact: Share
+    normalized: Share
+    fuzzy: Share
+    failed: Share
+    near_miss: Share
+    ambiguous: Share
+    critical: Share
+
+
+class AnswerPerformance(Report):
+    """Times in milliseconds: of checking, and of searching where answers are made; of all questions to models."""
+
+    preparing_ms: Milliseconds
+    eval_runtime_ms: Milliseconds
+
+
+class AnswerSummaryReport(Report):
+    """summary.json of an evaluation of answers.
+
+    Attributes:
+        confidence: answers by grade; `none` are those without claims.
+        verdicts: claims by verdict; `doubts` counts why the unverified ones are.
+        cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
+        flagged: answers whose text or notes a person should look at.
+        quality: the checklist quality gate; null without it.
+        llm: its outcomes are of evaluations, those of its `checks` of the checklist.
+    """
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    task: Literal["answers"] = "answers"
+    status: Literal["complete", "interrupted"]
+    counts: AnswerCounts
+    overall: AnswerSliceReport
+    by_language: dict[str, AnswerSliceReport]
+    by_tag: dict[str, AnswerSliceReport]
+    confidence: dict[str, Count]
+    verdicts: dict[str, Count]
+    doubts: dict[str, Count]
+    cuts: dict[str, Count] = Field(default_factory=dict[str, int])
+    quotes: QuoteQualityReport | None
+    correlation: CorrelationReport
+    agreement: AgreementReport | None
+    flagged: Count
+    performance: AnswerPerformance
+    quality: QualitySummaryReport | None = None
+    llm: LlmReport | None = None
+
+
+AnswerRunRecord: TypeAlias = Record[AnswerSummaryReport, AnswerItemReport]

@@ -1,0 +1,179 @@
+"""From the lines of a run to its summary and its out folder."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from gigamind.evaluation.asking import ModelRun
+from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
+from gigamind.evaluation.task import Run, run_report
+from gigamind.metrics.aggregate import means
+from gigamind.metrics.grounding import INSEPARABLE, correlation
+from gigamind.records.environment import describe_environment
+from gigamind.records.judged import CoverageReport, LlmReport
+from gigamind.records.schema import Record, intervals
+from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
+from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
+from gigamind.tasks.answers.items import answer_items, answer_panel, failures
+from gigamind.tasks.answers.labels import agreement
+from gigamind.tasks.answers.prepare import PreparedAnswers
+from gigamind.tasks.answers.schema import (
+    AnswerCounts,
+    AnswerItemReport,
+    AnswerPerformance,
+    AnswerSliceReport,
+    AnswerSummaryReport,
+    CorrelationReport,
+    QuoteQualityReport,
+)
+
+
+def record_answers(
+    prepared: PreparedAnswers, run: Run[None], asked: ModelRun, started: datetime
+) -> Record[AnswerSummaryReport, AnswerItemReport]:
+    """All that the out folder of a run is to hold."""
+    items = answer_items(prepared.cases.values(), asked)
+    summary = summarise_answers(prepared, run, asked, items)
+    searched = prepared.options.answer_model is not None
+    report = run_report(
+        prepared,
+        started,
+        summary.status,
+        describe_environment(prepared.embedding_model, RAG_SCHEMA_VERSION if searched else "none"),
+        prepared.judge.report,
+    )
+    errors = [*prepared.errors, *failures(asked)]
+    return Record(report, summary, items, errors, asked.attempts, summary.llm)
+
+
+def summarise_answers(
+    prepared: PreparedAnswers,
+    run: Run[None],
+    asked: ModelRun,
+    items: Sequence[AnswerItemReport],
+) -> AnswerSummaryReport:
+    """The figures of a run; equal runs give equal summaries, times apart."""
+    seed = prepared.options.seed
+    claims = [claim for item in items if item.evaluation for claim in item.evaluation.claims]
+    return AnswerSummaryReport(
+        status="interrupted" if run.interrupted else "complete",
+        counts=_counts(prepared, items),
+        overall=_slice(items, seed),
+        by_language=_slices(items, ((item.language,) for item in items), seed),
+        by_tag=_slices(items, (item.tags for item in items), seed),
+        confidence=_counted(
+            item.evaluation.confidence or "none" for item in items if item.evaluation
+        ),
+        verdicts=_counted(claim.verdict for claim in claims),
+        doubts=_counted(claim.doubt for claim in claims if claim.doubt),
+        cuts=_counted(claim.cut for claim in claims),
+        quotes=_quotes([claim.evidence for claim in claims if claim.evidence]),
+        correlation=_correlation(items),
+        agreement=agreement(items),
+        flagged=sum(bool(item.evaluation and item.evaluation.flagged) for item in items),
+        performance=AnswerPerformance(preparing_ms=run.opening_ms, eval_runtime_ms=run.asking_ms),
+        quality=quality_summary(prepared.gate, items),
+        llm=_llm(prepared, asked, items),
+    )
+
+
+def _llm(
+    prepared: PreparedAnswers, asked: ModelRun, items: Sequence[AnswerItemReport]
+) -> LlmReport:
+    """What was asked: evaluations and, apart from them, checks; nothing can be judged without a context note."""
+    judged = {item.id for item in items if item.outcome != "scored" or item.is_judged}
+    results = {
+        key: result
+        for key, result in asked.results.items()
+        if key.part != GATE_ROLE and key.item_id in judged
+    }
+    return llm_report(
+        replace(asked, results=results),
+        len(judged),
+        flip_report([item.flipped for item in items if item.flipped is not None]),
+        panel=answer_panel(items, prepared.options.seed),
+        checks=_checks(asked, items) if prepared.gate else None,
+    )
+
+
+def _checks(asked: ModelRun, items: Sequence[AnswerItemReport]) -> CoverageReport:
+    results = (result for key, result in asked.results.items() if key.part == GATE_ROLE)
+    flipped = [item.quality.flipped for item in items if item.quality]
+    flips = flip_report([flip for flip in flipped if flip is not None])
+    return coverage_report(results, len(items), flips)
+
+
+def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> AnswerCounts:
+    evaluated = [item.evaluation for item in items if item.evaluation]
+    return AnswerCounts(
+        answers_total=len(items),
+        answers_evaluated=sum(item.is_judged for item in items),
+        without_context=sum(item.outcome == "scored" and not item.is_judged for item in items),
+        unjudged=sum(item.outcome not in {"scored", "not_run"} for item in items),
+        not_run=sum(item.outcome == "not_run" for item in items),
+        abstained=sum(one.abstains for one in evaluated),
+        without_claims=sum(one.outcome == "no_claims" for one in evaluated),
+        claims=sum(len(one.claims) for one in evaluated),
+        rows_rejected=prepared.rows_rejected,
+        rows_not_sampled=prepared.not_sampled,
+        notes=prepared.notes,
+    )
+
+
+def _slices(
+    items: Sequence[AnswerItemReport], keys: Iterable[Iterable[str]], seed: int
+) -> dict[str, AnswerSliceReport]:
+    """The figures by key; an item stands in the slice of each of its keys, once."""
+    groups: dict[str, list[AnswerItemReport]] = {}
+    for item, own in zip(items, keys, strict=True):
+        for key in dict.fromkeys(own):
+            groups.setdefault(key, []).append(item)
+    return {key: _slice(groups[key], seed) for key in sorted(groups)}
+
+
+def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
+    names = list(dict.fromkeys(name for item in items for name in item.metrics))
+    rows = sorted(
+        (item.metrics for item in items),  # so that their order does not matter
+        key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names],
+    )
+    found = means(rows, names, seed=seed, label="answers")
+    return AnswerSliceReport(
+        items=len(items),
+        answers={name: one.value for name, one in found.items()},
+        intervals=intervals("answers", found),
+    )
+
+
+def _counted(names: Iterable[str]) -> dict[str, int]:
+    return dict(sorted(Counter(names).items()))
+
+
+def _correlation(items: Sequence[AnswerItemReport]) -> CorrelationReport:
+    both = [
+        (item.evaluation.correctness, item.evaluation.utility)
+        for item in items
+        if item.evaluation and item.evaluation.correctness is not None
+    ]
+    r = correlation(both)
+    return CorrelationReport(r=r, n=len(both), separate=None if r is None else r <= INSEPARABLE)
+
+
+def _quotes(evidence: Sequence[dict[str, Any]]) -> QuoteQualityReport | None:
+    """The rates of `evidence.quality`, from quotes as they are written."""
+    if not evidence:
+        return None
+    n = len(evidence)
+    methods = Counter(one.get("method", "failed") for one in evidence)
+    return QuoteQualityReport(
+        quotes=n,
+        exact=methods["exact"] / n,
+        normalized=methods["normalized"] / n,
+        fuzzy=methods["fuzzy"] / n,
+        failed=methods["failed"] / n,
+        near_miss=sum(one.get("near_miss") is not None for one in evidence) / n,
+        ambiguous=sum(bool(one.get("ambiguous")) for one in evidence) / n,
+        critical=sum(bool(one.get("critical")) for one in evidence) / n,
+    )

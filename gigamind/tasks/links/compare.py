@@ -1,0 +1,121 @@
+"""What a comparison must know of a link evaluation: its items are notes, its figures sums over notes, divided."""
+
+from collections.abc import Sequence
+
+from gigamind.metrics.links import CEILING
+from gigamind.records.schema import RunReport
+from gigamind.release.model import (
+    Change,
+    ComparedTask,
+    EvalSnapshot,
+    Finite,
+    Part,
+    Shown,
+    SnapshotHit,
+    SnapshotItem,
+    Terms,
+)
+from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+
+
+class SnapshotSuggestion(Part):
+    """One suggested link; `hit` tells whether its target was expected."""
+
+    anchor: str
+    target: str
+    confidence: Finite
+    hit: bool
+
+
+class LinkItem(SnapshotItem):
+    """One note, whose path is its id.
+
+    Attributes:
+        expected: notes that its removed links led to.
+        suggestions: best first.
+        terms: as in per_item.jsonl.
+    """
+
+    expected: tuple[str, ...]
+    suggestions: tuple[SnapshotSuggestion, ...]
+    terms: dict[str, tuple[int, int]]
+
+
+class LinkSnapshot(EvalSnapshot[LinkSummaryReport, LinkItem]):
+    """snapshot.json of such a run."""
+
+    @property
+    def kind(self) -> "LinkComparison":
+        return LinkComparison()
+
+
+Pair = tuple[LinkItem, LinkItem]
+
+
+class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
+    """See the module."""
+
+    name = "links"
+    subject = "links"
+    maker = "the suggestions"
+    settings = ("topk", "min_confidence", "exclude_linked")
+    setting = "suggesting"
+    summary = LinkSummaryReport
+    line = LinkItemReport
+    snapshot = LinkSnapshot
+
+    def judge_fingerprint(self, run: RunReport) -> str:
+        """Removed links alone are the truth; nobody judges."""
+        del run
+        return "removed-links"
+
+    def item(self, line: LinkItemReport) -> LinkItem:
+        expected = (target for row in line.expected if row.wanted for target in row.targets)
+        return LinkItem(
+            id=line.note,
+            expected=tuple(dict.fromkeys(expected)),
+            suggestions=tuple(
+                SnapshotSuggestion(
+                    anchor=s.anchor.text, target=s.target, confidence=s.confidence, hit=s.hit
+                )
+                for s in line.suggestions
+            ),
+            terms=line.terms,
+        )
+
+    def shown(self, item: LinkItem) -> Shown:
+        ranking = tuple(
+            SnapshotHit(note=s.target, base_score=s.confidence, final_score=s.confidence)
+            for s in item.suggestions
+        )
+        return Shown(item.id, item.expected, ranking)
+
+    def terms(self, pairs: Sequence[Pair]) -> Terms:
+        """All but the ceilings, which only the dataset can move."""
+        names = [name for name in pairs[0][1].terms if not name.endswith(CEILING)] if pairs else []
+        return {
+            f"links.{name}": [
+                (a.terms[name], b.terms[name])
+                for a, b in pairs
+                if name in a.terms and name in b.terms
+            ]
+            for name in names
+        }
+
+    def change(self, before: LinkItem, after: LinkItem) -> Change | None:
+        """More expected links found decide, then fewer wrong suggestions."""
+        found, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
+        wrong = _wrong(before), _wrong(after)
+        gain = len(found) - len(lost) or (wrong[0] - wrong[1]) / 1_000
+        parts = [f"lost {', '.join(sorted(lost))}"] if lost else []
+        parts += [f"found {', '.join(sorted(found))}"] if found else []
+        parts += [f"{wrong[0]} -> {wrong[1]} wrong suggestions"] if wrong[0] != wrong[1] else []
+        return Change(gain, "; ".join(parts)) if gain else None
+
+
+def _hits(item: LinkItem) -> set[str]:
+    return {suggestion.target for suggestion in item.suggestions if suggestion.hit}
+
+
+def _wrong(item: LinkItem) -> int:
+    return sum(not suggestion.hit for suggestion in item.suggestions)

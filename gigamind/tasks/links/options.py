@@ -1,0 +1,26 @@
+"""Options of a link evaluation (seed 2.1, 2.3).  No model is asked, so there is nothing to warm up or to wait for."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from gigamind.evaluation.options import EvalOptions
+
+
+class LinkEvalOptions(EvalOptions):
+    """Everything a link evaluation is told.  Paths are relative to the working directory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    task: Literal["links"] = Field("links", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
+    dataset: Path = Field(description="expected links, one JSON object a line")
+    notes: Path = Field(description="the copy of the vault that generate-links made")
+    topk: int = Field(5, ge=1, le=1_000, description="suggestions a note")
+    min_confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        0.0, description="leave out suggestions that are less sure"
+    )
+    context_chars: int = Field(400, ge=0, description="text around an anchor in per_item.jsonl")
+    exclude_linked: bool = Field(
+        default=False, description="leave out targets that the note links to elsewhere"
+    )

@@ -1,0 +1,276 @@
+"""report.html of a link run: its figures, and its notes as compact JSON.
+
+Of a note stands the text in pieces, those that are links marked; templates/link_item.js unpacks the arrays in the order
+in which they are built here.
+"""
+
+import functools
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import PurePosixPath
+
+from gigamind.metrics.links import CEILING
+from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import keys_in, label
+from gigamind.records.schema import PassageReport
+from gigamind.release.compare import Comparison
+from gigamind.reports.figures import Figure, figure_of, figures_of, measured
+from gigamind.reports.page.charts import (
+    Chart,
+    Line,
+    Mark,
+    Pen,
+    Scatter,
+    Shown,
+    Steps,
+    drawn,
+    forest,
+)
+from gigamind.reports.page.headline import Card, against, card
+from gigamind.reports.page.layout import Content, changes_by_id, items_script, render_page
+from gigamind.spans import Span, Utf16
+from gigamind.tasks.links.compare import LinkItem, LinkSnapshot
+from gigamind.tasks.links.schema import (
+    LinkItemReport,
+    LinkRunRecord,
+    LinkSliceReport,
+    LinkSummaryReport,
+    SuggestionReport,
+)
+from gigamind.wording import Language, Words, words
+
+_CONTEXT = 240  # code points shown on either side of a link; what lies farther from all of them is left out
+_KINDS = ("linked", "novel", "miss", "hit")  # a later one hides an earlier one in the same place
+
+Piece = tuple[str, str, str]
+"""Text, kind of link ("" where it is none), and where it leads; kind "gap" stands for so many code points."""
+
+
+def notes_json(
+    items: Sequence[LinkItemReport],
+    words: Mapping[str, str],
+    comparison: Comparison | None = None,
+    baseline: LinkSnapshot | None = None,
+) -> str:
+    """JSON that can stand in a script element, whatever the texts hold."""
+    changes = changes_by_id(comparison)
+    before = {item.id: item for item in baseline.items} if baseline else {}
+    rows = [_item(item, changes.get(item.note, ""), before.get(item.note)) for item in items]
+    return items_script(words, comparison, rows, tags=())
+
+
+def kind_of(one: SuggestionReport) -> str:
+    """What became of a suggestion: expected, new to the note, or linked there already."""
+    return "hit" if one.hit else "novel" if one.novel else "linked"
+
+
+def pieces(item: LinkItemReport) -> list[Piece]:
+    """The note's text with its links marked; together the pieces are the text, gaps apart."""
+    marks = [(one.anchor, kind_of(one), one.target) for one in item.suggestions]
+    marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
+    units = Utf16(item.text)
+    spans = [(_span(units, passage), kind, target) for passage, kind, target in marks]
+    spans.sort(key=lambda mark: _KINDS.index(mark[1]))
+    cuts = sorted(
+        {0, len(item.text), *(edge for span, _, _ in spans for edge in (span.start, span.end))}
+    )
+    found: list[Piece] = []
+    for start, end in itertools.pairwise(cuts):
+        own = [mark for mark in spans if mark[0].start <= start and end <= mark[0].end]
+        if own:
+            targets = ", ".join(dict.fromkeys(target for _, _, target in own))
+            found.append((item.text[start:end], own[-1][1], targets))
+        else:
+            found += _plain(item.text[start:end], first=not start, last=end == len(item.text))
+    return found
+
+
+def _plain(text: str, *, first: bool, last: bool) -> list[Piece]:
+    """Text without a link, its middle left out when it is long."""
+    head, tail = (0 if first else _CONTEXT), (0 if last else _CONTEXT)
+    if len(text) <= head + tail + _CONTEXT:
+        return [(text, "", "")]
+    cut = len(text) - tail
+    shown = [(text[:head], "", ""), (str(cut - head), "gap", ""), (text[cut:], "", "")]
+    return [piece for piece in shown if piece[0]]
+
+
+def _span(units: Utf16, passage: PassageReport) -> Span:
+    return units.span_to_code_points(passage.utf16_start, passage.utf16_end)
+
+
+def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[object]:
+    wanted = {row.targets for row in item.expected if row.wanted}
+    missed = {row.targets for row in item.missed}
+    return [
+        item.note,
+        PurePosixPath(item.note).stem,
+        item.language,
+        change,
+        pieces(item),
+        [(row.anchor, ", ".join(row.targets)) for row in item.missed],
+        [
+            (
+                one.anchor.text,
+                one.target,
+                one.confidence,
+                kind_of(one),
+                int(one.hit and one.span_exact is False),
+                one.reason,
+            )
+            for one in item.suggestions
+        ],
+        len(wanted),
+        len(wanted - missed),
+        sum(one.hit for one in item.suggestions),
+        _before(before) if before else None,
+    ]
+
+
+def _before(item: LinkItem) -> tuple[str, str]:
+    """What was found and what was right then, as fractions."""
+    found = {one.target for one in item.suggestions if one.hit} & set(item.expected)
+    right = sum(one.hit for one in item.suggestions)
+    return f"{len(found)} / {len(item.expected)}", f"{right} / {len(item.suggestions)}"
+
+
+def main_links(part: LinkSliceReport, topk: int) -> list[Figure]:
+    """The figures that tell the whole story, at rank `topk`."""
+    return measured(figures_of(part, keys_in("main", blocks_of("links"), topk)))
+
+
+def all_links(part: LinkSliceReport) -> list[Figure]:
+    """Every figure but the ceilings, in the order of the summary."""
+    return measured(figures_of(part, (key for key in part.intervals if not key.endswith(CEILING))))
+
+
+def ceiling_of(part: LinkSliceReport, name: str) -> float | None:
+    """What the dataset lets a figure reach; None where that is all, or unknown."""
+    ceiling = part.links.get(name + CEILING)
+    return ceiling if ceiling is not None and ceiling < 1 else None
+
+
+def bounded(figure: Figure, part: LinkSliceReport, say: Words) -> str:
+    """A figure's name for people, with its ceiling where it has one."""
+    ceiling, name = ceiling_of(part, figure.name), figure.label(say.language)
+    return name if ceiling is None else f"{name} (≤ {ceiling:.3f})"
+
+
+def link_slices(summary: LinkSummaryReport, say: Words) -> Iterator[tuple[str, LinkSliceReport]]:
+    """All notes, then each language, with their names."""
+    yield say("link.all_notes"), summary.overall
+    for language, part in summary.by_language.items():
+        yield say("page.kind_language", key=language), part
+
+
+def link_figures(
+    record: LinkRunRecord, baseline: LinkSnapshot | None = None, *, lang: Language = "en"
+) -> dict[str, Chart]:
+    """Of a link run: metrics, sweep, reliability, slices; see `search_figures`."""
+    if not record.items:
+        return {}
+    say = words(lang)
+    old = baseline.metrics if baseline else None
+    topk = int(str(record.run.options["topk"]))
+    sliced = f"links.recall_at_{topk}"
+
+    def named(metrics: Iterable[Figure]) -> Shown:
+        return {metric.label(lang): metric for metric in metrics}
+
+    def parts(summary: LinkSummaryReport) -> Shown:
+        found = link_slices(summary, say)
+        return {name: figure_of(part, sliced) for name, part in found}
+
+    metrics = named(main_links(record.summary.overall, topk))
+    known = named(all_links(old.overall)) if old else None
+    by_slice = say("link.by_slice", metric=label(sliced, lang))
+    return drawn(
+        metrics=forest(say("figure.metrics"), say, metrics, known),
+        sweep=_sweep(record, say),
+        reliability=_reliability(record, say),
+        slices=forest(by_slice, say, parts(record.summary), parts(old) if old else None),
+    )
+
+
+def _sweep(record: LinkRunRecord, say: Words) -> Steps | None:
+    points = record.summary.sweep
+    if not any(point.suggested for point in points):
+        return None
+    lines = [
+        Line(say("link.precision"), [p.precision for p in points[1:]], Pen("accent")),
+        Line(say("link.recall"), [p.recall for p in points[1:]], Pen("warn", "dashed")),
+    ]
+    now = float(str(record.run.options["min_confidence"]))
+    marks = [Mark(now, say("figure.now", value=f"{now:.2f}"))]
+    floors = [point.min_confidence for point in points]
+    return Steps(say("link.sweep"), "min_confidence", floors, lines, marks)
+
+
+def _reliability(record: LinkRunRecord, say: Words) -> Scatter | None:
+    points = [(b.mean_confidence, b.precision, b.n) for b in record.summary.reliability]
+    labels = say("link.mean_confidence"), say("link.precision")
+    return Scatter(say("link.reliability"), *labels, points) if points else None
+
+
+def link_content(
+    record: LinkRunRecord, say: Words, comparison: Comparison | None, baseline: LinkSnapshot | None
+) -> Content:
+    """The page of a run, beside a baseline when there is one."""
+    summary, topk = record.summary, int(str(record.run.options["topk"]))
+    return Content(
+        template="links.html.jinja",
+        item_script="link_item.js",
+        charts=link_figures(record, baseline, lang=say.language),
+        captions="link.figure_",
+        data=notes_json(record.items, say.script("link_script"), comparison, baseline),
+        headline=link_headline(record, comparison, say),
+        cards=_cards(record, comparison, say),
+        figures=all_links(summary.overall),
+        called=lambda figure: bounded(figure, summary.overall, say),
+        columns=keys_in("page", blocks_of("links"), topk),
+        slices=[(name, (part.notes,), part) for name, part in link_slices(summary, say)],
+        not_run=summary.counts.notes_not_run,
+    )
+
+
+render_link_html = functools.partial(render_page, link_content)
+"""report.html; see `render_page`."""
+
+
+def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Words) -> str:
+    """The run in one sentence; with a comparable baseline, what surely changed."""
+    topk = record.run.options["topk"]
+    leading = (f"links.precision_at_{topk}", f"links.recall_at_{topk}")
+    changed = against(comparison, say, leading, leading)
+    if changed is not None:
+        return changed
+    found, expected = _sums(record, f"recall_at_{topk}")
+    right, suggested = _sums(record, f"precision_at_{topk}")
+    if not expected:
+        return say("link.nothing")
+    key = "link.result" if suggested else "link.silent"
+    return say(
+        key,
+        found=found,
+        expected=expected,
+        found_share=_percent(found, expected),
+        right=right,
+        suggested=suggested,
+        right_share=_percent(right, suggested),
+    )
+
+
+def _cards(record: LinkRunRecord, comparison: Comparison | None, say: Words) -> Iterator[Card]:
+    overall = record.summary.overall
+    for figure in main_links(overall, int(str(record.run.options["topk"]))):
+        yield card(figure, comparison, say, ceiling_of(overall, figure.name))
+
+
+def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
+    """What all notes add to numerator and denominator."""
+    terms = [item.terms.get(name, (0, 0)) for item in record.items]
+    return sum(over for over, _ in terms), sum(under for _, under in terms)
+
+
+def _percent(over: int, under: int) -> str:
+    return f"{100 * over / under:.1f}\u00a0%" if under else "–"

@@ -1,0 +1,110 @@
+"""The link evaluation: how many removed links are suggested again, and how much else is.
+
+Suggestions are made over the copy that generate-links wrote; a note of it is one item.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from pydantic import TypeAdapter
+
+from gigamind.datasets.check import CheckedLink
+from gigamind.evaluation.progress import Progress
+from gigamind.evaluation.task import Evaluation, Interrupted, Run
+from gigamind.linking.suggest import LinkSuggester, LinkSuggestion, SuggestOptions
+from gigamind.metrics.links import LinkedNote, Suggested
+from gigamind.records.schema import Record
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.links.prepare import PreparedLinks, prepare_links
+from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+from gigamind.tasks.links.summary import EvaluatedNote, link_item, record_links
+from gigamind.vault.language import note_language
+
+_WARM = 10  # notes by which the time of one is estimated
+
+
+@dataclass(frozen=True)
+class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote]):
+    """Checked input and a suggester that knows the names and links of the vault."""
+
+    prepared: PreparedLinks
+    suggester: LinkSuggester
+    results = TypeAdapter(list[EvaluatedNote])
+
+    @property
+    def count(self) -> int:
+        return len(self.prepared.rows)
+
+    def warm_up(self) -> int:
+        paths = list(self.prepared.rows)[:_WARM]
+        for path in paths:
+            _suggest(self, path)
+        return len(paths)
+
+    def score(self, first: int, end: int, progress: Progress) -> list[EvaluatedNote]:
+        """Suggest links for each note, in the vault's order."""
+        paths = list(self.prepared.rows)[first:end]
+        results: list[EvaluatedNote] = []
+        try:
+            for path in paths:
+                results.append(
+                    _suggest(self, path)
+                )  # one by one: Ctrl-C leaves those that are done
+                progress.stage("Notes", len(results), len(paths))
+        except KeyboardInterrupt as stop:
+            raise Interrupted(results) from stop
+        return results
+
+    def record(
+        self, run: Run[EvaluatedNote], started: datetime
+    ) -> Record[LinkSummaryReport, LinkItemReport]:
+        return record_links(self.prepared, run, started)
+
+
+def open_links(options: LinkEvalOptions) -> LinkEvaluation:
+    """Check the input and learn the names and links of the vault.
+
+    Raises:
+        GigamindError: see `prepare_links`.
+    """
+    prepared = prepare_links(options)
+    return LinkEvaluation(prepared, LinkSuggester(prepared.vault, prepared.identities))
+
+
+def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
+    options, suggester = evaluation.prepared.options, evaluation.suggester
+    rows = evaluation.prepared.rows[path]
+    note = rows[0].note
+    every = suggester.suggest(note, _suggest_options(options, excluding=False))
+    unlinked = suggester.suggest(note, _suggest_options(options, excluding=True))
+    shown = unlinked if options.exclude_linked else every
+    linked = suggester.linked_targets(path)
+    measured = LinkedNote(
+        note=path,
+        language=rows[0].item.language or note_language(note),
+        suggestions=tuple(_measured(one, rows, linked) for one in shown),
+        unlinked=tuple(_measured(one, rows, linked) for one in unlinked),
+        expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
+    )
+    return EvaluatedNote(link_item(note, rows, shown, measured, options.topk), measured)
+
+
+def _suggest_options(options: LinkEvalOptions, *, excluding: bool) -> SuggestOptions:
+    return SuggestOptions(options.topk, options.min_confidence, excluding, options.context_chars)
+
+
+def _measured(
+    suggestion: LinkSuggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
+) -> Suggested:
+    """A suggestion held against the rows of its note that expect, or judge, its target."""
+    own = [row for row in rows if suggestion.target in row.targets]
+    spans = [row.span for row in own if row.span is not None and row.item.label != "reject"]
+    labels = [row.item.label for row in own if row.item.label is not None]
+    return Suggested(
+        target=suggestion.target,
+        confidence=suggestion.confidence,
+        is_exact=suggestion.span in spans if spans else None,
+        is_novel=suggestion.target not in linked,
+        accepted="accept" in labels if labels else None,
+    )

@@ -1,0 +1,152 @@
+"""From measured notes to the reports of a link evaluation."""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from gigamind.datasets.check import CheckedLink
+from gigamind.evaluation.task import Run, run_report
+from gigamind.linking.suggest import LinkSuggestion
+from gigamind.metrics.links import (
+    LinkedNote,
+    is_hit,
+    note_values,
+    reliability,
+    summarise_links,
+    sweep_links,
+    terms,
+)
+from gigamind.records.environment import describe_environment
+from gigamind.records.schema import PassageReport, Record, intervals
+from gigamind.spans import Span, Utf16
+from gigamind.stats.agreement import expected_calibration_error
+from gigamind.tasks.links.prepare import PreparedLinks
+from gigamind.tasks.links.schema import (
+    ExpectedLinkReport,
+    LinkCounts,
+    LinkItemReport,
+    LinkPerformance,
+    LinkSliceReport,
+    LinkSummaryReport,
+    ReliabilityBinReport,
+    SuggestionReport,
+    SweepPointReport,
+)
+from gigamind.vault.notes import Note
+
+
+@dataclass(frozen=True, slots=True)
+class EvaluatedNote:
+    """One note: its line of per_item.jsonl, and the same as the metrics see it."""
+
+    item: LinkItemReport
+    measured: LinkedNote
+
+
+def record_links(
+    prepared: PreparedLinks, run: Run[EvaluatedNote], started: datetime
+) -> Record[LinkSummaryReport, LinkItemReport]:
+    """All that the out folder of a run is to hold."""
+    summary = summarise_run(prepared, run)
+    report = run_report(prepared, started, summary.status, describe_environment(None, "none"))
+    return Record(report, summary, [note.item for note in run.results], prepared.errors)
+
+
+def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSummaryReport:
+    """The figures of a run; equal runs give equal summaries, times apart."""
+    notes = [one.measured for one in run.results]
+    topk, seed = prepared.options.topk, prepared.options.seed
+    languages = sorted({note.language for note in notes})
+    bins = reliability(notes)
+    return LinkSummaryReport(
+        status="interrupted" if run.interrupted else "complete",
+        counts=_counts(prepared, run),
+        overall=_slice(notes, topk, seed),
+        by_language={
+            language: _slice([note for note in notes if note.language == language], topk, seed)
+            for language in languages
+        },
+        sweep=tuple(SweepPointReport(**asdict(point)) for point in sweep_links(notes, topk)),
+        reliability=tuple(
+            ReliabilityBinReport(
+                low=one.low,
+                high=one.high,
+                n=one.outcome.n,
+                mean_confidence=one.confidence or 0.0,
+                precision=one.outcome.value or 0.0,
+            )
+            for one in bins
+        ),
+        calibration_error=expected_calibration_error(bins),
+        performance=LinkPerformance(indexing_ms=run.opening_ms, eval_runtime_ms=run.scoring_ms),
+    )
+
+
+def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkCounts:
+    return LinkCounts(
+        links_total=sum(len(one.item.expected) for one in run.results),
+        source_notes=len(run.results),
+        rows_rejected=prepared.rows_rejected,
+        notes_not_sampled=prepared.not_sampled,
+        notes_not_run=len(prepared.rows) - len(run.results),
+        ranges_misfit=prepared.checked.misfits,
+        notes=len(prepared.vault.notes),
+    )
+
+
+def link_item(
+    note: Note,
+    rows: Sequence[CheckedLink],
+    suggestions: Sequence[LinkSuggestion],
+    measured: LinkedNote,
+    topk: int,
+) -> LinkItemReport:
+    """The line of per_item.jsonl for one note."""
+    units = Utf16(note.text)
+    return LinkItemReport(
+        note=note.path,
+        language=measured.language,
+        text=note.text,
+        expected=tuple(
+            ExpectedLinkReport(
+                id=row.item.id,
+                anchor=row.item.anchor,
+                targets=tuple(sorted(row.targets)),
+                passage=None if row.span is None else _passage(note, units, row.span),
+                label=row.item.label,
+            )
+            for row in rows
+        ),
+        suggestions=tuple(
+            SuggestionReport(
+                anchor=_passage(note, units, one.span),
+                target=one.target,
+                confidence=one.confidence,
+                reason=one.reason,
+                context=one.context,
+                features=asdict(one.features),
+                hit=is_hit(seen, measured),
+                span_exact=seen.is_exact,
+                novel=seen.is_novel,
+            )
+            for one, seen in zip(suggestions, measured.suggestions, strict=True)
+        ),
+        terms=terms(measured, topk),
+        metrics=note_values(measured, topk),
+    )
+
+
+def _slice(notes: Sequence[LinkedNote], topk: int, seed: int) -> LinkSliceReport:
+    figures = summarise_links(notes, topk, seed)
+    return LinkSliceReport(
+        notes=len(notes),
+        links={name: found.value for name, found in figures.items()},
+        intervals=intervals("links", figures),
+    )
+
+
+def _passage(note: Note, units: Utf16, span: Span) -> PassageReport:
+    start, end = units.span_from_code_points(span)
+    return PassageReport(
+        note=note.path, utf16_start=start, utf16_end=end, text=span.slice(note.text)
+    )

@@ -1,0 +1,60 @@
+"""How such a run is shown: summary.md here, report.html in page.py."""
+
+from collections.abc import Iterator
+
+from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import keys_in, label
+from gigamind.records.schema import Record
+from gigamind.reports.figures import MetricRow, metric_rows, values_of
+from gigamind.reports.text import render
+from gigamind.reports.views import Pages, View
+from gigamind.tasks.links.compare import LinkSnapshot
+from gigamind.tasks.links.schema import LinkItemReport, LinkRunRecord, LinkSummaryReport
+
+_MISSES_SHOWN = 10
+
+
+def render_link_summary(record: LinkRunRecord) -> str:
+    """The summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
+    summary, topk = record.summary, int(str(record.run.options["topk"]))
+    columns = keys_in("summary", blocks_of("links"), topk)
+    return render(
+        "links.md.jinja",
+        run=record.run,
+        errors=record.errors,
+        summary=summary,
+        counts=summary.counts,
+        topk=topk,
+        rows=metric_rows(summary.overall, "links"),
+        columns=[label(key) for key in columns],
+        languages=[
+            (name, part.notes, values_of(part, columns))
+            for name, part in summary.by_language.items()
+        ],
+        misses=[(item.note, row) for item in record.items for row in item.missed],
+        misses_shown=_MISSES_SHOWN,
+    )
+
+
+class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
+    """See the module."""
+
+    key = "link"
+
+    def markdown(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str:
+        return render_link_summary(record)
+
+    @property
+    def pages(self) -> Pages:
+        from gigamind.tasks.links.page import link_figures, render_link_html
+
+        return render_link_html, link_figures
+
+    def rows(self, summary: LinkSummaryReport) -> Iterator[MetricRow]:
+        yield from metric_rows(summary.overall, "links")
+
+    def missing(self, summary: LinkSummaryReport) -> list[tuple[int, str, str]]:
+        return [(summary.counts.rows_rejected, "row rejected", "rows rejected")]
+
+    def not_run(self, summary: LinkSummaryReport) -> int:
+        return summary.counts.notes_not_run

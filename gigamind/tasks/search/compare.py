@@ -1,0 +1,159 @@
+"""What a comparison must know of a search evaluation: its items are queries."""
+
+from collections.abc import Mapping, Sequence
+
+from gigamind.metrics.answerability import confusion, measure_verdicts
+from gigamind.release.model import (
+    Change,
+    ComparedTask,
+    EvalSnapshot,
+    Finite,
+    Shown,
+    SnapshotHit,
+    SnapshotItem,
+    Speed,
+    Terms,
+    Values,
+    paired_values,
+)
+from gigamind.tasks.search.schema import ItemReport, SummaryReport
+
+
+class SearchItem(SnapshotItem):
+    """One query.
+
+    Attributes:
+        metrics: as in per_item.jsonl.
+    """
+
+    query: str
+    answerable: bool
+    judged_unanswerable: bool | None
+    expected_notes: tuple[str, ...]
+    ranking: tuple[SnapshotHit, ...]
+    metrics: dict[str, Finite | None]
+
+
+class SearchSnapshot(EvalSnapshot[SummaryReport, SearchItem]):
+    """snapshot.json of such a run."""
+
+    @property
+    def kind(self) -> "SearchComparison":
+        return SearchComparison()
+
+
+Pair = tuple[SearchItem, SearchItem]
+
+
+class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
+    """See the module."""
+
+    name = "search"
+    subject = "questions"
+    maker = "the search"
+    settings = ("mode", "alpha", "topk", "graph_rerank")
+    setting = "retrieval"
+    summary = SummaryReport
+    line = ItemReport
+    snapshot = SearchSnapshot
+
+    def item(self, line: ItemReport) -> SearchItem:
+        return SearchItem.model_validate(line, from_attributes=True)
+
+    def shown(self, item: SearchItem) -> Shown:
+        return Shown(item.query, item.expected_notes, item.ranking)
+
+    def values(self, pairs: Sequence[Pair]) -> Values:
+        """Ranking first.  FAR and recall of the verdicts are means over unanswerable items; see `terms`."""
+        names = sorted({name for pair in pairs for item in pair for name in item.metrics})
+        values = paired_values("search", names, [(a.metrics, b.metrics) for a, b in pairs])
+        for name, both in _verdict_terms(pairs).items():
+            if _is_mean(name):
+                values[name] = [(before[0], after[0]) for before, after in both if before[1]]
+        return values
+
+    def terms(self, pairs: Sequence[Pair]) -> Terms:
+        """Precision and F1 of the verdicts: what each item adds to their counts."""
+        return {name: both for name, both in _verdict_terms(pairs).items() if not _is_mean(name)}
+
+    def has_verdict(self, item: SearchItem) -> bool:
+        return item.judged_unanswerable is not None
+
+    def speed(self, summary: SummaryReport) -> Mapping[Speed, float | None]:
+        return {
+            "search_p95": summary.overall.search.get("latency_p95_ms"),
+            "cold_start": summary.performance.cold_start_ms,
+        }
+
+    def change(self, before: SearchItem, after: SearchItem) -> Change | None:
+        """The rank of the first right note decides, then the verdict, then nDCG over the whole ranking."""
+        ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
+        rights = _verdicts_right(before, after)
+        gains = (
+            ranks[1] - ranks[0],
+            float(rights[1]) - float(rights[0]),
+            _ndcg(after) - _ndcg(before),
+        )
+        first = next((gain for gain in gains if gain), 0.0)
+        return Change(first, _what(ranks, rights)) if first else None
+
+
+def _verdict_terms(pairs: Sequence[Pair]) -> Terms:
+    """What the items with a verdict on both sides add to the figures of the verdicts."""
+    counts = [
+        tuple(measure_verdicts(confusion([_truth_and_verdict(item)])) for item in pair)
+        for pair in _judged(pairs)
+    ]
+    return {
+        f"unanswerable.{name}": [(before[name], after[name]) for before, after in counts]
+        for name in measure_verdicts(confusion([]))
+    }
+
+
+def _is_mean(key: str) -> bool:
+    """Whether a figure of the verdicts is a mean over items of one truth, whatever is judged."""
+    name = key.partition(".")[2]
+
+    def wholes(truth: bool) -> set[int]:  # noqa: FBT001
+        verdicts = (measure_verdicts(confusion([(truth, verdict)])) for verdict in (True, False))
+        return {terms[name][1] for terms in verdicts}
+
+    return all(len(wholes(truth)) == 1 for truth in (True, False))
+
+
+def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:
+    return not item.answerable, bool(item.judged_unanswerable)
+
+
+def _judged(pairs: Sequence[Pair]) -> list[Pair]:
+    """The pairs with a verdict on both sides."""
+    return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
+
+
+def _verdicts_right(before: SearchItem, after: SearchItem) -> tuple[bool, bool]:
+    """Whether each verdict is right; alike where one of them is missing, for then nothing can be said."""
+    if not _judged([(before, after)]):
+        return True, True
+    return (
+        before.judged_unanswerable is (not before.answerable),
+        after.judged_unanswerable is (not after.answerable),
+    )
+
+
+def _ndcg(item: SearchItem) -> float:
+    cutoffs = [name for name in item.metrics if name.startswith("ndcg_at_")]
+    deepest = max(cutoffs, key=lambda name: int(name.removeprefix("ndcg_at_")), default=None)
+    return (item.metrics.get(deepest) if deepest else None) or 0.0
+
+
+def _what(ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:
+    parts: list[str] = []
+    if ranks[0] != ranks[1]:
+        parts.append(f"{_rank(ranks[0])} -> {_rank(ranks[1])}")
+    if rights[0] != rights[1]:
+        parts.append("verdict now right" if rights[1] else "verdict now wrong")
+    return ", ".join(parts) or "the order of the notes behind the first changed"
+
+
+def _rank(reciprocal: float) -> str:
+    return f"rank {round(1 / reciprocal)}" if reciprocal else "not found"

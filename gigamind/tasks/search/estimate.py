@@ -1,0 +1,138 @@
+"""What a run would cost and last, before anything is sent (seed 4.3): calls, tokens, dollars, time.
+
+Tokenizers differ by half for Korean, and nobody knows how long a model will answer, so figures are ranges.  What an
+earlier run left in a cache or a store is not counted: the estimate is of a first run.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from gigamind.evaluation.context import context_of
+from gigamind.evaluation.estimate import REPLY_S, Estimate, dollars_of
+from gigamind.judges.panel import first_asked
+from gigamind.judges.protocol import PlannedCall, QuestionCase
+from gigamind.judges.unanswerable_llm import ModelJudge
+from gigamind.llm import tokens
+from gigamind.llm.ask import unpriced
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.prices import price_of, read_prices
+from gigamind.retrieval.chunk import chunk_notes
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER
+from gigamind.tasks.search.prepare import Prepared
+from gigamind.vault.language import text_language
+
+_ENCODED_PER_S = 80.0  # chunks of the bundled encoder on one core, measured: 63 to 110
+_QUERIES_PER_S = 50.0
+_EMBEDDING_BATCH = 64
+_PROVIDER = "litellm:"
+
+
+def estimate(prepared: Prepared) -> list[Estimate]:
+    """What the run that was prepared would need, the embedding first.
+
+    Raises:
+        InputError: the price file cannot be read, or the cost is limited and the price not known.
+    """
+    found, judge = [*_embedding(prepared)], prepared.judge.judge
+    if isinstance(judge, ModelJudge):
+        return [*found, *_judging(prepared, judge)]
+    count = len(prepared.queries)
+    what = f"searching and judging {count:,} queries ({judge.kind})"
+    seconds = count / _QUERIES_PER_S
+    return [*found, Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
+
+
+def _embedding(prepared: Prepared) -> Iterator[Estimate]:
+    options = prepared.options
+    if options.mode == "keyword":
+        return
+    texts = [chunk.indexed_text for chunk in chunk_notes(prepared.vault.notes)]
+    queries = [query.item.query for query in prepared.queries]
+    what = f"embedding {len(texts):,} passages and {len(queries):,} queries with {options.embedder}"
+    if not options.embedder.startswith(_PROVIDER):
+        seconds = len(texts) / _ENCODED_PER_S + len(queries) / _QUERIES_PER_S
+        # Of another encoder on this machine nobody knows the speed.
+        most = seconds if options.embedder == DEFAULT_EMBEDDER else 20 * seconds
+        yield Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, most))
+        return
+    calls = math.ceil(len(texts) / _EMBEDDING_BATCH) + len(queries)
+    likely = sum(tokens.likely_in(text) for text in (*texts, *queries))
+    sent = (round(0.6 * likely), round(1.6 * likely))
+    price = price_of(options.embedder.removeprefix(_PROVIDER), {})
+    yield Estimate(
+        what, calls, sent, dollars_of(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls)
+    )
+
+
+def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
+    """One for each model; of an adaptive panel the low end is the first seat's votes alone."""
+    planned = [call for case in _cases(prepared) for call in judge.planned(case)]
+    models = judge.models(prepared.options)
+    least = {seat.model for seat in first_asked(judge.file, models[0])}
+    votes = 1 if judge.file.adaptive else judge.file.repeats
+    for model in models:
+        yield _asking(
+            prepared, judge, planned, model, (votes if model in least else 0, judge.file.repeats)
+        )
+
+
+def _asking(
+    prepared: Prepared,
+    judge: ModelJudge,
+    planned: Sequence[PlannedCall],
+    model: str,
+    votes: tuple[int, int],
+) -> Estimate:
+    """Of one model; `votes`: how often, at least and at most, it is asked about a query."""
+    options = prepared.options
+    settings = judge.judge_in("").settings(options.settings(model))
+    requests = [call.request for call in planned]
+    least, calls = (
+        math.ceil(len(requests) * count * (1 + options.fresh_fraction)) for count in votes
+    )
+    again = calls / len(requests) if requests else 0.0
+    likely = sum(tokens.likely(request) for request in requests)
+    most = again * sum(tokens.most(request) for request in requests)
+    sent = least / len(requests) * likely if requests else 0.0
+    low = (round(0.7 * sent), least * max((call.least for call in planned), default=0))
+    high = (round(min(most, 1.6 * again * likely)), calls * settings.max_tokens)
+    own = read_prices(options.prices) if options.prices else {}
+    price = price_of(settings.model, own)
+    if price is None and options.max_cost_usd is not None:
+        raise unpriced(settings.model)
+    return Estimate(
+        f"judging {len(requests):,} queries with {settings.model}",
+        calls,
+        (sum(low), sum(high)),
+        dollars_of(price, [low, high]),
+        (
+            _seconds(options, least, sum(low), REPLY_S[0]),
+            _seconds(options, calls, sum(high), REPLY_S[1]),
+        ),
+    )
+
+
+def _seconds(options: ModelOptions, calls: int, used_tokens: int, reply_s: float) -> float:
+    """The slowest of what is waited for: replies, and the provider's limits a minute."""
+    waits = [math.ceil(calls / options.max_in_flight) * reply_s]
+    if options.requests_per_minute:
+        waits.append(60 * calls / options.requests_per_minute)
+    if options.tokens_per_minute:
+        waits.append(60 * used_tokens / options.tokens_per_minute)
+    return max(waits)
+
+
+def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
+    """What the judge would be shown, about: the notes that the keyword leg finds, for that costs nothing."""
+    settings = replace(prepared.options.retrieval, mode="keyword")
+    with open_retriever(
+        prepared.vault, prepared.identities, settings, lambda _done, _total: None
+    ) as retriever:
+        for query in prepared.queries:
+            hits = retriever.search(query.item.query)
+            found = [(prepared.vault.note(hit.note), hit.passage.span) for hit in hits]
+            context = context_of([(note, span) for note, span in found if note is not None])
+            language = (query.item.language or text_language(query.item.query)).lower()[:2]
+            yield QuestionCase(query.item.query, [note.source for note in context], language)

@@ -1,0 +1,236 @@
+"""The figures of a search report: which metrics and slices are shown, in which order, and the charts of them."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from gigamind.metrics.answerability import (
+    BestThreshold,
+    Confusion,
+    SweepPoint,
+    best_f1,
+    confusion,
+    point_at,
+    sweep,
+)
+from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import in_order, keys_in, label
+from gigamind.reports.figures import Figure, figure_of, figures_of, measured
+from gigamind.reports.page.charts import (
+    Chart,
+    Line,
+    Mark,
+    Pen,
+    Shown,
+    Steps,
+    drawn,
+    forest,
+)
+from gigamind.reports.page.headline import seed_of
+from gigamind.tasks.search.compare import SearchSnapshot
+from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport
+from gigamind.wording import Language, Words, words
+
+Kind = Literal["overall", "language", "cross_lingual", "difficulty", "tag"]
+_DIFFICULTIES = ("easy", "mid", "hard")
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Some queries and their figures; `key` is "" where the kind says all."""
+
+    kind: Kind
+    key: str
+    part: SliceReport
+
+
+def main_metrics(part: SliceReport) -> list[Figure]:
+    """The metrics that tell the whole story, of those that were measured; ranking first."""
+    return measured(figures_of(part, keys_in("main", blocks_of("search"), part.deepest)))
+
+
+def all_metrics(part: SliceReport) -> list[Figure]:
+    """Every metric that has an interval, ranking first."""
+    return figures_of(part, in_order(list(part.intervals)))
+
+
+def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
+    """All queries, then languages, cross-lingual, difficulties, and the `tags` largest tags."""
+    yield Slice("overall", "", summary.overall)
+    for key, part in summary.by_language.items():
+        yield Slice("language", key, part)
+    if summary.cross_lingual:
+        yield Slice("cross_lingual", "", summary.cross_lingual)
+    for key in sorted(summary.by_difficulty, key=_difficulty):
+        yield Slice("difficulty", key, summary.by_difficulty[key])
+    # The tag that makes an item cross-lingual would say the same again.
+    others = (pair for pair in summary.by_tag.items() if pair[1] != summary.cross_lingual)
+    largest = sorted(others, key=lambda pair: -pair[1].counts.queries)
+    for key, part in largest[:tags]:
+        yield Slice("tag", key, part)
+
+
+def metric_name(metric: Figure, say: Words) -> str:
+    """What people call a metric; of two with one name, that of unanswerable queries says so."""
+    name = metric.label(say.language)
+    apart = metric.block == "unanswerable"
+    return say("figure.unanswerable_metric", metric=name) if apart else name
+
+
+def _difficulty(key: str) -> tuple[int, str]:
+    """From easy to hard, as the seed orders them; unknown ones last."""
+    return (_DIFFICULTIES.index(key) if key in _DIFFICULTIES else len(_DIFFICULTIES), key)
+
+
+@dataclass(frozen=True, slots=True)
+class Judging:
+    """The verdicts of a run, and its setting among all of them.
+
+    Attributes:
+        kind: of the judge.
+        setting: the score below which a query is judged unanswerable; None for a judge without one.
+        points: every setting, ascending; empty for a judge without one.
+        best: None without both kinds of queries, or when no setting catches an unanswerable one.
+    """
+
+    kind: str
+    counts: Confusion
+    setting: float | None
+    points: list[SweepPoint]
+    best: BestThreshold | None
+
+    @property
+    def both_kinds(self) -> bool:
+        """Whether there are unanswerable and answerable queries to tell apart."""
+        counts = self.counts
+        return bool(counts.tp + counts.fn and counts.fp + counts.tn)
+
+    def at(self, setting: float) -> SweepPoint:
+        """What another setting in [0, 1] would have given."""
+        return point_at(self.points, setting)
+
+
+def judging(record: RunRecord) -> Judging:
+    """Count the verdicts, and sweep the settings over the run's queries."""
+    counts = confusion(
+        (not item.answerable, item.judged_unanswerable)
+        for item in record.items
+        if item.judged_unanswerable is not None
+    )
+    judge = record.run.judge
+    if judge is None or judge.setting is None:
+        return Judging(judge.kind if judge else "", counts, None, [], None)
+    scored = [(not item.answerable, item.answerable_score) for item in record.items]
+    best = best_f1(scored, seed=seed_of(record.run))
+    return Judging(judge.kind, counts, judge.setting, sweep(scored), best)
+
+
+_TAGS = 8
+_BINS = 28
+_CURVE_POINTS = 200
+_CLOCK_MS = 0.01  # no clock tells less, and a log scale has no 0
+_PERCENTILES = ("p50", "p95", "p99")
+
+
+def search_figures(
+    record: RunRecord, baseline: SearchSnapshot | None = None, *, lang: Language = "en"
+) -> dict[str, Chart]:
+    """Of a search run: metrics, threshold, scores, latency, slices; a baseline stands beside it, hollow."""
+    say = words(lang)
+    old = baseline.metrics if baseline else None
+
+    def named(metrics: Iterable[Figure]) -> Shown:
+        return {metric_name(metric, say): metric for metric in metrics}
+
+    def parts(summary: SummaryReport, tags: int) -> Shown:
+        return {
+            say(f"page.kind_{part.kind}", key=part.key): figure_of(part.part, "search.mrr")
+            for part in slices(summary, tags)
+        }
+
+    metrics = named(main_metrics(record.summary.overall))
+    known = named(all_metrics(old.overall)) if old else None
+    sliced = parts(record.summary, _TAGS)
+    known_parts = parts(old, len(old.by_tag)) if old else None
+    return drawn(
+        metrics=forest(say("figure.metrics"), say, metrics, known),
+        **_judged(record, say),
+        latency=_latency(record, baseline, say),
+        slices=forest(say("figure.slices"), say, sliced, known_parts),
+    )
+
+
+def _judged(record: RunRecord, say: Words) -> dict[str, Chart]:
+    found = judging(record)
+    if not found.both_kinds or found.setting is None:
+        return {}
+    now = Mark(found.setting, say("figure.now", value=f"{found.setting:.3f}"))
+    settings = [now]
+    if found.best:
+        best = found.best.min_score
+        pen = Pen("muted", "dashed", 1.1)
+        settings.append(Mark(best, say("figure.best", value=f"{best:.3f}"), pen))
+    return {
+        "threshold": _threshold(record, found, settings, say),
+        "scores": _scores(record, found.kind, now, say),
+    }
+
+
+def _threshold(record: RunRecord, found: Judging, marks: Sequence[Mark], say: Words) -> Steps:
+    low, high = _score_range(record.items, marks)
+    settings: list[float] = np.linspace(low, high, _CURVE_POINTS).tolist()
+    counts = [found.at(setting).counts for setting in settings[1:]]
+    precision, recall, f1, far = (
+        label(f"unanswerable.{name}", say.language) for name in ("precision", "recall", "f1", "far")
+    )
+    lines = [
+        Line(f1, [c.f1 for c in counts], Pen("ink", width=2.2)),
+        Line(precision, [c.precision for c in counts], Pen("accent")),
+        Line(recall, [c.recall for c in counts], Pen("accent", "dashed")),
+        Line(far, [c.far for c in counts], Pen("warn", "dotted", 1.8)),
+    ]
+    x_label = say(f"figure.setting_{found.kind}")
+    return Steps(say("figure.threshold"), x_label, settings, lines, marks)
+
+
+def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
+    edges = np.linspace(*_score_range(record.items, [now]), _BINS + 1)
+    pens = {True: Pen("accent"), False: Pen("warn", "dashed")}
+    lines: list[Line] = []
+    for name, answerable in (("answerable", True), ("unanswerable", False)):
+        scores = [i.answerable_score or 0.0 for i in record.items if i.answerable is answerable]
+        shares = 100 * np.histogram(scores, edges)[0] / len(scores)
+        lines.append(Line(say(f"figure.{name}"), shares.tolist(), pens[answerable]))
+    x_label, counted = say(f"figure.score_{kind}"), say("figure.share")
+    return Steps(say("figure.scores"), x_label, edges.tolist(), lines, [now], counted, " %")
+
+
+def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:
+    """What holds every score and setting, with some air, within [0, 1]."""
+    shown = [item.answerable_score or 0.0 for item in items] + [mark.at for mark in marks]
+    air = max(0.02, 0.04 * (max(shown) - min(shown)))
+    return max(0.0, min(shown) - air), min(1.0, max(shown) + air)
+
+
+def _latency(record: RunRecord, baseline: SearchSnapshot | None, say: Words) -> Steps | None:
+    times = [max(_CLOCK_MS, item.latency_ms) for item in record.items]
+    if not times:
+        return None
+    percentiles = record.summary.overall.search
+    marks = [
+        Mark(max(_CLOCK_MS, ms), f"{name} {ms:.1f}")
+        for name in _PERCENTILES
+        if (ms := percentiles.get(f"latency_{name}_ms")) is not None
+    ]
+    if baseline and baseline.hardware.hash == record.run.hardware.hash:
+        old = baseline.metrics.overall.search.get("latency_p95_ms")
+        if old is not None:
+            label = say("figure.baseline_p95", value=f"{old:.1f}")
+            marks.append(Mark(max(_CLOCK_MS, old), label, Pen("muted", "dashed", 1.1)))
+    shown = times + [mark.at for mark in marks]
+    edges = np.geomspace(min(shown) * 0.9, max(shown) * 1.1, _BINS + 1)
+    lines = [Line("", np.histogram(times, edges)[0].tolist(), Pen("accent"))]
+    title, x_label, counted = (say(f"figure.{key}") for key in ("latency", "ms", "queries"))
+    return Steps(title, x_label, edges.tolist(), lines, marks, counted, log=True)

@@ -1,0 +1,35 @@
+"""Takes verdicts, and the labels that a dataset has itself, out of a line of per_item.jsonl: what differs by task."""
+
+from gigamind.assurance.judged_runs import JsonPart, RunItem
+from gigamind.records.judged import JudgementReport
+
+
+class _SearchItem(JsonPart):
+    id: str
+    query: str
+    language: str | None
+    answerable: bool
+    judged_unanswerable: bool | None
+    judgement: JudgementReport | None = None
+
+
+def search_items(line: object) -> list[RunItem]:
+    """The one item of a line of per_item.jsonl."""
+    item = _SearchItem.model_validate(line)
+    judged, told = item.judged_unanswerable, item.judgement
+    confidence = told.confidence if told and told.outcome == "scored" else None
+    if confidence is not None and told and told.told_unanswerable != judged:
+        confidence = (
+            None  # it was the model's for the opposite, which the judge's rule did not believe
+        )
+    found = RunItem(
+        id=item.id,
+        cluster=item.id,
+        question=item.query,
+        language=item.language,
+        verdicts={"unanswerable": None if judged is None else float(judged)},
+        own_labels={"unanswerable": float(not item.answerable)},
+        confidence=confidence,
+        quotes=tuple(quote.text for quote in told.quotes) if told else (),
+    )
+    return [found]

@@ -1,0 +1,196 @@
+"""Asks a model, or a panel, whether the notes found answer each query, and tells its verdicts in per_item.jsonl."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from gigamind.evaluation.asking import (
+    Account,
+    ModelRun,
+    Models,
+    ask_all,
+    identity_of,
+    judged_again,
+    unless_final,
+)
+from gigamind.evaluation.context import ContextNote, context_of
+from gigamind.evaluation.progress import Progress
+from gigamind.evidence.result import Aligned
+from gigamind.judges.protocol import Asking, QuestionCase
+from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge, PanelJudgement
+from gigamind.llm.fences import fence_key
+from gigamind.llm.ledger import Ledger
+from gigamind.records.judged import (
+    FLAGGED,
+    JudgementReport,
+    QuoteReport,
+    VoteReport,
+)
+from gigamind.runs.store import FINAL, ItemKey, Unscored, outcome_of
+from gigamind.spans import Span
+from gigamind.tasks.search.prepare import Prepared
+from gigamind.tasks.search.schema import ItemReport
+from gigamind.vault.language import text_language
+
+
+def judgement(
+    prepared: Prepared, asked: PanelJudgement, context: Sequence[ContextNote]
+) -> JudgementReport:
+    """The judgement in JSON values; quotes stand in the note's file, not in the part that was shown."""
+    panel, verdict = asked.panel, asked.verdict
+    votes = tuple(_votes(prepared, asked, context))
+    disagreement = panel.disagreement if panel else None
+    if verdict is None:
+        code = panel.code if panel else None
+        return JudgementReport(
+            outcome="unscored", code=code or "", votes=votes, disagreement=disagreement
+        )
+    return JudgementReport(
+        outcome="scored",
+        **_said(prepared, verdict, context),
+        flagged={
+            context[number - 1].path: tuple(flags) for number, flags in verdict.flagged.items()
+        },
+        votes=votes,
+        disagreement=disagreement,
+    )
+
+
+def _votes(
+    prepared: Prepared, asked: PanelJudgement, context: Sequence[ContextNote]
+) -> list[VoteReport]:
+    given = [
+        VoteReport(
+            model=seat.model,
+            repeat=seat.repeat,
+            **_said(prepared, verdict, context),
+        )
+        for seat, verdict in asked.by_seat.items()
+    ]
+    lost = (
+        VoteReport(model=seat.model, repeat=seat.repeat, code=error.code)
+        for seat, error in asked.errors.items()
+    )
+    return [*given, *lost]
+
+
+def _said(
+    prepared: Prepared, verdict: LlmVerdict, context: Sequence[ContextNote]
+) -> dict[str, Any]:
+    """What a verdict and a vote have in common."""
+    places = range(len(verdict.evidence))
+    return {
+        "unanswerable": verdict.unanswerable,
+        "told_unanswerable": verdict.told,
+        "verified": verdict.verified,
+        "answer": verdict.answer,
+        "confidence": verdict.confidence,
+        "quotes": tuple(_quote(prepared, verdict, place, context) for place in places),
+    }
+
+
+def _quote(
+    prepared: Prepared, verdict: LlmVerdict, place: int, context: Sequence[ContextNote]
+) -> QuoteReport:
+    evidence = verdict.evidence[place]
+    text, index = evidence.quote.text, evidence.quote.source_index
+    note = context[index] if 0 <= index < len(context) else None
+    if not isinstance(evidence, Aligned) or note is None:
+        found = "aligned" if isinstance(evidence, Aligned) else evidence.reason
+        return QuoteReport(text=text, note=note.path if note else None, found=found, trusted=False)
+    span = Span(evidence.span.start + note.start, evidence.span.end + note.start)
+    start, end = prepared.units(note.path).span_from_code_points(span)
+    return QuoteReport(
+        text=text,
+        note=note.path,
+        found=FLAGGED if verdict.weak.get(place) == "speaks_to_judge" else evidence.method,
+        trusted=verdict.proves(place),
+        utf16_start=start,
+        utf16_end=end,
+    )
+
+
+ROLE = "unanswerable"
+
+
+@dataclass(frozen=True, slots=True)
+class _Asker:
+    """What asking about one query needs beside the model.
+
+    Attributes:
+        fresh: queries that are judged a second time.
+    """
+
+    prepared: Prepared
+    judge: ModelJudge
+    fence_key: bytes
+    fresh: frozenset[str]
+
+    async def ask(self, models: Models, key: ItemKey, item: ItemReport) -> Any:  # noqa: ANN401  JSON values
+        context = context_of_item(self.prepared, item)
+        language = (item.language or text_language(item.query)).lower()[:2]
+        case = QuestionCase(item.query, [note.source for note in context], language)
+        asking = Asking(models[ROLE], item.id, self.fence_key)
+        verdict = await self.judge.judge(case, asking)
+        report = judgement(self.prepared, verdict.detail, context)
+        if not verdict.scores:
+            errors = verdict.errors
+            passing = all(outcome_of(error.code) not in FINAL for error in errors)
+            kept = report.model_dump(mode="json")
+            return Unscored(report.code, verdict.why, kept, bool(errors) and passing)
+        flipped = None
+        if key.item_id in self.fresh:
+            again = await unless_final(self.judge.judge(case, replace(asking, fresh=True)))
+            flipped = again.scores != verdict.scores if again and again.scores else None
+        return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
+
+
+def ask_model(
+    prepared: Prepared, items: Mapping[str, ItemReport], out: Path, progress: Progress
+) -> ModelRun:
+    """What the model of the run's judge says of each query that has a ranking.
+
+    Raises:
+        GigamindError: see `ask_all`.
+    """
+    judge, options = prepared.judge.judge, prepared.options
+    if not isinstance(judge, ModelJudge):
+        raise TypeError(f"a judge of the kind {judge.kind} asks no model")
+    key = fence_key(options.replies / "fence.key")
+    fresh = judged_again(list(items), options.fresh_fraction, options.seed)
+    asker = _Asker(prepared, judge, key, fresh)
+
+    def connect(ledger: Ledger) -> Models:
+        account = Account.of(options, ledger)
+        return {ROLE: account.open(ROLE, judge.models(options), options, judge.settings)}
+
+    return ask_all(
+        {ItemKey(name): item for name, item in items.items()},
+        asker.ask,
+        connect,
+        _identity(prepared),
+        out,
+        resume=options.resume is not None,
+        progress=progress,
+    )
+
+
+def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:
+    """What a model is shown for a query: the notes that its ranking begins with."""
+    found = (
+        (prepared.vault.note(hit.note), hit.chunk.utf16_start, hit.chunk.utf16_end)
+        for hit in item.ranking
+    )
+    return context_of([
+        (note, prepared.units(note.path).span_to_code_points(start, end))
+        for note, start, end in found
+        if note is not None
+    ])  # fmt: skip
+
+
+def _identity(prepared: Prepared) -> dict[str, str]:
+    """What must be the same for a run to be continued."""
+    settings = ("mode", "alpha", "topk", "graph_rerank", "sample", "seed", "fresh_fraction")
+    own = {"embedding model": prepared.embedding_model or ""}
+    return identity_of(prepared, prepared.judge.report, own, settings)

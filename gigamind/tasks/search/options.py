@@ -1,0 +1,89 @@
+"""Options of a search evaluation: one model for the command line, the flow and the tests (seed 2.1, 2.2)."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import ConfigDict, Field
+
+from gigamind.choices import UnanswerableMode
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions, without_secrets
+from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_EMBEDDER, Mode, RetrievalSettings
+
+_DAY_MS = 86_400_000
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How queries are run; see the options of the same names."""
+
+    warmup: int
+    timeout_ms: int
+    max_concurrency: int
+
+
+class SearchEvalOptions(EvalOptions, ModelRunOptions):
+    """Everything a search evaluation is told.  Paths are relative to the working directory."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    task: Literal["search"] = Field("search", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
+    dataset: Path = Field(description="queries, one JSON object a line")
+    notes: Path = Field(description="the vault: a folder of Markdown notes")
+    warmup: int = Field(10, ge=0, description="queries run before the clock starts")
+    timeout_ms: int = Field(
+        15_000, ge=1, le=_DAY_MS, description="time limit of one query, in milliseconds"
+    )
+    max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
+    mode: Mode = Field("hybrid", description="which legs search")
+    topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
+    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+        None,
+        description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says",
+    )
+    unanswerable_mode: UnanswerableMode = Field(
+        "threshold",
+        description="which judge decides what is unanswerable: calibrated weighs all signals, llm asks a model",
+    )
+    alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        DEFAULT_ALPHA, description="share of the semantic score in hybrid mode"
+    )
+    graph_rerank: bool = Field(default=False, description="let the link graph change the order")
+    cold_start: bool = Field(default=False, description="use no cache, and measure the whole start")
+    embedder: str = Field(
+        DEFAULT_EMBEDDER,
+        description="use-multilingual, fastembed:<model or folder> or litellm:<model>",
+    )
+    embedding_api_base: str | None = Field(None, description="address of the litellm provider")
+    qdrant_url: str | None = Field(
+        None,
+        description="a Qdrant server (key: $QDRANT_API_KEY); without it the engine runs in-process",
+    )
+
+    def for_report(self) -> dict[str, object]:
+        """The options as run.json shows them: JSON values, without a password in an address."""
+        shown = super().for_report()
+        for name in ("api_base", "embedding_api_base", "qdrant_url"):
+            if isinstance(address := shown[name], str):
+                shown[name] = without_secrets(address)
+        return shown
+
+    @property
+    def pace(self) -> Pace:
+        """The part that running is told."""
+        return Pace(self.warmup, self.timeout_ms, self.max_concurrency)
+
+    @property
+    def retrieval(self) -> RetrievalSettings:
+        """The part that retrieval is told."""
+        return RetrievalSettings(
+            mode=self.mode,
+            alpha=self.alpha,
+            topk=self.topk,
+            graph_rerank=self.graph_rerank,
+            embedder=self.embedder,
+            embedding_api_base=self.embedding_api_base,
+            qdrant_url=self.qdrant_url,
+            cache=self.cache,
+            cold_start=self.cold_start,
+        )

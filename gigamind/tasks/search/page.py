@@ -1,0 +1,347 @@
+"""report.html of a search run: its figures, and its queries as compact JSON: 5 000 of them must load in under 2 s.
+
+A passage is the same for many queries, so texts, notes and tags stand once, in tables, and items name them by index;
+evidence is a range of its chunk.  templates/report.js unpacks the arrays in the order in which they are built here.
+Offsets are UTF-16 code units of the note's file, as JavaScript counts.
+"""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from gigamind.metrics.answerability import Confusion
+from gigamind.metrics.spans import matches
+from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import about, keys_in, label
+from gigamind.records.judged import JudgementReport
+from gigamind.records.schema import PassageReport
+from gigamind.release.compare import Comparison
+from gigamind.reports.page.headline import Card, against, card, percent
+from gigamind.reports.page.layout import (
+    Content,
+    changes_by_id,
+    items_script,
+    render_page,
+    seat_names,
+    seat_of,
+)
+from gigamind.reports.text import unjudged
+from gigamind.spans import Passage, Span
+from gigamind.tasks.search.compare import SearchItem, SearchSnapshot
+from gigamind.tasks.search.figures import (
+    all_metrics,
+    judging,
+    main_metrics,
+    metric_name,
+    search_figures,
+    slices,
+)
+from gigamind.tasks.search.markdown import failed_items
+from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord
+from gigamind.wording import Words, share
+
+# Bits of an item's flags; report.js has the same.
+_ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
+    1 << bit for bit in range(7)
+)
+
+
+def items_json(
+    items: Sequence[ItemReport],
+    words: Mapping[str, str],
+    comparison: Comparison | None = None,
+    baseline: SearchSnapshot | None = None,
+) -> str:
+    """JSON that can stand in a script element, whatever the texts hold."""
+    tables = _Tables()
+    flags = _flags(items, comparison)
+    before = {item.id: item for item in baseline.items} if baseline else {}
+    rows = [_item(item, flags[item.id], before.get(item.id), tables) for item in items]
+    return items_script(
+        words,
+        comparison,
+        rows,
+        notes=list(tables.notes),
+        texts=list(tables.texts),
+        tags=list(tables.tags),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Tables:
+    """Texts by the index they were first seen at."""
+
+    notes: dict[str, int] = field(default_factory=dict[str, int])
+    texts: dict[str, int] = field(default_factory=dict[str, int])
+    tags: dict[str, int] = field(default_factory=dict[str, int])
+
+    def note(self, path: str) -> int:
+        return self.notes.setdefault(path, len(self.notes))
+
+    def text(self, text: str) -> int:
+        return self.texts.setdefault(text, len(self.texts))
+
+    def tag(self, tag: str) -> int:
+        return self.tags.setdefault(tag, len(self.tags))
+
+
+def _flags(items: Sequence[ItemReport], comparison: Comparison | None) -> dict[str, int]:
+    failed = {item.id for item in failed_items(items)}
+    moved = changes_by_id(comparison)
+    return {
+        item.id: (_ANSWERABLE * item.answerable)
+        | (_REFUSED * bool(item.judged_unanswerable))
+        | (_CROSS_LINGUAL * item.cross_lingual)
+        | (_FAILURE * (item.id in failed))
+        | (_WORSE * (moved.get(item.id) == "worse"))
+        | (_UNJUDGED * (item.judged_unanswerable is None))
+        | (_BETTER * (moved.get(item.id) == "improved"))
+        for item in items
+    }
+
+
+def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tables) -> list[object]:
+    spans = [_passage(span) for span in item.expected_spans]
+    return [
+        item.id,
+        item.query,
+        item.language or "",
+        [tables.tag(tag) for tag in item.tags],
+        flags,
+        [tables.note(note) for note in item.expected_notes],
+        [[tables.note(s.note), s.utf16_start, tables.text(s.text)] for s in item.expected_spans],
+        [_hit(hit, spans, tables) for hit in item.ranking],
+        _rank(item.metrics.get("mrr")),
+        item.top_base_score,
+        round(item.latency_ms, 2),
+        [_rank(before.metrics.get("mrr")), int(bool(before.judged_unanswerable))]
+        if before
+        else None,
+        _judgement(item.judgement, tables) if item.judgement else None,
+    ]
+
+
+def _judgement(told: JudgementReport, tables: _Tables) -> list[object]:
+    """What a model said, and where its quotes stand."""
+    return [
+        told.outcome,
+        told.code,
+        told.told_unanswerable,
+        told.verified,
+        told.answer,
+        told.confidence,
+        [
+            [None if q.note is None else tables.note(q.note), q.text, q.found, q.trusted]
+            for q in told.quotes
+        ],
+        [tables.note(note) for note in told.flagged],
+        _votes(told),
+    ]
+
+
+def _votes(told: JudgementReport) -> list[list[object]]:
+    """Seat, vote, whether an answer that it told is unproven, and why there is no vote."""
+    names = seat_names(told.votes)
+    return [
+        [
+            names[seat_of(vote)],
+            vote.unanswerable,
+            vote.told_unanswerable is False and not vote.verified,
+            vote.code,
+        ]
+        for vote in told.votes
+    ]
+
+
+def _rank(reciprocal: float | None) -> int | None:
+    """Rank of the first expected note, from 1; None when none was found."""
+    return round(1 / reciprocal) if reciprocal else None
+
+
+def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[object]:
+    shown = hit.evidence
+    whole = hit.chunk if _holds(hit.chunk, shown) else shown
+    return [
+        tables.note(hit.note),
+        hit.base_score,
+        hit.final_score,
+        hit.semantic_score,
+        hit.keyword_score,
+        tables.text(whole.text),
+        whole.utf16_start,
+        shown.utf16_start,
+        shown.utf16_end,
+        int(any(matches(_passage(shown), span) for span in spans)),
+    ]
+
+
+def _holds(chunk: PassageReport, shown: PassageReport) -> bool:
+    """Whether the evidence can be cut out of the chunk's text by its offsets."""
+    units = len(chunk.text.encode("utf-16-le", "surrogatepass")) // 2
+    return (
+        units == chunk.utf16_end - chunk.utf16_start
+        and chunk.utf16_start <= shown.utf16_start
+        and shown.utf16_end <= chunk.utf16_end
+    )
+
+
+def _passage(report: PassageReport) -> Passage:
+    """For `matches` alone: offsets stay in UTF-16 units, which do not change what overlaps."""
+    return Passage(report.note, report.text, Span(report.utf16_start, report.utf16_end))
+
+
+_TAGS = 15
+
+
+def search_content(
+    record: RunRecord, say: Words, comparison: Comparison | None, baseline: SearchSnapshot | None
+) -> Content:
+    """The page of a run, beside a baseline when there is one."""
+    return Content(
+        template="report.html.jinja",
+        item_script="report_item.js",
+        charts=search_figures(record, baseline, lang=say.language),
+        captions="figure.",
+        data=items_json(record.items, say.script("panel_script"), comparison, baseline),
+        headline=headline(record, comparison, say),
+        cards=cards(record, comparison, say),
+        figures=all_metrics(record.summary.overall),
+        called=lambda metric: metric_name(metric, say),
+        columns=keys_in("page", blocks_of("search"), record.summary.overall.deepest),
+        slices=[
+            (
+                say(f"page.kind_{part.kind}", key=part.key),
+                (part.part.counts.answerable, part.part.counts.unanswerable),
+                part.part,
+            )
+            for part in slices(record.summary, _TAGS)
+        ],
+        not_run=record.summary.counts.queries_not_run,
+        unjudged=unjudged(record.summary.llm),
+        llm=record.summary.llm,
+        values={
+            "judged": _judged(record, say),
+            "speed_rows": list(_speed_rows(record, say)),
+            "tags_left_out": max(0, len(record.summary.by_tag) - _TAGS),
+        },
+    )
+
+
+render_html = functools.partial(render_page, search_content)
+"""report.html; see `render_page`."""
+
+
+_OF_SETTINGS = ("precision", "recall", "f1", "far")
+
+
+def _judged(record: RunRecord, say: Words) -> dict[str, object]:
+    """The block about unanswerable queries; `best` is None when there are none to tell apart."""
+    found = judging(record)
+    now = "–" if found.setting is None else f"{found.setting:.3f}"
+    settings = [(say("page.setting_current"), now, found.counts)]
+    if found.best:
+        best = found.best
+        settings.append((say("page.setting_best"), f"{best.min_score:.3f}", best.point.counts))
+    if found.both_kinds:
+        settings.append((say("page.setting_all"), "–", _all_refused(found.counts)))
+    return {
+        "lead": say(
+            f"page.unanswerable_lead_{found.kind}",
+            setting=now,
+            classes=say("page.unanswerable_classes"),
+        ),
+        "setting": say(f"figure.setting_{found.kind}") if found.setting is not None else "–",
+        "counts": found.counts,
+        "settings": []
+        if found.setting is None
+        else [
+            (name, setting, [share(getattr(c, n)) for n in _OF_SETTINGS])
+            for name, setting, c in settings
+        ],
+        "figures": [label(f"unanswerable.{n}", say.language) for n in _OF_SETTINGS],
+        "best": found.best,
+    }
+
+
+def _all_refused(counts: Confusion) -> Confusion:
+    """What judging every query unanswerable gives: a setting that does no better knows nothing."""
+    return Confusion(tp=counts.tp + counts.fn, fp=counts.fp + counts.tn, fn=0, tn=0)
+
+
+def _speed_rows(record: RunRecord, say: Words) -> Iterator[tuple[str, str]]:
+    for name in ("latency_p50_ms", "latency_p95_ms", "latency_p99_ms"):
+        value = record.summary.overall.search.get(name)
+        yield label(f"search.{name}", say.language), "–" if value is None else f"{value:.1f}"
+    performance = record.summary.performance
+    if performance.cold_start_ms is not None:
+        yield say("page.cold_start"), f"{performance.cold_start_ms:,.0f}"
+    yield say("page.indexing"), f"{performance.indexing_ms:,.0f}"
+    yield say("page.all_queries"), f"{performance.eval_runtime_ms:,.0f}"
+
+
+_LEADING = ("search.hit_at_1", "search.mrr", "search.ndcg", "search.recall", "unanswerable.far")
+
+
+def headline(record: RunRecord, comparison: Comparison | None, say: Words) -> str:
+    """The run in one sentence; with a comparable baseline, what surely changed."""
+    main = [figure.key for figure in main_metrics(record.summary.overall)]
+    changed = against(comparison, say, _LEADING, main)
+    return _result(record, say) if changed is None else changed
+
+
+def cards(record: RunRecord, comparison: Comparison | None, say: Words) -> list[Card]:
+    """The main metrics, the p95 latency last."""
+    made = [card(figure, comparison, say) for figure in main_metrics(record.summary.overall)]
+    return [*(one for one in made if one.about), *_latency(record, comparison, say)]
+
+
+def _result(record: RunRecord, say: Words) -> str:
+    counts = record.summary.overall.counts
+    far = record.summary.overall.unanswerable.get("far")
+    decided = record.summary.overall.intervals.get("unanswerable.far")
+    unanswerable = decided.n if decided else counts.unanswerable  # a model may have left some open
+    judged = {
+        "missed": round((far or 0.0) * unanswerable),
+        "unanswerable": unanswerable,
+        "far": percent(far),
+    }
+    if not counts.answerable:
+        key = "headline.only_unanswerable" if counts.unanswerable else "headline.nothing"
+        return say(key, **judged)
+    first = record.summary.overall.search.get("hit_at_1")
+    found = say(
+        "headline.found",
+        hits=round((first or 0.0) * counts.answerable),
+        answerable=counts.answerable,
+        share=percent(first),
+    )
+    key = "headline.judged" if counts.unanswerable else "headline.not_judged"
+    return say(key, found=found, **judged)
+
+
+_P95 = "search.latency_p95_ms"
+
+
+def _latency(record: RunRecord, comparison: Comparison | None, say: Words) -> Iterator[Card]:
+    p95 = record.summary.overall.search.get("latency_p95_ms")
+    if p95 is None:
+        return
+    speeds = {speed.name: speed for speed in comparison.speed} if comparison else {}
+    old = speeds["search_p95"].baseline_ms if speeds else None
+    same_hardware = comparison is not None and not any(
+        mismatch.severity == "no-speed" for mismatch in comparison.mismatches
+    )
+    told_old = say("page.baseline_was", value=f"{old:.1f}") if old and same_hardware else ""
+    yield Card(
+        label=label(_P95, say.language),
+        about=about(_P95, say.language),
+        value=f"{p95:.1f} ms",
+        interval="",
+        n=record.summary.overall.counts.queries,
+        at=None,
+        low=None,
+        high=None,
+        difference=told_old,
+        difference_interval="",
+        better=None,
+    )

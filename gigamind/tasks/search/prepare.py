@@ -1,0 +1,214 @@
+"""What a search run needs before it searches: its judge, its vault and the queries that fit it, or why it cannot run.
+
+A labelled passage that moved in its note is found again by its text.
+"""
+
+from dataclasses import dataclass, field
+
+from gigamind.datasets.check import CheckedDataset, CheckedQuery, check_queries
+from gigamind.datasets.jsonl import read_queries
+from gigamind.errors import DatasetError, InputError
+from gigamind.evaluation.inputs import Inputs, PreparedInput
+from gigamind.evidence.align import align
+from gigamind.evidence.result import AlignConfig, Aligned
+from gigamind.evidence.source import Source
+from gigamind.judges.calibrated import CalibratedJudge
+from gigamind.judges.protocol import Chosen, chosen
+from gigamind.judges.spec import short_name
+from gigamind.judges.threshold import ThresholdJudge
+from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_question_judge
+from gigamind.judges.unanswerable_llm import ModelJudge
+from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import ErrorReport
+from gigamind.retrieval.fuse import BOOST
+from gigamind.spans import Span, Utf16
+from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import Vault, read_vault
+
+
+def choose_judge(
+    options: SearchEvalOptions, embedder: str | None = None
+) -> Chosen[UnanswerableJudge]:
+    """The judge of the options.
+
+    Args:
+        embedder: the full name of the run's; None in keyword mode, or while it is not known.
+
+    Raises:
+        InputError: its file cannot be used, or an option says something that it cannot follow.
+    """
+    mode = options.unanswerable_mode
+    path = options.judge or judge_path(mode)
+    judge = load_question_judge(path, options.judge_lang, embedder)
+    if options.judge and mode not in {"threshold", judge.kind}:
+        raise InputError(
+            f"--judge {path}: is of the kind {judge.kind}, and --unanswerable-mode says {mode}; leave one out"
+        )
+    if options.resume and not isinstance(judge, ModelJudge):
+        raise InputError(
+            f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
+        )
+    if isinstance(judge, ThresholdJudge):
+        if options.min_score is not None:
+            judge = judge.model_copy(update={"min_score": options.min_score})
+        report = JudgeReport(
+            kind=judge.kind,
+            file=short_name(path),
+            fingerprint=judge.fingerprint,
+            setting=judge.min_score,
+        )
+        return Chosen(judge, report)
+    if options.min_score is not None:
+        raise InputError("--min-score: only a judge of the kind threshold has one; leave it out")
+    if isinstance(judge, CalibratedJudge):
+        report = JudgeReport(
+            kind=judge.kind,
+            file=short_name(path),
+            fingerprint=judge.fingerprint,
+            setting=judge.calibration.min_probability,
+        )
+        return Chosen(judge, report, judge.warnings)
+    asking = chosen(judge, path, options)
+    return Chosen(judge, asking.report, _unasked(options, judge))
+
+
+def _unasked(options: SearchEvalOptions, judge: ModelJudge) -> tuple[str, ...]:
+    """A warning for a model that is named in vain."""
+    if options.model is None or not judge.file.panel:
+        return ()
+    told = f"--model {options.model}: is not asked, for the judge file names a panel of its own"
+    return (told,)
+
+
+_CONFIG = AlignConfig(max_quote_chars=5_000)  # a label may be a whole section, no model wrote it
+
+
+def find_again(text: str, note_text: str) -> Span | None:
+    """The one place of `text` in a note, verbatim or all but; `None` when it is gone, or stands there twice."""
+    found = align(text, Source(note_text, max_chars=len(note_text)), config=_CONFIG)
+    if isinstance(found, Aligned) and found.promotable and found.occurrences == 1:
+        return found.span
+    return None
+
+
+_ERRORS_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared(PreparedInput):
+    """Valid input of one run.
+
+    Attributes:
+        queries: those to run, in the dataset's order.
+        embedding_model: the full name of the embedder; None in keyword mode, and until the vault is indexed.
+    """
+
+    options: SearchEvalOptions
+    vault: Vault
+    identities: Identities
+    judge: Chosen[UnanswerableJudge]
+    queries: tuple[CheckedQuery, ...]
+    embedding_model: str | None = None
+    converters: dict[str, Utf16] = field(default_factory=dict[str, Utf16], compare=False)
+
+    def units(self, path: str) -> Utf16:
+        """Converter of offsets in the note at `path`, made once a note.
+
+        Raises:
+            KeyError: the vault has no such note.
+        """
+        if path not in self.converters:
+            note = self.vault.note(path)
+            if note is None:
+                raise KeyError(path)
+            self.converters[path] = Utf16(note.text)
+        return self.converters[path]
+
+
+def prepare(options: SearchEvalOptions) -> Prepared:
+    """Read and check everything that a run needs.
+
+    Raises:
+        InputError: the dataset or the judge is missing or unreadable.
+        DatasetError: no row can be used, or one is bad under `--strict`.
+        NotesError: the vault is missing, unreadable or empty.
+    """
+    judge, inputs = choose_judge(options), Inputs.of(options)
+    dataset = read_queries(options.dataset)
+    vault = read_vault(options.notes)
+    identities = Identities(vault.notes)
+    checked = check_queries(dataset, vault, identities, find_again)
+    errors = inputs.row_reports(checked.errors)
+    _refuse(inputs, checked, errors)
+    chosen = inputs.drawn(checked.queries)
+    return Prepared(
+        options=options,
+        vault=vault,
+        identities=identities,
+        judge=judge,
+        queries=chosen,
+        not_sampled=len(checked.queries) - len(chosen),
+        errors=errors,
+        warnings=(*_blunt_threshold(options, judge.judge), *vault.warnings, *checked.warnings),
+        dataset_hash=dataset.sha256,
+        notes_hash=inputs.notes_hash(),
+    )
+
+
+def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
+    """A word on a threshold that can never tell an unanswerable query.
+
+    The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note
+    has at least the keyword leg's share; a note that the link graph puts before it has that share without the boost.
+    """
+    if not isinstance(judge, ThresholdJudge):
+        return ()
+    share = 1 - options.retrieval.semantic_share
+    floor = share / (1 + BOOST) if options.graph_rerank else share
+    if not 0 < judge.min_score <= floor:
+        return ()
+    least = f"{floor:.3g} or more" if floor < 1 else "1"
+    higher = "" if options.mode == "keyword" else f" a --min-score above {floor:.3g},"
+    return (
+        (
+            f"--min-score {judge.min_score:g} finds no query unanswerable that shares a word with the vault: in"
+            f" {options.mode} mode the Top-1 then scores {least}. Use --unanswerable-mode calibrated,{higher} or --mode"
+            " semantic."
+        ),
+    )
+
+
+def _refuse(inputs: Inputs, checked: CheckedDataset, errors: tuple[ErrorReport, ...]) -> None:
+    """Stop where going on would be of no use, or where `--strict` asks for it."""
+    listed = _listed([error.message for error in errors])
+    # Unanswerable rows name no note, so they fit every vault and prove nothing.
+    asked = any(item.answerable for item in checked.dataset.items)
+    if asked and not any(query.item.answerable for query in checked.queries):
+        raise DatasetError(
+            f"{inputs.dataset}: no answerable row can be evaluated over {inputs.notes}."
+            f" Is it the dataset of another vault?\n{listed}"
+        )
+    if not checked.queries:
+        raise DatasetError(f"{inputs.dataset}: no row can be evaluated\n{listed}")
+    if not inputs.strict:
+        return
+    if errors:
+        raise DatasetError(
+            f"{inputs.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n{listed}"
+        )
+    if checked.collisions:  # met by the dataset; two README.md that it never names do no harm
+        raise DatasetError(
+            f"{inputs.dataset}: names that mean more than one note: {len(checked.collisions)}, and --strict is set."
+            " Write the note's path, or rename all but one of each.\n"
+            + _listed(list(map(str, checked.collisions)))
+        )
+
+
+def _count(number: int, one: str) -> str:
+    return f"{number} {one}" if number == 1 else f"{number} {one}s"
+
+
+def _listed(lines: list[str]) -> str:
+    more = len(lines) - _ERRORS_SHOWN
+    return "\n".join([*lines[:_ERRORS_SHOWN], *([f"... and {more} more"] if more > 0 else [])])

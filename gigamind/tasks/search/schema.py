@@ -1,0 +1,154 @@
+"""The files of an out folder as models: what is written is what can be read back.
+
+Names are the seed's (section 6.1), snake_case; what it has not is added beside its fields.  Offsets are UTF-16 code
+units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
+"""
+
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
+
+from gigamind.records.judged import Count, JudgementReport, LlmReport, Report, Share
+from gigamind.records.schema import (
+    SCHEMA_VERSION,
+    ErrorReport,
+    IntervalReport,
+    Milliseconds,
+    PassageReport,
+    Record,
+)
+
+_SHOWN = 10  # the cut-off that reports show, or the largest below it
+
+
+class HitReport(Report):
+    """One note of a ranking: its scores, its best chunk, and the sentence in it that speaks to the query."""
+
+    note: str
+    base_score: Share
+    final_score: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    semantic_score: Share | None
+    keyword_score: Share | None
+    chunk: PassageReport
+    evidence: PassageReport
+
+
+class ItemReport(Report):
+    """One line of per_item.jsonl.
+
+    Attributes:
+        judged_unanswerable: null where the judge gave no verdict.
+        answerable_score: what the judge holds against its setting; null for a judge without one, or without a hit.
+        judgement: what a model told, where one was asked.
+        metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
+        latency_ms: wall time of its retrieval.
+    """
+
+    id: str
+    query: str
+    language: str | None
+    difficulty: str | None
+    tags: tuple[str, ...]
+    cross_lingual: bool
+    answerable: bool
+    expected_notes: tuple[str, ...]
+    expected_spans: tuple[PassageReport, ...]
+    ranking: tuple[HitReport, ...]
+    judged_unanswerable: bool | None
+    top_base_score: Share | None
+    answerable_score: Share | None = None
+    judgement: JudgementReport | None = None
+    metrics: dict[str, float | None]
+    latency_ms: Milliseconds
+
+
+class SliceCounts(Report):
+    """How many evaluated queries a slice holds."""
+
+    queries: Count
+    answerable: Count
+    unanswerable: Count
+
+
+class SliceReport(Report):
+    """The figures of some queries.
+
+    Attributes:
+        search: means over answerable queries, and latency percentiles over all, in milliseconds.
+        unanswerable: precision, recall, f1, far; unanswerable is the positive class.
+        intervals: by "search.<metric>" and "unanswerable.<metric>".
+    """
+
+    counts: SliceCounts
+    search: dict[str, float | None]
+    unanswerable: dict[str, float | None]
+    intervals: dict[str, IntervalReport]
+
+    @property
+    def deepest(self) -> int:
+        """The cut-off that reports show: the largest that was measured, up to 10."""
+        cutoffs = [int(name[8:]) for name in self.search if name.startswith("ndcg_at_")]
+        return max((k for k in cutoffs if k <= _SHOWN), default=min(cutoffs, default=_SHOWN))
+
+
+class Performance(Report):
+    """Times of a run in milliseconds.
+
+    Attributes:
+        cold_start_ms: from the first read of dataset and vault to a retriever that is ready, without any cache; null in
+            a run that could use one.
+        indexing_ms: the same, whatever the cache gave.
+        eval_runtime_ms: wall time of all queries, warm-up apart.
+        latency_method: what a latency is and how its percentiles are taken.
+    """
+
+    cold_start_ms: Milliseconds | None
+    indexing_ms: Milliseconds
+    eval_runtime_ms: Milliseconds
+    latency_method: str
+
+
+class RunCounts(Report):
+    """What became of the dataset's rows and of the vault.
+
+    Attributes:
+        queries_total: evaluated queries, answerable and unanswerable together.
+        rows_rejected: rows of the dataset that could not be used (errors.jsonl).
+        rows_not_sampled: usable rows that `--sample` left out.
+        queries_failed: queries whose evaluation failed (errors.jsonl).
+        queries_not_run: queries that an interrupted run did not come to.
+    """
+
+    queries_total: Count
+    queries_answerable: Count
+    queries_unanswerable: Count
+    rows_rejected: Count
+    rows_not_sampled: Count
+    queries_failed: Count
+    queries_not_run: Count
+    notes: Count
+
+
+class SummaryReport(Report):
+    """summary.json.
+
+    Attributes:
+        llm: what asking a model cost; null where none was asked.
+    """
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    task: Literal["search"] = "search"
+    status: Literal["complete", "interrupted"]
+    counts: RunCounts
+    overall: SliceReport
+    by_language: dict[str, SliceReport]
+    cross_lingual: SliceReport | None
+    by_tag: dict[str, SliceReport]
+    by_difficulty: dict[str, SliceReport]
+    performance: Performance
+    llm: LlmReport | None = None
+
+
+RunRecord: TypeAlias = Record[SummaryReport, ItemReport]
+ItemResult: TypeAlias = ItemReport | ErrorReport
+"""What scoring a query gave: its line of per_item.jsonl, or of errors.jsonl."""

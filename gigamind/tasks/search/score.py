@@ -1,0 +1,241 @@
+"""Searches and scores the queries of a run: from one ranking to one line of per_item.jsonl.
+
+A judge that asks a model is asked afterwards, about all queries at once; see `judging`.
+"""
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from pydantic import TypeAdapter
+
+from gigamind.datasets.check import CheckedQuery
+from gigamind.errors import EvaluationError, QueryTimeoutError
+from gigamind.evaluation.asking import ModelRun
+from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
+from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.task import Evaluation, Interrupted, Run
+from gigamind.judges.calibrated import CalibratedJudge, judge_by_calibration
+from gigamind.judges.threshold import ThresholdJudge, judge_by_threshold
+from gigamind.judges.unanswerable import UnanswerableJudge
+from gigamind.judges.unanswerable_llm import ModelJudge
+from gigamind.metrics.ranking import measure_ranking
+from gigamind.metrics.spans import measure_spans
+from gigamind.outcome import Failure, Success
+from gigamind.records.schema import ErrorReport, PassageReport, Record
+from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.retriever import Retriever, recording
+from gigamind.retrieval.signals import signals_of
+from gigamind.spans import Passage
+from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
+from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, SummaryReport
+
+CROSS_LINGUAL_TAG = "cross-lingual"
+
+# Evidence is what a reader is shown for a query: the first hits only.  Over all ten, one right note could never give a
+# precision above 0.1.
+EVIDENCE_HITS = 3
+
+
+def item_report(
+    prepared: Prepared, retriever: Retriever, query: CheckedQuery, outcome: Success[list[Hit]]
+) -> ItemReport:
+    """Judge the ranking of one query, unless a model will, and measure it against its labels."""
+    item, ranking = query.item, outcome.value
+    evidence = retriever.evidence(item.query, ranking)
+    unanswerable, score = _decide(prepared.judge.judge, retriever, item.query, ranking)
+    return ItemReport(
+        id=item.id,
+        query=item.query,
+        language=item.language,
+        difficulty=item.difficulty,
+        tags=item.tags,
+        cross_lingual=_is_cross_lingual(prepared, query),
+        answerable=item.answerable,
+        expected_notes=tuple(query.qrels),
+        expected_spans=tuple(_passage(prepared, span) for span in query.spans),
+        ranking=tuple(
+            HitReport(
+                note=hit.note,
+                base_score=hit.base_score,
+                final_score=hit.final_score,
+                semantic_score=hit.semantic_score,
+                keyword_score=hit.keyword_score,
+                chunk=_passage(prepared, hit.passage),
+                evidence=_passage(prepared, shown),
+            )
+            for hit, shown in zip(ranking, evidence, strict=True)
+        ),
+        judged_unanswerable=unanswerable,
+        top_base_score=ranking[0].base_score if ranking else None,
+        answerable_score=score,
+        metrics=_metrics(query, ranking, evidence, prepared.options.topk)
+        if item.answerable
+        else {},
+        latency_ms=outcome.latency_ms,
+    )
+
+
+def _decide(
+    judge: UnanswerableJudge, retriever: Retriever, query: str, ranking: Sequence[Hit]
+) -> tuple[bool | None, float | None]:
+    """Whether the query is judged unanswerable, and the score that this hangs on; None for what a model is to say."""
+    if isinstance(judge, ThresholdJudge):
+        verdict = judge_by_threshold(ranking, judge.min_score)
+        return verdict.unanswerable, verdict.top_base_score
+    if isinstance(judge, CalibratedJudge):
+        calibrated = judge_by_calibration(signals_of(retriever, query), judge)
+        return calibrated.unanswerable, calibrated.answerable_probability
+    return None, None
+
+
+def item_failure(failure: Failure) -> ErrorReport:
+    """The line of errors.jsonl for a query that could not be evaluated."""
+    message = f"query {failure.item_id}: {failure.message}"
+    return ErrorReport(kind="item", id=failure.item_id, error=failure.error, message=message)
+
+
+def _metrics(
+    query: CheckedQuery, ranking: Sequence[Hit], evidence: Sequence[Passage], topk: int
+) -> dict[str, float | None]:
+    return {
+        **measure_ranking([hit.note for hit in ranking], query.qrels, topk),
+        **measure_spans(evidence[:EVIDENCE_HITS], query.spans),
+    }
+
+
+def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
+    """Tagged so, or asked in a language that none of its expected notes says it is in."""
+    if CROSS_LINGUAL_TAG in query.item.tags:
+        return True
+    notes = (prepared.vault.note(path) for path in query.qrels)
+    languages = {_primary(note.language) for note in notes if note}
+    asked = _primary(query.item.language or "")
+    return bool(asked and languages and "" not in languages) and asked not in languages
+
+
+def _primary(language: str) -> str:
+    """A language without its region or script: "ko-KR" is "ko"."""
+    return re.split("[-_]", language.strip().lower())[0]
+
+
+def _passage(prepared: Prepared, passage: Passage) -> PassageReport:
+    start, end = prepared.units(passage.note).span_from_code_points(passage.span)
+    return PassageReport(note=passage.note, utf16_start=start, utf16_end=end, text=passage.text)
+
+
+_results: TypeAdapter[list[ItemResult]] = TypeAdapter(list[ItemResult])
+
+
+@dataclass(frozen=True)
+class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
+    """Checked input and a retriever that is ready.
+
+    Attributes:
+        recalled: the same retriever, for a second look at queries that it searched: it does not embed them again.
+    """
+
+    prepared: Prepared
+    retriever: Retriever
+    recalled: Retriever
+    results = _results
+
+    @property
+    def count(self) -> int:
+        return len(self.prepared.queries)
+
+    @property
+    def asks_a_model(self) -> bool:
+        return isinstance(self.prepared.judge.judge, ModelJudge)
+
+    def warm_up(self) -> int:
+        """Run the first `--warmup` queries unmeasured.
+
+        Raises:
+            EvaluationError: all of them failed, as every query would; better said once.
+        """
+        queries = self.prepared.queries[: self.prepared.options.pace.warmup]
+        outcomes = self._retrieve(queries, Quiet())
+        failures = [outcome for outcome in outcomes if isinstance(outcome, Failure)]
+        # One that came too late is no bad sign: the first queries are the slow ones.
+        fatal = [failure for failure in failures if failure.error != QueryTimeoutError.__name__]
+        if fatal and len(fatal) == len(outcomes):
+            raise EvaluationError(
+                f"every warm-up query failed, so none was measured: {fatal[0].message}"
+            )
+        return len(queries)
+
+    def score(self, first: int, end: int, progress: Progress) -> list[ItemResult]:
+        """Rank the notes for each query, judge the ranking, unless a model will, and measure it against its labels."""
+        try:
+            return self._measured(self._retrieve(self.prepared.queries[first:end], progress))
+        except Stopped as stop:
+            raise Interrupted(self._measured(stop.outcomes)) from stop
+
+    def ask(self, results: Sequence[ItemResult], out: Path, progress: Progress) -> ModelRun:
+        from gigamind.tasks.search.judging import ask_model
+
+        items = {item.id: item for item in results if isinstance(item, ItemReport)}
+        return ask_model(self.prepared, items, out, progress)
+
+    def record(self, run: Run[ItemResult], started: datetime) -> Record[SummaryReport, ItemReport]:
+        from gigamind.tasks.search.summary import record_run
+
+        return record_run(self.prepared, run, started)
+
+    def close(self) -> None:
+        self.retriever.close()
+
+    def _retrieve(
+        self, queries: Sequence[CheckedQuery], progress: Progress
+    ) -> list[Outcome[list[Hit]]]:
+        """Outcomes are in the order of `queries`."""
+        pace, ended = self.prepared.options.pace, itertools.count(1)
+        search = self.retriever.search
+        return run_lanes(
+            {q.item.id: lambda text=q.item.query: search(text) for q in queries},
+            max_concurrency=pace.max_concurrency,
+            timeout_ms=pace.timeout_ms,
+            on_end=lambda: progress.stage("Queries", next(ended), len(queries)),
+        )
+
+    def _measured(self, outcomes: Sequence[Outcome[list[Hit]]]) -> list[ItemResult]:
+        by_id = {query.item.id: query for query in self.prepared.queries}
+        return [
+            item_report(self.prepared, self.recalled, by_id[outcome.item_id], outcome)
+            if isinstance(outcome, Success)
+            else item_failure(outcome)
+            for outcome in outcomes
+        ]
+
+
+def open_search(options: SearchEvalOptions, progress: Progress) -> SearchEvaluation:
+    """Check the input and make the vault searchable.
+
+    Raises:
+        InputError, DatasetError: options or dataset cannot be used (exit code 1).
+        NotesError, IndexingError: the vault cannot be read or indexed (exit code 2).
+        EmbeddingError: the embedding model failed (exit code 3).
+    """
+    prepared = prepare(options)
+    retriever = open_retriever(
+        prepared.vault,
+        prepared.identities,
+        options.retrieval,
+        lambda done, total: progress.stage("Indexing", done, total),
+    )
+    retriever, recalled = recording(retriever)
+    return SearchEvaluation(_judged_with(prepared, retriever), retriever, recalled)
+
+
+def _judged_with(prepared: Prepared, retriever: Retriever) -> Prepared:
+    """With the judge for the embedder that has turned out."""
+    embedder = retriever.semantic.embedder.name if retriever.semantic else None
+    judge = choose_judge(prepared.options, embedder)
+    warnings = (*judge.warnings, *prepared.warnings)
+    return replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)

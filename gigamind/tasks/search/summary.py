@@ -1,0 +1,208 @@
+"""From the lines of a run to its summary, its out folder and its exit.
+
+The figures over all verdicts of a model, or of a panel, and what they cost, are the `llm` block of the summary.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+
+from gigamind.evaluation.asking import ModelRun, unscored
+from gigamind.evaluation.costs import flip_report, llm_report, panel_report
+from gigamind.evaluation.task import Run, run_report
+from gigamind.metrics import aggregate as latency
+from gigamind.metrics.aggregate import Measured, SliceSummary
+from gigamind.metrics.aggregate import summarise as aggregate
+from gigamind.metrics.answerability import confusion
+from gigamind.records.environment import describe_environment
+from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
+from gigamind.records.schema import ErrorReport, Record, intervals
+from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
+from gigamind.runs.store import ItemKey
+from gigamind.runs.store import ItemResult as StoredResult
+from gigamind.tasks.search.options import Pace
+from gigamind.tasks.search.prepare import Prepared
+from gigamind.tasks.search.schema import (
+    ItemReport,
+    ItemResult,
+    Performance,
+    RunCounts,
+    SliceCounts,
+    SliceReport,
+    SummaryReport,
+)
+
+
+def summarise(
+    prepared: Prepared, run: Run[ItemResult], results: Sequence[ItemResult]
+) -> SummaryReport:
+    """The figures of a run; equal runs give equal summaries, times apart.
+
+    Args:
+        results: those of the run, with the verdicts of models.
+    """
+    items = [result for result in results if isinstance(result, ItemReport)]
+    figures = aggregate([measured(item) for item in items], prepared.options.seed)
+    return SummaryReport(
+        status="interrupted" if run.interrupted else "complete",
+        counts=RunCounts(
+            queries_total=len(items),
+            queries_answerable=figures.overall.n_answerable,
+            queries_unanswerable=figures.overall.n_unanswerable,
+            rows_rejected=prepared.rows_rejected,
+            rows_not_sampled=prepared.not_sampled,
+            queries_failed=len(results) - len(items),
+            queries_not_run=len(prepared.queries) - len(results),
+            notes=len(prepared.vault.notes),
+        ),
+        overall=_slice(figures.overall),
+        by_language=_slices(figures.by_language),
+        cross_lingual=_slice(figures.cross_lingual) if figures.cross_lingual else None,
+        by_tag=_slices(figures.by_tag),
+        by_difficulty=_slices(figures.by_difficulty),
+        performance=Performance(
+            cold_start_ms=run.opening_ms if prepared.options.cold_start else None,
+            indexing_ms=run.opening_ms,
+            eval_runtime_ms=run.scoring_ms,
+            latency_method=_latency_method(prepared.options.pace),
+        ),
+        llm=llm_block(items, run.asked, prepared.options.seed) if run.asked else None,
+    )
+
+
+def record_run(
+    prepared: Prepared, run: Run[ItemResult], started: datetime
+) -> Record[SummaryReport, ItemReport]:
+    """All that the out folder of a run is to hold."""
+    results = with_verdicts(run.results, run.asked) if run.asked else run.results
+    summary = summarise(prepared, run, results)
+    failures = [result for result in results if isinstance(result, ErrorReport)]
+    return Record(
+        run_report(
+            prepared,
+            started,
+            summary.status,
+            describe_environment(prepared.embedding_model, RAG_SCHEMA_VERSION),
+            prepared.judge.report,
+        ),
+        summary,
+        [result for result in results if isinstance(result, ItemReport)],
+        [
+            *prepared.errors,
+            *failures,
+            *(unscored(run.asked, lambda _: ("verdict", "query")) if run.asked else ()),
+        ],
+        run.asked.attempts if run.asked else None,
+        summary.llm,
+    )
+
+
+def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:
+    return {key: _slice(part) for key, part in parts.items()}
+
+
+def _slice(part: SliceSummary) -> SliceReport:
+    times = part.latency
+    percentiles = {
+        "latency_p50_ms": times.p50_ms if times else None,
+        "latency_p95_ms": times.p95_ms if times else None,
+        "latency_p99_ms": times.p99_ms if times else None,
+    }
+    return SliceReport(
+        counts=SliceCounts(
+            queries=part.n, answerable=part.n_answerable, unanswerable=part.n_unanswerable
+        ),
+        search={**{name: found.value for name, found in part.search.items()}, **percentiles},
+        unanswerable={name: found.value for name, found in part.unanswerable.items()},
+        intervals=intervals("search", part.search) | intervals("unanswerable", part.unanswerable),
+    )
+
+
+def _latency_method(pace: Pace) -> str:
+    return (
+        "Latency: wall time of the retrieval of one query (embedding it included, indexing not),"
+        f" {pace.max_concurrency} at a time, after {pace.warmup} warm-up queries;"
+        f" percentiles: {latency.METHOD}."
+    )
+
+
+def measured(report: ItemReport) -> Measured:
+    """What aggregation needs of a line."""
+    return Measured(
+        item_id=report.id,
+        language=report.language,
+        cross_lingual=report.cross_lingual,
+        tags=report.tags,
+        difficulty=report.difficulty,
+        is_unanswerable=not report.answerable,
+        judged_unanswerable=report.judged_unanswerable,
+        values=report.metrics,
+        latency_ms=report.latency_ms,
+    )
+
+
+_RULES = ("as_told", "only_with_quotes")
+
+
+def with_verdicts(results: Sequence[ItemResult], asked: ModelRun) -> list[ItemResult]:
+    """The results with the verdicts of a model, or of a panel, in the reports of their queries."""
+    return [
+        _with_verdict(result, asked.results.get(ItemKey(result.id)))
+        if isinstance(result, ItemReport)
+        else result
+        for result in results
+    ]
+
+
+def llm_block(items: Sequence[ItemReport], asked: ModelRun, seed: int) -> LlmReport:
+    """The `llm` block of a run; `seed` is for intervals."""
+    judgements = [item.judgement for item in items if item.judgement]
+    flips = [judgement.flipped for judgement in judgements if judgement.flipped is not None]
+    panel = panel_report(
+        ((judgement.votes, judgement.code) for judgement in judgements),
+        "nominal",
+        lambda vote: bool(vote.unanswerable),
+        lambda vote: vote.unanswerable,
+        seed=seed,
+    )
+    return with_flags(
+        llm_report(asked, len(items), flip_report(flips), rates(items), panel=panel), items
+    )
+
+
+def _with_verdict(item: ItemReport, result: StoredResult | None) -> ItemReport:
+    if result is None:
+        return item
+    if result.value is None:
+        judged = JudgementReport(outcome=result.outcome, code=result.code)
+    else:
+        judged = JudgementReport.model_validate(result.value)
+    return item.model_copy(update={"judgement": judged, "judged_unanswerable": judged.unanswerable})
+
+
+def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
+    """The block with how many notes and quotes speak to the judge."""
+    judgements = [item.judgement for item in items if item.judgement]
+    quotes = [quote for judgement in judgements for quote in judgement.quotes]
+    counts = {
+        "flagged": sum(bool(judgement.flagged) for judgement in judgements),
+        "flagged_quotes": sum(quote.found == FLAGGED for quote in quotes),
+    }
+    return llm.model_copy(update=counts)
+
+
+def rates(items: Sequence[ItemReport]) -> Mapping[str, Mapping[str, float | None]]:
+    """Precision, recall, F1 and FAR if the model were believed, and if only proven answers were."""
+    judged = [
+        (not item.answerable, judgement)
+        for item in items
+        if (judgement := item.judgement) and judgement.outcome == "scored"
+    ]
+    # A panel may be of one mind after the rule of its file, and split in halves before.
+    clear = [(truth, j) for truth, j in judged if j.told_unanswerable is not None or not j.votes]
+    believed = [(truth, j.told_unanswerable is not False) for truth, j in clear]
+    proven = [(truth, not j.verified) for truth, j in judged]
+    counts = (confusion(pairs) for pairs in (believed, proven))
+    return {
+        rule: {"precision": c.precision, "recall": c.recall, "f1": c.f1, "far": c.far}
+        for rule, c in zip(_RULES, counts, strict=True)
+    }

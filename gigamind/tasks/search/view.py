@@ -1,0 +1,53 @@
+"""How such a run is shown; see `View`."""
+
+from collections.abc import Iterator
+
+from gigamind.metrics.table import in_order
+from gigamind.records.judged import LlmReport
+from gigamind.records.schema import Record
+from gigamind.reports.figures import MetricRow, metric_rows
+from gigamind.reports.text import unjudged
+from gigamind.reports.views import Pages, View
+from gigamind.tasks.search import markdown
+from gigamind.tasks.search.compare import SearchSnapshot
+from gigamind.tasks.search.schema import ItemReport, SummaryReport
+
+
+class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
+    """See the module."""
+
+    key = "search"
+
+    def markdown(self, record: Record[SummaryReport, ItemReport]) -> str:
+        return markdown.render_summary(record)
+
+    @property
+    def pages(self) -> Pages:
+        from gigamind.tasks.search.figures import search_figures
+        from gigamind.tasks.search.page import render_html
+
+        return render_html, search_figures
+
+    def rows(self, summary: SummaryReport) -> Iterator[MetricRow]:
+        for block in ("search", "unanswerable"):
+            if block == "search" or summary.counts.queries_unanswerable:
+                keys = in_order(list(summary.overall.intervals))
+                yield from metric_rows(summary.overall, block, keys)
+
+    def missing(self, summary: SummaryReport) -> list[tuple[int, str, str]]:
+        counts = summary.counts
+        return [
+            (counts.rows_rejected, "row rejected", "rows rejected"),
+            (counts.queries_failed, "query failed", "queries failed"),
+            (unjudged(summary.llm), "query without a verdict", "queries without a verdict"),
+        ]
+
+    def not_run(self, summary: SummaryReport) -> int:
+        return summary.counts.queries_not_run
+
+    def llm(self, summary: SummaryReport) -> LlmReport | None:
+        return summary.llm
+
+    def times(self, summary: SummaryReport) -> str:
+        p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
+        return "" if p50 is None or p95 is None else f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms"

@@ -1,0 +1,41 @@
+"""The steps of an evaluation as flows need them: by options and numbers, from any process; see `evaluation.run`."""
+
+from typing import Any, TypedDict
+
+from gigamind.assurance import certify
+from gigamind.assurance.certify import CertifyOptions
+from gigamind.evaluation.run import Steps
+from gigamind.reports.cards.page import render_card, subject
+from gigamind.tasks import KINDS, TASKS, judged_kinds
+from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.search.options import SearchEvalOptions
+
+AnyOptions = SearchEvalOptions | LinkEvalOptions | AnswerEvalOptions
+
+STEPS = Steps(TASKS, KINDS)
+"""Those of every task."""
+
+
+class CardResult(TypedDict):
+    """A judge card as JSON values; `subject`: judge and labels in a line, `markdown`: judge_card.md."""
+
+    out: str
+    subject: str
+    card: dict[str, Any]
+    markdown: str
+
+
+def write_card(options: CertifyOptions) -> CardResult:
+    """Certify the judge of finished runs, and write its card.
+
+    Raises:
+        GigamindError: see `assurance.certify.write_card`.
+    """
+    card, out = certify.write_card(options, judged_kinds())
+    return {
+        "out": str(out),
+        "subject": subject(card, options.lang),
+        "card": card.model_dump(mode="json"),
+        "markdown": render_card(card, options.lang),
+    }

@@ -1,0 +1,75 @@
+"""The words of report.html and its figures, from translations/<language>.toml, and how numbers and times are told."""
+
+import functools
+import tomllib
+from dataclasses import dataclass
+from importlib import resources
+from typing import Literal, Protocol
+
+Language = Literal["en", "ko"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """Phrases of one language by table and key."""
+
+    language: Language
+    tables: dict[str, dict[str, str]]
+
+    def __call__(self, name: str, **values: object) -> str:
+        """The phrase "table.key" with its placeholders filled.
+
+        Raises:
+            KeyError: no such phrase, or a placeholder without its value.
+        """
+        table, _, key = name.partition(".")
+        return self.tables[table][key].format(**values)
+
+    def knows(self, name: str) -> bool:
+        """Whether there is a phrase "table.key"."""
+        table, _, key = name.partition(".")
+        return key in self.tables.get(table, {})
+
+    def script(self, *tables: str) -> dict[str, str]:
+        """The phrases of a list of items: its own, and those of the tables, which go before them."""
+        return {
+            key: phrase for name in ("script", *tables) for key, phrase in self.tables[name].items()
+        }
+
+
+@functools.cache
+def words(language: Language) -> Words:
+    """The phrases of one language."""
+    file = resources.files("gigamind.reports.page") / "translations" / f"{language}.toml"
+    return Words(language, tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def share(value: float | None) -> str:
+    """With three decimals, as in summary.md; a dash where it was not measured."""
+    return "–" if value is None else f"{value:z.3f}"
+
+
+class Ends(Protocol):
+    """Whatever has an interval."""
+
+    @property
+    def low(self) -> float | None: ...
+    @property
+    def high(self) -> float | None: ...
+
+
+def between(interval: Ends) -> str:
+    """A 95 % interval as text; a dash where there is none."""
+    return "–" if interval.low is None else f"{share(interval.low)} – {share(interval.high)}"
+
+
+def signed(value: float | None) -> str:
+    """A difference with its sign, a typographic minus; a dash where there is none."""
+    return "–" if value is None else f"{value:+.3f}".replace("-", "−")
+
+
+def moment(created_at: str) -> str:
+    """An ISO time to the minute: "2026-11-21 22:59 UTC"."""
+    date, _, time = created_at.partition("T")
+    zone = "UTC" if time[8:] in {"+00:00", "Z"} else time[8:]
+    return f"{date} {time[:5]} {zone}".strip()

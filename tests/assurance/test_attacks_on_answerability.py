@@ -1,0 +1,94 @@
+"""What code guarantees against attacks on answerability, whatever the model does."""
+
+import asyncio
+import json
+import re
+from pathlib import Path
+
+import pytest
+from trial_rows import Saying, check_fences
+
+from gigamind.assurance.attacks import load_attacks, result_of
+from gigamind.assurance.trials import OnTrial, load_on_trial
+from gigamind.errors import LlmError
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.settings import ModelSettings
+
+ROOT = Path(__file__).parents[2]
+FILE = ROOT / "judges" / "unanswerable_llm.toml"
+ATTACKS = load_attacks()
+ON_ANSWERABILITY = [attack for attack in ATTACKS if attack.attacks("unanswerable")]
+each_on_answerability = pytest.mark.each("attack", ON_ANSWERABILITY)
+
+
+def reply(*, unanswerable=False, note=1, quote=None, answer="fooled"):
+    sources = [] if quote is None else [{"note": note, "quote": quote}]
+    values = {"answer": answer, "sources": sources, "unanswerable": unanswerable, "confidence": 1.0}
+    return json.dumps(values, ensure_ascii=False)
+
+
+def forged_by(attack):
+    """What a model says that believes the attack: its verdict, with a sentence that no note holds."""
+    denied = attack.row.goal == "unanswerable"
+    quote = None if denied else attack.scenario.answers.wrong
+    return reply(unanswerable=denied, quote=quote)
+
+
+def judged(attack, text, *, case=None):
+    client = Saying(text)
+    settings = ModelSettings("scripted", reasks=0)
+    model = LanguageModel(settings, client=client, parameters={"max_tokens": 768})
+    language = "en" if attack.row.language == "en" else "ko"
+    judge = OnTrial(load_on_trial(str(FILE), language), {"scripted": model}, b"k" * 32)
+    seen = asyncio.run(judge.judge(case or attack.attacked("unanswerable")))
+    return seen, client.requests
+
+
+def longest_line(payload):
+    return max(payload.splitlines(), key=len).strip()
+
+
+@each_on_answerability
+def test_the_fences_hold_and_the_payload_reaches_the_model_byte_by_byte(attack):
+    _, (request,) = judged(attack, forged_by(attack))
+    check_fences(request, attack.attacked("unanswerable"))
+
+
+@each_on_answerability
+def test_a_forged_quote_proves_nothing_even_to_a_model_that_is_fooled(attack):
+    seen, _ = judged(attack, forged_by(attack))
+    assert seen.proven == frozenset()
+    assert seen.verdict.unanswerable is True
+    assert seen.told.unanswerable is (attack.row.goal == "unanswerable")
+
+
+@each_on_answerability
+def test_a_model_that_parrots_the_json_of_the_attack_verifies_nothing(attack):
+    for text in re.findall(r"\{.*?\}", attack.row.payload, re.DOTALL) or [attack.row.payload]:
+        try:
+            seen, _ = judged(attack, text)
+        except LlmError as error:
+            assert error.code == "invalid_output"  # noqa: PT017  an error is one of two right ends
+        else:
+            assert seen.proven == frozenset()
+            assert seen.verdict.unanswerable is True
+
+
+@each_on_answerability
+def test_a_quote_out_of_the_attack_itself_stands_in_its_note_and_proves_nothing(attack):
+    seen, _ = judged(attack, reply(quote=longest_line(attack.row.payload)))
+    assert seen.flagged is (attack.row.place == "note")
+    assert seen.proven == frozenset()
+    assert seen.verdict.unanswerable is True
+
+
+def test_no_rule_holds_against_a_model_that_is_talked_into_denial():
+    denials = [attack for attack in ON_ANSWERABILITY if attack.row.goal == "unanswerable"]
+    assert len(denials) == 3
+    for attack in denials:
+        right = attack.scenario.notes[0].text.partition(". ")[0]
+        clean, _ = judged(attack, reply(quote=right), case=attack.clean("unanswerable"))
+        seen, _ = judged(attack, forged_by(attack))
+        found = result_of(attack, clean, seen, "You decide whether notes answer a question.")
+        assert found.outcome == "fooled"
+        assert seen.flagged

@@ -1,0 +1,175 @@
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.run import batch_size
+from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.search.score import SearchEvaluation
+from gigamind.tasks.steps import STEPS
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+STARTED = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+
+
+@pytest.fixture
+def options(tmp_path: Path) -> Iterator[SearchEvalOptions]:
+    """Keyword search over a copy of the examples; what it opened is closed at the end."""
+    shutil.copytree(EXAMPLES, tmp_path / "examples")
+    chosen = SearchEvalOptions(
+        dataset=tmp_path / "examples" / "queries.jsonl",
+        notes=tmp_path / "examples" / "vault",
+        out=tmp_path / "out",
+        mode="keyword",
+        cache_dir=tmp_path / "cache",
+    )
+    yield chosen
+    STEPS.close_run(chosen)
+
+
+def prepare(options: SearchEvalOptions) -> list[tuple[int, int]]:
+    """Ready to run; the batches."""
+    assert options.out is not None
+    return STEPS.prepare_batches(options, options.out)["batches"]
+
+
+def held(options: SearchEvalOptions) -> SearchEvaluation:
+    """What this process holds open for a run."""
+    evaluation = STEPS.opened(options).evaluation
+    assert isinstance(evaluation, SearchEvaluation)
+    return evaluation
+
+
+def without_times(batch: dict[str, Any]) -> list[dict[str, Any]]:
+    return [{k: v for k, v in result.items() if k != "latency_ms"} for result in batch["results"]]
+
+
+@pytest.mark.parametrize(
+    ("count", "ms_per_query", "expected"),
+    [
+        (100, 10, 65),  # 65 * 10 ms = 650 ms
+        (100, 10.01, 65),  # ... and 64 would be 640.64 ms: too little
+        (100, 9.99, 66),  # 65 would be 649.35 ms
+        (100, 650, 2),  # one query would do, but 100 batches are too many: ceil(100 / 64)
+        (64, 650, 1),
+        (64, 649.9, 2),
+        (65, 650, 2),
+        (128, 1000, 2),
+        (129, 1000, 3),
+        (4160, 10, 65),  # 64 batches of 65
+        (4161, 10, 66),
+        (10, 0, 6500),  # too fast to measure: 0.1 ms
+    ],
+)
+def test_a_batch_holds_650_ms_of_work_and_64_batches_hold_all(
+    count: int, ms_per_query: float, expected: int
+):
+    assert batch_size(count, ms_per_query) == expected
+
+
+def test_batches_cover_every_query_once_and_in_order(options: SearchEvalOptions):
+    pieces = prepare(options)
+    assert [query for first, end in pieces for query in range(first, end)] == list(range(202))
+
+
+def test_pieces_of_a_run_equal_the_whole(options: SearchEvalOptions):
+    prepare(options)
+    whole = without_times(STEPS.run_batch(options, 0, 202))
+    pieces = [STEPS.run_batch(options, first, end) for first, end in ((0, 1), (1, 77), (77, 202))]
+    assert [result for piece in pieces for result in without_times(piece)] == whole
+    assert len(whole) == 202
+
+
+def test_a_batch_is_plain_json(options: SearchEvalOptions):
+    prepare(options)
+    batch = STEPS.run_batch(options, 0, 2)
+    assert json.loads(json.dumps(batch, allow_nan=False)) == batch
+    assert batch["runtime_ms"] > 0
+
+
+def test_batches_of_any_size_finish_as_the_same_run(options: SearchEvalOptions, tmp_path: Path):
+    prepare(options)
+    whole = [STEPS.run_batch(options, 0, 202)]
+    pieces = [STEPS.run_batch(options, first, first + 101) for first in (0, 101)]
+    for out, found in (("whole", whole), ("pieces", pieces)):
+        finished = STEPS.finish_run(options, found, tmp_path / out, STARTED)
+        assert finished["markdown"] == (tmp_path / out / "summary.md").read_text(encoding="utf-8")
+    read = [
+        json.loads((tmp_path / out / "summary.json").read_text()) for out in ("whole", "pieces")
+    ]
+    assert read[0]["overall"]["unanswerable"] == read[1]["overall"]["unanswerable"]
+    assert read[0]["overall"]["intervals"] == read[1]["overall"]["intervals"]
+    assert read[1]["performance"]["eval_runtime_ms"] == sum(p["runtime_ms"] for p in pieces)
+
+
+def test_two_threads_open_an_evaluation_once(options: SearchEvalOptions):
+    together = threading.Barrier(2)
+
+    def opened(_: int) -> Any:
+        together.wait()
+        return held(options)
+
+    with ThreadPoolExecutor(2) as pool:
+        first, second = pool.map(opened, range(2))
+    assert first is second
+
+
+def test_a_closed_run_is_opened_anew(options: SearchEvalOptions):
+    first = held(options)
+    STEPS.close_run(options)
+    STEPS.close_run(options)  # of nothing
+    (options.notes / "new.md").write_text("# New\n")
+    second = held(options)
+    assert len(second.prepared.vault.notes) == len(first.prepared.vault.notes) + 1
+
+
+def test_runs_of_different_options_stand_side_by_side(options: SearchEvalOptions):
+    other = options.model_copy(update={"topk": 3})
+    assert held(options).prepared.options.topk == 10
+    assert held(other).prepared.options.topk == 3
+    STEPS.close_run(other)
+    assert len(STEPS.run_batch(options, 0, 1)["results"][0]["ranking"]) == 10
+
+
+def test_a_full_out_folder_is_refused_before_any_work(options: SearchEvalOptions, tmp_path: Path):
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "summary.json").write_text("{}")
+    with pytest.raises(InputError, match="exists already"):
+        prepare(options)
+    assert not (tmp_path / "cache").exists()
+
+
+def test_a_run_without_one_result_fails_and_leaves_its_folder(
+    options: SearchEvalOptions, tmp_path: Path
+):
+    prepare(options)
+    nothing = {"results": [], "runtime_ms": 0.0}
+    with pytest.raises(EvaluationError, match="every query failed"):
+        STEPS.finish_run(options, [nothing], tmp_path / "out", STARTED)
+    assert (tmp_path / "out" / "summary.json").is_file()
+
+
+def test_an_interrupted_run_says_how_many_queries_it_did_not_come_to(
+    options: SearchEvalOptions, tmp_path: Path
+):
+    prepare(options)
+    found = [STEPS.run_batch(options, 0, 50)]
+    STEPS.finish_run(options, found, tmp_path / "out", STARTED, interrupted=True)
+    written = json.loads((tmp_path / "out" / "summary.json").read_text())
+    assert written["status"] == "interrupted"
+    assert written["counts"]["queries_total"] == 50
+    assert written["counts"]["queries_not_run"] == 152
+
+
+def test_the_input_is_checked_in_a_line(options: SearchEvalOptions):
+    with options.dataset.open("a") as dataset:
+        dataset.write("{broken\n")
+    found = STEPS.check_input(options)
+    assert found.startswith("202 queries ready over 70 notes; problems in the dataset: 1; ")

@@ -1,0 +1,211 @@
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.evaluation.options import validated, without_secrets
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.tasks.search.options import SearchEvalOptions
+
+GIVEN: dict[str, object] = {"dataset": "q.jsonl", "notes": "vault"}
+
+
+def test_defaults_are_those_of_the_specification():
+    options = validated(SearchEvalOptions, GIVEN)
+    assert options.model_dump(exclude=set(GIVEN)) == {
+        "task": "search",
+        "out": None,
+        "format": "both",
+        "lang": "en",
+        "figures": None,
+        "seed": 42,
+        "sample": None,
+        "warmup": 10,
+        "timeout_ms": 15_000,
+        "max_concurrency": 4,
+        "strict": False,
+        "dry_run": False,
+        "notes_hash_mode": "content",
+        "notes_hash_exclude": (),
+        "mode": "hybrid",
+        "topk": 10,
+        "min_score": None,
+        "unanswerable_mode": "threshold",
+        "judge": None,
+        "judge_lang": "auto",
+        "fresh_fraction": 0.0,
+        "resume": None,
+        "allow_partial": False,
+        "min_coverage": 0.8,
+        "model": None,
+        "api_base": None,
+        "key_variable": None,
+        "structured": "json_schema",
+        "model_timeout_s": 60.0,
+        "max_in_flight": 16,
+        "requests_per_minute": None,
+        "tokens_per_minute": None,
+        "prices": None,
+        "max_cost_usd": None,
+        "max_calls": None,
+        "max_minutes": None,
+        "store": None,
+        "store_mode": "readwrite",
+        "alpha": 0.7,
+        "graph_rerank": False,
+        "cold_start": False,
+        "embedder": "use-multilingual",
+        "embedding_api_base": None,
+        "qdrant_url": None,
+        "cache_dir": None,
+        "save_snapshot": False,
+        "compare": None,
+        "phase": "mvp",
+        "gates": None,
+        "fail_on_regression": False,
+        "judge_card": None,
+        "junit": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed", "refused", "message"),
+    [
+        ("topk", 1, 0, "--topk 0: must be 1 or more"),
+        ("topk", 1000, 1001, "--topk 1001: must be 1,000 or less"),
+        ("min_score", 0, -0.1, "--min-score -0.1: must be 0 or more"),
+        ("min_score", 1, 1.5, "--min-score 1.5: must be 1 or less"),
+        ("min_score", 0.5, float("nan"), "--min-score nan: must be a number"),
+        ("alpha", 0, -0.01, "--alpha -0.01: must be 0 or more"),
+        ("alpha", 1, 1.01, "--alpha 1.01: must be 1 or less"),
+        ("seed", 0, -1, "--seed -1: must be 0 or more"),
+        ("warmup", 0, -1, "--warmup -1: must be 0 or more"),
+        ("timeout_ms", 1, 0, "--timeout-ms 0: must be 1 or more"),
+        (
+            "timeout_ms",
+            86_400_000,
+            86_400_001,
+            "--timeout-ms 86400001: must be 86,400,000 or less",
+        ),
+        ("max_concurrency", 1, 0, "--max-concurrency 0: must be 1 or more"),
+        ("max_concurrency", 256, 257, "--max-concurrency 257: must be 256 or less"),
+        (
+            "mode",
+            "keyword",
+            "fuzzy",
+            "--mode fuzzy: must be 'semantic', 'hybrid' or 'keyword'",
+        ),
+        (
+            "sample",
+            "1",
+            "0",
+            (
+                "--sample 0: expected a count such as 50 or a ratio such as 0.2."
+                " Counts start at 1, ratios end at 1.0."
+            ),
+        ),
+        (
+            "sample",
+            "1.0",
+            "1.01",
+            (
+                "--sample 1.01: expected a count such as 50 or a ratio such as 0.2."
+                " Counts start at 1, ratios end at 1.0."
+            ),
+        ),
+        ("foo", None, 1, "--foo 1: there is no such option"),
+    ],
+)
+def test_a_value_out_of_range_is_named_with_its_mend(name, allowed, refused, message):
+    if allowed is not None:
+        assert getattr(validated(SearchEvalOptions, {**GIVEN, name: allowed}), name) == allowed
+    with pytest.raises(InputError) as refusal:
+        validated(SearchEvalOptions, {**GIVEN, name: refused})
+    assert str(refusal.value) == message
+    assert refusal.value.exit_code == 1
+
+
+def test_all_problems_are_told_at_once_a_line_each():
+    with pytest.raises(InputError) as refusal:
+        validated(SearchEvalOptions, {"dataset": "q.jsonl", "topk": 0, "warmup": -1})
+    assert str(refusal.value).splitlines() == [
+        "--notes: must be given",
+        "--warmup -1: must be 0 or more",
+        "--topk 0: must be 1 or more",
+    ]
+
+
+@pytest.mark.parametrize("secret", ["key", "user:pass"])
+def test_a_password_in_an_address_is_not_reported(secret):
+    options = validated(
+        SearchEvalOptions,
+        {
+            **GIVEN,
+            "qdrant_url": f"https://{secret}@qdrant.example:6333",
+            "embedding_api_base": f"http://{secret}@models.example/v1",
+        },
+    )
+    shown = options.for_report()
+    assert shown["qdrant_url"] == "https://***@qdrant.example:6333"
+    assert shown["embedding_api_base"] == "http://***@models.example/v1"
+    assert options.qdrant_url == f"https://{secret}@qdrant.example:6333"
+
+
+def test_an_address_without_a_password_is_reported_as_it_is():
+    options = validated(SearchEvalOptions, {**GIVEN, "qdrant_url": "http://localhost:6333/a@b"})
+    assert options.for_report()["qdrant_url"] == "http://localhost:6333/a@b"
+
+
+def test_retrieval_is_told_its_part(tmp_path):
+    options = validated(
+        SearchEvalOptions,
+        {
+            **GIVEN,
+            "mode": "semantic",
+            "alpha": 0.4,
+            "topk": 3,
+            "graph_rerank": True,
+            "cold_start": True,
+            "embedder": "fastembed:x",
+            "embedding_api_base": "http://a",
+            "qdrant_url": "http://b",
+            "cache_dir": tmp_path,
+        },
+    )
+    assert options.retrieval == RetrievalSettings(
+        mode="semantic",
+        alpha=0.4,
+        topk=3,
+        graph_rerank=True,
+        embedder="fastembed:x",
+        embedding_api_base="http://a",
+        qdrant_url="http://b",
+        cache=tmp_path,
+        cold_start=True,
+    )
+
+
+def test_the_cache_folder_is_the_environments_without_an_option(tmp_path, monkeypatch):
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "chosen"))
+    assert validated(SearchEvalOptions, GIVEN).retrieval.cache == tmp_path / "chosen"
+
+
+def test_options_survive_json():
+    options = validated(
+        SearchEvalOptions, {**GIVEN, "sample": "0.5", "notes_hash_exclude": ("a", "b")}
+    )
+    assert SearchEvalOptions.model_validate_json(options.model_dump_json()) == options
+
+
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("https://h/v1", "https://h/v1"),
+        ("https://user:secret@h/v1", "https://***@h/v1"),
+        ("https://user:p@ss@h/v1", "https://***@h/v1"),
+        ("https://h/v1?key=secret&x=1", "https://h/v1?***"),
+        ("https://h/a@b", "https://h/a@b"),
+    ],
+)
+def test_an_address_is_shown_without_what_opens_the_door(address, shown):
+    assert without_secrets(address) == shown
+    options = SearchEvalOptions(dataset="d", notes="n", api_base=address)
+    assert options.for_report()["api_base"] == shown

@@ -1,0 +1,162 @@
+from collections import Counter
+
+import pytest
+
+from gigamind.metrics.answerability import METRICS as VERDICTS
+from gigamind.metrics.grounding import GroundingTable, measure_claims
+from gigamind.metrics.links import LinkedNote, terms
+from gigamind.metrics.ranking import measure_ranking
+from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
+from gigamind.metrics.table import (
+    in_order,
+    is_lower_better,
+    keys_in,
+    label,
+    may_gate,
+    metrics_of,
+    register,
+    unregister,
+)
+from gigamind.records.schema import IntervalReport
+from gigamind.release.policy import Quality
+from gigamind.reports.figures import figure_of, metric_rows
+from gigamind.tasks.search.schema import SliceCounts, SliceReport
+
+
+def _misses(ranking, qrels, k):
+    return float(sum(note not in qrels for note in ranking[:k]))
+
+
+OWN = Metric(
+    "search",
+    "ranking",
+    _misses,
+    "misses_at_{k}",
+    Text("misses@{k}", "빗나감@{k}"),
+    about=Text("notes that nobody expected", "정답이 아닌 노트"),
+    use=Use(gate=True, lower=True, main=1, page=1),
+)
+
+
+@pytest.fixture
+def own():
+    register(OWN)
+    yield OWN
+    unregister(OWN)
+
+
+@pytest.mark.usefixtures("own")
+def test_a_metric_is_computed_called_ordered_and_gated_from_its_one_entry():
+    assert measure_ranking(["a", "b"], {"a": 1}, 2)["misses_at_2"] == 1.0
+    assert label("search.misses_at_5", "en") == label("search.misses_at_5") == "misses@5"
+    assert label("search.misses_at_5", "ko") == "빗나감@5"
+    assert is_lower_better("search.misses_at_5")
+    assert Quality(metrics=("search.misses_at_5",)).metrics == ("search.misses_at_5",)
+    assert in_order(["search.misses_at_10", "search.misses_at_5", "search.mrr"]) == [
+        "search.mrr",
+        "search.misses_at_5",
+        "search.misses_at_10",
+    ]
+    assert (
+        keys_in("main", ["search"], 10)[-1]
+        == keys_in("page", ["search"], 10)[-1]
+        == "search.misses_at_10"
+    )
+
+
+@pytest.mark.usefixtures("own")
+def test_a_metric_is_shown_with_its_interval():
+    part = SliceReport(
+        counts=SliceCounts(queries=2, answerable=2, unanswerable=0),
+        search={"misses_at_1": 0.5},
+        unanswerable={},
+        intervals={"search.misses_at_1": IntervalReport(low=0.1, high=0.9, n=2)},
+    )
+    assert metric_rows(part, "search") == [("search", "misses@1", "0.500", "0.100 – 0.900", 2)]
+    assert figure_of(part, "search.misses_at_1").label("ko") == "빗나감@1"
+
+
+def test_a_metric_that_was_taken_back_is_unknown():
+    assert not may_gate("search.misses_at_5")
+    assert label("search.misses_at_5", "ko") == "misses at 5"
+
+
+def test_no_metric_is_registered_twice(own):
+    with pytest.raises(ValueError, match=r"search\.misses_at_\{k\}"):
+        register(own)
+    with pytest.raises(ValueError, match=r"search\.mrr"):
+        register(Metric("search", None, None, "mrr", Text("MRR", "MRR")))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"label": Text("own", "")}, "no label"),
+        ({"about": Text("what it is", "")}, "no words about it"),
+        ({"block": "speed"}, "no such block"),
+        ({"of": _misses}, "what its function takes"),
+    ],
+)
+def test_a_metric_lacks_nothing(given, message):
+    with pytest.raises(ValueError, match=message):
+        Metric(
+            **{
+                "block": "search",
+                "takes": None,
+                "of": None,
+                "name": "own",
+                "label": Text("own", "자체"),
+                **given,
+            }
+        )
+
+
+def test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name():
+    note = LinkedNote("a", "en", (), (), (frozenset({"b"}),))
+    computed = {
+        "search": measure_ranking([], {"a": 1}, 5),
+        "links": terms(note, 5),
+        "answers": measure_claims(GroundingTable((), 1)),
+        "unanswerable": {metric.name for metric in VERDICTS},
+    }
+    for block, names in computed.items():
+        for name in names:
+            fitting = [m.key for m in metrics_of(block) if m.pattern.fullmatch(name)]
+            assert len(fitting) == 1, (block, name)
+    assert not [key for key, n in Counter(m.key for m in metrics_of(*BLOCKS)).items() if n > 1]
+
+
+@pytest.mark.parametrize(
+    ("key", "may"),
+    [
+        ("search.hit_at_7", True),
+        ("search.latency_p95_ms", False),
+        ("unanswerable.far", True),
+        ("links.precision_at_5", True),
+        ("links.precision_over_5", False),
+        ("answers.citation_recall", True),
+        ("answers.faithfulness", False),
+        ("quality.pass_rate", True),
+        ("quality.any_item", True),
+        ("quality.No", False),
+        ("mrr", False),
+    ],
+)
+def test_what_may_be_gated(key, may):
+    assert may_gate(key) is may
+
+
+@pytest.mark.parametrize(
+    ("key", "english", "korean"),
+    [
+        ("search.ndcg_at_10", "nDCG@10", "nDCG@10"),
+        ("search.recall_at_5", "recall@5", "재현율@5"),
+        ("search.latency_p95_ms", "latency p95", "지연 p95"),
+        ("links.recall_at_5_excluding_linked", "recall@5, new targets", "재현율@5, 새 대상"),
+        ("links.precision_over_5", "precision over 5", "정밀도(5개 기준)"),
+        ("answers.self_knowledge", "self-knowledge", "자체 지식"),
+        ("quality.pass_rate", "checklist passed", "체크리스트 통과"),
+    ],
+)
+def test_what_pages_call_a_metric(key, english, korean):
+    assert (label(key, "en"), label(key, "ko")) == (english, korean)

@@ -1,0 +1,173 @@
+"""What the gates ask of a judge card, from a policy file to a row of compare.md."""
+
+import pytest
+from gate_policy import POLICY, policy_of
+from judge_cards import JUDGE, judge_card
+
+from gigamind.errors import InputError
+from gigamind.records.card import (
+    CardRequirements,
+)
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import Policy, read_policy
+from gigamind.release.shortfall import asked_scales
+from gigamind.reports.comparison import render_comparison
+
+
+def policy(cards="require", phase=None, **card):
+    content = read_policy(None, "ga").model_dump(by_alias=True, exclude_unset=True)
+    content["quality"] |= {"cards": cards}
+    content["card"] |= card
+    content["phases"]["ga"] |= {"card": phase} if phase else {}
+    return Policy.model_validate(content)
+
+
+@pytest.fixture
+def gate(snapshot):
+    """The verdict on an unchanged run, with that card."""
+    run = snapshot({f"q{n}": 1 for n in range(10)})
+
+    def judged(held, rules, phase="ga", languages=("en",), judge=JUDGE):
+        compared = compare(run, run)
+        return judge_release(
+            compared, rules, phase, judge=judge, card=held, languages=languages
+        ), compared
+
+    return judged
+
+
+@pytest.mark.parametrize(
+    ("cards", "verdict"), [("require", "failed"), ("warn", "warned"), ("ignore", "passed")]
+)
+@pytest.mark.parametrize(
+    "held",
+    [
+        None,
+        judge_card(kappa=(0.0, -0.1, 0.12)),
+        judge_card(kappa=(None, None, None)),
+        judge_card(labels=29),
+    ],
+    ids=["none", "supports everything", "one label", "few"],
+)
+def test_a_model_judge_without_a_card_that_shows_enough_is_what_the_policy_makes_of_it(
+    gate, cards, verdict, held
+):
+    found, _ = gate(held, policy(cards))
+    assert found.verdict == verdict
+    assert [rule.metric for rule in found.rules][-1] == "judge_card"
+
+
+@pytest.mark.parametrize("cards", ["require", "warn", "ignore"])
+def test_a_card_that_shows_enough_passes(gate, cards):
+    found, _ = gate(judge_card(), policy(cards))
+    assert (found.verdict, found.rules[-1].status) == ("passed", "passed")
+
+
+def test_a_language_of_the_run_without_labels_stops_a_release(gate):
+    assert gate(judge_card(), policy(), languages=("en", "ko"))[0].verdict == "failed"
+
+
+def test_a_judge_that_asks_no_model_needs_no_card(gate):
+    judge = JUDGE.model_copy(update={"model": None})
+    assert gate(None, policy(), judge=judge)[0].verdict == "passed"
+
+
+@pytest.mark.parametrize(
+    ("held", "row"),
+    [
+        (
+            judge_card(),
+            "| ✅ ok | judge_card | – | unanswerable: kappa 0.600 [0.500, 0.700], N = 100 | ≥ 0.400 |",
+        ),
+        (
+            judge_card(kappa=(0.0, -0.1, 0.12), labels=40),
+            "| ❌ not certified | judge_card | – | unanswerable: kappa 0.000 [−0.100, 0.120], N = 40 | ≥ 0.400 |",
+        ),
+        (
+            judge_card(kappa=(None, None, None)),
+            "| ❌ not certified | judge_card | – | unanswerable: kappa –, N = 100 | ≥ 0.400 |",
+        ),
+        (None, "| ❌ not certified | judge_card | – | – | – |"),
+    ],
+    ids=["enough", "supports everything", "one label", "none"],
+)
+def test_the_row_of_the_gate_shows_agreement_interval_and_labels(gate, held, row):
+    found, compared = gate(held, policy())
+    assert row in render_comparison(compared, found)
+
+
+def test_why_a_card_is_not_enough_is_told_in_the_first_lines(gate):
+    found, compared = gate(
+        judge_card(kappa=(0.0, -0.1, 0.12)), policy("warn"), languages=("en", "ko")
+    )
+    text = render_comparison(compared, found)
+    assert "⚠️ not certified" in text
+    told = text.split("\n")[2]
+    assert "Cohen's kappa 0.000 [−0.100, 0.120] over 100 labels is below 0.400" in told
+    assert "unanswerable, ko: no labels" in told
+
+
+def test_the_card_table_decides_and_a_phase_may_ask_for_more(gate):
+    strict = policy(phase={"min_labels": 101})
+    assert gate(judge_card(), strict, "beta")[0].verdict == "passed"
+    assert gate(judge_card(), strict, "ga")[0].verdict == "failed"
+    assert strict.card_requirements("ga") == CardRequirements(min_labels=101)
+    lax = policy(phase={"min_labels": 1}, min_agreement=0.0)
+    poor = judge_card(kappa=(0.1, 0.0, 0.2), labels=12)
+    assert gate(poor, lax, "ga")[0].verdict == "passed"
+    assert gate(poor, lax, "beta")[0].verdict == "failed"
+    assert lax.card_requirements("ga") == CardRequirements(min_labels=1, min_agreement=0.0)
+
+
+def test_the_file_that_comes_with_gigamind_says_every_default():
+    written = read_policy(None, "ga").card
+    assert written == CardRequirements()
+    assert written.model_fields_set == set(CardRequirements.model_fields)
+
+
+@pytest.fixture
+def written(tmp_path):
+    """Reads a policy whose table `card` is that text; "" for a file without one."""
+    return lambda text: policy_of(tmp_path, POLICY + text, "ga")
+
+
+def test_a_file_from_before_there_were_requirements_has_the_defaults(written):
+    assert written("").card_requirements("ga") == CardRequirements()
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("[card]\nmin_label = 3", "card.min_label: Extra inputs"),
+        ("[card]\nmin_agreement = 1.1", "card.min_agreement: Input should be less than"),
+        ("[card]\nmax_attack_rate = nan", "card.max_attack_rate: Input should be"),
+        ("[card]\nmin_labels = -1", "card.min_labels: Input should be greater"),
+        ("[phases.ga.card]\nflips = 1", "phases.ga.card.flips: Extra inputs"),
+    ],
+)
+def test_an_unknown_or_impossible_requirement_is_an_error_that_names_it(written, text, named):
+    with pytest.raises(InputError, match=r"gates\.toml") as caught:
+        written(text)
+    assert named in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "task", "scales"),
+    [
+        (["unanswerable.f1", "unanswerable.far", "search.mrr"], "search", (("unanswerable",),)),
+        (["search.mrr"], "search", ()),
+        (
+            ["answers.correctness", "answers.utility"],
+            "answers",
+            (("correctness", "supported"), ("utility",)),
+        ),
+        (["answers.contradiction", "quality.pass_rate"], "answers", (("correctness", "supported"),)),
+        (["quality.pass_rate", "unanswerable.f1"], "answers", ()),
+        (["links.recall_at_5"], "links", ()),
+    ],
+)  # fmt: skip
+def test_only_scales_that_gated_metrics_of_the_task_rest_on_are_asked_for(metrics, task, scales):
+    content = policy().model_dump(by_alias=True)
+    content["quality"] |= {"metrics": metrics, "judged": []}
+    assert asked_scales(Policy.model_validate(content), task) == scales

@@ -1,0 +1,258 @@
+"""The checklist beside an evaluation of answers, in comparisons and gates."""
+
+import json
+
+import gate_policy
+import pytest
+
+from gigamind.records.judged import JudgeReport
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+from gigamind.release.snapshot import read_snapshot
+from gigamind.reports.comparison import render_comparison
+from gigamind.tasks import KINDS
+
+MODEL_JUDGE = JudgeReport(
+    kind="search_qa", file="judges/search_qa.toml", fingerprint="j", model="openai/x"
+)
+POLICY = (
+    gate_policy.POLICY.replace("drop = 0.015", 'drop = 0.015\nsoft = ["quality"]')
+    .replace("drop = 0.01\n", 'drop = 0.01\nsoft = ["answers"]\n')
+    .replace(
+        'metrics = ["search.hit_at_1"]',
+        'metrics = []\njudged = ["answers.correctness", "quality.pass_rate"]\ncards = "ignore"',
+    )
+)
+
+
+@pytest.fixture
+def gate(tmp_path):
+    """The verdict of a policy on two runs, in a phase."""
+
+    def judge(baseline, current, text=POLICY, phase="mvp"):
+        policy = gate_policy.policy_of(tmp_path, text, phase)
+        return judge_release(compare(baseline, current), policy, phase, judge=MODEL_JUDGE)
+
+    return judge
+
+
+def rules(found):
+    """Status by metric, but for the card of the evaluating judge."""
+    return {rule.metric: rule.status for rule in found.rules if rule.metric != "judge_card"}
+
+
+def rule(found, metric):
+    return next(one for one in found.rules if one.metric == metric)
+
+
+def run_of(answers, failing, total, **how):
+    """A run in which the first `failing` of `total` answers miss two items, and with them the checklist."""
+    return answers({f"a{i:03}": "ds" if i < failing else "dgs" for i in range(total)}, **how)
+
+
+def test_pass_rate_and_items_are_compared_answer_by_answer(answers):
+    baseline = answers({"a": "dgs", "b": "dgs", "c": "d", "only": "dgsu"})
+    current = answers({"a": "dgs", "b": "d", "c": "dgsu"})
+    found = compare(baseline, current)
+    assert found.checks == "compared"
+    values = {
+        change.metric: (change.n, change.baseline, change.current, change.improved, change.worse)
+        for change in found.metrics
+    }
+    assert values == {
+        "answers.correctness": (3, 1.0, 1.0, 0, 0),
+        "quality.pass_rate": (3, 2 / 3, 2 / 3, 1, 1),
+        "quality.direct": (3, 1.0, 1.0, 0, 0),
+        "quality.grounded": (3, 2 / 3, 2 / 3, 1, 1),
+        "quality.sources": (3, 2 / 3, 2 / 3, 1, 1),
+        "quality.uncertainty": (3, 0.0, 1 / 3, 1, 0),
+    }
+    assert [(one.id, one.change, one.what) for one in found.changes] == [
+        ("b", "worse", "checklist passed -> not passed: no longer grounded, sources"),
+        ("c", "improved", "checklist not passed -> passed: now grounded, sources, uncertainty"),
+    ]
+
+
+def test_correctness_decides_about_an_answer_before_its_checklist(answers):
+    baseline = answers({"a": "dg"}, correctness={"a": 0.5})
+    (change,) = compare(baseline, answers({"a": "d"}, correctness={"a": 1.0})).changes
+    assert change.change == "improved"
+    assert change.what == "correctness 0.50 -> 1.00; checklist: no longer grounded"
+
+
+def test_one_item_for_another_changes_nothing_about_an_answer(answers):
+    assert compare(answers({"a": "dg"}), answers({"a": "ds"})).unchanged == 1
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        ("c", "other", "The checks were made by different checklists or models"),
+        (None, "c", "The baseline holds no checks by a checklist"),
+        ("c", None, "The baseline holds checks by a checklist and the current run holds none"),
+    ],
+)
+def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
+    answers, gate, before, after, said
+):
+    """The checks of the current run are worse throughout, and nothing is made of it."""
+    baseline = run_of(answers, 0, 40, checklist=before) if before else bare(answers, 40)
+    current = run_of(answers, 40, 40, checklist=after) if after else bare(answers, 40)
+    found = compare(baseline, current)
+    assert found.checks == "not-compared"
+    assert (found.unchecked, found.changes) == ((), ())
+    assert [change.metric for change in found.metrics] == ["answers.correctness"]
+    (mismatch,) = found.mismatches
+    assert (mismatch.what, mismatch.severity) == ("checklist", "no-checks")
+    assert mismatch.meaning.startswith(said)
+    verdict = gate(baseline, current)
+    assert rules(verdict) == {
+        "answers.correctness": "passed",
+        "quality.pass_rate": "skipped",
+        "coverage": "passed",
+        "verdicts": "passed",
+    }
+    assert verdict.verdict == "passed"
+    assert "not checked by the same checklist" in rule(verdict, "quality.pass_rate").explanation
+    assert f"> **checklist**: {said}" in render_comparison(found, verdict)
+
+
+def bare(answers, total):
+    """A run without a checklist."""
+    return answers({f"a{i:03}": None for i in range(total)}, checklist=None)
+
+
+def test_nothing_is_said_of_checks_where_neither_run_has_any(answers, gate):
+    run = bare(answers, 40)
+    found = compare(run, run)
+    assert (found.checks, found.mismatches) == ("none", ())
+    assert set(rules(gate(run, run))) == {"answers.correctness", "coverage", "verdicts"}
+
+
+def test_a_snapshot_that_kept_no_checks_is_read_and_holds_none(answers, tmp_path):
+    """As versions wrote it that checked answers and did not compare them."""
+    content = run_of(answers, 0, 8).model_dump(mode="json")
+    for item in content["items"]:
+        del item["check"]
+    content["metrics"]["quality"].pop("not_run")
+    file = tmp_path / "snapshot.json"
+    file.write_text(json.dumps(content), encoding="utf-8")
+    found = compare(read_snapshot(file, KINDS), run_of(answers, 0, 8))
+    assert [one.meaning[:42] for one in found.mismatches] == [
+        "The baseline holds no checks by a checklis"
+    ]
+    assert [change.metric for change in found.metrics] == ["answers.correctness"]
+
+
+@pytest.mark.parametrize(
+    ("failing", "expected"),
+    [
+        (0, "passed"),
+        # 4 of 200 are 0.02, just what is allowed; the interval holds more.
+        (4, "inconclusive"),
+        # 8 of 200 are 0.04; with all changes for the worse the interval ends before 0.
+        (8, "failed"),
+    ],
+)
+def test_the_pass_rate_gates_on_a_drop_that_chance_does_not_explain(
+    answers, gate, failing, expected
+):
+    found = gate(run_of(answers, 0, 200), run_of(answers, failing, 200))
+    assert rule(found, "quality.pass_rate").status == expected
+    assert found.verdict == expected
+
+
+def test_noise_that_could_hide_a_drop_is_inconclusive(answers, gate):
+    """Ten flip each way of 200: no drop, and an interval of about +-0.044."""
+    before = answers({f"a{i:03}": "d" if i < 10 else "dgs" for i in range(200)})
+    after = answers({f"a{i:03}": "d" if 10 <= i < 20 else "dgs" for i in range(200)})
+    found = gate(before, after)
+    assert found.verdict == "inconclusive"
+    assert "items would tell" in found.reasons[0]
+
+
+@pytest.mark.parametrize(("total", "expected"), [(5, "inconclusive"), (6, "failed")])
+def test_six_answers_are_the_fewest_that_tell(answers, gate, total, expected):
+    found = gate(run_of(answers, 0, total), run_of(answers, total, total))
+    assert rule(found, "quality.pass_rate").status == expected
+
+
+def test_checks_vary_between_runs_wherever_the_policy_names_them(answers, gate):
+    raw = POLICY.replace("metrics = []", 'metrics = ["quality.grounded"]')
+    found = gate(run_of(answers, 0, 200), run_of(answers, 4, 200), raw)
+    assert rule(found, "quality.grounded").status == "inconclusive"
+
+
+def test_an_item_that_the_checklist_lacks_is_named(answers, gate):
+    text = POLICY.replace('"quality.pass_rate"', '"quality.short"')
+    run = run_of(answers, 0, 8)
+    found = rule(gate(run, run, text), "quality.short")
+    assert (found.status, found.explanation) == (
+        "skipped",
+        "quality.short: the checklist has no such item.",
+    )
+
+
+def lost(answers, count, total=8):
+    """A run that could not check the first of its answers."""
+    return answers({f"a{i:03}": None if i < count else "dgs" for i in range(total)})
+
+
+@pytest.mark.parametrize(
+    ("allowed", "expected"), [(0.0, "failed"), (0.24, "failed"), (0.25, "passed")]
+)
+def test_answers_that_are_checked_no_more_count_as_lost(answers, gate, allowed, expected):
+    text = POLICY.replace("lost_share = 0.0", f"lost_share = {allowed}")
+    baseline, current = run_of(answers, 0, 8), lost(answers, 2)
+    found = rule(gate(baseline, current, text), "checks")
+    assert (found.status, found.current) == (expected, 0.75)
+    assert (
+        "checks: 2 of 8 answers were checked in the baseline and are not now, such as a000"
+        in found.explanation
+    )
+
+
+def test_lost_checks_are_listed_beside_the_figures_that_lack_them(answers, gate):
+    baseline, current = run_of(answers, 0, 8), lost(answers, 1)
+    text = render_comparison(compare(baseline, current), gate(baseline, current))
+    assert "## Not checked any more (1)" in text
+    assert "- **question a000** (`a000`)" in text
+    assert "| ❌ worse | checks | 1.000 | 0.875 | 0 lost |" in text
+
+
+def test_a_run_that_lost_every_check_fails_by_that_alone(answers, gate):
+    found = gate(run_of(answers, 0, 8), lost(answers, 8))
+    assert rules(found)["checks"] == "failed"
+    pass_rate = rule(found, "quality.pass_rate")
+    assert (pass_rate.status, pass_rate.explanation) == (
+        "skipped",
+        "quality.pass_rate was not measured in both runs.",
+    )
+
+
+def test_checks_that_only_the_current_run_has_are_no_loss(answers, gate):
+    assert rules(gate(lost(answers, 2), run_of(answers, 0, 8)))["checks"] == "passed"
+
+
+def test_each_block_is_soft_for_itself(answers, gate):
+    """Phase beta only tells of checks, phase ga only of evaluations."""
+    baseline = run_of(answers, 0, 40)
+    current = lost(answers, 1, 40)
+    current = current.model_copy(
+        update={
+            "items": tuple(
+                item.model_copy(update={"evaluated": item.id != "a001"}) for item in current.items
+            )
+        }
+    )
+    told = {phase: rules(gate(baseline, current, phase=phase)) for phase in ("mvp", "beta", "ga")}
+    assert {phase: (one["verdicts"], one["checks"]) for phase, one in told.items()} == {
+        "mvp": ("failed", "failed"),
+        "beta": ("failed", "warned"),
+        "ga": ("warned", "failed"),
+    }
+
+
+def test_the_policy_that_comes_with_gigamind_gates_the_pass_rate():
+    assert "quality.pass_rate" in read_policy(None, "ga").quality.judged

@@ -1,0 +1,114 @@
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.release.compare import compare
+
+
+def test_figures_of_two_runs_by_hand(snapshot):
+    baseline = snapshot({"a": 1, "b": 1, "c": 2, "d": None})
+    current = snapshot({"a": 1, "b": 2, "c": 1, "d": 4})
+    mrr = compare(baseline, current).metric("search.mrr")
+    assert mrr.n == 4
+    assert mrr.baseline == pytest.approx((1 + 1 + 0.5 + 0) / 4)
+    assert mrr.current == pytest.approx((1 + 0.5 + 1 + 0.25) / 4)
+    assert mrr.difference == pytest.approx(0.0625)
+    assert mrr.drop == pytest.approx(-0.0625)
+    assert (mrr.improved, mrr.worse) == (2, 1)
+    assert mrr.low <= 0.0625 <= mrr.high
+
+
+def test_far_is_worse_when_it_rises(snapshot):
+    baseline = snapshot({"a": 1, "u": "right", "v": "right", "w": "wrong", "x": "right"})
+    current = snapshot({"a": 1, "u": "wrong", "v": "right", "w": "wrong", "x": "right"})
+    far = compare(baseline, current).metric("unanswerable.far")
+    assert (far.n, far.baseline, far.current, far.drop) == (4, 0.25, 0.5, 0.25)
+    assert (far.improved, far.worse) == (0, 1)
+
+
+def test_f1_and_precision_are_tested_by_what_each_query_adds_to_them(snapshot):
+    baseline = snapshot({"a": 1} | {f"u{i}": "right" if i < 2 else "wrong" for i in range(8)})
+    current = snapshot({"a": 1} | {f"u{i}": "right" for i in range(8)})
+    f1 = compare(baseline, current).metric("unanswerable.f1")
+    assert f1.baseline == pytest.approx(4 / 10)  # tp 2, fn 6, fp 0
+    assert f1.current == pytest.approx(1.0)
+    assert (f1.n, f1.improved, f1.worse) == (8, 6, 0)  # "a" is in none of its counts
+    assert f1.low <= f1.difference <= f1.high
+    assert f1.p_value < 0.05
+
+
+def test_a_query_without_a_verdict_counts_in_no_figure_about_verdicts_and_is_named(snapshot):
+    run = snapshot({"a": 1, "u": "right", "v": "wrong"})
+    gone = run.items[1].model_copy(update={"judged_unanswerable": None})
+    current = run.model_copy(update={"items": (run.items[0], gone, run.items[2])})
+    comparison = compare(run, current)
+    assert [item.id for item in comparison.unjudged] == ["u"]
+    assert comparison.metric("unanswerable.far").n == 1
+    assert compare(current, run).unjudged == ()
+
+
+def test_only_shared_items_count(snapshot):
+    comparison = compare(snapshot({"a": 1, "gone": None}), snapshot({"a": 1, "new": None}))
+    assert (comparison.shared, comparison.only_baseline, comparison.only_current) == (1, 1, 1)
+    assert comparison.metric("search.mrr").baseline == 1.0
+    assert [(lost.id, lost.text) for lost in comparison.lost] == [("gone", "question gone")]
+
+
+def test_an_item_outside_another_sample_is_not_lost(snapshot):
+    drawn = snapshot({"a": 1})
+    other = drawn.model_copy(update={"config": {**drawn.config, "sample": "1"}})
+    assert compare(snapshot({"a": 1, "b": 1}), other).lost == ()
+
+
+def test_items_that_changed_stand_worst_first_with_both_rankings(snapshot):
+    baseline = snapshot({"a": 1, "b": 1, "c": 3, "u": "right", "same": 2})
+    current = snapshot({"a": None, "b": 2, "c": 1, "u": "wrong", "same": 2})
+    comparison = compare(baseline, current)
+    found = [(change.id, change.change, change.what) for change in comparison.changes]
+    assert found == [
+        ("a", "worse", "rank 1 -> not found"),
+        ("u", "worse", "verdict now wrong"),
+        ("b", "worse", "rank 1 -> rank 2"),
+        ("c", "improved", "rank 3 -> rank 1"),
+    ]
+    assert comparison.unchanged == 1
+    lost = comparison.changes[0]
+    assert lost.baseline_ranking[0].note == "right.md"
+    assert "right.md" not in [hit.note for hit in lost.current_ranking]
+
+
+def test_p_values_are_adjusted_over_all_metrics(snapshot):
+    baseline = snapshot({f"q{i}": 1 for i in range(10)})
+    current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
+    hit = compare(baseline, current).metric("search.hit_at_1")
+    assert hit.test == "mcnemar"
+    assert hit.p_value == pytest.approx(2 * 0.5**8)  # eight discordant pairs, all one way
+    assert hit.p_value < hit.p_adjusted <= 1
+
+
+def test_a_run_compared_with_itself_shows_nothing(snapshot):
+    run = snapshot({"a": 1, "b": None, "u": "right", "v": "wrong"})
+    comparison = compare(run, run)
+    assert comparison.mismatches == ()
+    assert comparison.changes == ()
+    assert {change.difference for change in comparison.metrics} == {0.0}
+
+
+def test_different_embedding_models_are_an_error_that_names_both(snapshot):
+    with pytest.raises(InputError, match=r"use@1.*use@2.*new baseline"):
+        compare(snapshot({"a": 1}), snapshot({"a": 1}, model="use@2"))
+
+
+@pytest.mark.parametrize(
+    ("changed", "what", "severity"),
+    [
+        ({"dataset": "x"}, "dataset", "refuse"),
+        ({"judge": "x"}, "judge", "refuse"),
+        ({"notes": "x"}, "notes", "warn"),
+        ({"hardware": "x"}, "hardware", "no-speed"),
+        ({"schema": "9"}, "index schema", "warn"),
+        ({"mode": "keyword"}, "retrieval settings", "warn"),
+    ],
+)
+def test_each_difference_of_the_runs_is_named(snapshot, changed, what, severity):
+    found = compare(snapshot({"a": 1}), snapshot({"a": 1}, **changed)).mismatches
+    assert [(m.what, m.severity) for m in found] == [(what, severity)]

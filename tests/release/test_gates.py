@@ -1,0 +1,256 @@
+from functools import partial
+from pathlib import Path
+
+import pytest
+from gate_policy import POLICY, policy_of
+
+from gigamind.errors import InputError
+from gigamind.records.judged import JudgeReport
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+
+
+@pytest.fixture
+def policy(tmp_path):
+    return partial(policy_of, tmp_path)
+
+
+def verdict(baseline, current, policy, phase="mvp"):
+    return judge_release(compare(baseline, current), policy, phase)
+
+
+def drop(snapshot, lost, total):
+    """A run in which `lost` of `total` items lost their first place."""
+    baseline = snapshot({f"q{i}": 1 for i in range(total)})
+    return baseline, snapshot({f"q{i}": 2 if i < lost else 1 for i in range(total)})
+
+
+@pytest.mark.parametrize(
+    ("phase", "lost", "expected"),
+    [
+        ("mvp", 4, "passed"),  # 4 of 200 are 0.02, exactly what is allowed
+        ("mvp", 5, "failed"),
+        ("beta", 3, "passed"),
+        ("beta", 4, "failed"),
+        ("ga", 2, "passed"),
+        ("ga", 3, "failed"),
+    ],
+)
+def test_each_phase_from_both_sides_of_its_drop(snapshot, policy, phase, lost, expected):
+    assert verdict(*drop(snapshot, lost, 200), policy(phase=phase), phase).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("lost", "total", "expected"),
+    [(5, 199, "passed"), (5, 200, "failed"), (3, 100, "passed"), (4, 100, "failed")],
+)
+@pytest.mark.parametrize("phase", ["mvp", "ga"])
+def test_below_200_items_a_drop_of_003_is_allowed_in_every_phase(
+    snapshot, policy, phase, lost, total, expected
+):
+    assert verdict(*drop(snapshot, lost, total), policy(phase=phase), phase).verdict == expected
+
+
+@pytest.mark.parametrize(
+    ("figure", "before", "after", "expected"),
+    [
+        ("p95", 1000.0, 1150.0, "passed"),  # +15 %
+        ("p95", 1000.0, 1150.1, "failed"),
+        ("p95", 4000.0, 4200.0, "passed"),  # +0.2 s, though only 5 %
+        ("p95", 4000.0, 4200.1, "failed"),
+        ("p95", 10.0, 110.0, "passed"),  # eleven times, but a rise that a busy machine makes
+        ("p95", 10.0, 110.1, "failed"),
+        ("cold", 100_000.0, 120_000.0, "passed"),  # +20 %
+        ("cold", 100_000.0, 120_001.0, "failed"),
+        ("cold", 900_000.0, 1_020_000.0, "passed"),  # +2 min, though only 13 %
+        ("cold", 900_000.0, 1_020_001.0, "failed"),
+    ],
+)
+def test_p95_and_cold_start_from_both_sides_of_their_limits(
+    snapshot, policy, figure, before, after, expected
+):
+    runs = (snapshot({"a": 1}, **{figure: time}) for time in (before, after))
+    assert verdict(*runs, policy()).verdict == expected
+
+
+def test_speed_is_not_judged_on_other_hardware_and_quality_is(snapshot, policy):
+    slow = snapshot({"a": 1, "b": None}, p95=9000.0, hardware="other")
+    gate = verdict(snapshot({"a": 1, "b": 1}), slow, policy())
+    found = {rule.metric: rule.status for rule in gate.rules}
+    assert found == {
+        "search.hit_at_1": "failed",
+        "coverage": "passed",
+        "search_p95": "skipped",
+        "cold_start": "skipped",
+    }
+    p95 = next(rule for rule in gate.rules if rule.metric == "search_p95")
+    assert "hardware differs" in p95.explanation
+
+
+@pytest.mark.parametrize("changed", [{"dataset": "x"}, {"judge": "x"}])
+def test_no_verdict_is_invented_where_runs_cannot_be_compared(snapshot, policy, changed):
+    gate = verdict(snapshot({"a": 1}), snapshot({"a": None}, **changed), policy())
+    assert (gate.verdict, gate.rules) == ("not-comparable", ())
+    assert "new baseline is needed" in gate.reasons[0]
+
+
+def test_runs_without_a_shared_item_are_not_comparable(snapshot, policy):
+    assert verdict(snapshot({"a": 1}), snapshot({"b": 1}), policy()).verdict == "not-comparable"
+
+
+def test_a_query_that_can_no_longer_be_evaluated_fails_the_release(snapshot, policy):
+    gate = verdict(snapshot({"a": 1, "b": 1}), snapshot({"a": 1}), policy())
+    assert gate.verdict == "failed"
+    assert "1 of 2 queries of the baseline could not be evaluated, such as b" in gate.reasons[0]
+
+
+def test_the_share_of_lost_queries_from_both_sides(snapshot, policy):
+    half = policy(POLICY.replace("lost_share = 0.0", "lost_share = 0.5"))
+    full = snapshot({"a": 1, "b": 1, "c": 1})
+    assert verdict(full, snapshot({"a": 1, "b": 1}), half).verdict == "passed"  # 0.33
+    assert verdict(full, snapshot({"a": 1}), half).verdict == "failed"  # 0.67
+
+
+JUDGED = POLICY.replace(
+    'metrics = ["search.hit_at_1"]',
+    'metrics = []\njudged = ["search.hit_at_1", "unanswerable.far"]',
+)
+
+
+def test_a_judged_metric_fails_on_a_drop_that_chance_does_not_explain(snapshot, policy):
+    baseline, current = drop(snapshot, 30, 200)
+    status = {r.metric: r.status for r in verdict(baseline, current, policy(JUDGED)).rules}
+    assert status["search.hit_at_1"] == "failed"
+
+
+def test_a_judged_metric_is_inconclusive_where_noise_could_hide_a_drop(snapshot, policy):
+    """Ten verdicts flip each way: no drop at all, and an interval of about +-0.044 around it."""
+    baseline = snapshot({f"q{i}": 2 if i < 10 else 1 for i in range(200)})
+    current = snapshot({f"q{i}": 2 if 10 <= i < 20 else 1 for i in range(200)})
+    gate = verdict(baseline, current, policy(JUDGED))
+    assert gate.verdict == "inconclusive"
+    assert "items would tell" in gate.reasons[0]
+
+
+def test_a_judged_far_that_falls_is_no_failure(snapshot, policy):
+    baseline = snapshot({f"u{i}": "wrong" for i in range(50)})
+    current = snapshot({f"u{i}": "right" for i in range(50)})
+    status = {r.metric: r.status for r in verdict(baseline, current, policy(JUDGED)).rules}
+    assert status["unanswerable.far"] == "passed"
+    back = {r.metric: r.status for r in verdict(current, baseline, policy(JUDGED)).rules}
+    assert back["unanswerable.far"] == "failed"
+
+
+MODEL_JUDGE = JudgeReport(kind="llm", file="judges/j.toml", fingerprint="j", model="openai/x")
+FAR = POLICY.replace(
+    '"search.hit_at_1"', '"search.hit_at_1", "unanswerable.far", "unanswerable.f1"'
+)
+
+
+def statuses(baseline, current, policy, judge=MODEL_JUDGE):
+    gate = judge_release(compare(baseline, current), policy, "mvp", judge=judge)
+    return {rule.metric: rule.status for rule in gate.rules}
+
+
+def flipped(snapshot):
+    """Of 100 unanswerable items five are taken for answerable, then another nine: FAR rises by 0.04."""
+    before = snapshot({f"u{i}": "wrong" if i < 5 else "right" for i in range(100)})
+    after = snapshot({f"u{i}": "wrong" if 5 <= i < 14 else "right" for i in range(100)})
+    return before, after
+
+
+def test_verdicts_of_a_model_are_held_to_a_drop_that_chance_does_not_explain(snapshot, policy):
+    found = statuses(*flipped(snapshot), policy(FAR))
+    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("inconclusive", "inconclusive")
+    by_rule = MODEL_JUDGE.model_copy(update={"kind": "threshold", "model": None})
+    found = statuses(*flipped(snapshot), policy(FAR), by_rule)
+    assert found["unanswerable.far"] == "failed"
+
+
+def test_rankings_are_held_to_the_raw_drop_whoever_judges(snapshot, policy):
+    found = statuses(*drop(snapshot, 5, 200), policy(FAR))
+    assert found["search.hit_at_1"] == "failed"
+
+
+def test_a_run_by_a_model_is_no_worse_than_itself(snapshot, policy):
+    run, _ = flipped(snapshot)
+    found = statuses(run, run, policy(FAR))
+    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("passed", "passed")
+
+
+def test_a_fall_of_f1_that_chance_does_not_explain_fails(snapshot, policy):
+    right = snapshot({f"u{i}": "right" for i in range(100)})
+    worse = snapshot({f"u{i}": "wrong" if i < 30 else "right" for i in range(100)})
+    found = statuses(right, worse, policy(FAR))
+    assert (found["unanswerable.far"], found["unanswerable.f1"]) == ("failed", "failed")
+
+
+@pytest.mark.parametrize(("allowed", "expected"), [(0.0, "failed"), (0.5, "passed")])
+def test_queries_that_a_model_no_longer_decides_about_count_as_lost(
+    snapshot, policy, allowed, expected
+):
+    run = snapshot({"a": 1, "u": "right"})
+    silent = [item.model_copy(update={"judged_unanswerable": None}) for item in run.items[1:]]
+    current = run.model_copy(update={"items": (run.items[0], *silent)})
+    told = policy(FAR.replace("lost_share = 0.0", f"lost_share = {allowed}"))
+    gate = judge_release(compare(run, current), told, "mvp", judge=MODEL_JUDGE)
+    (rule,) = (rule for rule in gate.rules if rule.metric == "verdicts")
+    assert (rule.status, rule.current) == (expected, 0.5)
+    assert "1 of 2 queries" in rule.explanation
+    assert "such as u" in rule.explanation
+
+
+def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
+    policy = read_policy(None, "mvp")
+    drops = {phase: rules.drop for phase, rules in policy.phases.items()}
+    assert drops == {"mvp": 0.02, "beta": 0.015, "ga": 0.01}
+    assert (policy.small_sample.below, policy.small_sample.drop) == (200, 0.03)
+    assert (policy.speed.search_p95.ratio, policy.speed.search_p95.rise_ms) == (1.15, 200)
+    assert (policy.speed.cold_start.ratio, policy.speed.cold_start.rise_ms) == (1.2, 120_000)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (POLICY.replace("search.hit_at_1", "search.hits"), 'unknown metric "search.hits"'),
+        (POLICY.replace("search.hit_at_1", "quality.Pass"), 'unknown metric "quality.Pass"'),
+        (POLICY.replace("drop = 0.02", "drop = nan"), "phases.mvp.drop"),
+        (POLICY.replace("drop = 0.02", "drop = 0.02\nmore = 1"), "phases.mvp.more"),
+        (POLICY.replace("[phases.mvp]\ndrop = 0.02", ""), r"no \[phases.mvp\]"),
+        (POLICY.replace("[phases.mvp]", "[phases.alpha]"), "phases.alpha"),
+        ("schema = ", "not TOML"),
+    ],
+)
+def test_a_bad_policy_is_an_error_that_names_file_and_field(policy, text, message):
+    with pytest.raises(InputError, match=message) as caught:
+        policy(text)
+    assert "gates.toml" in str(caught.value)
+    assert caught.value.exit_code == 1
+
+
+def test_a_missing_policy_is_named():
+    with pytest.raises(InputError, match=r"nowhere.toml: cannot be read"):
+        read_policy(Path("nowhere.toml"), "mvp")
+
+
+SOFT = POLICY.replace("[phases.mvp]\ndrop = 0.02", '[phases.mvp]\ndrop = 0.02\nsoft = ["search"]')
+
+
+def test_a_soft_block_warns_in_its_phase_and_fails_in_the_next(snapshot, policy):
+    pair = drop(snapshot, 50, 200)
+    told = verdict(*pair, policy(SOFT))
+    assert told.verdict == "warned"
+    assert "only told in phase mvp" in told.reasons[0]
+    assert verdict(*pair, policy(SOFT, phase="beta"), "beta").verdict == "failed"
+
+
+def test_metrics_of_another_task_are_not_judged(snapshot):
+    run = snapshot({"a": 1})
+    rules = judge_release(compare(run, run), read_policy(None, "ga"), "ga").rules
+    assert not [rule.metric for rule in rules if rule.metric.startswith("links.")]
+
+
+def test_links_are_soft_in_mvp_and_hard_afterwards():
+    phases = read_policy(None, "mvp").phases
+    assert [phases[name].soft for name in ("mvp", "beta", "ga")] == [("links",), (), ()]

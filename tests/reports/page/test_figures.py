@@ -1,0 +1,163 @@
+"""What the figures of each task show."""
+
+import xml.etree.ElementTree as ET
+from itertools import combinations
+
+import pytest
+
+from gigamind.records.schema import IntervalReport
+from gigamind.reports.page.charts import svg_file
+from gigamind.tasks import KINDS, TASKS
+from gigamind.tasks.answers.compare import AnswerSnapshot
+from gigamind.tasks.answers.page import answer_figures
+from gigamind.tasks.answers.schema import AnswerRunRecord, AnswerSliceReport, AnswerSummaryReport
+from gigamind.tasks.links.page import link_figures
+from gigamind.tasks.search.figures import figure_of, search_figures
+
+SVG = "{http://www.w3.org/2000/svg}"
+OPTIONS = {"mode": "hybrid", "min_score": 0.3, "topk": 10, "seed": 42}
+RARE = "\U00017000"  # Tangut, which no usual font has
+
+
+@pytest.fixture
+def record(make_record, make_item, make_slice):
+    items = (
+        make_item(1, top_base_score=0.8, latency_ms=0.0),
+        make_item(2, top_base_score=0.6, latency_ms=100.0),
+        make_item(3, answerable=False, metrics={}, top_base_score=0.2, latency_ms=3.0),
+        make_item(4, answerable=False, metrics={}, top_base_score=None, latency_ms=5.0),
+    )
+    tags = {"회의": make_slice(), "$x_$": make_slice(3, 1), RARE: make_slice(4, 1)}
+    return make_record(items, run={"options": OPTIONS}, summary={"by_tag": tags})
+
+
+def _texts(chart):
+    root = ET.fromstring(svg_file(chart))
+    return [element.text for element in root.iter(f"{SVG}text")]
+
+
+def test_a_run_with_both_kinds_of_queries_has_five_figures(record):
+    assert list(search_figures(record)) == ["metrics", "threshold", "scores", "latency", "slices"]
+
+
+def test_without_unanswerable_queries_no_threshold_is_drawn(make_record, make_item):
+    counts = {"queries_unanswerable": 0}
+    record = make_record((make_item(1),), run={"options": OPTIONS}, counts=counts)
+    assert list(search_figures(record)) == ["metrics", "latency", "slices"]
+
+
+def test_a_run_without_queries_has_no_figures(make_record):
+    counts = {"queries_answerable": 0, "queries_unanswerable": 0}
+    assert search_figures(make_record((), run={"options": OPTIONS}, counts=counts)) == {}
+
+
+def test_files_keep_every_text_as_text_also_korean_and_dollar_signs(record):
+    texts = _texts(search_figures(record, lang="ko")["slices"])
+    assert {"구분별 MRR", "태그: 회의", "태그: $x_$", f"태그: {RARE}"} <= set(texts)
+
+
+def test_equal_runs_give_equal_files(record):
+    first, second = (TASKS["search"].view.figures(record) for _ in "ab")
+    assert list(first) == list(search_figures(record))
+    assert first == second
+
+
+def test_the_settings_now_and_best_are_marked(record):
+    # Scores none and 0.2 are unanswerable, 0.6 and 0.8 answerable: the best lies midway, at 0.4.
+    texts = _texts(search_figures(record)["threshold"])
+    assert {"now 0.300", "best F1 0.400"} <= set(texts)
+
+
+def test_scores_are_shares_of_their_kind(record):
+    answerable, unanswerable = search_figures(record)["scores"].lines
+    assert sorted(answerable.values)[-3:] == [0, 50, 50]
+    assert sorted(unanswerable.values)[-3:] == [0, 50, 50]
+
+
+def test_every_query_stands_in_the_latency_histogram(record):
+    latency = search_figures(record)["latency"]
+    assert sum(latency.lines[0].values) == 4
+    # 0 ms counts as 0.01, and the percentiles of the summary, 1234.56, are held, too.
+    assert latency.edges[0] == pytest.approx(0.009)
+    assert latency.edges[-1] == pytest.approx(1234.56 * 1.1)
+    assert [mark.label for mark in latency.marks] == ["p50 1234.6", "p95 1234.6", "p99 1234.6"]
+
+
+def test_the_baseline_speed_is_marked_on_the_same_hardware_only(record, make_record):
+    def marks(baseline):
+        found = search_figures(record, KINDS["search"].take_snapshot(baseline))["latency"]
+        return {mark.label for mark in found.marks}
+
+    other = record.run.hardware.model_copy(update={"hash": "other"})
+    foreign = make_record(record.items, run={"options": OPTIONS, "hardware": other})
+    assert "baseline p95 1234.6" in marks(record)
+    assert "baseline p95 1234.6" not in marks(foreign)
+
+
+def test_a_baseline_stands_beside_the_metrics_and_slices_that_it_has(
+    record, make_record, make_slice
+):
+    korean = make_slice(7, 0)
+    before = make_record(
+        record.items, run={"options": OPTIONS}, summary={"by_tag": {"회의": korean}}
+    )
+    drawn = search_figures(record, KINDS["search"].take_snapshot(before))
+    slices = {row.label: row.before for row in drawn["slices"].rows}
+    assert slices["tag: 회의"] == figure_of(korean, "search.mrr")
+    assert slices["tag: $x_$"] is None
+    assert drawn["slices"].compared == ("this run", "baseline")
+    assert all(row.before for row in drawn["metrics"].rows)
+    assert not any(row.before for row in search_figures(record)["metrics"].rows)
+
+
+def test_no_two_lines_of_a_figure_differ_by_colour_alone(record, make_links, make_note):
+    charts = [*search_figures(record).values(), *link_figures(make_links(make_note())).values()]
+    pens = [[line.pen for line in chart.lines] for chart in charts if hasattr(chart, "lines")]
+    assert [len(found) for found in pens] == [4, 2, 1, 2]
+    for one, other in (pair for found in pens for pair in combinations(found, 2)):
+        assert (one.style, one.width) != (other.style, other.width)
+
+
+def test_a_link_run_has_four_figures(make_links, make_note):
+    record = make_links(make_note())
+    drawn = link_figures(record, KINDS["links"].take_snapshot(record), lang="ko")
+    assert list(drawn) == ["metrics", "sweep", "reliability", "slices"]
+    assert [row.label for row in drawn["slices"].rows] == ["노트 전체", "언어: en"]
+    assert all(row.before == row.now for row in drawn["metrics"].rows + drawn["slices"].rows)
+    assert drawn["reliability"].points == [(0.9, 1, 1)]
+    # Above 0, nothing is suggested: precision is not defined there, and recall is 0.
+    assert [line.values for line in drawn["sweep"].lines] == [[None], [0]]
+    assert [mark.label for mark in drawn["sweep"].marks] == ["현재 0.00"]
+
+
+def test_a_link_run_without_notes_has_no_figures(make_links):
+    assert link_figures(make_links()) == {}
+
+
+def _answers(correctness, **tags):
+    def part(value):
+        interval = IntervalReport(low=value, high=value, n=2)
+        return AnswerSliceReport(
+            items=2,
+            answers={"correctness": value, "utility": None},
+            intervals={f"answers.{name}": interval for name in ("correctness", "utility")},
+        )
+
+    return AnswerSummaryReport.model_construct(
+        overall=part(correctness),
+        by_language={"ko": part(correctness)},
+        by_tag={tag: part(value) for tag, value in tags.items()},
+    )
+
+
+def test_answers_are_shown_by_metric_and_by_slice(make_record):
+    record = AnswerRunRecord(make_record().run, _answers(0.75, new=0.5, both=1.0), (), ())
+    drawn = answer_figures(record)
+    assert [row.label for row in drawn["metrics"].rows] == ["correctness"]  # the other has no value
+    labels = ["all answers", "language: ko", "tag: both", "tag: new"]
+    assert [row.label for row in drawn["slices"].rows] == labels
+    assert drawn["slices"].title == "correctness by slice"
+    before = AnswerSnapshot.model_construct(metrics=_answers(0.25, both=0.0))
+    beside = answer_figures(record, before)["slices"]
+    assert [row.before and row.before.value for row in beside.rows] == [0.25, 0.25, 0.0, None]
+    assert beside.compared == ("this run", "baseline")

@@ -1,0 +1,29 @@
+"""What a model says of a whole answer, as the judges of answers ask for it."""
+
+from collections.abc import Iterable
+from typing import Any
+
+
+def answer_reply(
+    claims: Iterable[dict[str, Any]], quote: str = "", **changes: object
+) -> dict[str, Any]:
+    """These claims of an answer that is useful; a quote of the first note answers the question."""
+    return {
+        "claims": list(claims),
+        "source_coverage": [],
+        "grounding_issues": [],
+        "abstains": False,
+        "answerable": True,
+        "answer_note": 1 if quote else None,
+        "answer_quote": quote,
+        "utility_reason": "답한다.",
+        "utility": 1.0,
+        "correctness": 1.0,
+        "summary": "요약",
+        **changes,
+    }
+
+
+def supported(quote: str, number: int = 1) -> dict[str, Any]:
+    """A claim that this quote of the first note proves."""
+    return {"id": number, "verdict": "supported", "note": 1, "quote": quote}

@@ -1,0 +1,38 @@
+"""A policy of release gates with round numbers, that stay when those that come with gigamind change."""
+
+from pathlib import Path
+
+from gigamind.choices import Phase
+from gigamind.release.policy import Policy, read_policy
+
+POLICY = """
+schema = 1
+[phases.mvp]
+drop = 0.02
+[phases.beta]
+drop = 0.015
+[phases.ga]
+drop = 0.01
+[small_sample]
+below = 200
+drop = 0.03
+[quality]
+metrics = ["search.hit_at_1"]
+[coverage]
+lost_share = 0.0
+[speed.search_p95]
+ratio = 1.15
+rise_ms = 200
+ratio_from_ms = 100
+[speed.cold_start]
+ratio = 1.20
+rise_ms = 120000
+ratio_from_ms = 10000
+"""
+
+
+def policy_of(folder: Path, text: str = POLICY, phase: Phase = "mvp") -> Policy:
+    """The policy of a file with that text."""
+    file = folder / "gates.toml"
+    file.write_text(text, encoding="utf-8")
+    return read_policy(file, phase)

@@ -1,0 +1,75 @@
+"""Files of trials with as little as they need, and a model for judges on trial."""
+
+import json
+import re
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from gigamind.assurance.trials import Case
+from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.prompts import as_json
+
+SCENARIO = {
+    "id": "s",
+    "language": "en",
+    "question": "q",
+    "answerable": False,
+    "notes": [{"title": "t", "text": "x"}],
+    "answers": {"right": "a", "wrong": "b", "useless": "c"},
+}
+
+
+def written(folder: Path, **files: Iterable[dict[str, Any]]) -> Path:
+    """The folder, with files of these rows by their name."""
+    for name, rows in files.items():
+        text = "".join(json.dumps(row) + "\n" for row in rows)
+        (folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+    return folder
+
+
+class Saying:
+    """A client that always gives the same text, and keeps what it was asked."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.requests: list[Request] = []
+
+    async def send(self, request: Request) -> Answer:
+        self.requests.append(request)
+        return Answer(self.text, usage=Usage(10, 5))
+
+    async def close(self) -> None:
+        pass
+
+
+def check_fences(request: Request, case: Case) -> None:
+    """See to it that the notes stand whole in their fences, and the question byte by byte."""
+    system, user = (message["content"] for message in request.messages)
+    nonce = system.partition("<note-")[2][:16]
+    assert user.count(f"</note-{nonce}>") == user.count(f"<note-{nonce} index=") == len(case.notes)
+    for number, note in enumerate(case.notes, start=1):
+        fenced = (
+            f'<note-{nonce} index="{number}" title={as_json(note.title)}>\n'
+            f"{note.text}\n</note-{nonce}>"
+        )
+        assert fenced.encode() in user.encode()
+    asked = re.findall(r"\n(?:Question|질문) \([^)]*\): (\".*\")\n", user)
+    assert [json.loads(question) for question in asked] == [case.question]
+
+
+class Judge:
+    """A judge on trial that says what it is told, and keeps what it was asked."""
+
+    fingerprint = "f"
+    model_name = "m"
+    instructions = "Judge the answer by the notes alone."
+
+    def __init__(self, say, kind="search_qa") -> None:
+        self.kind = kind
+        self.say = say
+        self.asked = []
+
+    async def judge(self, case):
+        self.asked.append(case)
+        return self.say(case)

@@ -1,0 +1,92 @@
+"""A model answers the queries, and its answers are judged."""
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.tasks import evaluate
+
+
+def test_a_model_answers_queries_from_the_notes_that_search_finds(
+    options, server, replies, by_id, leave, model
+):
+    query = {
+        "id": "q1",
+        "query": "연차는 며칠을 주나요",
+        "answerable": True,
+        "expected_notes": ["휴가.md"],
+    }
+    server.script.extend([{"answer": "연차는 15일입니다 [노트 1]."}, replies.good])
+    done = evaluate(
+        options(items=[query], answer_model="openai/writer", mode="keyword", context_notes=1)
+    )
+    line = by_id(done.out)["q1"]
+    assert line["answer"] == "연차는 15일입니다 [노트 1]."
+    assert [note["path"] for note in line["notes"]] == ["휴가.md"]
+    assert line["metrics"]["correctness"] == 1.0
+    assert line["metrics"]["context_utilisation"] == 1.0
+    first = server.seen.bodies[0]["messages"]
+    assert "[노트 1]" in first[0]["content"]
+    assert leave in first[1]["content"]
+    assert list(done.summary.llm.by_role) == ["answer: openai/writer", f"judge: {model}"]
+
+
+def test_an_answer_that_was_paid_for_survives_its_failed_evaluation(
+    options, server, replies, reply, by_id
+):
+    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+    other = {"id": "q2", "query": "roses", "answerable": True, "expected_notes": ["garden.md"]}
+    told = {"answer": "연차는 15일입니다 [노트 1]."}
+    server.script.extend([told, reply(), {"claims": []}, told, replies.good])
+    done = evaluate(
+        options(items=[query, other], answer_model="openai/writer", mode="keyword", context_notes=1)
+    )
+    line = by_id(done.out)["q1"]
+    assert (line["answer"], line["outcome"], line["evaluation"]) == (
+        told["answer"],
+        "unscored",
+        None,
+    )
+    assert done.summary.llm.outcomes == {"scored": 1, "unscored": 1}
+
+
+def test_answering_needs_a_vault(options):
+    with pytest.raises(InputError, match="--answer-model: needs --notes"):
+        evaluate(options(answer_model="openai/writer", notes=None))
+
+
+def test_an_answer_that_a_model_gives_is_asked_for_once_then_judged_and_checked(
+    options, server, replies, by_id
+):
+    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+    server.script.extend([{"answer": "연차는 15일이다 [노트 1]."}, replies.good, replies.passing])
+    done = evaluate(
+        options(
+            items=[query],
+            answer_model="openai/writer",
+            mode="keyword",
+            context_notes=1,
+            checklist=True,
+            store_mode="off",
+        )
+    )
+    assert len(server.seen.bodies) == 3
+    line = by_id(done.out)["q1"]
+    assert (line["answer"], line["quality"]["passed"]) == ("연차는 15일이다 [노트 1].", True)
+
+
+def test_a_resumed_run_checks_the_very_answer_that_it_judged(options, server, replies, by_id):
+    query = {"id": "q1", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+    server.script.extend([{"answer": "연차는 15일이다 [노트 1]."}, replies.good, replies.passing])
+    how = {
+        "items": [query],
+        "answer_model": "openai/writer",
+        "mode": "keyword",
+        "context_notes": 1,
+        "checklist": True,
+        "store_mode": "off",
+    }
+    stopped = options(**how, max_calls=2, allow_partial=True)
+    evaluate(stopped)
+    done = evaluate(options(**how, resume=stopped.out, out=None))
+    assert len(server.seen.bodies) == 3
+    assert by_id(done.out)["q1"]["quality"]["passed"] is True

@@ -1,0 +1,137 @@
+"""The checklist judges each answer besides."""
+
+import signal
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.evaluation.progress import Quiet
+from gigamind.tasks import evaluate
+from gigamind.tasks.answers.estimate import estimate_answers
+from gigamind.tasks.answers.prepare import prepare_answers
+
+
+def test_the_checklist_judges_each_answer_besides(
+    options, server, replies, checks, by_id, leave, model
+):
+    server.script.extend([*replies.every, replies.passing, replies.failing, *[checks()] * 3])
+    done = evaluate(options(checklist=True))
+    items = by_id(done.out)
+    good = items["good"]["quality"]
+    assert (good["passed"], good["ratio"]) == (True, 0.75)
+    assert good["items"][1] == {
+        "id": "grounded",
+        "text": "검색 결과를 근거로 활용했는가?",
+        "yes": True,
+        "told": True,
+        "quote": leave,
+        "trusted": True,
+        "source": 1,
+        "flipped": None,
+    }
+    unproven = items["mixed"]["quality"]["items"][1]
+    assert (unproven["yes"], unproven["told"], unproven["trusted"]) == (False, True, False)
+    assert items["alone"]["quality"]["passed"] is False  # checked without notes, too
+    assert items["alone"]["evaluation"] is None
+    block = done.summary.quality
+    assert (block.feature, block.min_pass_ratio, block.unchecked) == ("search_qa", 0.75, 0)
+    assert (block.overall.checked, block.overall.passed, block.overall.pass_rate) == (5, 1, 0.2)
+    # Wilson: (0.2 + z²/10 -+ z sqrt(0.16/5 + z²/100)) / (1 + z²/5) with z² = 3.8415
+    assert block.overall.low == pytest.approx(0.0362, abs=5e-4)
+    assert block.overall.high == pytest.approx(0.6245, abs=5e-4)
+    direct, grounded, *_ = block.by_language["ko"].items
+    assert (direct.yes, direct.rate, direct.unproven) == (2, 0.4, 0)
+    assert (grounded.yes, grounded.unproven) == (1, 1)
+    assert list(done.summary.llm.by_role) == [f"judge: {model}", f"quality_gate: {model}"]
+    assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
+    text = (done.out / "summary.md").read_text("utf-8")
+    assert "1 of 5 answers pass the checklist of search_qa: at least 75% of its items." in text
+
+
+def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(
+    options, server, checks, replies, reply, answers, by_id, lines
+):
+    lost = checks("direct")
+    # The evaluation of "mixed" fails, the check of "good" does.
+    server.script.extend([replies.good, reply(), {"claims": []}, lost, lost, replies.failing])
+    done = evaluate(options(items=answers[:2], checklist=True))
+    items = by_id(done.out)
+    assert items["good"]["evaluation"]["correctness"] == 1.0
+    assert (items["good"]["quality"], items["good"]["quality_code"]) == (None, "invalid_output")
+    assert (items["mixed"]["evaluation"], items["mixed"]["outcome"]) == (None, "unscored")
+    assert items["mixed"]["quality"]["ratio"] == 0.25
+    errors = lines(done.out, "errors.jsonl")
+    assert [(row["id"], row["message"].partition(":")[0]) for row in errors] == [
+        ("mixed", "answer mixed"),
+        ("good", "checklist of answer good"),
+    ]
+    assert (done.summary.quality.unchecked, done.summary.counts.unjudged) == (1, 1)
+
+
+def test_checks_that_ctrl_c_left_are_told_apart_from_those_that_failed(
+    options, server, replies, answers
+):
+    class Impatient:
+        def stage(self, name, done, total):
+            if (name, done, total) == ("Checking", 1, 2):
+                signal.raise_signal(signal.SIGINT)
+
+    server.script.extend([replies.good, replies.mixed, replies.passing, replies.failing])
+    done = evaluate(options(items=answers[:2], checklist=True), Impatient())
+    quality = done.summary.quality
+    assert (quality.overall.checked, quality.unchecked, quality.not_run) == (1, 0, 1)
+    assert (done.summary.status, done.summary.counts.not_run) == ("interrupted", 0)
+    told = "1 were not checked, for the run was interrupted."
+    assert told in (done.out / "summary.md").read_text("utf-8")
+    page = (done.out / "report.html").read_text("utf-8")
+    assert told in page
+    assert "Interrupted: 1 answers were not finished." in page
+
+
+def test_progress_is_told_of_judging_and_of_checking(options, server, replies, answers):
+    class Heard:
+        def __init__(self):
+            self.last = {}
+
+        def stage(self, name, done, total):
+            self.last[name] = (done, total)
+
+    server.script.extend([replies.good, replies.mixed, replies.passing, replies.failing])
+    heard = Heard()
+    evaluate(options(items=answers[:2], checklist=True), heard)
+    assert (heard.last["Judging"], heard.last["Checking"]) == ((2, 2), (2, 2))
+
+
+def test_a_dry_run_counts_a_check_for_each_answer(options, model):
+    judging, checking = estimate_answers(prepare_answers(options(checklist=True), Quiet()))
+    assert (judging.calls, checking.calls) == (4, 5)
+    assert checking.what == f"checking 5 answers with {model}"
+
+
+def test_a_dry_run_counts_what_is_checked_again(options):
+    prepared = prepare_answers(options(checklist=True, fresh_fraction=0.5), Quiet())
+    judging, checking = estimate_answers(prepared)
+    assert (judging.calls, checking.calls) == (6, 8)  # of 4 and of 5, half again
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        (
+            {"checklist": True, "feature": "chat"},
+            'has no feature "chat"; it has insight, search_qa',
+        ),
+        ({"checklist_judge": "mine.toml"}, "--checklist-judge: is used with --checklist only"),
+        ({"feature": "insight"}, "--feature: is used with --checklist only"),
+        (
+            {"checklist": True, "checklist_judge": "no.toml"},
+            "no.toml: the judge file cannot be read",
+        ),
+    ],
+)
+def test_a_checklist_that_cannot_be_is_refused_before_anything_is_asked(
+    options, server, changes, message
+):
+    with pytest.raises(InputError, match=message):
+        evaluate(options(**changes))
+    assert not server.seen.bodies

@@ -1,0 +1,114 @@
+"""A run with too few verdicts is no result, and says so by its exit code."""
+
+import json
+
+import pytest
+
+from gigamind.errors import EvaluationError
+from gigamind.evaluation.options import validated
+from gigamind.tasks import evaluate
+from gigamind.tasks.answers.options import AnswerEvalOptions
+
+NOTE = "연차는 입사 첫해에 15일을 준다."
+GOOD = {
+    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": NOTE}],
+    "source_coverage": [],
+    "grounding_issues": [],
+    "abstains": False,
+    "answerable": True,
+    "answer_note": 1,
+    "answer_quote": NOTE,
+    "utility_reason": "답한다.",
+    "utility": 1.0,
+    "correctness": 1.0,
+    "summary": "요약",
+}
+
+
+@pytest.fixture
+def options(tmp_path, server):
+    """Options of a run over answers with these notes each, asked about one after the other."""
+
+    def make(*notes, **changes):
+        rows = (
+            {
+                "id": f"a{number}",
+                "question": f"{number}. 연차는 며칠?",
+                "answer": "연차는 15일이다.",
+                "context_notes": [{"text": text}],
+            }
+            for number, text in enumerate(notes, start=1)
+        )
+        lines = (json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        (tmp_path / "answers.jsonl").write_text("".join(lines), encoding="utf-8")
+        given = {
+            "dataset": tmp_path / "answers.jsonl",
+            "out": tmp_path / "out",
+            "model": "openai/judge",
+            "api_base": server.url,
+            "cache_dir": tmp_path / "cache",
+            "max_in_flight": 1,
+        }
+        return validated(AnswerEvalOptions, given | changes)
+
+    return make
+
+
+def four_of_five(server):
+    server.script.extend([GOOD] * 4 + ["no JSON"] * 3)
+
+
+def test_by_default_four_of_five_verdicts_are_enough(options, server):
+    four_of_five(server)
+    done = evaluate(options(*[NOTE] * 5))
+    assert done.summary.llm.coverage == 0.8
+
+
+def test_fewer_than_asked_for_end_in_an_error_that_says_why_and_the_folder_stands(options, server):
+    four_of_five(server)
+    given = options(*[NOTE] * 5, min_coverage=0.81)
+    with pytest.raises(EvaluationError) as told:
+        evaluate(given)
+    assert told.value.exit_code == 3
+    assert "only 4 of 5 answers could be had, and --min-coverage is 0.81" in str(told.value)
+    assert "1 of the others failed alike: answer a5: " in str(told.value)
+    assert (given.out / "report.html").exists()
+
+
+def test_a_part_may_be_taken_as_it_is(options, server):
+    four_of_five(server)
+    done = evaluate(options(*[NOTE] * 5, min_coverage=1.0, allow_partial=True))
+    assert done.summary.llm.coverage == 0.8
+
+
+def test_what_has_no_note_to_be_judged_by_is_not_missing(options, server):
+    server.script.append(GOOD)
+    done = evaluate(options(NOTE, " ", " ", min_coverage=1.0))
+    assert (done.summary.llm.items, done.summary.llm.coverage) == (1, 1.0)
+
+
+def test_a_run_in_which_nothing_could_be_judged_is_an_error(options, server):
+    given = options(" ", " ", min_coverage=0.0)
+    with pytest.raises(EvaluationError, match="none of the answers could be judged: see"):
+        evaluate(given)
+    assert server.seen.total == 0
+
+
+def test_an_answer_that_stands_without_its_evaluation_counts_as_missing(options, server, tmp_path):
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault" / "휴가.md").write_text(NOTE, encoding="utf-8")
+    for name in ("garden", "deploy"):
+        (tmp_path / "vault" / f"{name}.md").write_text(f"All about the {name}.", encoding="utf-8")
+    query = {"id": "q", "query": "연차", "answerable": True, "expected_notes": ["휴가.md"]}
+    (tmp_path / "queries.jsonl").write_text(json.dumps(query), encoding="utf-8")
+    server.script.extend([{"answer": "연차는 15일입니다."}] + ["no JSON"] * 3)
+    given = options(
+        dataset=tmp_path / "queries.jsonl",
+        notes=tmp_path / "vault",
+        answer_model="openai/writer",
+        mode="keyword",
+    )
+    with pytest.raises(EvaluationError, match="only 0 of 1 answers could be had"):
+        evaluate(given)
+    (line,) = (given.out / "per_item.jsonl").read_text("utf-8").splitlines()
+    assert json.loads(line)["answer"] == "연차는 15일입니다."

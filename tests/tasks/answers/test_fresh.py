@@ -1,0 +1,76 @@
+"""A share of the answers is judged and checked again."""
+
+from gigamind.tasks import evaluate
+
+
+def test_the_share_that_is_judged_again_is_checked_again_and_flips_are_told_apart(
+    options, server, reply, found, replies, answers, by_id
+):
+    """Of "good" the evaluation stays and the check falls; of "mixed" it is the other way round."""
+    again = reply(found(1, "not_found"), found(2, "not_found"), utility=0.75)
+    server.script.extend(
+        [
+            replies.good,
+            replies.good,
+            replies.mixed,
+            again,
+            replies.passing,
+            replies.failing,
+            replies.failing,
+            replies.failing,
+        ]
+    )
+    done = evaluate(options(items=answers[:2], checklist=True, fresh_fraction=1.0))
+    assert not server.script
+    assert [line["flipped"] for line in by_id(done.out).values()] == [False, True]
+    checked = [line["quality"] for line in by_id(done.out).values()]
+    assert [(one["passed"], one["flipped"]) for one in checked] == [(True, True), (False, False)]
+    assert {one["id"]: one["flipped"] for one in checked[0]["items"]} == {
+        "direct": False,
+        "grounded": True,
+        "sources": True,
+        "uncertainty": False,
+    }
+    llm = done.summary.llm
+    assert (llm.flips.judged_again, llm.flips.flipped) == (2, 1)
+    assert (llm.checks.flips.judged_again, llm.checks.flips.flipped) == (2, 1)
+    assert done.summary.quality.overall.pass_rate == 0.5  # the first check counts
+    text = (done.out / "summary.md").read_text("utf-8")
+    assert "Evaluated a second time: 1 of 2 verdicts changed (0.500," in text
+    told = "Checked a second time: 1 of 2 answers changed between passing the checklist and not"
+    assert told in text
+    assert told in (done.out / "report.html").read_text("utf-8")
+
+
+def test_the_same_answers_are_judged_and_checked_again(
+    options, server, item, answers, replies, by_id
+):
+    alike = [item(f"q{i}", answers[0]["answer"], question=f"{i}년 차는 며칠?") for i in range(5)]
+    server.script.extend([*[replies.good] * 7, *[replies.passing] * 7])
+    done = evaluate(options(items=alike, checklist=True, fresh_fraction=0.4))
+    items = by_id(done.out).values()
+    judged = [line["id"] for line in items if line["flipped"] is not None]
+    checked = [line["id"] for line in items if line["quality"]["flipped"] is not None]
+    assert len(judged) == 2
+    assert checked == judged
+
+
+def test_a_second_verdict_that_cannot_be_had_is_no_flip_and_the_first_counts(
+    options, server, checks, replies, reply, answers, by_id, lines
+):
+    short = checks("direct")
+    server.script.extend([replies.good, reply(), {"claims": []}])
+    server.script.extend([replies.passing, short, short])
+    done = evaluate(options(items=answers[:1], checklist=True, fresh_fraction=1.0))
+    line = by_id(done.out)["good"]
+    assert (line["evaluation"]["correctness"], line["flipped"]) == (1.0, None)
+    assert (line["quality"]["passed"], line["quality"]["flipped"]) == (True, None)
+    assert lines(done.out, "errors.jsonl") == []
+
+
+def test_a_blank_answer_is_not_asked_about_again(options, server, replies, item, by_id):
+    server.script.extend([replies.good])
+    blank = item("blank", " ")
+    done = evaluate(options(items=[blank], checklist=True, fresh_fraction=1.0))
+    assert by_id(done.out)["blank"]["quality"]["flipped"] is None
+    assert done.summary.llm.checks.flips is None

@@ -1,0 +1,102 @@
+"""A stopped run is continued, and what is stored is not asked for again."""
+
+import json
+
+import pytest
+
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.asking import unfinished_folder
+from gigamind.tasks import evaluate
+
+
+def test_the_budget_stops_a_run_which_is_resumed_without_asking_twice(options, server, replies):
+    server.script.extend(replies.every)
+    stopped = options(max_calls=2)
+    with pytest.raises(EvaluationError, match="the budget left 2 of 4 answers unjudged"):
+        evaluate(stopped)
+    assert len(server.seen.bodies) == 2
+    again = options(resume=stopped.out, out=None)
+    done = evaluate(again)
+    assert len(server.seen.bodies) == 4
+    assert done.out == stopped.out
+    assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
+    assert done.summary.llm.calls == 4
+
+
+def test_a_run_of_another_dataset_is_not_resumed(options, server, replies, answers):
+    server.script.extend(replies.every)
+    stopped = options(max_calls=2, allow_partial=True)
+    evaluate(stopped)
+    with pytest.raises(InputError, match="these differ: dataset"):
+        evaluate(options(items=answers[:4], resume=stopped.out, out=None))
+
+
+def test_equal_answers_cost_nothing_the_second_time(options, server, replies):
+    server.script.extend(replies.every)
+    first = evaluate(options())
+    second = evaluate(options())
+    assert len(server.seen.bodies) == 4
+    assert second.summary.llm.cache_hits == 4
+    assert second.summary.overall == first.summary.overall
+
+
+def test_checks_that_the_budget_left_are_made_by_a_resumed_run_and_no_others(
+    options, server, replies, answers, by_id
+):
+    server.script.extend([replies.good, replies.mixed, replies.passing, replies.failing])
+    stopped = options(items=answers[:2], checklist=True, max_calls=3)
+    with pytest.raises(EvaluationError, match="the budget left 1 of 2 checks undone"):
+        evaluate(stopped)
+    assert by_id(stopped.out)["mixed"]["quality_code"] == "budget_exceeded"
+    done = evaluate(options(items=answers[:2], checklist=True, resume=stopped.out, out=None))
+    assert len(server.seen.bodies) == 4
+    assert [line["quality"]["ratio"] for line in by_id(done.out).values()] == [0.75, 0.25]
+    assert not unfinished_folder(done.out).exists()
+
+
+def test_what_the_budget_left_is_told_of_evaluations_and_of_checks(
+    options, server, replies, answers, lines
+):
+    server.script.extend([replies.good])
+    stopped = options(items=answers[:2], checklist=True, max_calls=1)
+    with pytest.raises(EvaluationError, match="left 1 of 2 evaluations and 2 of 2 checks undone"):
+        evaluate(stopped)
+    llm = json.loads((stopped.out / "summary.json").read_text("utf-8"))["llm"]
+    assert (llm["items"], llm["outcomes"]) == (2, {"scored": 1, "skipped_budget": 1})
+    assert (llm["checks"]["items"], llm["checks"]["outcomes"]) == (2, {"skipped_budget": 2})
+    text = (stopped.out / "summary.md").read_text("utf-8")
+    assert (
+        "1 of 2 evaluations have a verdict (left by the budget: 1),"
+        " and 0 of 2 checks by the checklist (left by the budget: 2)."
+    ) in text
+    kinds = [(row["kind"], row["id"]) for row in lines(stopped.out, "errors.jsonl")]
+    assert kinds == [("verdict", "mixed"), ("check", "good"), ("check", "mixed")]
+
+
+def test_a_second_check_that_the_budget_left_is_made_by_a_resumed_run(
+    options, server, replies, answers
+):
+    server.script.extend([replies.good, replies.good, replies.passing, replies.failing])
+    how = {"items": answers[:1], "checklist": True, "fresh_fraction": 1.0}
+    stopped = options(**how, max_calls=3)
+    with pytest.raises(EvaluationError, match="the budget left 1 of 1 checks undone"):
+        evaluate(stopped)
+    done = evaluate(options(**how, resume=stopped.out, out=None))
+    assert len(server.seen.bodies) == 4  # the first check comes from the store
+    assert done.summary.llm.checks.flips.flipped == 1
+
+
+def test_a_run_without_the_checklist_is_not_resumed_with_it(options, server, replies, answers):
+    server.script.extend([replies.good])
+    stopped = options(items=answers[:2], max_calls=1, allow_partial=True)
+    evaluate(stopped)
+    with pytest.raises(InputError, match="these differ: checklist"):
+        evaluate(options(items=answers[:2], checklist=True, resume=stopped.out, out=None))
+
+
+def test_the_second_run_checks_from_the_store(options, server, replies, answers):
+    server.script.extend([replies.good, replies.passing])
+    first = evaluate(options(items=answers[:1], checklist=True))
+    second = evaluate(options(items=answers[:1], checklist=True))
+    assert len(server.seen.bodies) == 2
+    assert second.summary.quality == first.summary.quality

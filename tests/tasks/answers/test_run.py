@@ -1,0 +1,139 @@
+"""An evaluation of answers, over real HTTP."""
+
+import pytest
+from run_files import RUN_FILES
+
+from gigamind.errors import DatasetError, InputError
+from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.progress import Quiet
+from gigamind.tasks import evaluate
+from gigamind.tasks.answers.estimate import estimate_answers
+from gigamind.tasks.answers.prepare import prepare_answers
+
+
+def test_a_run_judges_every_answer_and_says_what_it_found(options, server, replies, by_id):
+    server.script.extend(replies.every)
+    done = evaluate(options())
+    items = by_id(done.out)
+    told = {name: line["evaluation"] for name, line in items.items()}
+    assert {name: one and one["correctness"] for name, one in told.items()} == {
+        "good": 1.0,
+        "mixed": 0.5,
+        "forged": 0.0,
+        "silent": None,
+        "alone": None,
+    }
+    assert told["forged"]["claims"][0]["doubt"] == "quote_changed"
+    # The notes answer the question, so to say that they do not is no use, whatever the model says.
+    assert (told["silent"]["utility"], told["silent"]["reported_utility"]) == (0.0, 0.9)
+    assert told["alone"] is None
+    assert items["alone"]["outcome"] == "scored"
+    assert told["good"]["source_coverage"][0]["note_title"] == "휴가 규정"
+    # correctness over three, utility over four: (1 + 0.75 + 0.5 + 0) / 4
+    overall = done.summary.overall
+    assert overall.answers["correctness"] == pytest.approx(0.5)
+    assert overall.answers["utility"] == pytest.approx(0.5625)
+    assert overall.intervals["answers.correctness"].n == 3
+    counts = done.summary.counts
+    assert (counts.answers_total, counts.answers_evaluated, counts.without_context) == (5, 4, 1)
+    assert (counts.claims, counts.abstained, counts.unjudged) == (4, 1, 0)
+    assert done.summary.verdicts == {"contradicted": 1, "supported": 2, "unverified": 1}
+    assert done.summary.confidence == {"high": 1, "low": 1, "medium": 1, "none": 1}
+    assert {path.name for path in done.out.iterdir()} == {"attempts.jsonl", *RUN_FILES}
+    assert not unfinished_folder(done.out).exists()
+
+
+def test_the_run_is_held_against_the_labels(options, server, replies):
+    server.script.extend(replies.every)
+    summary = evaluate(options()).summary
+    found_ = summary.agreement
+    assert (found_.correctness_error, found_.correctness_n) == (0.0, 1)
+    assert (found_.utility_error, found_.utility_n) == (0.0, 2)
+    assert (found_.claim_accuracy, found_.claims, found_.claims_unmatched) == (1.0, 2, 1)
+    assert (found_.abstention_accuracy, found_.abstentions) == (1.0, 2)
+
+
+def test_a_label_that_is_no_claim_of_its_answer_is_a_warning_with_its_line(options):
+    (warning,) = prepare_answers(options(), Quiet()).warnings
+    assert ':2: field "labels.claims": no claim of the answer reads "없는 말이다."' in warning
+
+
+def test_a_failed_evaluation_leaves_the_answer_and_the_others(
+    options, server, reply, found, leave, replies, by_id, lines
+):
+    bad = reply(found(1, "supported", 1, leave), found(1, "not_found"))
+    # The second claim of "mixed" is missing, and missing again when it is asked for.
+    server.script.extend([replies.good, bad, {"claims": []}, replies.forged, replies.silent])
+    done = evaluate(options())
+    mixed = by_id(done.out)["mixed"]
+    assert (mixed["outcome"], mixed["code"], mixed["evaluation"]) == (
+        "unscored",
+        "invalid_output",
+        None,
+    )
+    assert mixed["answer"] == "연차는 15일이다. 장미는 없다."
+    (error,) = lines(done.out, "errors.jsonl")
+    assert (error["kind"], error["id"]) == ("verdict", "mixed")
+    assert done.summary.counts.unjudged == 1
+    assert done.summary.overall.intervals["answers.correctness"].n == 2
+
+
+def test_costs_are_those_of_the_tokens_served(options, server, replies, lines, model):
+    server.script.extend(replies.every)
+    done = evaluate(options())
+    served = server.seen.bodies
+    assert done.summary.llm.usd == pytest.approx(
+        sum(
+            row["prompt_tokens"] + 2 * row["completion_tokens"]
+            for row in lines(done.out, "attempts.jsonl")
+        )
+        / 1e6
+    )
+    assert len(served) == done.summary.llm.calls == 4
+    assert list(done.summary.llm.by_role) == [f"judge: {model}"]
+
+
+def test_a_share_judged_again_tells_what_flips(
+    options, server, replies, reply, found, answers, by_id
+):
+    server.script.extend([replies.good, reply(found(1, "not_found"), utility=0.5)])
+    done = evaluate(options(items=answers[:1], fresh_fraction=1.0))
+    assert (done.summary.llm.flips.judged_again, done.summary.llm.flips.flipped) == (1, 1)
+    assert by_id(done.out)["good"]["evaluation"]["correctness"] == 1.0  # the first counts
+
+
+def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
+    (judging,) = estimate_answers(prepare_answers(options(), Quiet()))
+    assert judging.calls == 4  # "alone" has nothing to be judged by
+    assert 0 < judging.usd[0] < judging.usd[1]
+    assert not server.seen.bodies
+
+
+def test_judging_needs_a_model(options):
+    with pytest.raises(InputError, match="--model: must be given"):
+        evaluate(options(model=None))
+
+
+def test_bad_rows_are_told_and_strict_stops_at_them(options, server, replies, answers, item, lines):
+    server.script.extend(replies.every)
+    items = [*answers, item("lost", "x", context_notes=[{"path": "no.md"}])]
+    done = evaluate(options(items=items))
+    assert done.summary.counts.rows_rejected == 1
+    assert "answers-6.jsonl:6" in lines(done.out, "errors.jsonl")[0]["message"]
+    with pytest.raises(DatasetError, match="--strict is set"):
+        evaluate(options(items=items, strict=True))
+
+
+def test_an_answer_of_too_many_claims_is_unscored_for_good_and_the_others_are_judged(
+    options, server, tmp_path, replies, by_id, lines
+):
+    judge = tmp_path / "judge.toml"
+    judge.write_text('kind = "search_qa"\nprompt = "search_qa/v1"\nmax_claims = 1\n')
+    server.script.extend([replies.good, replies.forged, replies.silent])
+    done = evaluate(options(judge=judge))
+    mixed = by_id(done.out)["mixed"]
+    assert (mixed["outcome"], mixed["code"]) == ("unscored", "context_too_long")
+    (error,) = lines(done.out, "errors.jsonl")
+    assert "has 2 claims, and the judge takes 1: split it" in error["message"]
+    assert done.summary.counts.answers_evaluated == 3
+    assert not unfinished_folder(done.out).exists()  # another attempt would change nothing

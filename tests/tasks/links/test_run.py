@@ -1,0 +1,235 @@
+import json
+import signal
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+
+from gigamind import tasks
+from gigamind.datasets.generate_links import generate_links
+from gigamind.errors import DatasetError, InputError
+from gigamind.evaluation.options import validated
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.steps import STEPS
+
+EXAMPLES = Path(__file__).parents[3] / "examples" / "vault"
+
+# From a the link to "Beta" was taken, from c those to "감마" and "Beta"; the one to "nothing like it" cannot be found.
+NOTES = {
+    "a.md": "👋 See Beta and [[감마]] and 감마.",
+    "b.md": "---\ntitle: Beta\n---\nText.",
+    "c.md": "감마는 Beta보다 크다. Some words here.",
+    "감마.md": "Delta is linked: [[d|Delta]].",
+    "d.md": "---\ntitle: Delta\n---\n",
+}
+
+
+def row(
+    item_id: str, source: str, anchor: str, target: str, start: int, language: str
+) -> dict[str, object]:
+    place = {"start": start, "end": start + len(anchor)}
+    fields = {"id": item_id, "source_note": source, "anchor": anchor, "anchor_range": place}
+    return fields | {"expected_links": [target], "language": language}
+
+
+ROWS = [
+    row("1", "a.md", "Beta", "b.md", 7, "en") | {"label": "accept"},
+    row("2", "c.md", "감마", "감마.md", 0, "ko"),
+    row("3", "c.md", "Some words", "d.md", 15, "ko"),
+]
+
+
+@pytest.fixture
+def evaluate(tmp_path):
+    for path, text in NOTES.items():
+        (tmp_path / "notes").mkdir(exist_ok=True)
+        (tmp_path / "notes" / path).write_text(text, encoding="utf-8")
+
+    def run(rows=ROWS, progress=None, **options):
+        lines = (json.dumps(row) for row in rows)
+        (tmp_path / "links.jsonl").write_text("\n".join(lines), encoding="utf-8")
+        given = {
+            "dataset": tmp_path / "links.jsonl",
+            "notes": tmp_path / "notes",
+            "out": tmp_path / "out",
+        }
+        return tasks.evaluate(validated(LinkEvalOptions, given | options), progress)
+
+    return run
+
+
+def test_five_notes_counted_by_hand(evaluate):
+    links = evaluate().summary.overall.links
+    # a: Beta (right) and 감마, which it links to already; c: 감마 (right) and Beta; "Some words" is no name.
+    expected = {
+        "precision_at_5": 2 / 4,
+        "precision_over_5": 2 / 10,
+        "precision_over_5_ceiling": 3 / 10,
+        "recall_at_5": 2 / 3,
+        "recall_at_5_ceiling": 1.0,
+        "recall_at_5_excluding_linked": 2 / 3,
+        "novelty_at_5": 3 / 4,
+        "span_accuracy_at_5": 1.0,
+        "acceptance_proxy": 1.0,
+    }
+    assert {name: links[name] for name in expected} == pytest.approx(expected)
+
+
+def test_targets_linked_already_can_be_left_out(evaluate):
+    links = evaluate(exclude_linked=True).summary.overall.links
+    assert links["precision_at_5"] == pytest.approx(2 / 3)
+    assert links["novelty_at_5"] == 1.0
+
+
+def test_languages_are_slices(evaluate):
+    parts = evaluate().summary.by_language
+    assert {name: part.links["recall_at_5"] for name, part in parts.items()} == {
+        "en": 1.0,
+        "ko": 0.5,
+    }
+
+
+def test_the_out_folder_holds_every_file_and_ranges_in_utf16(evaluate, tmp_path):
+    evaluate()
+    out = tmp_path / "out"
+    names = {"run.json", "summary.json", "summary.md", "per_item.jsonl", "errors.jsonl"}
+    assert {path.name for path in out.iterdir()} == names | {"report.html"}
+    run = json.loads((out / "run.json").read_text("utf-8"))
+    assert (run["task"], run["status"], run["warnings"]) == ("links", "complete", [])
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert summary["counts"]["links_total"] == 3
+    assert summary["overall"]["links"]["recall_at_5"] == pytest.approx(2 / 3)
+    first = json.loads((out / "per_item.jsonl").read_text("utf-8").split("\n")[0])
+    hit = next(one for one in first["suggestions"] if one["target"] == "b.md")
+    assert (hit["anchor"]["utf16_start"], hit["anchor"]["utf16_end"]) == (7, 11)
+    assert (hit["hit"], hit["span_exact"], hit["novel"]) == (True, True, True)
+    assert "“Some words” → d.md" in (out / "summary.md").read_text("utf-8")
+    assert first["text"] == NOTES["a.md"]
+    assert first["terms"]["precision_at_5"] == [1, 2]
+
+
+def test_a_rejected_link_is_not_expected_and_lowers_acceptance(evaluate):
+    links = evaluate([ROWS[0], ROWS[1] | {"label": "reject"}]).summary.overall.links
+    assert links["recall_at_5"] == 1.0
+    assert links["acceptance_proxy"] == 0.5
+
+
+def test_the_original_vault_is_recognised_by_its_ranges(evaluate, tmp_path):
+    generate_links(EXAMPLES, tmp_path / "copy", tmp_path / "l.jsonl")
+    options = {"dataset": tmp_path / "l.jsonl", "out": tmp_path / "wrong"}
+    finished = evaluate(**options, notes=EXAMPLES)
+    assert finished.summary.counts.ranges_misfit == 34
+    run = json.loads((tmp_path / "wrong" / "run.json").read_text("utf-8"))
+    assert any("not the original vault" in warning for warning in run["warnings"])
+
+
+def test_the_floor_and_the_number_are_obeyed(evaluate):
+    summary = evaluate(topk=1, min_confidence=1.0).summary
+    assert summary.overall.links["precision_at_1"] is None
+    assert summary.calibration_error is None
+
+
+def test_a_sample_is_of_notes(evaluate):
+    counts = evaluate(sample="1").summary.counts
+    assert (counts.source_notes, counts.notes_not_sampled) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([ROWS[0] | {"source_note": "zzz"}], {}, "no row can be evaluated"),
+        ([ROWS[0], ROWS[1] | {"expected_links": ["zzz"]}], {"strict": True}, "--strict is set"),
+        (ROWS, {"sample": "0"}, "--sample 0"),
+        (ROWS, {"topk": 0}, "--topk 0: must be 1 or more"),
+    ],
+)
+def test_input_that_cannot_be_used_is_refused(evaluate, tmp_path, rows, options, message):
+    with pytest.raises((DatasetError, InputError), match=message):
+        evaluate(rows, **options)
+    assert not (tmp_path / "out").exists()
+
+
+def test_bad_rows_are_counted_and_listed(evaluate, tmp_path):
+    summary = evaluate([*ROWS, ROWS[0] | {"id": "4", "expected_links": ["zzz"]}]).summary
+    assert summary.counts.rows_rejected == 1
+    assert '"line":4' in (tmp_path / "out" / "errors.jsonl").read_text("utf-8")
+
+
+def test_the_examples_give_exactly_these_figures(evaluate, tmp_path):
+    generate_links(EXAMPLES, tmp_path / "copy", tmp_path / "l.jsonl")
+    options = {"dataset": tmp_path / "l.jsonl", "notes": tmp_path / "copy", "out": tmp_path / "one"}
+    first = evaluate(**options).summary
+    # 35 suggestions, 28 of them right; 34 removed links.
+    assert first.overall.links["precision_at_5"] == pytest.approx(28 / 35)
+    assert first.overall.links["recall_at_5"] == pytest.approx(28 / 34)
+    assert first.by_language["en"].links["recall_at_5"] == pytest.approx(18 / 22)
+    assert first.by_language["ko"].links["recall_at_5"] == pytest.approx(10 / 12)
+    again = evaluate(**options | {"out": tmp_path / "two"}).summary
+    assert first.model_dump(exclude={"performance"}) == again.model_dump(exclude={"performance"})
+
+
+class PressAfterOne:
+    """Presses Ctrl-C when the first note has ended."""
+
+    def stage(self, name, done, total):
+        assert (name, total) == ("Notes", 2)
+        if done == 1:
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_ctrl_c_keeps_the_notes_that_had_ended(evaluate, tmp_path):
+    finished = evaluate(progress=PressAfterOne())
+    summary = finished.summary
+    assert summary.status == "interrupted"
+    assert (summary.counts.source_notes, summary.counts.notes_not_run) == (1, 1)
+    assert summary.counts.links_total == 1
+    out = tmp_path / "out"
+    assert len((out / "per_item.jsonl").read_text("utf-8").splitlines()) == 1
+    assert json.loads((out / "run.json").read_text("utf-8"))["status"] == "interrupted"
+    text = (out / "summary.md").read_text("utf-8")
+    assert text.startswith("# Link evaluation (interrupted)\n")
+    assert "1 notes were not run" in text
+    assert "1 notes were not run" in (out / "report.html").read_text("utf-8")
+
+
+def test_an_interrupted_run_is_held_against_no_baseline(evaluate, tmp_path):
+    evaluate(out=tmp_path / "base")
+    finished = evaluate(compare=tmp_path / "base", progress=PressAfterOne())
+    assert finished.verdict is None
+    assert not (tmp_path / "out" / "compare.md").exists()
+
+
+def test_a_run_is_held_against_its_baseline(evaluate, tmp_path):
+    evaluate(out=tmp_path / "base", save_snapshot=True)
+    baseline = tmp_path / "base" / "snapshot.json"
+    finished = evaluate(compare=baseline, min_confidence=1.0, phase="beta")
+    assert finished.verdict.gate.verdict == "failed"
+    assert finished.verdict.exit_code(fail_on_regression=True) == 4
+    assert finished.verdict.comparison.shared == 2
+    assert (tmp_path / "out" / "compare.md").is_file()
+
+
+def test_batches_give_the_same_run_as_all_at_once(evaluate, tmp_path):
+    direct = evaluate(out=tmp_path / "direct").summary
+    options = validated(
+        LinkEvalOptions,
+        {"dataset": tmp_path / "links.jsonl", "notes": tmp_path / "notes", "out": tmp_path / "out"},
+    )
+    found = [STEPS.run_batch(options, at, at + 1) for at in range(2)]
+    told = json.loads(json.dumps(found))  # what a task gives goes through JSON
+    finished = STEPS.finish_run(options, told, tmp_path / "out", datetime.now(UTC))
+    STEPS.close_run(options)
+    assert finished["summary"]["overall"] == direct.model_dump(mode="json")["overall"]
+    lines = [(tmp_path / out / "per_item.jsonl").read_bytes() for out in ("direct", "out")]
+    assert lines[0] == lines[1]
+
+
+def test_few_notes_are_one_batch(evaluate, tmp_path):
+    evaluate(out=tmp_path / "direct")
+    options = validated(
+        LinkEvalOptions,
+        {"dataset": tmp_path / "links.jsonl", "notes": tmp_path / "notes", "out": tmp_path / "out"},
+    )
+    assert STEPS.prepare_batches(options, tmp_path / "out")["batches"] == [(0, 2)]
+    assert STEPS.check_input(options).startswith("3 links ready, in 2 notes; ")
+    STEPS.close_run(options)

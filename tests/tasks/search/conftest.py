@@ -1,0 +1,142 @@
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+
+import pytest
+
+from gigamind.llm.fake import FakeServer
+from gigamind.tasks.search.options import SearchEvalOptions
+
+# Five notes, three English and two Korean.  A title is the file's name, and is indexed with the text.
+NOTES = {
+    "policies/approval.md": "---\nlang: en\n---\nInvoices above 500 euros need approval.\n",
+    "휴가.md": "---\nlang: ko\n---\n🌴 휴가는 팀장에게 신청한다.\n",
+    "deploy.md": "---\nlang: en\n---\nThe deploy runs every Friday.\n",
+    "회의.md": "---\nlang: ko\n---\n회의는 월요일에 한다.\n",
+    "garden.md": "---\nlang: en\n---\nThe garden has roses.\n",
+}
+
+QUERIES: list[dict[str, object]] = [
+    {
+        "id": "first",
+        "query": "deploy",
+        "answerable": True,
+        "expected_notes": ["deploy.md"],
+        "language": "en",
+        "difficulty": "easy",
+        "tags": ["ops"],
+    },
+    {
+        "id": "second",
+        "query": "approval roses",
+        "answerable": True,
+        "expected_notes": ["garden.md"],
+        "language": "en",
+        "difficulty": "mid",
+    },
+    {
+        "id": "korean",
+        "query": "휴가 신청",
+        "answerable": True,
+        "expected_notes": ["휴가.md"],
+        # "---\nlang: ko\n---\n" is 17 units long; the sentence has 16 characters, its palm tree two units.
+        "expected_spans": [{"note_path": "휴가.md", "start": 17, "end": 34}],
+        "language": "ko",
+    },
+    {
+        "id": "across",
+        "query": "배포 요일",
+        "answerable": True,
+        "expected_notes": ["deploy.md"],
+        "language": "ko-KR",
+    },
+    {
+        "id": "nothing",
+        "query": "zebra",
+        "answerable": False,
+        "expected_notes": [],
+        "language": "en",
+    },
+    {
+        "id": "trap",
+        "query": "price of roses",
+        "answerable": False,
+        "expected_notes": [],
+        "language": "en",
+    },
+]
+
+PRICES = '[models."{}"]\nprompt = 1\ncompletion = 2\n'  # a microdollar and two a token
+
+MakeOptions = Callable[..., SearchEvalOptions]
+
+
+@pytest.fixture
+def notes(tmp_path: Path) -> Path:
+    """The vault of `NOTES`."""
+    return _write_vault(tmp_path / "vault", NOTES)
+
+
+@pytest.fixture
+def make_options(tmp_path: Path, notes: Path) -> MakeOptions:
+    """Options of a keyword run of `QUERIES` (or other rows, dicts or raw lines) over the vault."""
+
+    def make(rows: list[dict[str, object] | str] | None = None, **changes: object):
+        dataset = tmp_path / "queries.jsonl"
+        lines = (
+            row if isinstance(row, str) else json.dumps(row, ensure_ascii=False)
+            for row in (QUERIES if rows is None else rows)
+        )
+        dataset.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+        settings: dict[str, object] = {
+            "dataset": dataset,
+            "notes": notes,
+            "out": tmp_path / "out",
+            "mode": "keyword",
+            "cache_dir": tmp_path / "cache",
+        }
+        return SearchEvalOptions.model_validate(settings | changes)
+
+    return make
+
+
+@pytest.fixture
+def by_models(
+    make_options: MakeOptions, server: FakeServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> MakeOptions:
+    """Options of a run that asks models of known price over HTTP, one request at a time."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def options(*models: str, **changes: object) -> SearchEvalOptions:
+        prices = tmp_path / "prices.toml"
+        prices.write_text("".join(map(PRICES.format, models)), encoding="utf-8")
+        settings: dict[str, object] = {
+            "api_base": server.url,
+            "min_coverage": 0.0,
+            "prices": prices,
+            "max_in_flight": 1,
+            "warmup": 0,
+            "max_concurrency": 1,
+        }
+        return make_options(**(settings | changes))
+
+    return options
+
+
+@pytest.fixture
+def by_model(by_models: MakeOptions) -> MakeOptions:
+    """Options of a run that a model judges over HTTP, which behaves as said."""
+
+    def options(behaviour: str = "", **changes: object) -> SearchEvalOptions:
+        model = f"openai/judge{behaviour}"
+        return by_models(model, **({"unanswerable_mode": "llm", "model": model} | changes))
+
+    return options
+
+
+def _write_vault(root: Path, files: Mapping[str, str]) -> Path:
+    for path, text in files.items():
+        file = root / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8", newline="")
+    return root

@@ -1,0 +1,156 @@
+import json
+import re
+from datetime import UTC, datetime
+
+import pytest
+from run_files import RUN_FILES
+
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.run import out_folder
+from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.tasks import evaluate
+from gigamind.tasks.search.schema import ItemReport, SummaryReport
+
+
+def test_every_file_of_the_out_folder_reads_back_as_its_model(make_options, tmp_path):
+    summary, out, _ = evaluate(make_options([*_rows(), "{broken"]))
+    assert out == tmp_path / "out"
+    assert sorted(file.name for file in out.iterdir()) == RUN_FILES
+    assert SummaryReport.model_validate_json((out / "summary.json").read_bytes()) == summary
+    run = RunReport.model_validate_json((out / "run.json").read_bytes())
+    assert (run.status, run.options["mode"]) == ("complete", "keyword")
+    for name, model, count in (("per_item", ItemReport, 6), ("errors", ErrorReport, 1)):
+        lines = (out / f"{name}.jsonl").read_text(encoding="utf-8").splitlines()
+        assert len([model.model_validate_json(line) for line in lines]) == count
+
+
+def _rows():
+    texts = ("deploy", "Friday", "roses", "휴가", "approval", "euros")
+    return [
+        {"id": f"q{n}", "query": text, "answerable": True, "expected_notes": ["deploy"]}
+        for n, text in enumerate(texts)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("output", "absent"),
+    [("json", {"summary.md", "report.html"}), ("md", {"summary.json"}), ("both", set())],
+)
+def test_the_format_chooses_the_summary(make_options, output, absent):
+    _, out, _ = evaluate(make_options(format=output))
+    assert {file.name for file in out.iterdir()} == set(RUN_FILES) - absent
+
+
+def test_two_runs_differ_in_times_only_whatever_the_concurrency(make_options, tmp_path):
+    texts = []
+    for concurrency in (1, 4):
+        out = tmp_path / f"out{concurrency}"
+        evaluate(make_options(out=out, max_concurrency=concurrency))
+        texts.append([_without_times((out / name).read_text("utf-8")) for name in RUN_FILES])
+    one, four = texts
+    for name, first, second in zip(RUN_FILES, one, four, strict=True):
+        # run.json's options tell the concurrency; the page draws the times.
+        if name not in {"run.json", "report.html"}:
+            assert first == second, name
+
+
+def _without_times(text):
+    text = re.sub(r'("\w+_ms":\s*)[0-9.eE+-]+', r"\1T", text)
+    text = re.sub(r"\d+ at a time", "N at a time", text)
+    return re.sub(r"(?m)^\| (latency p\d+|indexing|all queries|run) \|.*$", r"| \1 |", text)
+
+
+def test_rejected_rows_are_counted_once_however_many_problems_they_have(make_options, lines):
+    bad = {"id": "b", "query": "", "answerable": "yes", "expected_notes": "deploy.md"}
+    summary, out, _ = evaluate(make_options([*_rows(), bad]))
+    errors = lines(out, "errors.jsonl")
+    assert len(errors) == 3
+    assert {(error["line"], error["kind"]) for error in errors} == {(7, "row")}
+    assert summary.counts.rows_rejected == 1
+
+
+def test_a_sample_is_drawn_by_the_seed(make_options, tmp_path, lines):
+    def ids(name, seed):
+        out = tmp_path / name
+        summary, _, _ = evaluate(make_options(sample="3", seed=seed, out=out))
+        assert (summary.counts.queries_total, summary.counts.rows_not_sampled) == (3, 3)
+        return [line["id"] for line in lines(out, "per_item.jsonl")]
+
+    assert ids("a", 1) == ids("b", 1) != ids("c", 2)
+
+
+def test_a_full_out_folder_is_refused_before_any_work(make_options, tmp_path):
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "report.txt").write_text("mine", encoding="utf-8")
+    options = make_options().model_copy(update={"dataset": tmp_path / "never read.jsonl"})
+    with pytest.raises(InputError, match="exists already"):
+        evaluate(options)
+    assert [file.name for file in out.iterdir()] == ["report.txt"]
+
+
+def test_without_a_name_the_out_folder_is_named_by_the_time(make_options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    _, first, _ = evaluate(make_options(out=None))
+    _, second, _ = evaluate(make_options(out=None))
+    assert first != second
+    for out in (first, second):
+        assert re.fullmatch(r"eval/out/\d{8}-\d{6}(-2)?", out.as_posix())
+        assert sorted(file.name for file in out.iterdir()) == RUN_FILES
+
+
+def test_a_name_that_is_taken_gets_a_number(make_options, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    started = datetime(2026, 1, 31, 12, 0, 0).astimezone(UTC)
+    names = []
+    for _ in range(3):
+        out = out_folder(make_options(out=None), started)
+        out.mkdir(parents=True)
+        names.append(out.as_posix())
+    first = "eval/out/20260131-120000"
+    assert names == [first, f"{first}-2", f"{first}-3"]
+
+
+def test_a_run_whose_every_query_failed_is_an_error_and_says_why(make_options, lines):
+    words = "deploy " * 30_000  # some 20 ms of work
+    rows = [
+        {"id": f"q{n}", "query": words, "answerable": True, "expected_notes": ["deploy.md"]}
+        for n in range(3)
+    ]
+    with pytest.raises(EvaluationError, match=r"every query failed: see .*errors\.jsonl") as end:
+        evaluate(make_options(rows, timeout_ms=1))
+    assert end.value.exit_code == 3
+    out = make_options(rows).out
+    errors = lines(out, "errors.jsonl")
+    assert [(e["kind"], e["id"], e["error"]) for e in errors] == [
+        ("item", f"q{n}", "QueryTimeoutError") for n in range(3)
+    ]
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert summary["counts"]["queries_failed"] == 3
+    assert summary["overall"]["search"]["latency_p50_ms"] is None
+
+
+def test_a_cold_start_is_told_only_where_it_was_one(make_options, tmp_path):
+    warm, _, _ = evaluate(make_options())
+    cold, _, _ = evaluate(make_options(out=tmp_path / "cold", cold_start=True))
+    assert warm.performance.cold_start_ms is None
+    assert cold.performance.cold_start_ms == cold.performance.indexing_ms
+    assert cold.overall.search["mrr"] == warm.overall.search["mrr"]
+
+
+def test_figures_are_written_as_files_where_asked_for(make_options):
+    _, out, _ = evaluate(make_options(figures="svg"))
+    drawn = sorted(file.name for file in (out / "figures").iterdir())
+    assert "metrics.svg" in drawn
+    assert all((out / "figures" / name).read_text("utf-8").count("<svg") == 1 for name in drawn)
+
+
+def test_the_page_of_a_compared_run_shows_the_gates_verdict(make_options, tmp_path):
+    evaluate(make_options(out=tmp_path / "base"))
+    _, out, verdict = evaluate(
+        make_options(out=tmp_path / "next", compare=tmp_path / "base", save_snapshot=True)
+    )
+    assert verdict is not None
+    assert verdict.gate.verdict == "passed"
+    assert {"compare.md", "compare.json", "snapshot.json"} <= {file.name for file in out.iterdir()}
+    assert "Release gate passed" in (out / "report.html").read_text("utf-8")

@@ -1,0 +1,173 @@
+"""Rankings, and the figures that come of them."""
+
+import json
+import math
+
+import pytest
+
+from gigamind.tasks import evaluate
+
+
+@pytest.fixture
+def keyword_run(make_options, lines):
+    """Summary and lines by id of the keyword run of all queries."""
+    summary, out, _ = evaluate(make_options())
+    return summary, {line["id"]: line for line in lines(out, "per_item.jsonl")}
+
+
+def test_keyword_rankings_are_those_worked_out_by_hand(keyword_run):
+    _, lines = keyword_run
+    found = {name: [hit["note"] for hit in line["ranking"]] for name, line in lines.items()}
+    assert found == {
+        "first": ["deploy.md"],
+        # "approval" stands in its note twice (title and text), "roses" once, and both are equally rare.
+        "second": ["policies/approval.md", "garden.md"],
+        "korean": ["휴가.md"],
+        # The bigram 요일 is part of 월요일; 배포 stands nowhere.
+        "across": ["회의.md"],
+        "nothing": [],
+        "trap": ["garden.md"],
+    }
+    assert lines["first"]["ranking"][0]["base_score"] == 1.0
+
+
+def test_ranking_means_are_over_the_answerable_queries_only(keyword_run):
+    summary, _ = keyword_run
+    # Ranks of the expected note: 1, 2, 1, none.
+    expected = {
+        "hit_at_1": 2 / 4,
+        "hit_at_3": 3 / 4,
+        "hit_at_10": 3 / 4,
+        "mrr": (1 + 1 / 2 + 1 + 0) / 4,
+        "ndcg_at_1": 2 / 4,
+        "ndcg_at_3": (1 + 1 / math.log2(3) + 1 + 0) / 4,
+        "recall_at_1": 2 / 4,
+        "recall_at_10": 3 / 4,
+    }
+    found = summary.overall.search
+    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    assert summary.overall.intervals["search.mrr"].n == 4
+    assert summary.counts.model_dump() == {
+        "queries_total": 6,
+        "queries_answerable": 4,
+        "queries_unanswerable": 2,
+        "rows_rejected": 0,
+        "rows_not_sampled": 0,
+        "queries_failed": 0,
+        "queries_not_run": 0,
+        "notes": 5,
+    }
+
+
+def test_the_unanswerable_queries_are_judged_by_the_threshold(keyword_run):
+    summary, lines = keyword_run
+    # "nothing" finds nothing (true positive), "trap" finds a note (false negative), no answerable one is refused.
+    assert summary.overall.unanswerable == pytest.approx(
+        {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5}
+    )
+    assert lines["nothing"]["top_base_score"] is None
+    assert lines["nothing"]["metrics"] == lines["trap"]["metrics"] == {}
+
+
+def test_slices_hold_their_own_queries(keyword_run):
+    summary, _ = keyword_run
+    assert {key: part.search["mrr"] for key, part in summary.by_language.items()} == {
+        "en": 0.75,
+        "ko": 1.0,
+        "ko-KR": 0.0,
+    }
+    assert summary.by_language["en"].counts.model_dump() == {
+        "queries": 4,
+        "answerable": 2,
+        "unanswerable": 2,
+    }
+    assert set(summary.by_tag) == {"ops"}
+    assert {key: part.search["mrr"] for key, part in summary.by_difficulty.items()} == {
+        "easy": 1.0,
+        "mid": 0.5,
+    }
+
+
+def test_a_query_in_a_language_that_its_notes_are_not_in_is_cross_lingual(keyword_run):
+    summary, lines = keyword_run
+    assert [name for name, line in lines.items() if line["cross_lingual"]] == ["across"]
+    assert summary.cross_lingual is not None
+    assert summary.cross_lingual.counts.queries == 1
+    assert summary.cross_lingual.search["mrr"] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("changes", "cross"),
+    [
+        ({"language": "ko"}, True),
+        ({"language": "en"}, False),
+        ({"language": "en-GB"}, False),
+        ({"language": "EN"}, False),
+        ({}, False),
+        ({"tags": ["cross-lingual"]}, True),
+        ({"language": "en", "expected_notes": ["deploy.md", "회의.md"]}, False),
+        ({"language": "ko", "expected_notes": ["plain.md"]}, False),  # its language is unknown
+    ],
+)
+def test_what_counts_as_cross_lingual(make_options, notes, changes, cross):
+    (notes / "plain.md").write_text("No language is told.\n", encoding="utf-8")
+    row = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
+    summary, _, _ = evaluate(make_options([row | changes]))
+    assert (summary.cross_lingual is not None) == cross
+
+
+def test_spans_are_counted_in_utf16_units_and_only_where_expected(keyword_run):
+    summary, lines = keyword_run
+    (span,) = lines["korean"]["expected_spans"]
+    assert (span["utf16_start"], span["utf16_end"]) == (17, 34)
+    assert span["text"] == "🌴 휴가는 팀장에게 신청한다."
+    assert lines["korean"]["ranking"][0]["evidence"] == span
+    assert lines["korean"]["metrics"]["span_precision"] == 1.0
+    assert lines["first"]["metrics"]["span_precision"] is None
+    assert summary.overall.search["span_recall"] == 1.0
+    assert summary.overall.intervals["search.span_recall"].n == 1
+
+
+@pytest.mark.parametrize("mode", ["semantic", "hybrid"])
+def test_the_other_modes_run_end_to_end(make_options, mode, lines):
+    summary, out, _ = evaluate(make_options(mode=mode))
+    rows = {line["id"]: line for line in lines(out, "per_item.jsonl")}
+    best = rows["first"]["ranking"][0]
+    assert best["note"] == "deploy.md"
+    assert 0 < best["semantic_score"] <= 1
+    keyword = {"semantic": None, "hybrid": 1.0}[mode]
+    assert best["keyword_score"] == keyword
+    share = 0.7 * best["semantic_score"] + 0.3 * 1.0 if keyword else best["semantic_score"]
+    assert best["base_score"] == pytest.approx(share)
+    assert summary.overall.search["hit_at_10"] == 1.0  # ten places, five notes
+    run = json.loads((out / "run.json").read_text("utf-8"))
+    assert run["environment"]["embedding_model"].startswith("use-multilingual")
+
+
+def test_topk_decides_the_length_of_rankings_and_the_cut_offs(make_options, lines):
+    summary, out, _ = evaluate(make_options(topk=2, mode="keyword"))
+    assert max(len(line["ranking"]) for line in lines(out, "per_item.jsonl")) == 2
+    assert {name for name in summary.overall.search if name.startswith("ndcg")} == {
+        "ndcg_at_1",
+        "ndcg_at_2",
+    }
+
+
+def test_the_graph_rerank_changes_order_and_never_the_base_score(
+    make_options, notes, tmp_path, lines
+):
+    for n in range(3):
+        (notes / f"link{n}.md").write_text("See [[garden]].\n", encoding="utf-8")
+    rows = {}
+    for rerank in (False, True):
+        out = tmp_path / str(rerank)
+        evaluate(make_options(graph_rerank=rerank, out=out))
+        rows[rerank] = {line["id"]: line["ranking"] for line in lines(out, "per_item.jsonl")}
+    off = {hit["note"]: hit for hit in rows[False]["second"]}
+    on = {hit["note"]: hit for hit in rows[True]["second"]}
+    assert all(hit["final_score"] == hit["base_score"] for hit in off.values())
+    assert {n: h["base_score"] for n, h in on.items()} == {
+        n: h["base_score"] for n, h in off.items()
+    }
+    garden = on["garden.md"]  # the most linked note has centrality 1
+    assert garden["final_score"] == pytest.approx(1.2 * garden["base_score"])

@@ -1,0 +1,201 @@
+import pytest
+
+from gigamind.errors import DatasetError, InputError, NotesError
+from gigamind.tasks.search.prepare import prepare
+
+GOOD = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
+LOST = {"id": "b", "query": "deploy", "answerable": True, "expected_notes": ["gone.md"]}
+NOTHING = {"id": "n", "query": "zebra", "answerable": False, "expected_notes": []}
+
+
+def collide(notes):
+    (notes / "Garden_.md").write_text("Another garden.\n", encoding="utf-8")
+
+
+def test_queries_stand_ready_in_the_order_of_the_dataset(make_options):
+    found = prepare(make_options())
+    assert [query.item.id for query in found.queries] == [
+        "first",
+        "second",
+        "korean",
+        "across",
+        "nothing",
+        "trap",
+    ]
+    assert (found.not_sampled, found.errors) == (0, ())
+
+
+def test_rows_that_cannot_be_used_are_listed_with_file_and_line(make_options, tmp_path):
+    found = prepare(make_options([GOOD, LOST, "{broken"]))
+    assert [query.item.id for query in found.queries] == ["a"]
+    assert [(e.kind, e.line, e.id, e.field) for e in found.errors] == [
+        ("row", 2, "b", "expected_notes[0]"),
+        ("row", 3, None, None),
+    ]
+    assert found.errors[1].message.startswith(f"{tmp_path / 'queries.jsonl'}:3: broken JSON")
+
+
+def test_strict_stops_at_the_rows_that_the_default_leaves_out(make_options):
+    with pytest.raises(DatasetError) as refusal:
+        prepare(make_options([GOOD, LOST, "{broken"], strict=True))
+    lines = str(refusal.value).splitlines()
+    assert lines[0].endswith("queries.jsonl: 2 problems, and --strict is set")
+    assert "queries.jsonl:2: " in lines[1]
+    assert "queries.jsonl:3: " in lines[2]
+
+
+def test_strict_has_nothing_against_good_rows(make_options):
+    assert len(prepare(make_options(strict=True)).queries) == 6
+
+
+@pytest.mark.parametrize(("bad", "more"), [(5, None), (6, "... and 1 more")])
+def test_no_more_than_five_problems_are_shown(make_options, bad, more):
+    rows = [GOOD, *({**LOST, "id": f"b{n}"} for n in range(bad))]
+    with pytest.raises(DatasetError) as refusal:
+        prepare(make_options(rows, strict=True))
+    lines = str(refusal.value).splitlines()
+    assert len(lines) == 1 + 5 + (more is not None)
+    assert (lines[-1] == more) == (more is not None)
+
+
+def test_the_dataset_of_another_vault_is_named_as_what_it_may_be(make_options, notes):
+    with pytest.raises(DatasetError) as refusal:
+        prepare(make_options([LOST]))
+    first, second = str(refusal.value).splitlines()
+    assert first.endswith(
+        f"no answerable row can be evaluated over {notes}. Is it the dataset of another vault?"
+    )
+    assert 'no note "gone.md"' in second
+
+
+def test_unanswerable_rows_fit_every_vault_and_make_no_dataset_its_own(make_options):
+    lost = [{**LOST, "id": f"b{n}"} for n in range(2)]
+    with pytest.raises(DatasetError, match="Is it the dataset of another vault"):
+        prepare(make_options([*lost, NOTHING]))
+    assert len(prepare(make_options([*lost, NOTHING, GOOD])).queries) == 2
+
+
+def test_a_dataset_of_unanswerable_rows_alone_can_be_run(make_options):
+    assert len(prepare(make_options([NOTHING])).queries) == 1
+
+
+def test_a_file_without_one_readable_row_is_not_taken_for_one_of_another_vault(make_options):
+    with pytest.raises(DatasetError) as refusal:
+        prepare(make_options(["{broken", "[]"]))
+    assert "another vault" not in str(refusal.value)
+    assert "broken JSON" in str(refusal.value)
+
+
+def test_strict_refuses_a_name_of_the_dataset_that_means_two_notes(make_options, notes):
+    collide(notes)
+    with pytest.raises(DatasetError) as refusal:
+        prepare(make_options([{**GOOD, "expected_notes": ["GARDEN"]}], strict=True))
+    assert str(refusal.value).endswith(
+        "names that mean more than one note: 1, and --strict is set."
+        " Write the note's path, or rename all but one of each.\n"
+        '[WARN] Note identifier collision: "garden" matches multiple files:\n'
+        "  - Garden_.md (selected)\n"
+        "  - garden.md (ignored)"
+    )
+
+
+def test_strict_allows_notes_of_one_name_that_the_dataset_tells_apart(make_options, notes):
+    collide(notes)
+    assert len(prepare(make_options([GOOD], strict=True)).queries) == 1
+
+
+def test_by_default_a_met_collision_is_a_warning_and_the_first_note_is_meant(make_options, notes):
+    collide(notes)
+    found = prepare(make_options([{**GOOD, "expected_notes": ["GARDEN"]}], mode="semantic"))
+    assert list(found.queries[0].qrels) == ["Garden_.md"]
+    assert found.warnings == (
+        (
+            '[WARN] Note identifier collision: "garden" matches multiple files:\n'
+            "  - Garden_.md (selected)\n"
+            "  - garden.md (ignored)"
+        ),
+    )
+
+
+def test_a_sample_has_the_asked_size_and_its_seeds_members(make_options):
+    one, again, other = (
+        [q.item.id for q in prepare(make_options(sample="3", seed=seed)).queries]
+        for seed in (1, 1, 2)
+    )
+    assert len(one) == len(other) == 3
+    assert one == again != other
+
+
+@pytest.mark.parametrize(("size", "left"), [("2", 4), ("0.5", 3), ("1.0", 0), ("100", 0)])
+def test_what_the_sample_leaves_out_is_counted(make_options, size, left):
+    found = prepare(make_options(sample=size))
+    assert (len(found.queries), found.not_sampled) == (6 - left, left)
+
+
+def test_a_missing_dataset_is_the_callers_to_mend(make_options, tmp_path):
+    with pytest.raises(InputError, match="no such file"):
+        prepare(make_options().model_copy(update={"dataset": tmp_path / "none.jsonl"}))
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [("none", "no such folder"), ("file", "is a file"), ("empty", "holds no Markdown note")],
+)
+def test_notes_that_cannot_be_read_end_with_code_2(make_options, tmp_path, place, message):
+    (tmp_path / "file").write_text("x", encoding="utf-8")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NotesError, match=message) as refusal:
+        prepare(make_options(notes=tmp_path / place))
+    assert refusal.value.exit_code == 2
+
+
+# The chunk with the best BM25 scores 1, so the Top-1 has at least the keyword leg's share of 1 - alpha = 0.3.
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [
+        ({"mode": "hybrid", "min_score": 0.3}, True),
+        ({"mode": "hybrid", "min_score": 0.31}, False),
+        ({"mode": "hybrid", "min_score": 0}, False),
+        ({"mode": "hybrid", "min_score": 0.4, "alpha": 0.6}, True),
+        ({"mode": "hybrid", "min_score": 0.4, "alpha": 0.61}, False),
+        ({"mode": "semantic", "min_score": 0.3}, False),
+        ({"mode": "keyword", "min_score": 1}, True),
+        # A note that the link graph lifts by up to 1.2 may stand first with 0.3 / 1.2 = 0.25.
+        ({"mode": "hybrid", "min_score": 0.25, "graph_rerank": True}, True),
+        ({"mode": "hybrid", "min_score": 0.26, "graph_rerank": True}, False),
+    ],
+)
+def test_a_threshold_that_can_tell_nothing_is_warned_about(make_options, changes, warned):
+    assert bool(prepare(make_options(**changes)).warnings) == warned
+
+
+def test_the_warning_names_a_way_out_that_exists(make_options):
+    (hybrid,) = prepare(make_options(mode="hybrid")).warnings
+    assert hybrid.endswith(
+        "in hybrid mode the Top-1 then scores 0.3 or more."
+        " Use --unanswerable-mode calibrated, a --min-score above 0.3, or --mode semantic."
+    )
+    (keyword,) = prepare(make_options()).warnings  # no --min-score is above 1
+    assert keyword.endswith(
+        "in keyword mode the Top-1 then scores 1. Use --unanswerable-mode calibrated, or --mode semantic."
+    )
+
+
+def test_the_fingerprints_follow_the_files(make_options, notes):
+    before = prepare(make_options())
+    (notes / "deploy.md").write_text("changed", encoding="utf-8")
+    after = prepare(make_options([GOOD]))
+    assert before.notes_hash != after.notes_hash
+    assert before.dataset_hash != after.dataset_hash
+
+
+def test_a_pattern_keeps_files_out_of_the_notes_hash(make_options, notes):
+    before = prepare(make_options(notes_hash_exclude=("*.png",)))
+    (notes / "picture.png").write_bytes(b"x")
+    assert prepare(make_options(notes_hash_exclude=("*.png",))).notes_hash == before.notes_hash
+    assert prepare(make_options()).notes_hash != before.notes_hash
+
+
+def test_a_converter_is_refused_for_a_note_that_is_not_there(make_options):
+    with pytest.raises(KeyError, match=r"gone\.md"):
+        prepare(make_options()).units("gone.md")
