@@ -1,3 +1,127 @@
-"""Evaluates retrieval, answers, evidence and links over a local Markdown vault."""
+"""Evaluates retrieval, answers, evidence and links over a local Markdown vault.
+
+The names in `__all__` are the library; each is loaded when it is first used.  Every other name, and every module, is
+private and may change without notice.  Errors are `GigamindError`s, whose message says what to mend.
+"""
+
+import importlib
+from typing import TYPE_CHECKING
 
 from gigamind.version import __version__ as __version__
+
+if TYPE_CHECKING:
+    from gigamind.errors import (
+        EvaluationError,
+        GigamindError,
+        InputError,
+        LlmError,
+        NotesError,
+    )
+    from gigamind.evaluation.progress import Progress
+    from gigamind.evidence.align import align, align_all
+    from gigamind.evidence.result import Aligned, AlignResult, Failed, Quote
+    from gigamind.judges.own import OwnJudge
+    from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Proof, Verdict
+    from gigamind.library import (
+        EvaluationResult,
+        compare,
+        evaluate_answers,
+        evaluate_links,
+        evaluate_search,
+        gate,
+        load_judge,
+        suggest_links,
+    )
+    from gigamind.linking.suggest import LinkSuggestion
+    from gigamind.metrics.spec import Metric, Text, Use
+    from gigamind.release.compare import Comparison
+    from gigamind.release.model import EvalSnapshot
+    from gigamind.release.policy import GateResult
+    from gigamind.spans import Span
+    from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
+    from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+    from gigamind.tasks.search.schema import ItemReport, SummaryReport
+
+__all__ = [
+    "AlignResult",
+    "Aligned",
+    "AnswerCase",
+    "AnswerItemReport",
+    "AnswerSummaryReport",
+    "Asking",
+    "Comparison",
+    "EvalSnapshot",
+    "EvaluationError",
+    "EvaluationResult",
+    "Failed",
+    "GateResult",
+    "GigamindError",
+    "InputError",
+    "ItemReport",
+    "Judge",
+    "LinkItemReport",
+    "LinkSuggestion",
+    "LinkSummaryReport",
+    "LlmError",
+    "Metric",
+    "NotesError",
+    "OwnJudge",
+    "PlannedCall",
+    "Progress",
+    "Proof",
+    "Quote",
+    "Span",
+    "SummaryReport",
+    "Text",
+    "Use",
+    "Verdict",
+    "align",
+    "align_all",
+    "compare",
+    "evaluate_answers",
+    "evaluate_links",
+    "evaluate_search",
+    "gate",
+    "load_judge",
+    "suggest_links",
+]
+
+# Where each name is defined, without the package's own name.
+_HOMES = {
+    "errors": ("EvaluationError", "GigamindError", "InputError", "LlmError", "NotesError"),
+    "evaluation.progress": ("Progress",),
+    "evidence.align": ("align", "align_all"),
+    "evidence.result": ("AlignResult", "Aligned", "Failed", "Quote"),
+    "library": (
+        "EvaluationResult",
+        "compare",
+        "evaluate_answers",
+        "evaluate_links",
+        "evaluate_search",
+        "gate",
+        "load_judge",
+        "suggest_links",
+    ),
+    "judges.own": ("OwnJudge",),
+    "judges.protocol": ("AnswerCase", "Asking", "Judge", "PlannedCall", "Proof", "Verdict"),
+    "linking.suggest": ("LinkSuggestion",),
+    "metrics.spec": ("Metric", "Text", "Use"),
+    "release.compare": ("Comparison",),
+    "release.model": ("EvalSnapshot",),
+    "release.policy": ("GateResult",),
+    "spans": ("Span",),
+    "tasks.answers.schema": ("AnswerItemReport", "AnswerSummaryReport"),
+    "tasks.links.schema": ("LinkItemReport", "LinkSummaryReport"),
+    "tasks.search.schema": ("ItemReport", "SummaryReport"),
+}
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _HOMES.items():
+        if name in names:
+            return getattr(importlib.import_module(f"gigamind.{module}"), name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

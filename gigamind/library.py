@@ -1,0 +1,429 @@
+"""The functions of the library: the same evaluations as the command line, as values instead of files.
+
+Options have the names, ranges and defaults of the command line, with `_` for `-`: `topk=5` is `--topk 5`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack
+
+from gigamind.choices import Phase, PromptLanguage, UnanswerableMode
+from gigamind.errors import EvaluationError, InputError
+from gigamind.llm.settings import Mode as Structured
+from gigamind.llm.settings import StoreMode
+from gigamind.retrieval.settings import Mode
+
+if TYPE_CHECKING:  # each function pays for what it uses, and only when it is called
+    from gigamind.evaluation.options import EvalOptions
+    from gigamind.evaluation.progress import Progress
+    from gigamind.evaluation.release import ReleaseVerdict
+    from gigamind.judges.protocol import Judge
+    from gigamind.judges.unanswerable import UnanswerableJudge
+    from gigamind.linking.suggest import LinkSuggestion
+    from gigamind.records.schema import ErrorReport, Record, RunReport
+    from gigamind.release.compare import Comparison
+    from gigamind.release.model import EvalSnapshot
+    from gigamind.release.policy import GateResult
+    from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
+    from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+    from gigamind.tasks.search.schema import ItemReport, SummaryReport
+
+Summary_co = TypeVar("Summary_co", covariant=True)
+Item_co = TypeVar("Item_co", covariant=True)
+File = str | Path
+
+
+class EvalKeywords(TypedDict, total=False):
+    """What every evaluation can be told; those from `format` on need an `out` folder."""
+
+    seed: int
+    sample: str
+    strict: bool
+    notes_hash_mode: Literal["content", "mtime"]
+    notes_hash_exclude: Sequence[str]
+    compare: File
+    phase: Phase
+    gates: File
+    judge_card: File
+    format: Literal["json", "md", "both"]
+    lang: Literal["en", "ko"]
+    figures: Literal["svg"]
+    save_snapshot: bool
+    junit: File
+
+
+class ModelKeywords(TypedDict, total=False):
+    """Which models are asked, and what they may cost.  Keys come from the environment."""
+
+    model: str
+    api_base: str
+    key_variable: str
+    structured: Structured
+    model_timeout_s: float
+    max_in_flight: int
+    requests_per_minute: int
+    tokens_per_minute: int
+    prices: File
+    max_cost_usd: float
+    max_calls: int
+    max_minutes: float
+    store: File
+    store_mode: StoreMode
+    judge: File
+    judge_lang: PromptLanguage
+    fresh_fraction: float
+    resume: File
+    allow_partial: bool
+    min_coverage: float
+    cache_dir: File
+
+
+class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
+    """What an evaluation of search can be told besides."""
+
+    mode: Mode
+    topk: int
+    alpha: float
+    graph_rerank: bool
+    embedder: str
+    embedding_api_base: str
+    qdrant_url: str
+    cold_start: bool
+    unanswerable_mode: UnanswerableMode
+    min_score: float
+    warmup: int
+    timeout_ms: int
+    max_concurrency: int
+
+
+class LinkKeywords(EvalKeywords, total=False):
+    """What an evaluation of links can be told besides."""
+
+    topk: int
+    min_confidence: float
+    context_chars: int
+    exclude_linked: bool
+
+
+class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
+    """What an evaluation of answers can be told besides."""
+
+    answer_model: str
+    answer_api_base: str
+    answer_max_tokens: int
+    mode: Mode
+    embedder: str
+    checklist: bool
+    feature: str
+    checklist_judge: File
+    context_notes: int
+    context_chars: int
+
+
+@dataclass(frozen=True)
+class EvaluationResult(Generic[Summary_co, Item_co]):
+    """A finished evaluation.
+
+    Attributes:
+        summary: the figures, as in summary.json.
+        items: one for each item that could be evaluated, in the dataset's order, as in per_item.jsonl.
+        errors: rows and items that could not be, and why.
+        run: options, versions, hashes, hardware.
+        snapshot: what `compare` and `gate` look at; `snapshot.model_dump_json()` can be kept as a baseline.
+        out: the folder that holds all this with its report; None where none was asked for.
+        comparison: with the baseline; None where `compare` was not given.
+        gate: what the release gates say of it; None likewise.
+    """
+
+    summary: Summary_co
+    items: "Sequence[Item_co]"
+    errors: "Sequence[ErrorReport]"
+    run: "RunReport"
+    snapshot: "EvalSnapshot[Any, Any]"
+    out: Path | None
+    comparison: "Comparison | None"
+    gate: "GateResult | None"
+
+
+Run = EvaluationResult[Any, Any] | str | Path
+"""A result, or where a run lies: an out folder, a snapshot.json, or a folder of baselines."""
+
+
+def evaluate_search(
+    dataset: File,
+    notes: File,
+    *,
+    out: File | None = None,
+    progress: "Progress | None" = None,
+    **options: Unpack[SearchKeywords],
+) -> "EvaluationResult[SummaryReport, ItemReport]":
+    """Measure how well retrieval over a vault answers a dataset of queries.
+
+    Rates are in [0, 1], times in milliseconds, offsets UTF-16 code units, half-open.  Nothing is written, the cache of
+    vectors apart, unless `out` is given; it must be where a model is asked, for what it answers is kept there.
+
+    Args:
+        dataset: JSON lines, a query each.
+        notes: the vault, a folder of Markdown notes.
+        out: a new folder for the results, which appears whole or not at all.
+        progress: told how far the run is.
+
+    Raises:
+        InputError: an option, the dataset or the baseline cannot be used.
+        NotesError: the vault cannot be read.
+        EvaluationError: every query failed, or too many have no verdict.
+        KeyboardInterrupt: Ctrl-C; what was measured by then stands in `out`.
+
+    >>> result = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
+    >>> round(result.summary.overall.search["mrr"], 3)
+    0.556
+    """
+    from gigamind.tasks.search.options import SearchEvalOptions
+
+    given = {"dataset": dataset, "notes": notes, **options}
+    return _evaluate(SearchEvalOptions, given, out, progress)
+
+
+def evaluate_links(
+    dataset: File,
+    notes: File,
+    *,
+    out: File | None = None,
+    progress: "Progress | None" = None,
+    **options: Unpack[LinkKeywords],
+) -> "EvaluationResult[LinkSummaryReport, LinkItemReport]":
+    """Measure how many of the links that were removed from a copy of a vault are suggested again.
+
+    An item is a note.  Rates and confidences are in [0, 1].  No model is asked.
+
+    Args:
+        dataset: JSON lines, a removed link each: `gigamind eval generate-links` makes them.
+        notes: the copy of the vault.
+        out, progress: see `evaluate_search`, as what it raises.
+
+    >>> result = evaluate_links("links.jsonl", "vault-without-links", topk=5)
+    >>> 0 <= result.summary.overall.links["recall_at_5"] <= 1
+    True
+    """
+    from gigamind.tasks.links.options import LinkEvalOptions
+
+    given = {"dataset": dataset, "notes": notes, **options}
+    return _evaluate(LinkEvalOptions, given, out, progress)
+
+
+def evaluate_answers(
+    dataset: File,
+    notes: File | None = None,
+    *,
+    out: File,
+    progress: "Progress | None" = None,
+    **options: Unpack[AnswerKeywords],
+) -> "EvaluationResult[AnswerSummaryReport, AnswerItemReport]":
+    """Judge answers claim by claim; a claim counts only with a quote that stands in the notes.
+
+    A model is asked, `model` unless the judge file names a panel: what it answers is kept in `out`, and a run that was
+    stopped goes on with `resume=out` for the price of the rest.
+
+    Args:
+        dataset: JSON lines, an answer each, with its question and notes; with `answer_model`, queries.
+        notes: the vault; None where the rows hold the text of their notes.
+        out, progress: see `evaluate_search`.
+
+    Raises:
+        LlmError: the model cannot be called at all.
+        GigamindError: as `evaluate_search`.
+
+    >>> result = evaluate_answers("answers.jsonl", out="run", model="openai/judge", api_base=server)
+    >>> [item.evaluation.correctness for item in result.items]
+    [1.0]
+    """
+    from gigamind.tasks.answers.options import AnswerEvalOptions
+
+    given = {"dataset": dataset, "notes": notes, **options}
+    return _evaluate(AnswerEvalOptions, given, out, progress)
+
+
+# What only says how an out folder is written.
+_OF_OUT = ("format", "lang", "figures", "save_snapshot", "junit", "resume")
+
+
+def _evaluate(
+    model: "type[EvalOptions]",
+    values: Mapping[str, object],
+    out: File | None,
+    progress: "Progress | None",
+) -> EvaluationResult[Any, Any]:
+    from gigamind.evaluation.options import validated
+    from gigamind.evaluation.release import read_reference
+    from gigamind.evaluation.run import evaluate_and_keep, measure
+    from gigamind.tasks import KINDS, TASKS
+
+    options = validated(model, {**values, "out": out})
+    task = TASKS[options.task]
+    if out is not None:
+        record, finished = evaluate_and_keep(task, options, KINDS, progress)
+        return _result(record, finished.out, finished.verdict)
+    if misplaced := [name for name in _OF_OUT if name in values]:
+        raise InputError(f"{', '.join(misplaced)}: can only be told where an out folder is written")
+    reference = (
+        read_reference(options.compare, options, options.task, KINDS) if options.compare else None
+    )
+    record = measure(task, options, progress)
+    verdict = None
+    if reference and record.run.status == "complete":
+        verdict = reference.judge(task.compared.take_snapshot(record))
+    return _result(record, None, verdict)
+
+
+def _result(
+    record: "Record[Any, Any]", out: Path | None, verdict: "ReleaseVerdict | None"
+) -> EvaluationResult[Any, Any]:
+    from gigamind.metrics.spec import unit_of
+    from gigamind.tasks import KINDS
+
+    if record.run.status == "interrupted":
+        raise KeyboardInterrupt
+    if not record.items:
+        why = record.errors[0].message if record.errors else "there is none"
+        raise EvaluationError(f"every {unit_of(record.run.task)} failed, the first so: {why}")
+    return EvaluationResult(
+        record.summary,
+        record.items,
+        record.errors,
+        record.run,
+        KINDS[record.run.task].take_snapshot(record),
+        out,
+        verdict.comparison if verdict else None,
+        verdict.gate if verdict else None,
+    )
+
+
+def compare(baseline: Run, current: Run) -> "Comparison":
+    """Compare two runs of one task, item by item, on the items that both evaluated.
+
+    Differences are current - baseline, in the metric's unit; intervals are of 95 %; p values are of a paired test,
+    adjusted over all metrics.  What differs beside the figures stands in `mismatches`.
+
+    Raises:
+        InputError: a run cannot be read, or the tasks or the embedding models differ.
+
+    >>> before = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
+    >>> compare(before, before).metric("search.mrr").difference
+    0.0
+    """
+    from gigamind.release.compare import compare as compare_snapshots
+
+    return compare_snapshots(_snapshot(baseline), _snapshot(current))
+
+
+def gate(
+    baseline: Run,
+    current: Run,
+    *,
+    phase: Phase = "mvp",
+    gates: File | None = None,
+    judge_card: File | None = None,
+) -> "GateResult":
+    """Say whether a release may go out: compare two runs, and apply the rules of a phase.
+
+    It takes the runs and not their `Comparison`, for some rules are about the judge of the current one.
+
+    Args:
+        gates: thresholds; the `gates.toml` that comes with gigamind without it.
+        judge_card: what `gigamind judge certify` wrote of the current run's judge, or its folder.
+
+    Raises:
+        InputError: as `compare`; or gates or card cannot be used.
+
+    >>> before = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
+    >>> gate(before, before, phase="ga").failed
+    ()
+    """
+    from gigamind.evaluation.options import ReleaseOptions, validated
+    from gigamind.evaluation.release import Reference
+    from gigamind.records.card import read_card
+    from gigamind.release.policy import read_policy
+
+    given = {"phase": phase, "gates": gates, "judge_card": judge_card}
+    options = validated(ReleaseOptions, given)
+    card = read_card(options.judge_card) if options.judge_card else None
+    policy = read_policy(options.gates, options.phase)
+    return Reference(_snapshot(baseline), policy, options, card).judge(_snapshot(current)).gate
+
+
+def _snapshot(run: Run) -> "EvalSnapshot[Any, Any]":
+    from gigamind.release.snapshot import read_baseline
+    from gigamind.tasks import KINDS
+
+    return read_baseline(Path(run), KINDS) if isinstance(run, str | Path) else run.snapshot
+
+
+def suggest_links(
+    notes: File,
+    note: str,
+    *,
+    max_suggestions: int = 10,
+    min_confidence: float = 0.3,
+    include_linked: bool = False,
+    embedder: str | None = None,
+    context_chars: int = 200,
+) -> "list[LinkSuggestion]":
+    """Which words of a note could be links, the most confident first: one a target, without overlaps.
+
+    Confidences are in [0, 1]; spans are code points of the note's file, half-open.
+
+    Args:
+        notes: the vault.
+        note: its path in the vault, or its name.
+        include_linked: also targets that the note links to elsewhere.
+        embedder: weighs meaning, too: "use-multilingual", "fastembed:<model>" or "litellm:<model>".
+        context_chars: text on either side of an anchor in `context`.
+
+    Raises:
+        InputError: there is no such note or embedder.
+        NotesError: the vault cannot be read.
+
+    >>> [found.target for found in suggest_links("examples/vault", "전주-출시")]
+    ['howto/배터리-교체.md']
+    """
+    from gigamind.linking.relatedness import Relatedness
+    from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+    from gigamind.retrieval.cache import Cache
+    from gigamind.retrieval.embedders import load_embedder
+    from gigamind.retrieval.settings import default_cache_folder
+    from gigamind.vault.identity import Identities
+    from gigamind.vault.notes import read_vault
+
+    vault = read_vault(Path(notes))
+    identities = Identities(vault.notes)
+    meant = identities.resolve(note)
+    if meant is None:
+        raise InputError(f"{note}: no such note in {vault.root}; give its path there")
+    related = None
+    if embedder is not None:
+        vectors = Cache(default_cache_folder()).embeddings
+        related = Relatedness(vault, load_embedder(embedder), vectors)
+    options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
+    return LinkSuggester(vault, identities, related).suggest(meant.note, options)
+
+
+def load_judge(
+    judge: File, *, language: PromptLanguage = "auto"
+) -> "Judge[Any, Any] | UnanswerableJudge":
+    """The judge of that name; one of answers or questions, which asks a model or decides by rule.
+
+    Args:
+        judge: a judge file (see judges/README.md), the name of one that comes with gigamind, such as "search_qa", that
+            of an installed judge (entry points `gigamind.judges`), or "module:Class".
+        language: of its prompts, where it asks a model; "auto": that of the item.
+
+    Raises:
+        InputError: the file, a prompt or the class cannot be used.
+
+    >>> load_judge("unanswerable_threshold").kind
+    'threshold'
+    """
+    from gigamind.judges.load import load_any_judge
+
+    return load_any_judge(judge, language)

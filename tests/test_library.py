@@ -1,0 +1,148 @@
+"""The library's door: what it offers, that it is light, and that its examples hold."""
+
+import doctest
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import get_type_hints
+
+import pytest
+
+import gigamind
+from gigamind import library
+from gigamind.datasets.generate_links import generate_links
+from gigamind.llm.fake import running
+from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.search.options import SearchEvalOptions
+
+ROOT = Path(__file__).parents[1]
+# Told by an argument of its own, or of the command line alone.
+ELSEWHERE = {"task", "dataset", "notes", "out", "dry_run", "fail_on_regression"}
+PROOF = "Leave is asked for at the team lead."
+ANSWER = {
+    "id": "a",
+    "question": "Whom do I ask for leave?",
+    "answer": "The team lead [note 1].",
+    "context_notes": [{"title": "Leave", "text": PROOF}],
+}
+REPLY = {
+    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": PROOF}],
+    "source_coverage": [],
+    "grounding_issues": [],
+    "abstains": False,
+    "answerable": True,
+    "answer_note": 1,
+    "answer_quote": PROOF,
+    "utility_reason": "It answers.",
+    "utility": 1.0,
+    "correctness": 1.0,
+    "summary": "Right.",
+}
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """A working directory with the examples, a vault whose links were removed, and one answer."""
+    for name in ("examples", "judges"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    generate_links(
+        ROOT / "examples" / "vault",
+        tmp_path / "vault-without-links",
+        tmp_path / "links.jsonl",
+        remove_ratio=0.1,
+        seed=42,
+    )
+    (tmp_path / "answers.jsonl").write_text(json.dumps(ANSWER) + "\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    return tmp_path
+
+
+def test_every_name_of_the_door_is_there_and_documented():
+    for name in gigamind.__all__:
+        assert getattr(gigamind, name).__doc__, name
+    assert set(gigamind.__all__) < set(dir(gigamind))
+    with pytest.raises(AttributeError, match="no attribute 'evaluate'"):
+        _ = gigamind.evaluate
+
+
+def test_importing_it_loads_nothing_else():
+    code = (
+        "import sys; before = set(sys.modules); import gigamind; print(*set(sys.modules) - before)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    packages = {name.partition(".")[0] for name in done.stdout.split()}
+    assert packages - set(sys.stdlib_module_names) == {"gigamind"}
+
+
+@pytest.mark.parametrize(
+    ("keywords", "model"),
+    [
+        (library.SearchKeywords, SearchEvalOptions),
+        (library.LinkKeywords, LinkEvalOptions),
+        (library.AnswerKeywords, AnswerEvalOptions),
+    ],
+)
+def test_whatever_the_command_line_can_be_told_the_library_can(keywords, model):
+    assert get_type_hints(keywords).keys() == model.model_fields.keys() - ELSEWHERE
+
+
+def test_the_examples_hold(here):
+    with running() as server:
+        names = vars(library) | {"server": server.url}
+        server.script.append(REPLY)
+        found = doctest.testmod(library, extraglobs=names, optionflags=doctest.NORMALIZE_WHITESPACE)
+    assert (found.failed, found.attempted > 0) == (0, True)
+    assert not (here / "eval").exists()
+
+
+@pytest.mark.usefixtures("here")
+def test_a_run_without_a_folder_equals_one_with_it():
+    given = {"mode": "keyword", "sample": "8"}
+    bare = gigamind.evaluate_search("examples/queries.jsonl", "examples/vault", **given)
+    kept = gigamind.evaluate_search(
+        "examples/queries.jsonl", "examples/vault", out="run", lang="ko", **given
+    )
+    assert (bare.out, kept.out) == (None, Path("run"))
+    assert bare.summary.overall.search["mrr"] == kept.summary.overall.search["mrr"]
+    assert [item.id for item in bare.items] == [item.id for item in kept.items]
+    comparison = gigamind.compare(bare, "run")
+    assert (comparison.shared, comparison.changes) == (8, ())
+
+
+def test_a_baseline_gives_comparison_and_verdict_without_a_folder(here):
+    given = {"mode": "keyword", "sample": "8"}
+    queries, vault = "examples/queries.jsonl", "examples/vault"
+    before = gigamind.evaluate_search(queries, vault, **given)
+    (here / "snapshot.json").write_text(before.snapshot.model_dump_json(), "utf-8")
+    after = gigamind.evaluate_search(queries, vault, compare="snapshot.json", **given)
+    assert after.comparison is not None
+    assert after.gate == gigamind.gate("snapshot.json", after)
+
+
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [
+        ({"topk": 0}, "--topk 0: must be 1 or more"),
+        ({"save_snapshot": True}, "save_snapshot: can only be told where an out folder is written"),
+        (
+            {"unanswerable_mode": "llm", "model": "openai/judge", "api_base": "http://127.0.0.1:9"},
+            "--out: must be given where a model is asked: its answers are kept there",
+        ),
+    ],
+)
+@pytest.mark.usefixtures("here")
+def test_what_cannot_be_is_said(options, problem):
+    with pytest.raises(gigamind.InputError, match=problem):
+        gigamind.evaluate_search(
+            "examples/queries.jsonl", "examples/vault", **{"mode": "keyword"} | options
+        )
+
+
+@pytest.mark.usefixtures("here")
+def test_an_unknown_note_is_named():
+    with pytest.raises(gigamind.InputError, match=r"^nowhere: no such note in examples/vault"):
+        gigamind.suggest_links("examples/vault", "nowhere")
