@@ -1,0 +1,174 @@
+"""A judge of a team's own (examples/own_judge): estimate, run, resume, report, compare, gate and card, as ours."""
+
+import importlib.metadata
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gigamind import InputError, load_judge
+from gigamind.cli.main import main
+from gigamind.metrics import table
+from gigamind.metrics.spec import Metric, Text
+
+ROOT = Path(__file__).parents[1]
+JUDGE = "examples.own_judge.directness:Directness"
+IDS = [f"a{number}" for number in range(12)]
+
+
+@pytest.fixture(autouse=True)
+def _of_this_test_alone():
+    yield
+    table.OWN.clear()
+
+
+@pytest.fixture
+def team(tmp_path):
+    """A folder with the team's judge, twelve answers and a vault."""
+    (tmp_path / "examples/own_judge").mkdir(parents=True)
+    shutil.copy(ROOT / "examples/own_judge/directness.py", tmp_path / "examples/own_judge")
+    (tmp_path / "vault").mkdir()
+    (tmp_path / "vault/leave.md").write_text("Leave is 15 days a year.\n", encoding="utf-8")
+    rows = [
+        {"id": name, "question": "How many days?", "answer": f"It is 15 days, says line {name}. More follows.",
+         "language": "en" if at % 2 else "ko", "context_notes": [{"path": "leave.md"}]}
+        for at, name in enumerate(IDS)
+    ]  # fmt: skip
+    lines = "".join(json.dumps(row) + "\n" for row in rows)
+    (tmp_path / "answers.jsonl").write_text(lines, encoding="utf-8")
+    return tmp_path
+
+
+@pytest.fixture
+def gigamind(team, monkeypatch, capsys):
+    """Runs a command in the team's folder, as a process that knows nothing of its judge."""
+    monkeypatch.chdir(team)
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+
+    def run(*arguments, code=0):
+        table.OWN.clear()
+        with pytest.raises(SystemExit) as ended:
+            main([str(argument) for argument in arguments])
+        said = "".join(capsys.readouterr())
+        assert (ended.value.code or 0) == code, said
+        return said
+
+    return run
+
+
+def answered(fake, direct):
+    """The replies to the answers, in order: whether each begins with what was asked."""
+    for name, first in zip(IDS, direct, strict=True):
+        quote = f"It is 15 days, says line {name}." if first else ""
+        fake.script.append({"reason": "so", "quote": quote, "first": first})
+
+
+def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
+    common = (
+        "--dataset",
+        "answers.jsonl",
+        "--notes",
+        "vault",
+        "--judge",
+        JUDGE,
+        "--model",
+        "openai/m",
+    )
+    asking = (
+        *common,
+        "--api-base",
+        fake.url,
+        "--cache-dir",
+        "cache",
+        "--max-in-flight",
+        "1",
+        "--store-mode",
+        "off",
+    )
+
+    estimate = gigamind("eval", "answers", *common, "--dry-run")
+    assert re.search(r"\b12\b", estimate)
+
+    answered(fake, [True] * 12)
+    gigamind("eval", "answers", *asking, "--out", "before", "--max-calls", "5", code=3)
+    assert len(fake.seen.bodies) == 5
+    gigamind("eval", "answers", *asking, "--resume", "before")
+    assert len(fake.seen.bodies) == 12
+    answered(fake, [False] * 9 + [True] * 3)
+    (team / "gates.toml").write_text(
+        (ROOT / "deployments/gates.toml")
+        .read_text("utf-8")
+        .replace("judged = [", 'judged = ["answers.direct", '),
+        "utf-8",
+    )
+    said = gigamind("eval", "answers", *asking, "--out", "after", "--compare", "before", "--gates", "gates.toml",
+                    "--phase", "ga", "--lang", "ko", "--fail-on-regression", code=4)  # fmt: skip
+    assert "answers.direct: 1.0000 -> 0.2500" in said
+    assert "9 of 12 shared answers got worse" in said
+
+    run = json.loads((team / "after/run.json").read_text("utf-8"))
+    assert run["judge"]["kind"] == "directness"
+    assert run["judge"]["metrics"][0]["ko"] == "바로 답함"
+    summary = json.loads((team / "after/summary.json").read_text("utf-8"))
+    assert summary["overall"]["answers"] == {"direct": 0.25}
+    page = (team / "after/report.html").read_text("utf-8")
+    assert "바로 답함" in page
+    assert "It is 15 days, says line a11." in page
+    assert "물은 것부터 말하는 답변의 비율" in page
+
+    # A process that never saw the judge knows its figures from the files, and that a rise of them is for the better.
+    compared = gigamind(
+        "compare",
+        "before",
+        "after",
+        "--gates",
+        "gates.toml",
+        "--phase",
+        "ga",
+        "--fail-on-regression",
+        code=4,
+    )
+    assert "answers.direct" in compared
+
+    labels = "".join(
+        json.dumps({"id": name, "direct": float(at >= 9)}) + "\n" for at, name in enumerate(IDS)
+    )
+    (team / "labels.jsonl").write_text(labels, "utf-8")
+    gigamind("judge", "certify", "after", "--labels", "labels.jsonl", "--out", "card")
+    card = json.loads((team / "card/judge_card.json").read_text("utf-8"))
+    assert [scale["name"] for scale in card["scales"]] == ["direct"]
+    assert card["scales"][0]["overall"]["figures"]["accuracy"]["value"] == 1
+
+
+def test_a_team_s_judge_is_loaded_by_name_or_refused_with_what_is_wrong(team, monkeypatch):
+    monkeypatch.chdir(team)
+    monkeypatch.syspath_prepend(str(ROOT))
+    assert load_judge(JUDGE).kind == "directness"
+    assert load_judge("search_qa").kind == "search_qa"
+    assert load_judge("unanswerable_threshold").kind == "threshold"
+    with pytest.raises(InputError, match="cannot be imported"):
+        load_judge("examples.own_judge.directness:Missing")
+    with pytest.raises(InputError, match="no class derived from"):
+        load_judge("examples.own_judge.directness:Reply")
+
+
+def test_a_figure_may_not_have_the_name_of_one_of_ours():
+    with pytest.raises(ValueError, match=r"answers\.utility"):
+        table.adopt([Metric.of_judge("utility", Text("mine", "내 것"))])
+
+
+def test_an_installed_metric_is_registered(monkeypatch):
+    own = Metric("search", None, None, "shine", Text("shine", "빛"))
+
+    class Point:
+        def load(self):
+            return own
+
+    monkeypatch.setattr(
+        table, "entry_points", lambda group: [Point()] if group == "gigamind.metrics" else []
+    )
+    table.register_installed()
+    assert table.metric_of("search.shine") is own
+    assert importlib.metadata.entry_points(group="gigamind.metrics") is not None
