@@ -1,5 +1,7 @@
 # Each target sets up what it needs by itself, in .venv; nothing is installed outside this folder.
 PYTHON ?= python3
+# Else each process of the tests would compile the package anew.
+unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 
@@ -50,7 +52,8 @@ worker: $(READY)
 	@$(PROFILE) exec $(BIN)/prefect worker start --pool local --type process
 
 deploy: $(READY)
-	@$(PROFILE) $(BIN)/prefect server status --wait --timeout 30 >/dev/null 2>&1 \
+	@$(PROFILE) $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + "/health", timeout=30)' \
+	  "$$PREFECT_API_URL" >/dev/null 2>&1 \
 	  || { echo "No Prefect server answers at $$PREFECT_API_URL: start one with make server"; exit 1; }
 	@$(PROFILE) $(BIN)/prefect work-pool inspect local >/dev/null 2>&1 \
 	  || $(BIN)/prefect work-pool create local --type process

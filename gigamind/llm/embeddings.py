@@ -17,16 +17,24 @@ Vectors = npt.NDArray[np.float32]
 _BATCH = 64
 _ATTEMPTS = 4
 _TIMEOUT_S = 60.0
+_BACKOFF_S = 0.5
 _TOO_LARGE = 1e30  # no embedding; a NaN is not below it either
 _TOO_SMALL = 1e-12  # a zero vector stays zero
 
 
 class LitellmEmbedder:
-    """An embedding model named as litellm names it, such as `openai/text-embedding-3-small`."""
+    """An embedding model named as litellm names it, such as `openai/text-embedding-3-small`.
 
-    def __init__(self, model: str, *, api_base: str | None = None) -> None:
+    Args:
+        backoff_s: at most so long it waits after the first fault; twice as long after each further one.
+    """
+
+    def __init__(
+        self, model: str, *, api_base: str | None = None, backoff_s: float = _BACKOFF_S
+    ) -> None:
         self._model = model
         self._api_base = api_base
+        self._backoff_s = backoff_s
         # Two servers may offer different models under one name: their vectors must not share a cache.
         self.name = f"litellm:{model}{self._where()}"
         self._litellm = load_litellm()
@@ -95,7 +103,7 @@ class LitellmEmbedder:
         return Retrying(
             retry=retry_if_exception(_is_transient),
             stop=stop_after_attempt(_ATTEMPTS),
-            wait=wait_random_exponential(multiplier=0.5, max=20),
+            wait=wait_random_exponential(multiplier=self._backoff_s, max=20),
             reraise=True,
         )
 

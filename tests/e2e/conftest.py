@@ -39,6 +39,7 @@ class Stack:
             "PREFECT_SERVER_API_PORT": str(self.port),
             # The scheduler looks every minute for schedules that were added since the deploy.
             "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "3",
+            "PREFECT_WORKER_QUERY_SECONDS": "3",
             "GIGAMIND_CACHE_DIR": str(self.home / "cache"),
             "OMP_NUM_THREADS": "1",
             "HTTP_PROXY": "http://127.0.0.1:9",

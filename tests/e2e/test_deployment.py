@@ -96,14 +96,6 @@ def test_parameters_that_the_form_does_not_allow_are_refused_before_any_run(stac
     assert "0 is less than the minimum of 1" in refused.value.read().decode()
 
 
-def test_parameters_that_name_nothing_end_a_run_as_invalid_input(stack: Any):
-    run = ended(stack, start(stack, dataset="examples/missing.jsonl")["id"])
-    assert run["state"]["type"] == "FAILED"
-    assert run["state"]["name"] == "InvalidInput"
-    assert "examples/missing.jsonl" in run["state"]["message"]
-    assert run["state"]["message"].endswith("(exit code 1)")
-
-
 def test_of_two_runs_at_once_one_goes_on_and_the_other_is_cancelled(stack: Any):
     runs = [start(stack, mode="keyword", sample="20", out=f"out-{number}") for number in range(2)]
     states = [ended(stack, run["id"])["state"]["type"] for run in runs]

@@ -23,6 +23,7 @@ def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
             settings.PREFECT_HOME: home,
             settings.PREFECT_SERVER_ANALYTICS_ENABLED: False,
             settings.PREFECT_SERVER_UI_ENABLED: False,
+            settings.PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL: 0.2,  # of 5 s
             settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,  # its thread costs a flow run a second
         }
         with (

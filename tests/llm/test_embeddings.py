@@ -13,12 +13,13 @@ from gigamind.llm.embeddings import LitellmEmbedder
 from gigamind.retrieval.embedders import load_embedder
 
 KEY = "sk-secret-key-1234567890"
+SHORT = 0.01  # seconds
 
 
 @pytest.fixture
 def embedder(embeddings_server, monkeypatch) -> LitellmEmbedder:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    return LitellmEmbedder("openai/test-embed", api_base=embeddings_server.url)
+    return LitellmEmbedder("openai/test-embed", api_base=embeddings_server.url, backoff_s=SHORT)
 
 
 @pytest.fixture
@@ -173,7 +174,8 @@ def test_a_zero_vector_stays_zero(embedder, embeddings_server, reply, body_of_ro
 
 def test_a_missing_key_says_which_to_set_and_asks_nothing(embeddings_server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
-    embedder = LitellmEmbedder("openai/test-embed", api_base=embeddings_server.url)
+    url = embeddings_server.url
+    embedder = LitellmEmbedder("openai/test-embed", api_base=url, backoff_s=SHORT)
 
     with pytest.raises(EmbeddingError, match="OPENAI_API_KEY"):
         embedder.embed_query("one")
@@ -182,7 +184,8 @@ def test_a_missing_key_says_which_to_set_and_asks_nothing(embeddings_server, mon
 
 def test_a_server_that_is_not_there_is_an_embedding_error(monkeypatch):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    embedder = LitellmEmbedder("openai/test-embed", api_base="http://127.0.0.1:9/v1")
+    closed = "http://127.0.0.1:9/v1"
+    embedder = LitellmEmbedder("openai/test-embed", api_base=closed, backoff_s=SHORT)
 
     with pytest.raises(EmbeddingError, match=r"at http://127\.0\.0\.1:9/v1") as caught:
         embedder.embed_query("one")
