@@ -4,13 +4,15 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from gigamind.metrics.table import about, label
+from gigamind.metrics.table import about, is_lower_better, label
 from gigamind.records.schema import Record, RunReport
 from gigamind.release.compare import Comparison, MetricChange
 from gigamind.reports.figures import Figure
 from gigamind.wording import Words, moment, share, signed
 
 _CHANGES_TOLD = 3
+_WARNINGS_TOLD = 3
+_WORST = 0.2  # of the scale, from its bad end
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +23,7 @@ class Card:
         interval: "0.443 – 0.608"; "" where there is none.
         better: whether a change against the baseline is surely for the better (True) or the worse (False).
         ceiling: what the dataset lets the metric reach; None where that is 1.
+        bad: even the better end of the interval lies in the worst fifth of the scale.
     """
 
     label: str
@@ -35,6 +38,7 @@ class Card:
     difference_interval: str
     better: bool | None
     ceiling: float | None = None
+    bad: bool = False
 
 
 def against(
@@ -102,7 +106,16 @@ def card(
         difference_interval=change_interval(change),
         better=sure(change) if change else None,
         ceiling=ceiling,
+        bad=_bad(figure, low, high, ceiling),
     )
+
+
+def _bad(figure: Figure, low: float | None, high: float | None, ceiling: float | None) -> bool:
+    if low is None or high is None:
+        return False
+    if is_lower_better(figure.key):
+        return low >= 1 - _WORST
+    return high <= _WORST * (1 if ceiling is None else ceiling)
 
 
 def notices(
@@ -132,8 +145,10 @@ def notices(
         yield notice("unjudged", missing=unjudged)
     if record.errors:
         yield notice("problems", errors=len(record.errors))
-    if record.run.warnings:
-        yield notice("warned", warnings=len(record.run.warnings))
+    warnings = record.run.warnings
+    yield from warnings[:_WARNINGS_TOLD]
+    if len(warnings) > _WARNINGS_TOLD:
+        yield notice("warned", warnings=len(warnings) - _WARNINGS_TOLD)
     if comparison:
         yield notice(
             "against",

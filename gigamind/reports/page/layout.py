@@ -122,6 +122,7 @@ def render_page(
             figures={
                 name: Markup(inline_svg(chart, say(content.captions + name)))  # noqa: S704  made by us, from escaped text
                 for name, chart in content.charts.items()
+                if name != "metrics"  # which stand in cards and table
             },
             data=Markup(content.data),  # noqa: S704  escaped by its maker
             style=Markup(_asset("report.css")),  # noqa: S704  ours

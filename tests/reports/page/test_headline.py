@@ -1,7 +1,11 @@
+from dataclasses import replace
+
 import pytest
 
+from gigamind.records.schema import IntervalReport
 from gigamind.release.compare import compare
-from gigamind.reports.page.headline import notices, sure
+from gigamind.reports.figures import Figure
+from gigamind.reports.page.headline import card, notices, sure
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.page import cards, headline
 from gigamind.wording import moment, words
@@ -94,6 +98,29 @@ def test_a_rising_far_is_worse(make_record, make_item):
     assert change is not None
     assert change.difference == 1.0
     assert sure(change) is False
+
+
+@pytest.mark.parametrize(
+    ("key", "low", "high", "ceiling", "bad"),
+    [
+        ("search.mrr", 0.1, 0.2, None, True),
+        ("search.mrr", 0.1, 0.21, None, False),
+        ("search.mrr", 0.05, 0.11, 0.5, False),
+        ("unanswerable.far", 0.8, 1.0, None, True),
+        ("unanswerable.far", 0.79, 1.0, None, False),
+        ("search.mrr", None, None, None, False),
+    ],
+)
+def test_a_figure_is_bad_when_its_interval_lies_in_the_worst_fifth(key, low, high, ceiling, bad):
+    interval = IntervalReport(low=low, high=high, n=12)
+    figure = Figure(*key.split("."), 0.1, interval)
+    assert card(figure, None, EN, ceiling).bad is bad
+
+
+def test_the_first_three_warnings_are_told_and_the_others_counted(make_record, make_item):
+    record = make_record((make_item(1),))
+    warned = replace(record, run=record.run.model_copy(update={"warnings": ("a", "b", "c", "d")}))
+    assert list(notices(warned, None, EN)) == ["a", "b", "c", "More warnings: 1. See Warnings."]
 
 
 def test_speed_of_other_hardware_is_not_set_beside(compared):

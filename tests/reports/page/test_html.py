@@ -170,7 +170,7 @@ def test_headings_do_not_skip_a_level(record, make_record, make_item):
 def test_every_figure_says_what_it_is(record):
     figures = _page(record).named("svg")
     drawn = [attrs for attrs in figures if "aria-label" in attrs]
-    assert len(drawn) == 5
+    assert len(drawn) == 4
     assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in drawn)
     assert all("aria-hidden" in attrs for attrs in figures if "aria-label" not in attrs)
 

@@ -36,7 +36,7 @@ const COLUMNS = {
     correctness: ["found number", (item) => item.correctness ?? 2],
     utility: ["right-of number", (item) => item.utility ?? 2],
   }),
-  verdict: ["verdict", (item) => GRADES.indexOf(item.confidence)],
+  verdict: ["verdict", (item) => -GRADES.indexOf(item.confidence)],
 };
 
 function cell(name, item) {

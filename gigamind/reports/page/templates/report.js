@@ -1,9 +1,10 @@
 
 // The list of items: searched, filtered and sorted whole, shown a page at a time.  The script of the task's items comes
-// before this one: it says what an item's FIELDS, COLUMNS, FILTERS, cells and details are.
+// before this one: it says what an item's FIELDS, COLUMNS, FILTERS, cells and details are.  By its verdict, the worst
+// come first.
 const PAGE = 50;
 const items = data.items.map((values, at) => ({ ...named(FIELDS, values), number: at + 1 }));
-const state = { words: [], show: "all", language: "", tag: "", sort: "number", descending: false, page: 0 };
+const state = { words: [], show: "all", language: "", tag: "", sort: "verdict", descending: false, page: 0 };
 const plain = (text) => text.normalize("NFKC").toLowerCase();
 
 // What a search looks in, made when first searched: 5 000 long strings are not needed to show the page.

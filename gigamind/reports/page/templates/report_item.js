@@ -25,9 +25,16 @@ const COLUMNS = {
   expected: ["expected", (item) => data.notes[item.expected[0]] ?? ""],
   rank: ["rank number", (item) => item.rank ?? (is(item, "answerable") ? LAST / 2 : LAST)],
   score: ["score number", (item) => item.score ?? -1],
-  verdict: ["verdict", (item) => (is(item, "failure") ? 0 : 1)],
+  verdict: ["verdict", (item) => -badness(item)],
   latency: ["ms number", (item) => item.ms],
 };
+
+// As `failed_items` has it: an expected note that is not in front, a wrong verdict on a query by its Top-1.
+function badness(item) {
+  const top = item.score ?? 0;
+  if (!is(item, "answerable")) return is(item, "failure") ? top : 0;
+  return Math.max(1 - (item.rank ? 1 / item.rank : 0), is(item, "refused") ? 1 - top : 0);
+}
 
 function cell(name, item) {
   if (name === "expected") return item.expected.map((note) => data.notes[note]).join(", ") || "–";
