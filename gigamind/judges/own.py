@@ -15,7 +15,7 @@ from pydantic import BaseModel
 
 from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
-from gigamind.evidence.result import Aligned, Quote
+from gigamind.evidence.result import Quote
 from gigamind.judges.protocol import (
     KEY,
     AnswerCase,
@@ -28,10 +28,10 @@ from gigamind.judges.protocol import (
     counted,
     named,
 )
-from gigamind.judges.quotes import strongest
+from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import LANGUAGES, Language
 from gigamind.llm.client import Message
-from gigamind.llm.fences import fence, flags
+from gigamind.llm.fences import fence
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt, as_json, prompt_of
 from gigamind.llm.settings import ModelSettings
@@ -75,12 +75,8 @@ class OwnJudge(Judge[AnswerCase, None]):
 
     def proof(self, case: AnswerCase, note: int, quote: str) -> Proof:
         """Whether a quote stands in a note (its number from 1; 0 is the answer) and proves something."""
-        texts = [case.answer, *(source.text for source in case.notes)]
-        (place,) = align_all([Quote(quote, source_index=note)], texts).outcomes
-        proven = False
-        if isinstance(place, Aligned):
-            proven = strongest(place, texts[note], self.min_quote_chars)[1] is None
-        return Proof(note, quote, proven)
+        (place,) = align_all([Quote(quote, source_index=note)], case.texts).outcomes
+        return Proof(note, quote, best_proof(place, case.texts, self.min_quote_chars)[1])
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         return (options.settings().model,)
@@ -111,17 +107,10 @@ class OwnJudge(Judge[AnswerCase, None]):
         """A blank answer has no score, and nobody is asked about it."""
         if not case.answer.strip():
             return Verdict({}, None)
-        (model,) = asking.models.values()
-        reply = await model.ask(
-            self._messages(case, asking.fence_key),
-            self.reply,
-            item_id=asking.item_id,
-            fingerprint=self.fingerprint(named(list(asking.models))),
-            fresh=asking.fresh,
-        )
-        texts = [case.answer, *(f"{note.title}\n{note.text}" for note in case.notes)]
-        flagged = {number: marks for number, text in enumerate(texts) if (marks := flags(text))}
-        return replace(self.verdict(case, reply), flags=flagged)
+        messages = self._messages(case, asking.fence_key)
+        mark = self.fingerprint(named(list(asking.models)))
+        reply = await asking.ask(messages, self.reply, fingerprint=mark)
+        return replace(self.verdict(case, reply), flags=case.flagged)
 
     def _messages(self, case: AnswerCase, key: bytes) -> list[Message]:
         fenced = fence(case.notes, key)

@@ -10,12 +10,14 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
+from pydantic import BaseModel
+
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.panel import PanelJudgeFile
-from gigamind.judges.spec import Language, LlmJudge, fingerprint_of_run, short_name
+from gigamind.judges.panel import PanelJudgeFile, Seat
+from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, fingerprint_of_run, short_name
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Request
-from gigamind.llm.fences import Flag, Source
+from gigamind.llm.client import Message, Request
+from gigamind.llm.fences import Flag, Source, flags
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt
 from gigamind.llm.settings import ModelSettings
@@ -54,6 +56,17 @@ class AnswerCase:
     def has_context(self) -> bool:
         """Whether any note has text to judge the answer by."""
         return any(note.text.strip() for note in self.notes)
+
+    @property
+    def texts(self) -> list[str]:
+        """What may be quoted: the answer, then the notes."""
+        return [self.answer, *(note.text for note in self.notes)]
+
+    @property
+    def flagged(self) -> dict[int, tuple[Flag, ...]]:
+        """What a person should look at: in the answer by 0, in the notes and their titles by their number from 1."""
+        texts = [self.answer, *(f"{note.title}\n{note.text}" for note in self.notes)]
+        return {number: marks for number, text in enumerate(texts) if (marks := flags(text))}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +112,9 @@ class Verdict(Generic[Detail_co]):
     why: str = ""
 
 
+Reply = TypeVar("Reply", bound=BaseModel)
+
+
 @dataclass(frozen=True, slots=True)
 class Asking:
     """How a judge asks about one item.
@@ -113,6 +129,36 @@ class Asking:
     item_id: str
     fence_key: bytes
     fresh: bool = False
+
+    @property
+    def first(self) -> Seat:
+        """The first vote of the first model."""
+        return Seat(next(iter(self.models)))
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        reply: type[Reply],
+        *,
+        fingerprint: str,
+        seat: Seat | None = None,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        """A validated reply of a seat, without one of the first; see `LanguageModel.ask`.
+
+        Raises:
+            LlmError: it gave none.
+        """
+        asked = seat or self.first
+        return await self.models[asked.model].ask(
+            messages,
+            reply,
+            item_id=self.item_id,
+            fingerprint=fingerprint,
+            repeat=asked.repeat,
+            fresh=self.fresh,
+            max_tokens=max_tokens,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,19 +272,15 @@ def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsk
     return Chosen(judge, report)
 
 
-ByLanguage = TypeVar("ByLanguage", bound=LlmJudge[PanelJudgeFile])
+ByLanguage = TypeVar("ByLanguage", bound=LlmJudge[LlmJudgeFile])
+PanelByLanguage = TypeVar("PanelByLanguage", bound=LlmJudge[PanelJudgeFile])
 
 
 @dataclass(frozen=True)
 class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_co, ByLanguage]):
-    """A judge file that asks a model, or a panel of them, with its prompt in each language that it may ask in."""
+    """A judge file that asks a model, with its prompt in each language that it may ask in."""
 
     by_language: Mapping[Language, ByLanguage]
-
-    @property
-    def file(self) -> PanelJudgeFile:
-        """The judge file."""
-        return self.judge_in("").file
 
     def judge_in(self, language: str) -> ByLanguage:
         """The judge whose prompt is in this language, else in the first there is."""
@@ -246,15 +288,10 @@ class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_
         return known.get(language) or next(iter(known.values()))
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
-        """Those of its panel, else that of the run."""
-        return self.file.panel or (options.settings().model,)
+        return (options.settings().model,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
         return self.judge_in("").settings(settings)
-
-    def fingerprint(self, model: str) -> str:
-        """Changes with the file, a prompt, the reply's schema, and the model, or `named(models)` of a panel."""
-        return fingerprint_of_run(list(self.by_language.values()), model)
 
     @property
     def languages(self) -> tuple[str, ...]:
@@ -263,6 +300,26 @@ class LocalisedJudge(Judge[Case_contra, Detail_co], Generic[Case_contra, Detail_
     @property
     def prompts(self) -> tuple[Prompt, ...]:
         return tuple(prompt for judge in self.by_language.values() for prompt in judge.prompts)
+
+
+class PanelJudge(
+    LocalisedJudge[Case_contra, Detail_co, PanelByLanguage],
+    Generic[Case_contra, Detail_co, PanelByLanguage],
+):
+    """One that may ask a panel of models."""
+
+    @property
+    def file(self) -> PanelJudgeFile:
+        """The judge file."""
+        return self.judge_in("").file
+
+    def models(self, options: ModelOptions) -> tuple[str, ...]:
+        """Those of its panel, else that of the run."""
+        return self.file.panel or super().models(options)
+
+    def fingerprint(self, model: str) -> str:
+        """Changes with the file, a prompt, the reply's schema, and the model, or `named(models)` of a panel."""
+        return fingerprint_of_run(list(self.by_language.values()), model)
 
     @property
     def repeats(self) -> int:

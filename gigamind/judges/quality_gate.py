@@ -6,7 +6,7 @@ The questions stand in the judge's file, and a yes counts only with a quote that
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
@@ -19,14 +19,14 @@ from gigamind.judges.protocol import (
     KEY,
     AnswerCase,
     Asking,
-    Judge,
+    LocalisedJudge,
     PlannedCall,
     Proof,
     Scale,
     Verdict,
     counted,
 )
-from gigamind.judges.quotes import strongest
+from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import (
     LANGUAGES,
     Language,
@@ -36,12 +36,9 @@ from gigamind.judges.spec import (
     fingerprint_of,
     load_llm_judge,
 )
-from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
-from gigamind.llm.fences import Flag, Source, fence, flags
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.prompts import Prompt, as_json
-from gigamind.llm.settings import ModelSettings
+from gigamind.llm.fences import Flag, fence
+from gigamind.llm.prompts import as_json
 
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
 # 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
@@ -126,26 +123,23 @@ class ChecklistReply(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class ChecklistJudge:
+class ChecklistJudge(LlmJudge[ChecklistJudgeFile]):
     """A checklist judge with its prompt and questions in one language."""
 
-    definition: LlmJudge[ChecklistJudgeFile]
     language: Language
 
+    def checklist(self, feature: str) -> Checklist:
+        """What the responses of a feature are checked for.
 
-@dataclass(frozen=True, slots=True)
-class Response:
-    """What a feature of the product gave for a request.
-
-    Attributes:
-        request: the question, or what was to be done.
-        notes: what it was given to work from; may be empty.
-    """
-
-    feature: str
-    request: str
-    answer: str
-    notes: tuple[Source, ...] = ()
+        Raises:
+            InputError: the judge file has no such feature.
+        """
+        features = self.file.features
+        if feature not in features:
+            raise InputError(
+                f'the checklist judge has no feature "{feature}"; it has {", ".join(sorted(features))}'
+            )
+        return features[feature]
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,19 +177,15 @@ class ChecklistVerdict:
     flagged: dict[int, tuple[Flag, ...]]
 
 
-def load_checklist_judge(
-    path: Path, language: Language, *, prompts: Path | None = None
-) -> ChecklistJudge:
+def load_checklist_judge(path: Path, language: Language) -> ChecklistJudge:
     """The judge of a file, with its prompt in one language.
 
     Raises:
         InputError: see `load_llm_judge`.
     """
-    definition = load_llm_judge(
-        path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN, prompts=prompts
-    )
-    mark = fingerprint_of(definition.file, definition.fingerprint, f"rules {RULES}")
-    return ChecklistJudge(replace(definition, fingerprint=mark), language)
+    found = load_llm_judge(path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN)
+    mark = fingerprint_of(found.file, found.fingerprint, f"rules {RULES}")
+    return ChecklistJudge(found.file, found.prompt, mark, language)
 
 
 def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
@@ -204,79 +194,54 @@ def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
 
 
 async def judge_checklist(
-    model: LanguageModel,
-    judge: ChecklistJudge,
-    response: Response,
-    *,
-    item_id: str,
-    fence_key: bytes,
-    repeat: int = 0,
-    fresh: bool = False,
+    judge: ChecklistJudge, feature: str, case: AnswerCase, asking: Asking
 ) -> ChecklistVerdict:
     """One verdict; a blank response fulfils no item, without asking.  Items left out are asked for once more.
 
     Args:
-        fresh: ask anew, whatever the store holds; see `LanguageModel.ask`.
+        feature: of the product, whose response the answer is.
 
     Raises:
         InputError: the judge file has no such feature.
         LlmError: the model gave no usable reply, or left items out twice (`invalid_output`): the response is unscored,
             neither passed nor failed.
     """
-    checklist = _checklist(judge, response.feature)
-    if not response.answer.strip():
-        return verdict_of({}, response, judge)
+    checklist = judge.checklist(feature)
+    if not case.answer.strip():
+        return verdict_of({}, judge, feature, case)
     found: dict[str, CheckedItem] = {}
     for _ in range(2):
         left = [item for item in checklist.items if item.id not in found]
-        messages = checklist_messages(judge, response, left, fence_key)
-        fingerprint = judge.definition.fingerprint
-        reply = await model.ask(
-            messages,
-            ChecklistReply,
-            item_id=item_id,
-            fingerprint=fingerprint,
-            repeat=repeat,
-            fresh=fresh,
-        )
+        messages = checklist_messages(judge, case, left, asking.fence_key)
+        reply = await asking.ask(messages, ChecklistReply, fingerprint=judge.fingerprint)
         found |= _usable(reply, left)
         if len(found) == len(checklist.items):
-            return verdict_of(found, response, judge)
+            return verdict_of(found, judge, feature, case)
     missing = ", ".join(item.id for item in checklist.items if item.id not in found)
     raise LlmError(f"the answer has no entry, or two, for the items {missing}", "invalid_output")
 
 
 def verdict_of(
-    told: dict[str, CheckedItem], response: Response, judge: ChecklistJudge
+    told: dict[str, CheckedItem], judge: ChecklistJudge, feature: str, case: AnswerCase
 ) -> ChecklistVerdict:
     """The verdict that the entries of a reply amount to; an item without an entry is a no that nobody told."""
-    checklist = _checklist(judge, response.feature)
-    items = tuple(_item(item, told.get(item.id), response, judge) for item in checklist.items)
+    checklist = judge.checklist(feature)
+    items = tuple(_item(item, told.get(item.id), case, judge) for item in checklist.items)
     yes = sum(item.yes for item in items)
-    texts = [response.answer, *(f"{note.title}\n{note.text}" for note in response.notes)]
     return ChecklistVerdict(
-        feature=response.feature,
+        feature=feature,
         passed=passes(yes, len(items), checklist.min_pass_ratio),
         share=yes / len(items),
         items=items,
-        flagged={place: found for place, text in enumerate(texts) if (found := flags(text))},
+        flagged=case.flagged,
     )
 
 
-def _checklist(judge: ChecklistJudge, feature: str) -> Checklist:
-    features = judge.definition.file.features
-    if feature not in features:
-        raise InputError(
-            f'the checklist judge has no feature "{feature}"; it has {", ".join(sorted(features))}'
-        )
-    return features[feature]
-
-
 def checklist_messages(
-    judge: ChecklistJudge, response: Response, items: Sequence[ChecklistItem], key: bytes
+    judge: ChecklistJudge, case: AnswerCase, items: Sequence[ChecklistItem], key: bytes
 ) -> list[Message]:
     """What is sent to ask about some items of a checklist."""
-    fenced = fence(response.notes, key)
+    fenced = fence(case.notes, key)
     asked = (
         {
             "id": item.id,
@@ -285,11 +250,11 @@ def checklist_messages(
         }
         for item in items
     )
-    return judge.definition.prompt.render(
+    return judge.prompt.render(
         nonce=fenced.nonce,
         notes=fenced.text,
-        request=as_json(response.request),
-        answer=as_json(response.answer),
+        request=as_json(case.question),
+        answer=as_json(case.answer),
         items="\n".join(json.dumps(item, ensure_ascii=False) for item in asked),
     )
 
@@ -302,14 +267,13 @@ def _usable(reply: ChecklistReply, asked: Sequence[ChecklistItem]) -> dict[str, 
 
 
 def _item(
-    item: ChecklistItem, told: CheckedItem | None, response: Response, judge: ChecklistJudge
+    item: ChecklistItem, told: CheckedItem | None, case: AnswerCase, judge: ChecklistJudge
 ) -> ItemVerdict:
     said_yes = told is not None and told.yes
-    least = judge.definition.file.min_quote_chars
     evidence, verified = None, False
     if told is not None and said_yes:
-        evidence, verified = _evidence(told.quote, item, response, least)
-    believed = verified or judge.definition.file.unverified == "as_told"
+        evidence, verified = _evidence(told.quote, item, case, judge.file.min_quote_chars)
+    believed = verified or judge.file.unverified == "as_told"
     return ItemVerdict(
         id=item.id,
         question=_question(item, judge.language),
@@ -321,25 +285,15 @@ def _item(
 
 
 def _evidence(
-    quote: str, item: ChecklistItem, response: Response, least: int
+    quote: str, item: ChecklistItem, case: AnswerCase, least: int
 ) -> tuple[Alignment | None, bool]:
     """The best of the places that the item allows, None when there is none, and whether it proves something."""
-    texts = _sources(response)
+    texts = case.texts
     allowed = {"answer": range(1), "notes": range(1, len(texts)), "either": range(len(texts))}
     quotes = [Quote(quote, source_index=place) for place in allowed[item.quote]]
-    found = [_proof(one, texts, least) for one in align_all(quotes, texts).outcomes]
+    places = align_all(quotes, texts).outcomes
+    found = [best_proof(place, texts, least, marks=True) for place in places]
     return max(found, key=lambda one: (one[1], isinstance(one[0], Aligned)), default=(None, False))
-
-
-def _proof(place: Alignment, texts: Sequence[str], least: int) -> tuple[Alignment, bool]:
-    if not isinstance(place, Aligned):
-        return place, False
-    best, weakness = strongest(place, texts[place.quote.source_index], least, marks=True)
-    return best, weakness is None
-
-
-def _sources(response: Response) -> list[str]:
-    return [response.answer, *(note.text for note in response.notes)]
 
 
 def _question(item: ChecklistItem, language: Language) -> str:
@@ -350,66 +304,38 @@ _LEAST_ITEM = 25  # tokens of an item in a reply
 
 
 @dataclass(frozen=True)
-class QualityGate(Judge[AnswerCase, ChecklistVerdict]):
+class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
     """The judge of kind `checklist`: which items of a feature's checklist an answer fulfils."""
 
     feature: str
-    by_language: Mapping[Language, ChecklistJudge]
     kind = "checklist"
     scales: ClassVar[Mapping[str, Scale]] = {"pass_rate": "binary"}
-
-    def judge_in(self, language: str) -> ChecklistJudge:
-        """The judge whose prompt is in this language, else in the first there is."""
-        known = {str(name): judge for name, judge in self.by_language.items()}
-        return known.get(language) or next(iter(known.values()))
 
     @property
     def file(self) -> ChecklistJudgeFile:
         """The judge file."""
-        return self.judge_in("").definition.file
+        return self.judge_in("").file
 
     @property
     def checklist(self) -> Checklist:
         """What answers are checked for."""
         return self.file.features[self.feature]
 
-    def models(self, options: ModelOptions) -> tuple[str, ...]:
-        return (options.settings().model,)
-
-    def settings(self, settings: ModelSettings) -> ModelSettings:
-        return self.judge_in("").definition.settings(settings)
-
     def fingerprint(self, model: str) -> str:
-        marks = [judge.definition.fingerprint for judge in self.by_language.values()]
+        marks = [judge.fingerprint for judge in self.by_language.values()]
         return fingerprint_of(self.file, self.feature, model, *marks)
-
-    @property
-    def languages(self) -> tuple[str, ...]:
-        return tuple(self.by_language)
-
-    @property
-    def prompts(self) -> tuple[Prompt, ...]:
-        return tuple(judge.definition.prompt for judge in self.by_language.values())
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if case.answer.strip():
             judge, items = self.judge_in(case.language), self.checklist.items
-            messages = checklist_messages(judge, self._response(case), items, KEY)
+            messages = checklist_messages(judge, case, items, KEY)
             request = counted(messages, ChecklistReply.model_json_schema())
             least = _LEAST_ITEM * len(items)
             yield PlannedCall(request, least, self.file.max_tokens, what="checking")
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """A blank answer fulfils no item, without asking."""
-        (model,) = asking.models.values()
-        verdict = await judge_checklist(
-            model,
-            self.judge_in(case.language),
-            self._response(case),
-            item_id=asking.item_id,
-            fence_key=asking.fence_key,
-            fresh=asking.fresh,
-        )
+        verdict = await judge_checklist(self.judge_in(case.language), self.feature, case, asking)
         told = sum(bool(item.told) for item in verdict.items)
         enough = passes(told, len(verdict.items), self.checklist.min_pass_ratio)
         return Verdict(
@@ -424,9 +350,6 @@ class QualityGate(Judge[AnswerCase, ChecklistVerdict]):
             flags=verdict.flagged,
         )
 
-    def _response(self, case: AnswerCase) -> Response:
-        return Response(self.feature, case.question, case.answer, tuple(case.notes))
-
 
 def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto") -> QualityGate:
     """The judge of a file of kind `checklist`, for one of its features.
@@ -435,7 +358,7 @@ def load_quality_gate(path: Path, feature: str, language: PromptLanguage = "auto
         InputError: see `load_llm_judge`; or the file has no such feature.
     """
     languages = LANGUAGES[language]
-    gate = QualityGate(feature, {name: load_checklist_judge(path, name) for name in languages})
+    gate = QualityGate({name: load_checklist_judge(path, name) for name in languages}, feature)
     if feature not in gate.file.features:
         known = ", ".join(sorted(gate.file.features))
         raise InputError(f'--feature: {path} has no feature "{feature}"; it has {known}')

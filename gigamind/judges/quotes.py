@@ -5,13 +5,14 @@ it is not addressed to the judge.  A quote that stands in several places proves 
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
 from gigamind.evidence.meaning.cut import cut
 from gigamind.evidence.meaning.wording import changed_wording
 from gigamind.evidence.normalize import fold_unit
-from gigamind.evidence.result import Aligned, TextQuoteSelector
+from gigamind.evidence.result import Aligned, Alignment, TextQuoteSelector
 from gigamind.evidence.sites import exact_sites
 from gigamind.llm.fences import speaks_to_judge
 from gigamind.spans import Span
@@ -55,6 +56,16 @@ def strongest(
         if weaknesses[site] is None:
             return _moved(place, site, text), None
     return place, weaknesses[place.span]
+
+
+def best_proof(
+    place: Alignment, texts: Sequence[str], min_chars: int, *, marks: bool = False
+) -> tuple[Alignment, bool]:
+    """The quote where it proves most, and whether it was found and proves something; `texts` are all the sources."""
+    if not isinstance(place, Aligned):
+        return place, False
+    best, weakness = strongest(place, texts[place.quote.source_index], min_chars, marks=marks)
+    return best, weakness is None
 
 
 def is_too_short(

@@ -25,7 +25,7 @@ from gigamind.judges.panel import (
 )
 from gigamind.judges.protocol import (
     Asking,
-    LocalisedJudge,
+    PanelJudge,
     PlannedCall,
     Proof,
     QuestionCase,
@@ -35,7 +35,7 @@ from gigamind.judges.protocol import (
 )
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
-from gigamind.llm.ask import LanguageModel
+from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
 
@@ -117,40 +117,28 @@ def load_unanswerable_judge(
 
 
 async def judge_by_model(
-    model: LanguageModel,
-    judge: LlmJudge[UnanswerableJudgeFile],
-    question: str,
-    notes: Sequence[Source],
-    *,
-    item_id: str,
-    fence_key: bytes,
-    repeat: int = 0,
-    fresh: bool = False,
+    judge: LlmJudge[UnanswerableJudgeFile], case: QuestionCase, asking: Asking, seat: Seat
 ) -> LlmVerdict:
-    """One verdict; without notes, unanswerable without asking.
-
-    Args:
-        repeat: number of the repetition, which has a stored reply of its own.
-        fresh: ask even if a reply is stored.
+    """The verdict of one seat; without notes, unanswerable without asking.
 
     Raises:
         LlmError: the model gave no usable reply: the item is unscored, not answerable and not unanswerable.
     """
-    if not notes:
+    if not case.notes:
         return LlmVerdict(True, None, False, "", None, (), {})  # noqa: FBT003
-    fenced = fence(notes, fence_key)
-    messages = judge.prompt.render(
-        nonce=fenced.nonce, notes=fenced.text, question=as_json(question)
+    messages = _messages(judge, case, asking.fence_key)
+    mark = judge.fingerprint
+    reply = await asking.ask(messages, UnanswerableReply, fingerprint=mark, seat=seat)
+    return verdict_of(reply, case.notes, judge)
+
+
+def _messages(
+    judge: LlmJudge[UnanswerableJudgeFile], case: QuestionCase, key: bytes
+) -> list[Message]:
+    fenced = fence(case.notes, key)
+    return judge.prompt.render(
+        nonce=fenced.nonce, notes=fenced.text, question=as_json(case.question)
     )
-    reply = await model.ask(
-        messages,
-        UnanswerableReply,
-        item_id=item_id,
-        fingerprint=judge.fingerprint,
-        repeat=repeat,
-        fresh=fresh,
-    )
-    return verdict_of(reply, notes, judge)
 
 
 def verdict_of(
@@ -224,21 +212,8 @@ class PanelJudgement:
         return f"{len(self.errors)} of {asked} seats of the panel gave no vote: {seat.model}: {error} ({error.code})"
 
 
-async def judge_by_panel(
-    models: Mapping[str, LanguageModel],
-    judge: Judge,
-    question: str,
-    notes: Sequence[Source],
-    *,
-    item_id: str,
-    fence_key: bytes,
-    fresh: bool = False,
-) -> PanelJudgement:
+async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> PanelJudgement:
     """The judgement of all seats of the judge file; without notes, unanswerable without asking.
-
-    Args:
-        models: those of the panel by name, or the one of the run.
-        fresh: ask even where a reply is stored.
 
     Raises:
         LlmError: the one model of a judge without a panel gave no usable reply, or the budget is used up.
@@ -246,20 +221,11 @@ async def judge_by_panel(
     said: dict[Seat, LlmVerdict] = {}
 
     async def ask(seat: Seat) -> Vote[bool]:
-        found = said[seat] = await judge_by_model(
-            models[seat.model],
-            judge,
-            question,
-            notes,
-            item_id=item_id,
-            fence_key=fence_key,
-            repeat=seat.repeat,
-            fresh=fresh,
-        )
+        found = said[seat] = await judge_by_model(judge, case, asking, seat)
         return Vote(found.unanswerable, proven=found.verified or found.told is not False)
 
-    first = Seat(next(iter(models)))
-    if not notes or not judge.file.is_panel:
+    first = asking.first
+    if not case.notes or not judge.file.is_panel:
         await ask(first)
         return PanelJudgement(said[first], None, {}, {})
     ballot = await hold_ballot(judge.file, first.model, ask)
@@ -294,7 +260,7 @@ def _verdict(
 _LEAST_REPLY = 60  # tokens: a verdict, one quote
 
 
-class ModelJudge(LocalisedJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJudgeFile]]):
+class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJudgeFile]]):
     """The judge of kind `llm`."""
 
     kind = "llm"
@@ -302,24 +268,13 @@ class ModelJudge(LocalisedJudge[QuestionCase, PanelJudgement, LlmJudge[Unanswera
 
     def planned(self, case: QuestionCase) -> Iterator[PlannedCall]:
         if case.notes:
-            fenced = fence(case.notes, b"")
-            messages = self.judge_in(case.language).prompt.render(
-                nonce=fenced.nonce, notes=fenced.text, question=as_json(case.question)
-            )
+            messages = _messages(self.judge_in(case.language), case, b"")
             request = counted(messages, UnanswerableReply.model_json_schema())
             yield PlannedCall(request, _LEAST_REPLY, self.file.max_tokens)
 
     async def judge(self, case: QuestionCase, asking: Asking) -> Verdict[PanelJudgement]:
         """Without notes, unanswerable without asking."""
-        panel = await judge_by_panel(
-            asking.models,
-            self.judge_in(case.language),
-            case.question,
-            case.notes,
-            item_id=asking.item_id,
-            fence_key=asking.fence_key,
-            fresh=asking.fresh,
-        )
+        panel = await judge_by_panel(self.judge_in(case.language), case, asking)
         verdict, errors = panel.verdict, tuple(panel.errors.values())
         if verdict is None:
             code = panel.panel.code if panel.panel else None

@@ -91,8 +91,7 @@ def _fill(client: QdrantClient, collection: str, content: IndexContent) -> None:
     vectors = content.vectors()
     if not _guarded(client.collection_exists, collection):
         _create(client, collection, vectors.shape[1])
-    if client_is_remote(client):  # the local mode has no payload indexes and warns about them
-        _guarded(client.create_payload_index, collection, "note", models.PayloadSchemaType.KEYWORD)
+    _guarded(client.create_payload_index, collection, "note", models.PayloadSchemaType.KEYWORD)
     for start in range(0, len(vectors), _BATCH):
         rows = range(start, min(start + _BATCH, len(vectors)))
         points = [
@@ -109,10 +108,3 @@ def _create(client: QdrantClient, collection: str, dimensions: int) -> None:
     except IndexingError:
         if not _guarded(client.collection_exists, collection):  # else another run was first
             raise
-
-
-def client_is_remote(client: QdrantClient) -> bool:
-    """Whether this client speaks to a server rather than to qdrant-client's own local mode."""
-    from qdrant_client.qdrant_remote import QdrantRemote
-
-    return isinstance(client._client, QdrantRemote)  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]

@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError, LlmError
+from gigamind.judges.protocol import Asking, QuestionCase
 from gigamind.judges.unanswerable_llm import (
     UnanswerableReply,
     judge_by_model,
@@ -48,9 +49,9 @@ def answerable(*sources):
 def decide(client, *, file=FILE, language="ko", question="배포는 언제?", notes=NOTES):
     model = LanguageModel(ModelSettings("scripted"), client=client, parameters={"max_tokens": 768})
     judge = load_unanswerable_judge(file, language)
-    return asyncio.run(
-        judge_by_model(model, judge, question, notes, item_id="q", fence_key=b"k" * 32)
-    )
+    asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
+    case = QuestionCase(question, notes)
+    return asyncio.run(judge_by_model(judge, case, asking, asking.first))
 
 
 def test_an_answerable_with_a_quote_that_stands_in_its_note_is_verified():

@@ -7,6 +7,7 @@ import pytest
 
 from gigamind.errors import LlmError
 from gigamind.judges.panel import Seat
+from gigamind.judges.protocol import Asking, QuestionCase
 from gigamind.judges.unanswerable_llm import judge_by_panel, load_unanswerable_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer
@@ -63,9 +64,8 @@ def judged(tmp_path):
             for name, client in clients.items()
         }
         loaded = load_unanswerable_judge(file, "en")
-        found = judge_by_panel(
-            models, loaded, "When is the deploy?", notes, item_id="q", fence_key=b"k" * 32
-        )
+        case = QuestionCase("When is the deploy?", notes)
+        found = judge_by_panel(loaded, case, Asking(models, item_id="q", fence_key=b"k" * 32))
         return asyncio.run(found), clients
 
     return judge

@@ -11,8 +11,12 @@ from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.index import in_order_of, rounded
 from gigamind.retrieval.server import open_collection
 
-# What stands in for a server here says once that it would search exactly without being asked to.
-pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
+# What stands in for a server here says once that it would search exactly without being asked to, and has no index of
+# payloads.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning"),
+]
 
 
 @pytest.fixture(params=["edge in a temporary folder", "edge in a cache", "server"])

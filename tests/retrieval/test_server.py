@@ -12,8 +12,12 @@ from qdrant_client import QdrantClient, models
 from gigamind.errors import IndexingError
 from gigamind.retrieval.server import KEY_VARIABLE, connect, open_collection
 
-# What stands in for a server here says once that it would search exactly without being asked to.
-pytestmark = pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
+# What stands in for a server here says once that it would search exactly without being asked to, and has no index of
+# payloads.
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning"),
+    pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning"),
+]
 
 
 class Counted:

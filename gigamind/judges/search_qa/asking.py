@@ -7,14 +7,15 @@ out, or judged twice, is asked about once more; then the item is unscored.
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from gigamind.errors import LlmError
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.panel import Seat
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.search_qa.reply import ClaimFinding, ClaimsReply, SearchQAJudge, SearchQAReply
 from gigamind.judges.search_qa.segments.claims import claims_of
 from gigamind.judges.search_qa.segments.pieces import Piece
-from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import fence
 from gigamind.llm.prompts import as_json
@@ -53,25 +54,14 @@ class Questions:
         )
 
 
+@dataclass(frozen=True, slots=True)
 class Calls:
-    """The calls about one answer."""
+    """The calls of one seat about one answer."""
 
-    def __init__(
-        self,
-        model: LanguageModel,
-        judge: SearchQAJudge,
-        questions: Questions,
-        *,
-        item_id: str,
-        repeat: int,
-        fresh: bool,
-    ) -> None:
-        self._model = model
-        self._judge = judge
-        self._questions = questions
-        self._item_id = item_id
-        self._repeat = repeat
-        self._fresh = fresh
+    judge: SearchQAJudge
+    questions: Questions
+    asking: Asking
+    seat: Seat
 
     async def all_of_them(self) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
         """What the model says of the whole, and of each claim.
@@ -79,7 +69,7 @@ class Calls:
         Raises:
             LlmError: it gave no usable reply.
         """
-        first, *others = self._questions.batches()
+        first, *others = self.questions.batches()
         whole = await self._ask(first, "whole", SearchQAReply)
         findings = await self._completed(first, whole)
         for batch in others:
@@ -101,14 +91,12 @@ class Calls:
         return found
 
     async def _ask(self, ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
-        return await self._model.ask(
-            self._questions.messages(ids, part),
+        return await self.asking.ask(
+            self.questions.messages(ids, part),
             reply,
-            item_id=self._item_id,
-            fingerprint=self._judge.fingerprint,
-            repeat=self._repeat,
-            fresh=self._fresh,
-            max_tokens=self._judge.file.tokens_for(len(ids)),
+            fingerprint=self.judge.fingerprint,
+            seat=self.seat,
+            max_tokens=self.judge.file.tokens_for(len(ids)),
         )
 
 

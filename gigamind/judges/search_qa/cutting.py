@@ -12,6 +12,7 @@ from itertools import pairwise
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
+from gigamind.judges.protocol import Asking
 from gigamind.judges.search_qa.reply import PartsReply, SearchQAJudge
 from gigamind.judges.search_qa.segments.citations import (
     end_of_citations,
@@ -21,7 +22,6 @@ from gigamind.judges.search_qa.segments.citations import (
 from gigamind.judges.search_qa.segments.claims import claims_of
 from gigamind.judges.search_qa.segments.lines import composed
 from gigamind.judges.search_qa.segments.pieces import Piece, piece
-from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.spans import Span
 
@@ -50,13 +50,7 @@ def cutting_calls(
 
 
 async def cut(
-    model: LanguageModel,
-    judge: SearchQAJudge,
-    answer: str,
-    pieces: Sequence[Piece],
-    *,
-    item_id: str,
-    fresh: bool = False,
+    judge: SearchQAJudge, answer: str, pieces: Sequence[Piece], asking: Asking
 ) -> tuple[Piece, ...]:
     """The pieces of an answer, those claims in parts that the model finds to be several; unchanged by other judges.
 
@@ -65,13 +59,9 @@ async def cut(
     """
     told: dict[int, tuple[str, ...]] = {}
     for messages, sentences in cutting_calls(judge, answer, pieces):
-        reply = await model.ask(
-            messages,
-            PartsReply,
-            item_id=item_id,
-            fingerprint=judge.fingerprint,
-            fresh=fresh,
-            max_tokens=judge.file.tokens_for(sentences),
+        most = judge.file.tokens_for(sentences)
+        reply = await asking.ask(
+            messages, PartsReply, fingerprint=judge.fingerprint, max_tokens=most
         )
         told |= {one.id: one.parts for one in reply.sentences}
     return refined(answer, pieces, told)

@@ -17,7 +17,7 @@ from gigamind.judges.protocol import (
     KEY,
     AnswerCase,
     Asking,
-    LocalisedJudge,
+    PanelJudge,
     PlannedCall,
     Proof,
     Scale,
@@ -37,8 +37,7 @@ from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.verify import Coverage, JudgedClaim, Verifier, agreed, coverage
 from gigamind.judges.spec import LANGUAGES
-from gigamind.llm.ask import LanguageModel
-from gigamind.llm.fences import Flag, flags
+from gigamind.llm.fences import Flag
 
 Outcome = Literal["judged", "abstained", "no_claims"]
 Confidence = Literal["high", "medium", "low"]
@@ -132,36 +131,24 @@ class Judgement:
 
 
 async def judge_answer(
-    model: LanguageModel,
-    judge: SearchQAJudge,
-    case: AnswerCase,
-    pieces: Sequence[Piece],
-    *,
-    item_id: str,
-    fence_key: bytes,
-    repeat: int = 0,
-    fresh: bool = False,
+    judge: SearchQAJudge, case: AnswerCase, pieces: Sequence[Piece], asking: Asking, seat: Seat
 ) -> Judgement:
-    """The judgement of one answer that has a context note with text to judge it by.
+    """The judgement that one seat gives of an answer that has a context note with text to judge it by.
 
     Args:
         pieces: of the answer; see `cut_answer`.
-        fresh: ask anew, to see whether the model says the same again.
 
     Raises:
         LlmError: the model gave no usable reply: the item is unscored.
     """
     if not case.answer.strip():
         return _silent(case)
-    questions = Questions(judge, case, pieces, fence_key)
-    asking = Calls(model, judge, questions, item_id=item_id, repeat=repeat, fresh=fresh)
-    reply, findings = await asking.all_of_them()
+    questions = Questions(judge, case, pieces, asking.fence_key)
+    reply, findings = await Calls(judge, questions, asking, seat).all_of_them()
     return judgement_of(case, pieces, judge, reply, findings)
 
 
-async def cut_answer(
-    model: LanguageModel, judge: SearchQAJudge, answer: str, *, item_id: str, fresh: bool = False
-) -> tuple[Piece, ...]:
+async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple[Piece, ...]:
     """The pieces of an answer, cut as the judge file says: by our code alone, or its claims once more by the model.
 
     Raises:
@@ -170,7 +157,7 @@ async def cut_answer(
     """
     pieces = pieces_of(answer)
     _refuse_too_many(pieces, judge)
-    pieces = await cut(model, judge, answer, pieces, item_id=item_id, fresh=fresh)
+    pieces = await cut(judge, answer, pieces, asking)
     _refuse_too_many(pieces, judge)
     return pieces
 
@@ -223,7 +210,7 @@ def judgement_of(
         utility_reason=reply.utility_reason,
         reported_issues=reply.grounding_issues,
         summary=reply.summary,
-        flagged=_flagged(case),
+        flagged=case.flagged,
     )
 
 
@@ -237,14 +224,8 @@ def _silent(case: AnswerCase) -> Judgement:
         outcome="no_claims", pieces=(), claims=(), coverage=notes, correctness=None, utility=0.0,
         confidence=None, abstains=False, answerable=False, told_answerable=None, reported_correctness=None,
         reported_utility=None, utility_reason="", reported_issues=(), summary="",
-        flagged=_flagged(case),
+        flagged=case.flagged,
     )  # fmt: skip
-
-
-def _flagged(case: AnswerCase) -> dict[int, tuple[Flag, ...]]:
-    """By number, those of each text once."""
-    texts = [case.answer, *(f"{note.title}\n{note.text}" for note in case.notes)]
-    return {number: found for number, text in enumerate(texts) if (found := flags(text))}
 
 
 # Where the confidence of an answer changes: by its correctness, and by its utility.
@@ -270,38 +251,22 @@ class PanelOfAnswer:
 
 
 async def judge_answer_by_panel(
-    models: Mapping[str, LanguageModel],
-    judge: SearchQAJudge,
-    case: AnswerCase,
-    *,
-    item_id: str,
-    fence_key: bytes,
-    fresh: bool = False,
+    judge: SearchQAJudge, case: AnswerCase, asking: Asking
 ) -> PanelOfAnswer:
-    """The judgement of the seats of the judge file, each of whose models is among `models`, by name.
+    """The judgement of the seats of the judge file.
 
     Raises:
         LlmError: see `cut_answer`; and `judge_answer` for a judge without a panel, `hold_ballot` for one with.
     """
     said: dict[Seat, Judgement] = {}
-    fields, first = judge.file, Seat(next(iter(models)))
+    fields, first = judge.file, asking.first
     if not case.has_context:
         return PanelOfAnswer(None, None, {}, {})
     # All seats vote on the same claims, so one model cuts for all.
-    pieces = await cut_answer(models[first.model], judge, case.answer, item_id=item_id, fresh=fresh)
+    pieces = await cut_answer(judge, case.answer, asking)
 
     async def ask(seat: Seat) -> Vote[float]:
-        found = await judge_answer(
-            models[seat.model],
-            judge,
-            case,
-            pieces,
-            item_id=item_id,
-            fence_key=fence_key,
-            repeat=seat.repeat,
-            fresh=fresh,
-        )
-        said[seat] = found
+        found = said[seat] = await judge_answer(judge, case, pieces, asking, seat)
         graded = found.utility if found.correctness is None else found.correctness
         return Vote(graded, proven=_is_clear(found, fields.near))
 
@@ -369,7 +334,7 @@ _LEAST_REPLY, _LEAST_CLAIM = 120, 40
 _PARTS = 2  # claims of a sentence that a model cuts, as a rule at most
 
 
-class SearchQA(LocalisedJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
+class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
     """The judge of kind `search_qa`: is every claim of an answer grounded in its notes, and does the answer help?"""
 
     kind = "search_qa"
@@ -408,14 +373,7 @@ class SearchQA(LocalisedJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         """Without a note that has text, there is nothing to judge by, and no score."""
-        panel = await judge_answer_by_panel(
-            asking.models,
-            self.judge_in(case.language),
-            case,
-            item_id=asking.item_id,
-            fence_key=asking.fence_key,
-            fresh=asking.fresh,
-        )
+        panel = await judge_answer_by_panel(self.judge_in(case.language), case, asking)
         judgement, errors = panel.judgement, tuple(panel.errors.values())
         if judgement is None:
             code = panel.panel.code if panel.panel else None

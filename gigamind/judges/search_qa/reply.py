@@ -126,20 +126,16 @@ class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
         return (self.prompt, self.cutting) if self.cutting else (self.prompt,)
 
 
-def load_search_qa_judge(
-    path: Path, language: Language, *, prompts: Path | None = None
-) -> SearchQAJudge:
+def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
     """The judge of a file, with its prompts in one language.
 
     Raises:
         InputError: see `load_llm_judge`.
     """
-    found = load_llm_judge(
-        path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN, prompts=prompts
-    )
+    found = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
     parts: list[str | type[BaseModel]] = [found.fingerprint, f"rules {RULES}"]
     if found.file.claims == "sentences":
         return SearchQAJudge(found.file, found.prompt, fingerprint_of(found.file, *parts))
-    cutting = load_judge_prompt(found.file.claims_prompt, language, ("sentences",), prompts)
+    cutting = load_judge_prompt(found.file.claims_prompt, language, ("sentences",))
     mark = fingerprint_of(found.file, *parts, cutting.fingerprint, PartsReply)
     return SearchQAJudge(found.file, found.prompt, mark, cutting)

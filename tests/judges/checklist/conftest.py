@@ -5,12 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.judges.quality_gate import (
-    ChecklistReply,
-    Response,
-    judge_checklist,
-    load_checklist_judge,
-)
+from gigamind.judges.protocol import AnswerCase, Asking
+from gigamind.judges.quality_gate import ChecklistReply, judge_checklist, load_checklist_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Usage
 from gigamind.llm.fences import Source
@@ -57,8 +53,9 @@ class Scripted:
 def check(client, *, file=FILE, language="ko", feature="search_qa", answer=ANSWER, notes=NOTES):
     model = LanguageModel(ModelSettings("scripted"), client=client, parameters={"max_tokens": 768})
     judge = load_checklist_judge(file, language)
-    response = Response(feature, "배포는 언제?", answer, notes)
-    return asyncio.run(judge_checklist(model, judge, response, item_id="q", fence_key=b"k" * 32))
+    case = AnswerCase("배포는 언제?", answer, notes)
+    asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
+    return asyncio.run(judge_checklist(judge, feature, case, asking))
 
 
 @pytest.fixture

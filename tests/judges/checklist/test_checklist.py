@@ -4,7 +4,8 @@ import json
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.judges.quality_gate import Response, judge_checklist, load_checklist_judge, passes
+from gigamind.judges.protocol import AnswerCase, Asking
+from gigamind.judges.quality_gate import judge_checklist, load_checklist_judge, passes
 from gigamind.llm.ask import connect
 from gigamind.llm.fake import running
 from gigamind.llm.settings import ModelSettings
@@ -129,11 +130,10 @@ def test_over_http_an_incomplete_reply_costs_one_more_call(
 
         async def once():
             judge = load_checklist_judge(judge_of_the_project, "ko")
-            response = Response("search_qa", "배포는 언제?", answer, notes)
+            case = AnswerCase("배포는 언제?", answer, notes)
+            asking = Asking({"judge": model}, item_id="q", fence_key=b"k" * 32)
             try:
-                return await judge_checklist(
-                    model, judge, response, item_id="q", fence_key=b"k" * 32
-                )
+                return await judge_checklist(judge, "search_qa", case, asking)
             finally:
                 await model.close()
 

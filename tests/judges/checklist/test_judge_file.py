@@ -31,7 +31,7 @@ def test_every_feature_of_the_judge_file_has_four_items_and_the_ratio_of_the_see
     feature, judge_of_the_project
 ):
     judge = load_checklist_judge(judge_of_the_project, "ko")
-    checklist = judge.definition.file.features[feature]
+    checklist = judge.file.features[feature]
     assert (len(checklist.items), checklist.min_pass_ratio) == (4, 0.75)
 
 
@@ -60,15 +60,15 @@ def test_a_judge_file_that_says_something_else_is_refused(judge_file, changes, m
 
 
 def test_a_changed_question_is_another_judge(judge_file):
-    one = load_checklist_judge(judge_file(), "ko").definition.fingerprint
+    one = load_checklist_judge(judge_file(), "ko").fingerprint
     other = judge_file(features=feature(ITEM.replace("A?", "Another?")))
-    assert load_checklist_judge(other, "ko").definition.fingerprint != one
+    assert load_checklist_judge(other, "ko").fingerprint != one
 
 
 def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
     path = judge_file()
     given = ("nonce", "notes", "request", "answer", "items")
     without = load_llm_judge(path, "ko", ChecklistJudgeFile, ChecklistReply, given)
-    judge = load_checklist_judge(path, "ko").definition
+    judge = load_checklist_judge(path, "ko")
     parts = (without.fingerprint, f"rules {RULES}")
     assert judge.fingerprint == fingerprint_of(judge.file, *parts) != without.fingerprint

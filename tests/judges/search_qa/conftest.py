@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.search_qa.judge import judge_answer_by_panel
 from gigamind.judges.search_qa.reply import load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
@@ -110,9 +110,7 @@ def judge_by():
             parameters={"max_tokens": judge.file.max_tokens},
         )
         case = AnswerCase(question, answer, notes)
-        asked = judge_answer_by_panel(
-            {"scripted": model}, judge, case, item_id="q", fence_key=b"k" * 32
-        )
-        return asyncio.run(asked).judgement
+        asking = Asking({"scripted": model}, item_id="q", fence_key=b"k" * 32)
+        return asyncio.run(judge_answer_by_panel(judge, case, asking)).judgement
 
     return judged

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.search_qa.judge import judge_answer_by_panel
 from gigamind.judges.search_qa.reply import load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
@@ -26,7 +26,8 @@ def panel_of(scripted, judge_file, notes):
         settings = judge.settings(ModelSettings("m"))
         model = LanguageModel(settings, client=client, parameters={"max_tokens": 768})
         case = AnswerCase("연차는 며칠?", answer, notes)
-        asked = judge_answer_by_panel({"m": model}, judge, case, item_id="q", fence_key=b"k" * 32)
+        asking = Asking({"m": model}, item_id="q", fence_key=b"k" * 32)
+        asked = judge_answer_by_panel(judge, case, asking)
         return asyncio.run(asked).judgement, len(client.requests)
 
     return judged
