@@ -2,10 +2,9 @@
 
 import json
 import sys
-from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -16,22 +15,16 @@ if TYPE_CHECKING:
     from gigamind.datasets.row_errors import RowError
     from gigamind.vault.identity import Collision
 
-Command = TypeVar("Command", bound=Callable[..., Any])
-
 _path = click.Path(path_type=Path)
 _WIDTH = 120  # columns where there is no terminal to ask
+_dataset_option = click.option(
+    "--dataset", "path", type=_path, required=True, help="rows, one JSON object a line"
+)
 
 
 @click.group()
 def dataset() -> None:
     """Check, describe and sample datasets of queries or links."""
-
-
-def _dataset_option(command: Command) -> Command:
-    option = click.option(
-        "--dataset", "path", type=_path, required=True, help="rows, one JSON object a line"
-    )
-    return option(command)
 
 
 @dataset.command()

@@ -5,31 +5,17 @@ import click
 from gigamind.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "search": (
-        "gigamind.cli.evaluations",
-        "search",
-        "Measure how well retrieval answers queries.",
-    ),
-    "links": (
-        "gigamind.cli.evaluations",
-        "links",
-        "Measure how many removed links are suggested again.",
-    ),
+    "search": ("evaluations:search", "Measure how well retrieval answers queries."),
+    "links": ("evaluations:links", "Measure how many removed links are suggested again."),
     "answers": (
-        "gigamind.cli.evaluations",
-        "answers",
+        "evaluations:answers",
         "Judge answers claim by claim, by quotes that stand in the notes.",
     ),
     "generate-links": (
-        "gigamind.cli.generate",
-        "generate_links",
+        "generate:generate_links",
         "Make a link dataset: a copy of a vault, with links removed.",
     ),
-    "generate-queries": (
-        "gigamind.cli.generate",
-        "generate_queries",
-        "Make a search dataset for review.",
-    ),
+    "generate-queries": ("generate:generate_queries", "Make a search dataset for review."),
 }
 
 

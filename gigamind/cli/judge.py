@@ -5,22 +5,10 @@ import click
 from gigamind.cli.lazy import LazyGroup
 
 _COMMANDS = {
-    "fit": ("gigamind.cli.judge_fit", "fit", "Fit a judge to labelled queries."),
-    "certify": (
-        "gigamind.cli.judge_certify",
-        "certify",
-        "Say how far the judge of a run agrees with people.",
-    ),
-    "attack": (
-        "gigamind.cli.judge_trials",
-        "attack",
-        "Try whether text in notes and answers can steer a judge.",
-    ),
-    "test": (
-        "gigamind.cli.judge_trials",
-        "test",
-        "Ask a judge about cases whose verdict is known.",
-    ),
+    "fit": ("judge_fit:fit", "Fit a judge to labelled queries."),
+    "certify": ("judge_certify:certify", "Say how far the judge of a run agrees with people."),
+    "attack": ("judge_trials:attack", "Try whether text in notes and answers can steer a judge."),
+    "test": ("judge_trials:test", "Ask a judge about cases whose verdict is known."),
 }
 
 

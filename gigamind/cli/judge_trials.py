@@ -4,7 +4,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import click
 from pydantic import BaseModel, Field
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 
 Report = TypeVar("Report", bound=BaseModel)
+Rate = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 _GO_ON: dict[StoreMode, str] = {
     "readwrite": "; run it again, what was answered is kept",
     "refresh": "; run it again with --store-mode readwrite, what was answered is kept",
@@ -138,11 +139,8 @@ _HEAD = (
 class AttackOptions(TrialOptions):
     """What a judge that is attacked has to keep."""
 
-    max_success_rate: float | None = Field(
+    max_success_rate: Rate | None = Field(
         None,
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
         description="exit with 4 when a larger share of the measured attacks succeeds, 0 to 1",
     )
 
@@ -204,11 +202,8 @@ def _attack_table(report: "AttackReport") -> str:
 class TestOptions(TrialOptions):
     """What a judge that is tested has to pass."""
 
-    min_passed: float | None = Field(
+    min_passed: Rate | None = Field(
         None,
-        ge=0,
-        le=1,
-        allow_inf_nan=False,
         description="exit with 4 when a smaller share of the tests with a verdict is passed, 0 to 1",
     )
 

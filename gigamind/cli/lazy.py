@@ -1,13 +1,13 @@
 """A group whose subcommands are imported when they are called, so that `--help` costs no heavy module."""
 
-import importlib
+import pkgutil
 from collections.abc import Mapping
 from typing import Any
 
 import click
 
-Commands = Mapping[str, tuple[str, str, str]]
-"""Name -> module, attribute in it, and what the command does, for the help of its group."""
+Commands = Mapping[str, tuple[str, str]]
+"""Name -> "module:attribute" in this room, and what the command does, for the help of its group."""
 
 
 class LazyGroup(click.Group):
@@ -25,10 +25,9 @@ class LazyGroup(click.Group):
         del ctx
         if cmd_name not in self._lazy:
             return None
-        module, attribute, _ = self._lazy[cmd_name]
-        return getattr(importlib.import_module(module), attribute)
+        return pkgutil.resolve_name(f"{__package__}.{self._lazy[cmd_name][0]}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, _, summary) in self._lazy.items()])
+            formatter.write_dl([(name, summary) for name, (_, summary) in self._lazy.items()])

@@ -15,39 +15,15 @@ from gigamind.version import __version__
 _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 _COMMANDS = {
-    "eval": (
-        "gigamind.cli.evaluate",
-        "evaluate",
-        "Evaluate search, answers and links over a vault.",
-    ),
-    "compare": ("gigamind.cli.release", "compare", "Compare two runs and apply the release gates."),
-    "baseline": (
-        "gigamind.cli.release",
-        "baseline",
-        "Choose the run that later ones are compared with.",
-    ),
-    "suggest-links": (
-        "gigamind.cli.suggest",
-        "suggest",
-        "Suggest links for a note, with confidence and reason.",
-    ),
-    "dataset": (
-        "gigamind.cli.dataset",
-        "dataset",
-        "Check, describe and sample a dataset.",
-    ),
-    "align": (
-        "gigamind.cli.align",
-        "align",
-        "Find quotes in their sources, exactly or not at all.",
-    ),
-    "memory": ("gigamind.cli.memory", "memory", "Keep what a session says, with evidence."),
-    "judge": (
-        "gigamind.cli.judge",
-        "judge",
-        "Fit a judge, and put it to the test before its verdicts count.",
-    ),
-    "llm": ("gigamind.cli.llm", "llm", "Look at a language model, or play one."),
+    "eval": ("evaluate:evaluate", "Evaluate search, answers and links over a vault."),
+    "compare": ("release:compare", "Compare two runs and apply the release gates."),
+    "baseline": ("release:baseline", "Choose the run that later ones are compared with."),
+    "suggest-links": ("suggest:suggest", "Suggest links for a note, with confidence and reason."),
+    "dataset": ("dataset:dataset", "Check, describe and sample a dataset."),
+    "align": ("align:align", "Find quotes in their sources, exactly or not at all."),
+    "memory": ("memory:memory", "Keep what a session says, with evidence."),
+    "judge": ("judge:judge", "Fit a judge, and put it to the test before its verdicts count."),
+    "llm": ("llm:llm", "Look at a language model, or play one."),
 }
 
 

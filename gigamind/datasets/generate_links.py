@@ -6,6 +6,7 @@ The original is only read.  Rows are `LinkItem`s; the range of an anchor counts 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import AnchorRange, LinkItem
@@ -21,8 +22,7 @@ from gigamind.vault.walk import notes_hash
 CONTEXT_CHARS = 200  # code points on either side of an anchor
 
 
-@dataclass(frozen=True, slots=True)
-class NoteLink:
+class NoteLink(NamedTuple):
     """One link in the running text of a note that leads to another note.
 
     Attributes:

@@ -7,6 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Generic, Literal, TypeVar, cast
 
@@ -43,39 +44,11 @@ class Dataset(Generic[Item]):
     sha256: str
 
 
-def read_queries(path: Path) -> Dataset[QueryItem]:
-    """Read a search dataset.  Byte order mark, CR LF and blank lines are allowed.
-
-    Raises:
-        InputError: the file is missing, a folder, or unreadable.
-        DatasetError: the file holds no row.
-    """
-    return _read(path, QueryItem)
-
-
-def read_links(path: Path) -> Dataset[LinkItem]:
-    """Read a link dataset, as `read_queries` does a search dataset.
-
-    Raises:
-        InputError, DatasetError: as there.
-    """
-    return _read(path, LinkItem)
-
-
-def read_answers(path: Path) -> Dataset[AnswerItem]:
-    """Read a dataset of answers, as `read_queries` does a search dataset.
-
-    Raises:
-        InputError, DatasetError: as there.
-    """
-    return _read(path, AnswerItem)
-
-
 def dataset_kind(path: Path) -> Kind:
     """What a dataset is of: of links, when its first readable row has a `source_note` or an `anchor`.
 
     Raises:
-        InputError: as for `read_queries`.
+        InputError: as for `_read`.
     """
     parsed = (_parse(line, row.decode(errors="replace")) for line, row in _rows(_content(path)))
     nothing: dict[str, object] = {}
@@ -86,6 +59,12 @@ def dataset_kind(path: Path) -> Kind:
 
 
 def _read(path: Path, model: type[Item]) -> Dataset[Item]:
+    """Read a dataset.  Byte order mark, CR LF and blank lines are allowed.
+
+    Raises:
+        InputError: the file is missing, a folder, or unreadable.
+        DatasetError: the file holds no row.
+    """
     content = _content(path)
     items: list[Item] = []
     errors: list[RowError] = []
@@ -106,6 +85,11 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
         warnings=tuple(_unknown_fields(path, items, model)),
         sha256=hashlib.sha256(content).hexdigest(),
     )
+
+
+read_queries = partial(_read, model=QueryItem)
+read_links = partial(_read, model=LinkItem)
+read_answers = partial(_read, model=AnswerItem)
 
 
 def _content(path: Path) -> bytes:

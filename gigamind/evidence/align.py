@@ -6,6 +6,7 @@ Every span is checked against the quote once more before it is handed out.
 import re
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from rapidfuzz.distance import Levenshtein
 
@@ -34,8 +35,7 @@ _MARK = r"""(?:["'\s]|\.{2,}+|\[\.{3}\])"""
 _OUTER_MARKS = re.compile(rf"^{_MARK}+|(?<![\s.\"'\]]){_MARK}+$")
 
 
-@dataclass(frozen=True, slots=True)
-class Forms:
+class Forms(NamedTuple):
     """The normalised texts of one quote, without white space at their ends; any may be empty."""
 
     n1: str
@@ -51,13 +51,11 @@ class Forms:
 
     def at(self, level: NormalLevel) -> str:
         """The text at one level."""
-        if level == "N1":
-            return self.n1
-        return self.n2 if level == "N2" else self.n3
+        return self[_NORMAL_LEVELS.index(level)]
 
     def bare(self) -> "Forms":
         """Without the quotation marks and ellipses around it, which a model likes to add."""
-        return Forms(*(_OUTER_MARKS.sub("", text) for text in (self.n1, self.n2, self.n3)))
+        return Forms(*(_OUTER_MARKS.sub("", text) for text in self))
 
 
 _NORMAL_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2", "N3")

@@ -16,7 +16,6 @@ from gigamind.evidence.result import (
     Failed,
     Level,
     Method,
-    NearMiss,
     Quote,
     Reason,
 )
@@ -117,12 +116,14 @@ def _aligned(outcome: Aligned, utf16: Utf16) -> AlignedRecord:
 
 
 def _failed(outcome: Failed, utf16: Utf16) -> FailedRecord:
+    miss = outcome.near_miss
     return {
         "status": "failed",
         **_quote(outcome.quote),
         "source_sha256": outcome.source_sha256,
         "reason": outcome.reason,
-        "near_miss": _near_miss(outcome.near_miss, utf16) if outcome.near_miss else None,
+        "near_miss": miss
+        and {**_offsets(miss.span, utf16), "similarity": round(miss.similarity, 4)},
     }
 
 
@@ -133,10 +134,6 @@ def _quote(quote: Quote) -> QuoteRecord:
         "quote_sha256": text_hash(quote.text),
         "source_index": quote.source_index,
     }
-
-
-def _near_miss(near_miss: NearMiss, utf16: Utf16) -> NearMissRecord:
-    return {**_offsets(near_miss.span, utf16), "similarity": round(near_miss.similarity, 4)}
 
 
 def _offsets(span: Span, utf16: Utf16) -> Offsets:

@@ -104,20 +104,16 @@ _GIVEN = ("nonce", "notes", "request", "answer", "items")  # the variables that 
 _TIE = 1e-9  # a share of 7 of 10 is the ratio 0.7, whatever floats make of either
 
 
-class CheckedItem(BaseModel):
+class CheckedItem(BaseModel, extra="forbid", frozen=True):
     """What the model observes of one item; the field descriptions are prompt text."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     id: str = Field(description="id of the item, as given")
     yes: bool = Field(description="true if the response fulfils the item")
     quote: str = Field(description="for a yes, the words that show it, copied; empty for a no")
 
 
-class ChecklistReply(BaseModel):
+class ChecklistReply(BaseModel, extra="forbid", frozen=True):
     """What the model observes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     items: tuple[CheckedItem, ...] = Field(description="one entry for each item, none left out")
 

@@ -132,9 +132,7 @@ def read_judge_file(path: Path, model: type[File]) -> File:
         InputError: it cannot be read, or says something unknown; names the field.
     """
     try:
-        return model.model_validate(tomllib.loads(path.read_text(encoding="utf-8")))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: the judge file cannot be read: {error}") from error
+        return model.model_validate(_fields(path))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -159,7 +157,11 @@ def kind_of(path: Path) -> object:
     Raises:
         InputError: it cannot be read.
     """
+    return _fields(path).get("kind")
+
+
+def _fields(path: Path) -> dict[str, Any]:
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8")).get("kind")
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise InputError(f"{path}: the judge file cannot be read: {error}") from error

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
@@ -53,19 +53,15 @@ class UnanswerableJudgeFile(PanelJudgeFile):
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 4
 
 
-class CitedSource(BaseModel):
+class CitedSource(BaseModel, extra="forbid", frozen=True):
     """A note that the model says it used."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     note: int = Field(ge=1, description="number of the note, from its index")
     quote: str = Field(description="a sentence of that note, copied word for word")
 
 
-class UnanswerableReply(BaseModel):
+class UnanswerableReply(BaseModel, extra="forbid", frozen=True):
     """What the model observes; the field descriptions are prompt text."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     answer: str = Field(description="the answer from the notes alone; empty if there is none")
     sources: tuple[CitedSource, ...] = Field(description="the notes used; empty if unanswerable")

@@ -8,7 +8,7 @@ from importlib.resources import files
 from math import exp, log
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.linking.anchors import Kind
 
@@ -100,10 +100,8 @@ _TERMS: Mapping[str, Callable[[Features], float]] = {
 }
 
 
-class Weights(BaseModel):
+class Weights(BaseModel, extra="forbid", frozen=True):
     """Of one model.  `cosine` is None in that for features without one."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     bias: float = Field(allow_inf_nan=False)
     link_probability: Weight
@@ -124,10 +122,8 @@ class Weights(BaseModel):
         return 1 / (1 + exp(-score))
 
 
-class WeightFile(BaseModel):
+class WeightFile(BaseModel, extra="forbid", frozen=True):
     """`weights.toml`: one model without the cosine, one with it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     fitted_on: str
     plain: Weights

@@ -1,9 +1,10 @@
 """Whether a model can serve as a judge: one call, and what it tells about mode, price and speed, or what is wrong."""
 
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.ask import LanguageModel
@@ -13,9 +14,7 @@ from gigamind.llm.settings import ModelSettings
 _QUESTION = "In which language is the text 「휴가는 팀장에게 신청한다.」, and how sure are you?"
 
 
-class _Reply(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _Reply(BaseModel, extra="forbid", frozen=True):
     language: Literal["ko", "en"] = Field(description="language of the text")
     confidence: float = Field(ge=0, le=1, description="from 0, a guess, to 1, certain")
 
@@ -54,15 +53,14 @@ async def check(model: LanguageModel) -> Checkup:
 def advice_for(error: LlmError, settings: ModelSettings) -> str:
     """How to mend an error, as a sentence."""
     structured = error.code in {"bad_request", "invalid_output"} and settings.mode == "json_schema"
-    if structured and error.status != _NOT_FOUND:
+    if structured and error.status != HTTPStatus.NOT_FOUND:
         return "The model gives no structured output: try --structured md_json."
     advice = _ADVICE.get(error.code, "This model cannot judge as it is called here.")
-    if error.status == _NOT_FOUND:
+    if error.status == HTTPStatus.NOT_FOUND:
         advice = "There is no such model, or no such address: check both names."
     return advice.format(where=settings.api_base or "The provider")
 
 
-_NOT_FOUND = 404
 _SILENT = "{where} does not answer: is the address right, and is the server running?"
 _ADVICE: dict[LlmCode, str] = {
     "auth_failed": "The key is missing or refused: set the provider's key in the environment.",

@@ -1,6 +1,7 @@
 """Tells what went wrong, in stable codes and without keys: of litellm's exceptions, and of answers that are none."""
 
 import re
+from http import HTTPStatus
 from urllib.parse import urlsplit, urlunsplit
 
 from gigamind.errors import LlmCode, LlmError
@@ -19,12 +20,6 @@ _NOT_A_COMPLETION = re.compile(r"Expecting|Unterminated|Empty or invalid respons
 _UNREACHED = re.compile(r"Connection error|Cannot connect to host")
 _QUOTA = re.compile(r"quota|billing|insufficient.{0,9}(balance|credit|funds)", re.IGNORECASE)
 _FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
-_BAD_REQUEST = 400
-_TIMED_OUT = 408
-_FORBIDDEN = 403
-_UNAUTHORIZED = 401
-_RATE_LIMITED = 429
-_SERVER = 500
 
 
 def fault_of(answer: Answer) -> LlmError | None:
@@ -74,17 +69,17 @@ _HINTS: dict[LlmCode, str] = {
 
 def _code(exception: Exception, status: int | None, text: str) -> LlmCode:  # noqa: PLR0911
     known = load_litellm().exceptions
-    if isinstance(exception, TimeoutError) or status == _TIMED_OUT:
+    if isinstance(exception, TimeoutError) or status == HTTPStatus.REQUEST_TIMEOUT:
         return "timeout"
     if isinstance(exception, known.ContextWindowExceededError):
         return "context_too_long"
     if isinstance(exception, known.ContentPolicyViolationError):
         return "content_filtered"
-    if status == _RATE_LIMITED:
+    if status == HTTPStatus.TOO_MANY_REQUESTS:
         return "quota_exhausted" if _QUOTA.search(text) else "rate_limited"
-    if status in {_UNAUTHORIZED, _FORBIDDEN}:
+    if status in {HTTPStatus.UNAUTHORIZED, HTTPStatus.FORBIDDEN}:
         return "auth_failed"
-    if status is not None and _BAD_REQUEST <= status < _SERVER:
+    if status is not None and HTTPStatus.BAD_REQUEST <= status < HTTPStatus.INTERNAL_SERVER_ERROR:
         return "content_filtered" if _FILTER.search(text) else "bad_request"
     return "malformed_response" if _NOT_A_COMPLETION.search(text) else "server_error"
 

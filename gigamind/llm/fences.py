@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from gigamind.spans import Span
 from gigamind.text import sentences
@@ -193,8 +193,7 @@ class Source:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Fenced:
+class Fenced(NamedTuple):
     """Notes ready to stand in a prompt.
 
     Attributes:

@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from gigamind.llm.client import Usage
 from gigamind.llm.prices import Price, micro_usd
@@ -124,7 +124,7 @@ def read_ledger(path: Path) -> list[Attempt]:
     Raises:
         InputError: it is no ledger.
     """
-    return [_attempt(row) for row in read_journal(path)]
+    return [Attempt(**row) for row in read_journal(path)]
 
 
 def totals(rows: Iterable[Attempt]) -> Totals:
@@ -146,7 +146,3 @@ def totals(rows: Iterable[Attempt]) -> Totals:
         cost_source="unpriced" if unpriced else estimated,
         by_status=dict(Counter(row.status for row in paid)),
     )
-
-
-def _attempt(row: Mapping[str, Any]) -> Attempt:
-    return Attempt(**row)

@@ -11,7 +11,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from gigamind.errors import InputError
 from gigamind.llm.client import Usage
@@ -56,10 +56,8 @@ def micro_usd(pico_usd: int) -> int:
 _Usd = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
 
 
-class _Row(BaseModel):
+class _Row(BaseModel, extra="forbid", frozen=True):
     """USD a million tokens."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     prompt: _Usd
     completion: _Usd
@@ -70,9 +68,7 @@ class _Row(BaseModel):
         return Price(_per_token(self.prompt), _per_token(self.completion), _per_token(cached))
 
 
-class _File(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
+class _File(BaseModel, extra="forbid", frozen=True):
     models: dict[str, _Row]
 
 

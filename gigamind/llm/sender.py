@@ -198,23 +198,19 @@ class Call:
     open_row: Attempt | None = field(default=None)
 
 
+@dataclass(slots=True)
 class Sender:
     """Sends the requests of one model."""
 
-    def __init__(
-        self,
-        settings: ModelSettings,
-        client: Client,
-        budget: Budget,
-        ledger: Ledger,
-        price: Price | None,
-    ) -> None:
-        self._settings = settings
-        self._client = client
-        self._budget = budget
-        self._ledger = ledger
-        self._price = price
-        self._limiter = Limiter(settings)
+    settings: ModelSettings
+    client: Client
+    budget: Budget
+    ledger: Ledger
+    price: Price | None
+    _limiter: Limiter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._limiter = Limiter(self.settings)
 
     async def send(self, request: Request, call: Call) -> Answer:
         """The answer to a request; its row is left open in `call`.
@@ -226,31 +222,31 @@ class Sender:
         async def attempt() -> Answer:
             return await self._attempt(request, call)
 
-        return await with_retries(attempt, self._settings)
+        return await with_retries(attempt, self.settings)
 
     def close_row(self, call: Call, status: str) -> None:
         """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
         if call.open_row:
-            self._ledger.append(replace(call.open_row, status=status))
+            self.ledger.append(replace(call.open_row, status=status))
             call.open_row = None
 
     async def _attempt(self, request: Request, call: Call) -> Answer:
         prompt_tokens = tokens.most(request)
         worst = Usage(prompt_tokens, request.max_tokens)
-        reserved = self._price.cost_pico_usd(worst) if self._price else 0
-        await self._budget.reserve(reserved)
+        reserved = self.price.cost_pico_usd(worst) if self.price else 0
+        await self.budget.reserve(reserved)
         call.attempts += 1
-        row = Attempt(call.item_id, call.attempts, HTTP, "ok", self._settings.model, call.key)
-        row = replace(row, cost_pico_usd=0 if self._price else None, role=self._settings.role)
+        row = Attempt(call.item_id, call.attempts, HTTP, "ok", self.settings.model, call.key)
+        row = replace(row, cost_pico_usd=0 if self.price else None, role=self.settings.role)
         try:
             answer, row = await self._through(request, row, prompt_tokens + request.max_tokens)
         except BaseException:
-            await self._budget.settle(reserved, 0)
+            await self.budget.settle(reserved, 0)
             raise
-        await self._budget.settle(reserved, row.cost_pico_usd or 0)
+        await self.budget.settle(reserved, row.cost_pico_usd or 0)
         fault = fault_of(answer)
         if fault:
-            self._ledger.append(replace(row, status=fault.code))
+            self.ledger.append(replace(row, status=fault.code))
             raise fault
         call.open_row = row
         return answer
@@ -261,14 +257,14 @@ class Sender:
         try:
             async with self._limiter.slot(most):
                 sent = time.perf_counter()
-                answer = await self._client.send(request)
+                answer = await self.client.send(request)
         except LlmError as error:
             row = replace(row, status=error.code, http_status=error.status)
-            self._ledger.append(_timed(row, queued, sent))
+            self.ledger.append(_timed(row, queued, sent))
             raise
         usage = answer.usage or _guessed(request, answer)
         self._limiter.correct(most, usage.prompt_tokens + usage.completion_tokens)
-        row = row.charged(usage, self._price, counted=answer.usage is not None)
+        row = row.charged(usage, self.price, counted=answer.usage is not None)
         row = replace(row, answered_by=answer.model, fingerprint=answer.fingerprint)
         return answer, _timed(row, queued, sent)
 

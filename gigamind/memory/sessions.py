@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.errors import InputError
 from gigamind.evidence.schema import numbered_lines, read_text
@@ -33,10 +33,8 @@ _QUOTES_REPORTED = 20
 _QUOTE_CHARS = 200
 
 
-class FolderOptions(BaseModel):
+class FolderOptions(BaseModel, extra="forbid", frozen=True):
     """What to graduate, and where to."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
 
     folder: Path = Field(
         description="sessions: NAME.jsonl with NAME.extracted.json beside it; no subfolders"

@@ -13,7 +13,6 @@ import numpy as np
 import numpy.typing as npt
 
 from gigamind.stats.intervals import (
-    RESAMPLES,
     Clusters,
     Interval,
     Matrix,
@@ -70,7 +69,6 @@ def estimates(
     label: str,
     shares: Collection[str] = (),
     clusters: Clusters | None = None,
-    resamples: int = RESAMPLES,
 ) -> dict[str, Estimate]:
     """Each figure of the column sums, with its percentile bootstrap interval.
 
@@ -81,14 +79,13 @@ def estimates(
         label: names the stream of draws beside `seed`.
         shares: the figures that are means of values in [0, 1] over the items that they stand on.
         clusters: of the n items; None where each stands alone.
-        resamples: how often as many clusters are drawn as there are.
     """
     if not len(rows):
         return dict.fromkeys(figures, Estimate(None, None, 0, 0))
     groups = numbered(clusters, len(rows))
     exact = summable(summed(rows, groups))
     observed = exact.sum(axis=0)[np.newaxis]
-    drawn = resampled_sums(exact, seed=seed, label=label, resamples=resamples)
+    drawn = resampled_sums(exact, seed=seed, label=label)
     return {
         name: _estimate(of, groups[stands], observed, drawn, is_share=name in shares)
         for name, (of, stands) in figures.items()

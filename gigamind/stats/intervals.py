@@ -166,9 +166,8 @@ def ratio_intervals(
     seed: int,
     label: str,
     resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
 ) -> list[Interval | None]:
-    """Interval of each column's sum of numerators / sum of denominators, such as a precision from 0/1 columns.
+    """95 % interval of each column's sum of numerators / sum of denominators, such as a precision from 0/1 columns.
 
     A resample whose denominators sum to 0 has no ratio and is left out.
 
@@ -178,7 +177,6 @@ def ratio_intervals(
         seed: any whole number.
         label: names the stream of draws beside `seed`.
         resamples: how often n items are drawn.
-        confidence: share of the resampled figures inside, in (0, 1).
 
     Returns:
         m intervals; None for a column whose denominators are all 0.
@@ -193,7 +191,7 @@ def ratio_intervals(
         over, under = sums[:, column], sums[:, width + column]
         defined = under > 0
         ratios = over[defined] / under[defined]
-        intervals.append(percentile_interval(ratios, confidence) if ratios.size else None)
+        intervals.append(percentile_interval(ratios) if ratios.size else None)
     return intervals
 
 

@@ -114,7 +114,8 @@ def test_a_bug_ends_with_its_traceback_and_code_3_not_1():
         "from gigamind.cli import main\n"
         "@main.cli.command('break')\n"
         "def broken(): raise ZeroDivisionError('bug')\n"
-        "main._COMMANDS['break'] = (__name__, 'broken', '')\n"
+        "main.broken = broken\n"
+        "main._COMMANDS['break'] = ('main:broken', '')\n"
         "main.main(['break'])\n"
     )
     ended = subprocess.run(
