@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import get_type_hints
 
 import pytest
+from answer_reply import answer_reply, supported
 
 import gigamind
 from gigamind import library
@@ -27,19 +28,7 @@ ANSWER = {
     "answer": "The team lead [note 1].",
     "context_notes": [{"title": "Leave", "text": PROOF}],
 }
-REPLY = {
-    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": PROOF}],
-    "source_coverage": [],
-    "grounding_issues": [],
-    "abstains": False,
-    "answerable": True,
-    "answer_note": 1,
-    "answer_quote": PROOF,
-    "utility_reason": "It answers.",
-    "utility": 1.0,
-    "correctness": 1.0,
-    "summary": "Right.",
-}
+REPLY = answer_reply([supported(PROOF)], PROOF)
 
 
 @pytest.fixture

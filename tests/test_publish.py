@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 import pytest
+from search_summaries import search_summary
 
 from gigamind.errors import (
     DatasetError,
@@ -18,8 +19,6 @@ from gigamind.errors import (
 from gigamind.publish import failed, metric_table
 from gigamind.records.schema import IntervalReport
 from gigamind.tasks.search.schema import (
-    Performance,
-    RunCounts,
     SliceCounts,
     SliceReport,
     SummaryReport,
@@ -41,27 +40,7 @@ def summary(
         unanswerable=unanswerable,
         intervals=intervals,
     )
-    return SummaryReport(
-        status="complete",
-        counts=RunCounts(
-            queries_total=3,
-            queries_answerable=2,
-            queries_unanswerable=1,
-            rows_rejected=0,
-            rows_not_sampled=0,
-            queries_failed=0,
-            queries_not_run=0,
-            notes=5,
-        ),
-        overall=overall,
-        by_language={},
-        cross_lingual=None,
-        by_tag={},
-        by_difficulty={},
-        performance=Performance(
-            cold_start_ms=None, indexing_ms=1, eval_runtime_ms=1, latency_method="none"
-        ),
-    )
+    return search_summary(overall, 5)
 
 
 def test_a_table_has_a_row_a_metric_with_its_interval_and_its_number_of_items():

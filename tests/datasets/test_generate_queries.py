@@ -67,31 +67,26 @@ def test_headings_are_asked_about_only_when_included_and_never_without_the_title
 
 
 @pytest.mark.parametrize(
-    ("heading", "expected"),
+    ("title", "body", "heading", "expected"),
     [
-        ("어떻게 도는가", "휴가: 어떻게 도는가?"),
-        ("무엇을 바꿨나", "휴가: 무엇을 바꿨나?"),
-        ("누가 쓰나요?", "휴가: 누가 쓰나요?"),
-        ("카드를 잃어버렸다면", "휴가: 카드를 잃어버렸다면 어떻게 하나요?"),
-        ("첫 주가 갈라놓는다", "휴가에서 ‘첫 주가 갈라놓는다’ 부분을 알려 주세요."),
+        *(
+            ("휴가", "본문이다.", heading, expected)
+            for heading, expected in (
+                ("어떻게 도는가", "휴가: 어떻게 도는가?"),
+                ("무엇을 바꿨나", "휴가: 무엇을 바꿨나?"),
+                ("누가 쓰나요?", "휴가: 누가 쓰나요?"),
+                ("카드를 잃어버렸다면", "휴가: 카드를 잃어버렸다면 어떻게 하나요?"),
+                ("첫 주가 갈라놓는다", "휴가에서 ‘첫 주가 갈라놓는다’ 부분을 알려 주세요."),
+            )
+        ),
+        ("Leave", "Some text.", "Why", "Leave: why?"),
+        ("Leave", "Some text.", "What changed?", "Leave: what changed?"),
+        ("Leave", "Some text.", "When it rings", "Leave: what to do when it rings?"),
+        ("Leave", "Some text.", "When and where", "Leave: when and where?"),
     ],
 )
-def test_korean_headings_that_are_no_noun_take_no_particle(ask, heading, expected):
-    made = ask({"a.md": f"---\ntitle: 휴가\n---\n## {heading}\n본문이다."})
-    assert texts(made)[1] == expected
-
-
-@pytest.mark.parametrize(
-    ("heading", "expected"),
-    [
-        ("Why", "Leave: why?"),
-        ("What changed?", "Leave: what changed?"),
-        ("When it rings", "Leave: what to do when it rings?"),
-        ("When and where", "Leave: when and where?"),
-    ],
-)
-def test_english_headings_that_ask_are_the_question(ask, heading, expected):
-    made = ask({"a.md": f"---\ntitle: Leave\n---\n## {heading}\nSome text."})
+def test_a_heading_that_is_no_noun_is_asked_as_it_stands(ask, title, body, heading, expected):
+    made = ask({"a.md": f"---\ntitle: {title}\n---\n## {heading}\n{body}"})
     assert texts(made)[1] == expected
 
 

@@ -1,3 +1,5 @@
+from dataclasses import fields, replace
+
 import pytest
 
 from gigamind.errors import DatasetError
@@ -9,21 +11,9 @@ from gigamind.retrieval.signals import Signals
 def row(number: int, *, answerable: bool, strength: float, note: str | None = None) -> Labelled:
     """A query whose signals are all as strong as `strength`, give or take its number."""
     value = strength + number % 5 / 50
-    signals = Signals(
-        found=strength > 0,
-        query_words=1.0 + number % 3,
-        bm25_top=10 * value,
-        bm25_gap=value,
-        bm25_share=value,
-        bm25_z=value,
-        note_coverage=value,
-        word_coverage=value,
-        sentence_coverage=value,
-        cosine_top=value,
-        cosine_gap=value,
-        cosine_lead=value,
-        agreement=value,
-        nearest_coverage=value,
+    alike = dict.fromkeys((field.name for field in fields(Signals)), value)
+    signals = replace(
+        Signals(**alike), found=strength > 0, query_words=1.0 + number % 3, bm25_top=10 * value
     )
     key = note or f"note {number}"
     return Labelled(signals, answerable, left_out=False, keys=frozenset({key}))

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 import pytest
+from search_summaries import search_summary
 
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import Environment, Hardware
@@ -26,8 +27,6 @@ from gigamind.tasks.links.schema import (
 )
 from gigamind.tasks.search.compare import SearchItem, SearchSnapshot
 from gigamind.tasks.search.schema import (
-    Performance,
-    RunCounts,
     SliceCounts,
     SliceReport,
     SummaryReport,
@@ -62,27 +61,7 @@ def _summary(p95: float | None, cold: float | None, count: int) -> SummaryReport
         unanswerable={},
         intervals={},
     )
-    return SummaryReport(
-        status="complete",
-        counts=RunCounts(
-            queries_total=count,
-            queries_answerable=count,
-            queries_unanswerable=0,
-            rows_rejected=0,
-            rows_not_sampled=0,
-            queries_failed=0,
-            queries_not_run=0,
-            notes=3,
-        ),
-        overall=part,
-        by_language={},
-        cross_lingual=None,
-        by_tag={},
-        by_difficulty={},
-        performance=Performance(
-            cold_start_ms=cold, indexing_ms=1.0, eval_runtime_ms=1.0, latency_method="by hand"
-        ),
-    )
+    return search_summary(part, 3, cold)
 
 
 # Of runs that search nothing.

@@ -6,7 +6,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from jinja2 import UndefinedError
 
-from gigamind.metrics.table import label
 from gigamind.records.schema import ErrorReport
 from gigamind.reports import text as templating
 from gigamind.reports.figures import metric_rows
@@ -254,22 +253,6 @@ def test_of_many_warnings_twenty_are_shown(make_record, count, more):
 def test_no_page_holds_a_value_of_python(make_record, make_item):
     text = render_summary(make_record((make_item(metrics={"mrr": 0.0}),)))
     assert not re.search(r"\b(nan|None|inf|True|False|Undefined)\b", text)
-
-
-@pytest.mark.parametrize(
-    ("key", "shown"),
-    [
-        ("search.hit_at_1", "hit@1"),
-        ("search.ndcg_at_10", "nDCG@10"),
-        ("search.mrr", "MRR"),
-        ("search.span_recall", "span recall"),
-        ("unanswerable.f1", "F1"),
-        ("unanswerable.far", "FAR"),
-        ("unanswerable.precision", "precision"),
-    ],
-)
-def test_metrics_have_names_for_people(key, shown):
-    assert label(key) == shown
 
 
 @pytest.mark.parametrize(

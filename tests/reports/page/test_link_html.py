@@ -5,7 +5,6 @@ from itertools import pairwise
 
 import pytest
 
-from gigamind.metrics.table import label
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
@@ -106,20 +105,6 @@ def test_the_verdict_and_the_baseline_stand_in_the_page(make_links, make_note):
     assert data["items"][0][3] == "worse"
     assert data["items"][0][10] == ["1 / 2", "1 / 3"]
     assert "기준 실행보다 나빠졌습니다" in render_link_html(after, baseline=baseline, lang="ko")
-
-
-@pytest.mark.parametrize(
-    ("name", "english", "korean"),
-    [
-        ("recall_at_5", "recall@5", "재현율@5"),
-        ("recall_at_5_excluding_linked", "recall@5, new targets", "재현율@5, 새 대상"),
-        ("precision_over_3", "precision over 3", "정밀도(3개 기준)"),
-        ("span_accuracy_at_1", "span accuracy@1", "위치 정확도@1"),
-        ("acceptance_proxy", "acceptance proxy", "수락 비율"),
-    ],
-)
-def test_figures_have_names_in_both_languages(name, english, korean):
-    assert (label(f"links.{name}", "en"), label(f"links.{name}", "ko")) == (english, korean)
 
 
 def test_equal_runs_give_equal_pages(make_links, make_note):

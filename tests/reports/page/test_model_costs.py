@@ -1,29 +1,13 @@
 """The block of a page about the model that judged."""
 
 import pytest
+from llm_reports import llm_report
 
-from gigamind.records.judged import CoverageReport, FlipReport, LlmReport
+from gigamind.records.judged import CoverageReport, FlipReport
 from gigamind.reports.page.model_costs import model_block
 from gigamind.wording import words
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
-
-
-def report(**changes):
-    given = {
-        "calls": 5,
-        "cache_hits": 0,
-        "prompt_tokens": 0,
-        "completion_tokens": 0,
-        "cached_tokens": 0,
-        "usd": 0.0,
-        "usd_source": "table",
-        "by_role": {},
-        "outcomes": {"scored": 4},
-        "items": 4,
-        "coverage": 1.0,
-    }
-    return LlmReport.model_validate(given | changes)
 
 
 def checks(scored, flips=None):
@@ -32,7 +16,7 @@ def checks(scored, flips=None):
 
 
 def test_without_checks_one_line_tells_what_has_a_verdict():
-    block = model_block(report(), words("en"))
+    block = model_block(llm_report(), words("en"))
     assert block["parts"] == [
         {
             "coverage": "4 of 4 have a verdict (1.000).",
@@ -59,21 +43,21 @@ def test_without_checks_one_line_tells_what_has_a_verdict():
     ],
 )
 def test_evaluations_and_checks_have_a_line_each(lang, evaluated, checked):
-    first, second = model_block(report(checks=checks(3)), words(lang))["parts"]
+    first, second = model_block(llm_report(checks=checks(3)), words(lang))["parts"]
     assert (first["coverage"], first["incomplete"]) == (evaluated, False)
     assert (second["coverage"], second["incomplete"]) == (checked, True)
     assert second["outcomes"][1] == (words(lang)("model.skipped_budget"), 1)
 
 
 def test_flips_of_evaluations_and_checks_are_told_apart_and_what_they_mean_once():
-    both = model_block(report(flips=FLIPS, checks=checks(4, FLIPS)), words("en"))["flips"]
+    both = model_block(llm_report(flips=FLIPS, checks=checks(4, FLIPS)), words("en"))["flips"]
     assert both == (
         "Evaluated a second time: 1 of 4 verdicts changed (0.250; 95 % interval 0.046 – 0.699)."
         " Checked a second time: 1 of 4 answers changed between passing the checklist and not"
         " (0.250; 95 % interval 0.046 – 0.699)."
         " A difference between two runs that is no larger says nothing."
     )
-    alone = model_block(report(flips=FLIPS), words("en"))["flips"]
+    alone = model_block(llm_report(flips=FLIPS), words("en"))["flips"]
     assert alone.startswith("Judged a second time: 1 of 4 verdicts changed")
     assert alone.endswith("that is no larger says nothing.")
 

@@ -1,18 +1,9 @@
 import pytest
+from llm_reports import llm_report
 
-from gigamind.records.judged import LlmReport, PanelReport
+from gigamind.records.judged import PanelReport
 from gigamind.reports.page.model_costs import model_block
 from gigamind.wording import words
-
-NO_CALLS = {
-    "calls": 0,
-    "cache_hits": 0,
-    "prompt_tokens": 0,
-    "completion_tokens": 0,
-    "cached_tokens": 0,
-    "usd": 0.0,
-    "usd_source": "table",
-}
 
 
 @pytest.fixture
@@ -23,9 +14,7 @@ def panel():
         figures = {"seats": 3, "items": 10, "split": 2, "rate": 0.2, "low": 0.057, "high": 0.51}
         figures |= {"alpha": 0.62, "alpha_low": 0.41, "alpha_high": 0.77}
         report = PanelReport(**figures | {"incomplete": 0, "tied": 0} | changes)
-        llm = LlmReport(
-            **NO_CALLS, by_role={}, outcomes={"scored": 10}, items=10, coverage=1.0, panel=report
-        )
+        llm = llm_report(calls=0, outcomes={"scored": 10}, items=10, panel=report)
         return model_block(llm, words(lang))["panel"]
 
     return told

@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from answer_reply import answer_reply, supported
 
 from gigamind.errors import EvaluationError
 from gigamind.evaluation.options import validated
@@ -10,19 +11,7 @@ from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
 NOTE = "연차는 입사 첫해에 15일을 준다."
-GOOD = {
-    "claims": [{"id": 1, "verdict": "supported", "note": 1, "quote": NOTE}],
-    "source_coverage": [],
-    "grounding_issues": [],
-    "abstains": False,
-    "answerable": True,
-    "answer_note": 1,
-    "answer_quote": NOTE,
-    "utility_reason": "답한다.",
-    "utility": 1.0,
-    "correctness": 1.0,
-    "summary": "요약",
-}
+GOOD = answer_reply([supported(NOTE)], NOTE)
 
 
 @pytest.fixture

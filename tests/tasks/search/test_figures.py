@@ -47,16 +47,8 @@ def test_ranking_means_are_over_the_answerable_queries_only(keyword_run):
     found = summary.overall.search
     assert {name: found[name] for name in expected} == pytest.approx(expected)
     assert summary.overall.intervals["search.mrr"].n == 4
-    assert summary.counts.model_dump() == {
-        "queries_total": 6,
-        "queries_answerable": 4,
-        "queries_unanswerable": 2,
-        "rows_rejected": 0,
-        "rows_not_sampled": 0,
-        "queries_failed": 0,
-        "queries_not_run": 0,
-        "notes": 5,
-    }
+    counts = {"queries_total": 6, "queries_answerable": 4, "queries_unanswerable": 2, "notes": 5}
+    assert {name: n for name, n in summary.counts.model_dump().items() if n} == counts
 
 
 def test_the_unanswerable_queries_are_judged_by_the_threshold(keyword_run):
