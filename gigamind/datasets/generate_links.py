@@ -4,7 +4,6 @@ The original is only read.  Rows are `LinkItem`s; the range of an anchor counts 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,8 +33,7 @@ class NoteLink(NamedTuple):
     target: str
 
 
-@dataclass(frozen=True, slots=True)
-class GeneratedLinks:
+class GeneratedLinks(NamedTuple):
     """What was generated.
 
     Attributes:

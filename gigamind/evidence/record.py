@@ -13,7 +13,6 @@ from gigamind.evidence.result import (
     Aligned,
     Alignment,
     AlignResult,
-    Failed,
     Level,
     Method,
     Quote,
@@ -94,10 +93,16 @@ def records(result: AlignResult, sources: Sequence[str]) -> list[AlignedRecord |
 
 def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
     """One outcome; `utf16` converts the offsets of its source."""
-    return _aligned(outcome, utf16) if isinstance(outcome, Aligned) else _failed(outcome, utf16)
-
-
-def _aligned(outcome: Aligned, utf16: Utf16) -> AlignedRecord:
+    if not isinstance(outcome, Aligned):
+        miss = outcome.near_miss
+        return {
+            "status": "failed",
+            **_quote(outcome.quote),
+            "source_sha256": outcome.source_sha256,
+            "reason": outcome.reason,
+            "near_miss": miss
+            and {**_offsets(miss.span, utf16), "similarity": round(miss.similarity, 4)},
+        }
     selector = outcome.selector
     return {
         "status": "aligned",
@@ -112,18 +117,6 @@ def _aligned(outcome: Aligned, utf16: Utf16) -> AlignedRecord:
         "critical": list(outcome.critical),
         "promotable": outcome.promotable,
         "selector": {"exact": selector.exact, "prefix": selector.prefix, "suffix": selector.suffix},
-    }
-
-
-def _failed(outcome: Failed, utf16: Utf16) -> FailedRecord:
-    miss = outcome.near_miss
-    return {
-        "status": "failed",
-        **_quote(outcome.quote),
-        "source_sha256": outcome.source_sha256,
-        "reason": outcome.reason,
-        "near_miss": miss
-        and {**_offsets(miss.span, utf16), "similarity": round(miss.similarity, 4)},
     }
 
 
@@ -172,8 +165,8 @@ def quality(outcomes: Sequence[Alignment]) -> AlignmentQuality | None:
     """The rates over `outcomes`; `None` when there are none, for which no rate is true."""
     if not outcomes:
         return None
-    aligned = [outcome for outcome in outcomes if isinstance(outcome, Aligned)]
-    failed = [outcome for outcome in outcomes if isinstance(outcome, Failed)]
+    found = AlignResult(tuple(outcomes))
+    aligned, failed = found.aligned, found.failed
 
     def share(among: Sequence[object]) -> float:
         return len(among) / len(outcomes)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
@@ -48,11 +48,7 @@ Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
 
 
-class _Section(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ChecklistItem(_Section):
+class ChecklistItem(BaseModel, extra="forbid", frozen=True):
     """One question of a checklist, in both languages.
 
     Attributes:
@@ -65,7 +61,7 @@ class ChecklistItem(_Section):
     en: Text
 
 
-class Checklist(_Section):
+class Checklist(BaseModel, extra="forbid", frozen=True):
     """What the responses of one feature are checked for; passed when the share of yes is `min_pass_ratio` or more."""
 
     items: Annotated[tuple[ChecklistItem, ...], Field(min_length=1)]

@@ -46,7 +46,11 @@ class CandidateFinder:
                 first.setdefault(note.text[mention.start : mention.end], mention)
         every = [list(self._candidates(note, text, mention)) for text, mention in first.items()]
         named = {candidate.target for place in every for candidate in place}
-        return [[_among(candidate, len(named)) for candidate in place] for place in every if place]
+        return [
+            [replace(c, features=replace(c.features, names_in_note=len(named))) for c in place]
+            for place in every
+            if place
+        ]
 
     def _candidates(self, note: Note, text: str, mention: Mention) -> Iterator[Candidate]:
         anchor = mention.anchor
@@ -90,7 +94,3 @@ def _names(note: Note) -> frozenset[str]:
 def _looks_like_a_name(text: str) -> bool:
     """Whether it has a capital, or letters without capitals: "tools" is a word, "Tools" and "도구" may be names."""
     return text != text.lower() or not text.isascii()
-
-
-def _among(candidate: Candidate, named: int) -> Candidate:
-    return replace(candidate, features=replace(candidate.features, names_in_note=named))

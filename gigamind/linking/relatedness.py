@@ -1,6 +1,7 @@
 """How near in meaning a paragraph is to a note: the cosine of their vectors, kept in the embedding cache."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from gigamind.retrieval.cache import embed_all
@@ -12,17 +13,17 @@ _AROUND = 200  # code points on either side of an anchor, within its block
 _BEGINNING = 400  # code points of a note, behind its title
 
 
+@dataclass(frozen=True, slots=True)
 class Relatedness:
     """Compares places of notes with other notes of one vault.
 
-    Args:
+    Attributes:
         cache: file of the embedding cache; None computes everything anew.
     """
 
-    def __init__(self, vault: Vault, embedder: Embedder, cache: Path | None) -> None:
-        self._vault = vault
-        self._embedder = embedder
-        self._cache = cache
+    vault: Vault
+    embedder: Embedder
+    cache: Path | None
 
     def cosines(self, note: Note, pairs: Sequence[tuple[Span, str]]) -> list[float]:
         """The cosine of each place of `note` with the note at a path, in [-1, 1].
@@ -36,7 +37,7 @@ class Relatedness:
         texts = list(dict.fromkeys([*here, *there]))
         if not texts:
             return []
-        vectors = embed_all(self._embedder, texts, self._cache, lambda _done, _all: None)
+        vectors = embed_all(self.embedder, texts, self.cache, lambda _done, _all: None)
         row = {text: number for number, text in enumerate(texts)}
         return [
             float(vectors[row[left]] @ vectors[row[right]])
@@ -44,7 +45,7 @@ class Relatedness:
         ]
 
     def _beginning(self, path: str) -> str:
-        note = self._vault.note(path)
+        note = self.vault.note(path)
         if note is None:
             raise KeyError(path)
         start = note.document.body_start

@@ -6,7 +6,7 @@ with twice the tokens.  Each request runs through the store, the budget, the lim
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -32,19 +32,19 @@ _LITERALS = ("true", "false", "null")
 _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
+@dataclass(slots=True)
 class Conversation:
     """The requests of one logical call."""
 
-    def __init__(self, sender: Sender, call: Call, parameters: Mapping[str, int | float]) -> None:
-        self._sender = sender
-        self._call = call
-        self._parameters = dict(parameters)
-        self._longer = False
+    sender: Sender
+    call: Call
+    parameters: dict[str, int | float]
+    _longer: bool = False
 
     async def send(self, **request: Any) -> Any:  # noqa: ANN401
         """A completion as OpenAI has it; an answer that was cut off is asked for once more, with more room."""
         # instructor asks again, so the last answer failed validation.
-        self._sender.close_row(self._call, "invalid_output")
+        self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
         schema = _strict(request.get("response_format"))
         try:
@@ -55,17 +55,15 @@ class Conversation:
         else:
             if self._longer or not _cut_off(answer.text):
                 return _completion(answer)
-            self._sender.close_row(self._call, "truncated")
+            self.sender.close_row(self.call, "truncated")
         self._longer = True
-        self._parameters["max_tokens"] *= 2
+        self.parameters["max_tokens"] *= 2
         return _completion(await self._send(messages, schema))
 
     async def _send(
         self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None
     ) -> Answer:
-        return await self._sender.send(
-            Request(messages, schema, dict(self._parameters)), self._call
-        )
+        return await self.sender.send(Request(messages, schema, dict(self.parameters)), self.call)
 
 
 def _sendable(message: Message) -> Message:
@@ -189,7 +187,7 @@ class LanguageModel:
     ) -> Reply:
         from instructor.core.exceptions import InstructorRetryException
 
-        conversation = Conversation(self._sender, call, parameters)
+        conversation = Conversation(self._sender, call, dict(parameters))
         try:
             made = await self._client_for(conversation).chat.completions.create(
                 model=self.settings.model,

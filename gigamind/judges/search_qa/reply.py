@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import (
@@ -45,11 +45,7 @@ class SearchQAJudgeFile(PanelJudgeFile):
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
 
 
-class _Observed(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class ClaimFinding(_Observed):
+class ClaimFinding(BaseModel, extra="forbid", frozen=True):
     """What the model says about one claim."""
 
     id: int = Field(description="number of the claim")
@@ -62,7 +58,7 @@ class ClaimFinding(_Observed):
     )
 
 
-class NoteUse(_Observed):
+class NoteUse(BaseModel, extra="forbid", frozen=True):
     """What the model says about one note."""
 
     note_index: int = Field(description="number of the note")
@@ -74,13 +70,13 @@ class NoteUse(_Observed):
     )
 
 
-class ClaimsReply(_Observed):
+class ClaimsReply(BaseModel, extra="forbid", frozen=True):
     """A reply about some claims."""
 
     claims: tuple[ClaimFinding, ...] = Field(description="one for each claim asked about")
 
 
-class SearchQAReply(ClaimsReply):
+class SearchQAReply(ClaimsReply, frozen=True):
     """A reply about claims and the whole answer."""
 
     source_coverage: tuple[NoteUse, ...] = Field(description="one for each note")
@@ -95,7 +91,7 @@ class SearchQAReply(ClaimsReply):
     summary: str = Field(description="the judgement in one sentence")
 
 
-class SentenceParts(_Observed):
+class SentenceParts(BaseModel, extra="forbid", frozen=True):
     """What the model says of one sentence."""
 
     id: int = Field(description="number of the sentence")
@@ -104,7 +100,7 @@ class SentenceParts(_Observed):
     )
 
 
-class PartsReply(_Observed):
+class PartsReply(BaseModel, extra="forbid", frozen=True):
     """A reply about the claims that sentences make."""
 
     sentences: tuple[SentenceParts, ...] = Field(description="one for each sentence asked about")

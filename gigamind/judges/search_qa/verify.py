@@ -225,24 +225,18 @@ def agreed(
 
 
 def _cited(one: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
-    claim = _first_claim(claims, one.note_index) or one.shown
+    supported = (
+        claim.claim.piece.text
+        for claim in claims
+        if claim.verdict == "supported" and claim.note == one.note_index
+    )
+    claim = next(supported, "") or one.shown
     return replace(one, cited=bool(claim), relevant_claim=claim)
 
 
 def _once(uses: Sequence[NoteUse]) -> Mapping[int, NoteUse]:
     numbers = [use.note_index for use in uses]
     return {use.note_index: use for use in uses if numbers.count(use.note_index) == 1}
-
-
-def _first_claim(claims: Sequence[JudgedClaim], number: int) -> str:
-    return next(
-        (
-            one.claim.piece.text
-            for one in claims
-            if one.verdict == "supported" and one.note == number
-        ),
-        "",
-    )
 
 
 def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
