@@ -1,8 +1,5 @@
 import http.server
 import json
-import os
-import subprocess
-import sys
 import threading
 
 import pytest
@@ -124,24 +121,20 @@ class RefusesQueries(http.server.BaseHTTPRequestHandler):
         del args
 
 
-def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(case):
+def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(
+    case, gigamind, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RefusesQueries)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/v1"
     command = (
         "eval search --dataset queries.jsonl --notes vault --out out --embedder litellm:openai/m"
     )
-    ended = subprocess.run(
-        [sys.executable, "-m", "gigamind", *command.split(), "--embedding-api-base", address],
-        capture_output=True,
-        text=True,
-        env={**os.environ, "OPENAI_API_KEY": "sk-secret"},
-        cwd=case,
-        check=False,
-    )
+    ended = gigamind(*command.split(), "--embedding-api-base", address)
     server.shutdown()
     server.server_close()
-    assert ended.returncode == 3, ended.stderr
+    assert ended.code == 3, ended.stderr
     assert ended.stderr.startswith(
         "Error: every warm-up query failed, so none was measured: litellm:openai/m at "
     )

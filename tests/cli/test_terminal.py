@@ -83,15 +83,10 @@ def test_in_ci_no_bar_is_shown_even_on_a_terminal(case):
     assert "Report: out/report.html" in output
 
 
-def test_without_a_terminal_nothing_but_results_is_printed(case):
-    ended = subprocess.run(
-        [sys.executable, "-m", "gigamind", *COMMAND.split(), "--min-score", "0"],
-        cwd=case,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (ended.returncode, ended.stderr) == (0, "")
+@pytest.mark.usefixtures("case")
+def test_without_a_terminal_nothing_but_results_is_printed(gigamind):
+    ended = gigamind(*COMMAND.split(), "--min-score", "0")
+    assert (ended.code, ended.stderr) == (0, "")
     assert "\x1b" not in ended.stdout
     assert "Queries" not in ended.stdout
 
