@@ -75,7 +75,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[str, bool, Sev
             "dataset",
             baseline.dataset_hash != current.dataset_hash,
             "refuse",
-            f"The datasets differ: a difference may come from the {task.subject}. A new baseline is needed.",
+            f"The datasets differ: a difference may come from the {task.said.subject}. A new baseline is needed.",
         ),
         (
             "judge",
@@ -90,17 +90,17 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[str, bool, Sev
             why_not_compared(marks),
         ),
         (
-            f"{task.setting} settings",
+            f"{task.said.setting} settings",
             bool(changed),
             "warn",
-            f"{task.setting.capitalize()} was set differently ({changed}): that may be what is measured here.",
+            f"{task.said.setting.capitalize()} was set differently ({changed}): that may be what is measured here.",
         ),
         (
             "notes",
             baseline.notes_hash != current.notes_hash
             or baseline.notes_hash_mode != current.notes_hash_mode,
             "warn",
-            f"The notes changed: a difference may come from them and not from {task.maker}.",
+            f"The notes changed: a difference may come from them and not from {task.said.maker}.",
         ),
         (
             "hardware",

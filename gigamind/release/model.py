@@ -7,7 +7,7 @@ fingerprint, and the values of each item, without which nothing can be said abou
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Generic, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -63,8 +63,10 @@ class EvalSnapshot(Part, Generic[Summary, Item]):
         judge_fingerprint: changes with anything that may change a verdict on the same output.
         config: the options of the run.
         metrics: its summary.json.
+        kind: what a comparison must know of its task.
     """
 
+    kind: ClassVar["ComparedTask[Any, Any, Any]"]
     version: Literal["1.0"] = VERSION
     created_at: str
     run_id: str
@@ -80,14 +82,11 @@ class EvalSnapshot(Part, Generic[Summary, Item]):
     metrics: Summary
     items: tuple[Item, ...]
 
-    @property
-    @abstractmethod
-    def kind(self) -> "ComparedTask[Any, Any, Any]":
-        """What a comparison must know of its task."""
-
 
 Line = TypeVar("Line", bound=BaseModel)
 Speed = Literal["search_p95", "cold_start"]
+Pairs = Sequence[tuple[Item, Item]]
+"""The items that both runs have, as in the baseline and as in the current run."""
 Values = dict[str, list[tuple[float, float]]]
 """Metric with its block -> baseline and current value of each item that both runs measured."""
 Terms = dict[str, list[tuple[tuple[float, float], tuple[float, float]]]]
@@ -142,26 +141,31 @@ class Untested:
     current: float | None
 
 
-class ComparedTask(ABC, Generic[Summary, Line, Item]):
-    """One task.
+class Said(NamedTuple):
+    """A task in words for people: what its dataset is made of, what is measured, and what its `settings` set."""
 
-    Attributes:
-        name: as in run.json.
-        subject: what its dataset is made of, and `maker` what is measured, in words for people.
-        settings: options that are no fault but change the figures; `setting` is what they set.
-        summary: summary.json.
-        line: a line of per_item.jsonl.
-        snapshot: snapshot.json.
-    """
-
-    name: str
     subject: str
     maker: str
-    settings: tuple[str, ...]
     setting: str
+
+
+class ComparedTask(ABC, Generic[Summary, Line, Item]):
+    """One task; its type arguments are the models of summary.json, per_item.jsonl and of a snapshot's items.
+
+    Attributes:
+        settings: options that are no fault but change the figures.
+    """
+
+    said: Said
+    settings: tuple[str, ...]
     summary: type[Summary]
     line: type[Line]
     snapshot: type[EvalSnapshot[Summary, Item]]
+
+    def __init_subclass__(cls) -> None:
+        cls.summary, cls.line, item = get_args(cls.__orig_bases__[0])  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType, reportUnknownArgumentType]  of every class with type arguments
+        cls.snapshot = EvalSnapshot[cls.summary, item]
+        cls.snapshot.kind = cls()
 
     def judge_fingerprint(self, run: RunReport) -> str:
         """Changes with anything that may change a verdict on the same output."""
@@ -217,17 +221,17 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         """The item, for a comparison with one that was checked otherwise."""
         return item
 
-    def values(self, pairs: Sequence[tuple[Item, Item]]) -> Values:
+    def values(self, pairs: Pairs[Item]) -> Values:
         """The metrics that are means over items."""
         del pairs
         return {}
 
-    def terms(self, pairs: Sequence[tuple[Item, Item]]) -> Terms:
+    def terms(self, pairs: Pairs[Item]) -> Terms:
         """The metrics that are sums over items, divided."""
         del pairs
         return {}
 
-    def untested(self, pairs: Sequence[tuple[Item, Item]]) -> Sequence[Untested]:
+    def untested(self, pairs: Pairs[Item]) -> Sequence[Untested]:
         """The figures that are neither."""
         del pairs
         return ()

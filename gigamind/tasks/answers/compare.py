@@ -4,14 +4,14 @@ Checks are compared only where the same checklist, asked of the same model, gave
 and the rest of the comparison goes on.
 """
 
-from collections.abc import Sequence
-
 from gigamind.metrics.table import is_lower_better
 from gigamind.release.model import (
     Change,
     ComparedTask,
     EvalSnapshot,
     Finite,
+    Pairs,
+    Said,
     Shown,
     SnapshotCheck,
     SnapshotItem,
@@ -50,28 +50,14 @@ class AnswerItem(SnapshotItem):
     check: SnapshotCheck | None = None
 
 
-class AnswerSnapshot(EvalSnapshot[AnswerSummaryReport, AnswerItem]):
-    """snapshot.json of such a run."""
-
-    @property
-    def kind(self) -> "AnswerComparison":
-        return AnswerComparison()
-
-
-Pair = tuple[AnswerItem, AnswerItem]
+AnswerSnapshot = EvalSnapshot[AnswerSummaryReport, AnswerItem]
 
 
 class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, AnswerItem]):
     """See the module."""
 
-    name = "answers"
-    subject = "answers"
-    maker = "the answers"
+    said = Said("answers", "the answers", "answering")
     settings = ("answer_model", "context_notes", "context_chars", "mode")
-    setting = "answering"
-    summary = AnswerSummaryReport
-    line = AnswerItemReport
-    snapshot = AnswerSnapshot
 
     def item(self, line: AnswerItemReport) -> AnswerItem:
         claims = line.evaluation.claims if line.evaluation else ()
@@ -104,7 +90,7 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
     def without_checks(self, item: AnswerItem) -> AnswerItem:
         return item.model_copy(update={"check": None})
 
-    def values(self, pairs: Sequence[Pair]) -> Values:
+    def values(self, pairs: Pairs[AnswerItem]) -> Values:
         """Every figure over the answers that both runs could measure it on, those of the checklist last."""
         names = dict.fromkeys(name for pair in pairs for item in pair for name in item.metrics)
         values = paired_values("answers", names, [(a.metrics, b.metrics) for a, b in pairs])

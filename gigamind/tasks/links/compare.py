@@ -1,7 +1,5 @@
 """What a comparison must know of a link evaluation: its items are notes, its figures sums over notes, divided."""
 
-from collections.abc import Sequence
-
 from gigamind.metrics.links import CEILING
 from gigamind.records.schema import RunReport
 from gigamind.release.model import (
@@ -9,7 +7,9 @@ from gigamind.release.model import (
     ComparedTask,
     EvalSnapshot,
     Finite,
+    Pairs,
     Part,
+    Said,
     Shown,
     SnapshotHit,
     SnapshotItem,
@@ -41,28 +41,14 @@ class LinkItem(SnapshotItem):
     terms: dict[str, tuple[int, int]]
 
 
-class LinkSnapshot(EvalSnapshot[LinkSummaryReport, LinkItem]):
-    """snapshot.json of such a run."""
-
-    @property
-    def kind(self) -> "LinkComparison":
-        return LinkComparison()
-
-
-Pair = tuple[LinkItem, LinkItem]
+LinkSnapshot = EvalSnapshot[LinkSummaryReport, LinkItem]
 
 
 class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
     """See the module."""
 
-    name = "links"
-    subject = "links"
-    maker = "the suggestions"
+    said = Said("links", "the suggestions", "suggesting")
     settings = ("topk", "min_confidence", "exclude_linked")
-    setting = "suggesting"
-    summary = LinkSummaryReport
-    line = LinkItemReport
-    snapshot = LinkSnapshot
 
     def judge_fingerprint(self, run: RunReport) -> str:
         """Removed links alone are the truth; nobody judges."""
@@ -90,7 +76,7 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
         )
         return Shown(item.id, item.expected, ranking)
 
-    def terms(self, pairs: Sequence[Pair]) -> Terms:
+    def terms(self, pairs: Pairs[LinkItem]) -> Terms:
         """All but the ceilings, which only the dataset can move."""
         names = [name for name in pairs[0][1].terms if not name.endswith(CEILING)] if pairs else []
         return {

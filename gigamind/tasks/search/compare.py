@@ -1,6 +1,6 @@
 """What a comparison must know of a search evaluation: its items are queries."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 
 from gigamind.metrics.answerability import confusion, measure_verdicts
 from gigamind.release.model import (
@@ -8,6 +8,8 @@ from gigamind.release.model import (
     ComparedTask,
     EvalSnapshot,
     Finite,
+    Pairs,
+    Said,
     Shown,
     SnapshotHit,
     SnapshotItem,
@@ -34,28 +36,14 @@ class SearchItem(SnapshotItem):
     metrics: dict[str, Finite | None]
 
 
-class SearchSnapshot(EvalSnapshot[SummaryReport, SearchItem]):
-    """snapshot.json of such a run."""
-
-    @property
-    def kind(self) -> "SearchComparison":
-        return SearchComparison()
-
-
-Pair = tuple[SearchItem, SearchItem]
+SearchSnapshot = EvalSnapshot[SummaryReport, SearchItem]
 
 
 class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     """See the module."""
 
-    name = "search"
-    subject = "questions"
-    maker = "the search"
+    said = Said("questions", "the search", "retrieval")
     settings = ("mode", "alpha", "topk", "graph_rerank")
-    setting = "retrieval"
-    summary = SummaryReport
-    line = ItemReport
-    snapshot = SearchSnapshot
 
     def item(self, line: ItemReport) -> SearchItem:
         return SearchItem.model_validate(line, from_attributes=True)
@@ -63,7 +51,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def shown(self, item: SearchItem) -> Shown:
         return Shown(item.query, item.expected_notes, item.ranking)
 
-    def values(self, pairs: Sequence[Pair]) -> Values:
+    def values(self, pairs: Pairs[SearchItem]) -> Values:
         """Ranking first.  FAR and recall of the verdicts are means over unanswerable items; see `terms`."""
         names = sorted({name for pair in pairs for item in pair for name in item.metrics})
         values = paired_values("search", names, [(a.metrics, b.metrics) for a, b in pairs])
@@ -72,7 +60,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
                 values[name] = [(before[0], after[0]) for before, after in both if before[1]]
         return values
 
-    def terms(self, pairs: Sequence[Pair]) -> Terms:
+    def terms(self, pairs: Pairs[SearchItem]) -> Terms:
         """Precision and F1 of the verdicts: what each item adds to their counts."""
         return {name: both for name, both in _verdict_terms(pairs).items() if not _is_mean(name)}
 
@@ -98,7 +86,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return Change(first, _what(ranks, rights)) if first else None
 
 
-def _verdict_terms(pairs: Sequence[Pair]) -> Terms:
+def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
     """What the items with a verdict on both sides add to the figures of the verdicts."""
     counts = [
         tuple(measure_verdicts(confusion([_truth_and_verdict(item)])) for item in pair)
@@ -125,7 +113,7 @@ def _truth_and_verdict(item: SearchItem) -> tuple[bool, bool]:
     return not item.answerable, bool(item.judged_unanswerable)
 
 
-def _judged(pairs: Sequence[Pair]) -> list[Pair]:
+def _judged(pairs: Pairs[SearchItem]) -> Pairs[SearchItem]:
     """The pairs with a verdict on both sides."""
     return [pair for pair in pairs if all(item.judged_unanswerable is not None for item in pair)]
 
