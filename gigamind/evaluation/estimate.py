@@ -4,13 +4,18 @@ Tokenizers differ by half for Korean, and nobody knows how long a model will ans
 earlier run left in a cache or a store is not counted: the estimate is of a first run.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from gigamind.evaluation.options import ModelRunOptions
+from gigamind.judges.protocol import PlannedCall
+from gigamind.llm import tokens
+from gigamind.llm.ask import unpriced
 from gigamind.llm.client import Usage
-from gigamind.llm.prices import Price, micro_usd
+from gigamind.llm.prices import Price, micro_usd, price_of, read_prices
 
-REPLY_S = (1.0, 8.0)  # of one request
+_REPLY_S = (1.0, 8.0)  # of one request
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,54 @@ class Estimate:
         parts.append(_dollars(self.usd))
         parts.append(low if low == high else f"{low} to {high}")
         return ": ".join([parts[0], ", ".join(parts[1:])])
+
+
+def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[PlannedCall]:
+    """Calls, and those of them that are made a second time."""
+    return [*calls, *calls[: math.ceil(options.fresh_fraction * len(calls))]]
+
+
+def asking(
+    what: str,
+    model: str,
+    calls: Sequence[PlannedCall],
+    options: ModelRunOptions,
+    votes: tuple[int, int] = (1, 1),
+) -> Estimate:
+    """Of calls to one model; `votes`: how often, at least and at most, each is made.
+
+    Raises:
+        InputError: the price file cannot be read, or the cost is limited and the price not known.
+    """
+    likely = sum(tokens.likely(call.request) for call in calls)
+    most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
+    low = (round(0.7 * votes[0] * likely), votes[0] * sum(call.least for call in calls))
+    high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
+    price = price_of(model, read_prices(options.prices) if options.prices else {})
+    if price is None and options.max_cost_usd is not None:
+        raise unpriced(model)
+    used = sum(low), sum(high)
+    seconds = [
+        _seconds(options, len(calls) * count, used_tokens, reply_s)
+        for count, used_tokens, reply_s in zip(votes, used, _REPLY_S, strict=True)
+    ]
+    return Estimate(
+        f"{what} with {model}",
+        len(calls) * votes[1],
+        used,
+        dollars_of(price, [low, high]),
+        (seconds[0], seconds[1]),
+    )
+
+
+def _seconds(options: ModelRunOptions, calls: int, used_tokens: int, reply_s: float) -> float:
+    """The slowest of what is waited for: replies, and the provider's limits a minute."""
+    waits = [math.ceil(calls / options.max_in_flight) * reply_s]
+    if options.requests_per_minute:
+        waits.append(60 * calls / options.requests_per_minute)
+    if options.tokens_per_minute:
+        waits.append(60 * used_tokens / options.tokens_per_minute)
+    return max(waits)
 
 
 def dollars_of(price: Price | None, used: Sequence[tuple[int, int]]) -> tuple[float, float] | None:

@@ -3,14 +3,11 @@
 Replies that stand in the store already, and requests that fail, are not known here.
 """
 
-import math
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from gigamind.evaluation.estimate import REPLY_S, Estimate, dollars_of
+from gigamind.evaluation.estimate import Estimate, asking, with_fresh
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, PlannedCall, counted
-from gigamind.llm import tokens
-from gigamind.llm.prices import price_of, read_prices
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.prepare import PreparedAnswers
@@ -23,24 +20,28 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     """What the run that was prepared would need: answering, where a model answers, judging, checking.
 
     Raises:
-        InputError: the price file cannot be read.
+        InputError: the price file cannot be read, or the cost is limited and the price not known.
     """
     options, judge = prepared.options, prepared.judge.judge
     models = judge.models(options)
     works: list[Estimate] = []
+
+    def add(what: str, model: str, calls: Sequence[PlannedCall], votes: int = 1) -> None:
+        answers = f"{what} {len(prepared.cases):,} answers"
+        works.append(asking(answers, model, calls, options, (votes, votes)))
+
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
-        works.append(_estimate(prepared, "answering", options.answer_model, calls))
+        add("answering", options.answer_model, calls)
     planned = _planned(prepared, judge)
-    first = [call for call in planned if not call.seats]
-    if first:
-        works.append(_estimate(prepared, first[0].what, models[0], _with_fresh(prepared, first)))
-    # An adaptive panel may ask fewer.
-    seats = _with_fresh(prepared, [call for call in planned if call.seats]) * judge.repeats
-    works += [_estimate(prepared, "judging", model, seats) for model in models]
+    if first := [call for call in planned if not call.seats]:
+        add(first[0].what, models[0], with_fresh(first, options))
+    seats = with_fresh([call for call in planned if call.seats], options)
+    for model in models:  # an adaptive panel may ask fewer
+        add("judging", model, seats, judge.repeats)
     if gate := prepared.gate:
-        checks = _with_fresh(prepared, _planned(prepared, gate.judge))
-        works.append(_estimate(prepared, "checking", options.settings().model, checks))
+        checks = with_fresh(_planned(prepared, gate.judge), options)
+        add("checking", options.settings().model, checks)
     return works
 
 
@@ -50,30 +51,6 @@ def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[P
         for case in prepared.cases.values()
     )
     return [call for answer in answers for call in judge.planned(answer)]
-
-
-def _with_fresh(prepared: PreparedAnswers, calls: Sequence[PlannedCall]) -> list[PlannedCall]:
-    """Calls, and those of them that are made a second time."""
-    return [*calls, *calls[: math.ceil(prepared.options.fresh_fraction * len(calls))]]
-
-
-def _estimate(
-    prepared: PreparedAnswers, what: str, model: str, calls: Sequence[PlannedCall]
-) -> Estimate:
-    options = prepared.options
-    sent = [tokens.likely(call.request) for call in calls]
-    most = [tokens.most(call.request) for call in calls]
-    low = (round(0.7 * sum(sent)), sum(call.least for call in calls))
-    high = (round(min(sum(most), 1.6 * sum(sent))), sum(call.most for call in calls))
-    own = read_prices(options.prices) if options.prices else {}
-    rounds = math.ceil(len(calls) / options.max_in_flight)
-    return Estimate(
-        f"{what} {len(prepared.cases):,} answers with {model}",
-        len(calls),
-        (sum(low), sum(high)),
-        dollars_of(price_of(model, own), [low, high]),
-        (rounds * REPLY_S[0], rounds * REPLY_S[1]),
-    )
 
 
 def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCall]:

@@ -5,18 +5,16 @@ earlier run left in a cache or a store is not counted: the estimate is of a firs
 """
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gigamind.evaluation.context import context_of
-from gigamind.evaluation.estimate import REPLY_S, Estimate, dollars_of
+from gigamind.evaluation.estimate import Estimate, asking, dollars_of, with_fresh
 from gigamind.judges.panel import first_asked
-from gigamind.judges.protocol import PlannedCall, QuestionCase
+from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.llm import tokens
-from gigamind.llm.ask import unpriced
-from gigamind.llm.options import ModelOptions
-from gigamind.llm.prices import price_of, read_prices
+from gigamind.llm.prices import price_of
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
@@ -69,59 +67,13 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
 def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
     """One for each model; of an adaptive panel the low end is the first seat's votes alone."""
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
-    models = judge.models(prepared.options)
-    least = {seat.model for seat in first_asked(judge.file, models[0])}
-    votes = 1 if judge.file.adaptive else judge.file.repeats
+    calls = with_fresh(planned, prepared.options)
+    models, most = judge.models(prepared.options), judge.file.repeats
+    first = {seat.model for seat in first_asked(judge.file, models[0])}
     for model in models:
-        yield _asking(
-            prepared, judge, planned, model, (votes if model in least else 0, judge.file.repeats)
-        )
-
-
-def _asking(
-    prepared: Prepared,
-    judge: ModelJudge,
-    planned: Sequence[PlannedCall],
-    model: str,
-    votes: tuple[int, int],
-) -> Estimate:
-    """Of one model; `votes`: how often, at least and at most, it is asked about a query."""
-    options = prepared.options
-    settings = judge.judge_in("").settings(options.settings(model))
-    requests = [call.request for call in planned]
-    least, calls = (
-        math.ceil(len(requests) * count * (1 + options.fresh_fraction)) for count in votes
-    )
-    again = calls / len(requests) if requests else 0.0
-    likely = sum(tokens.likely(request) for request in requests)
-    most = again * sum(tokens.most(request) for request in requests)
-    sent = least / len(requests) * likely if requests else 0.0
-    low = (round(0.7 * sent), least * max((call.least for call in planned), default=0))
-    high = (round(min(most, 1.6 * again * likely)), calls * settings.max_tokens)
-    own = read_prices(options.prices) if options.prices else {}
-    price = price_of(settings.model, own)
-    if price is None and options.max_cost_usd is not None:
-        raise unpriced(settings.model)
-    return Estimate(
-        f"judging {len(requests):,} queries with {settings.model}",
-        calls,
-        (sum(low), sum(high)),
-        dollars_of(price, [low, high]),
-        (
-            _seconds(options, least, sum(low), REPLY_S[0]),
-            _seconds(options, calls, sum(high), REPLY_S[1]),
-        ),
-    )
-
-
-def _seconds(options: ModelOptions, calls: int, used_tokens: int, reply_s: float) -> float:
-    """The slowest of what is waited for: replies, and the provider's limits a minute."""
-    waits = [math.ceil(calls / options.max_in_flight) * reply_s]
-    if options.requests_per_minute:
-        waits.append(60 * calls / options.requests_per_minute)
-    if options.tokens_per_minute:
-        waits.append(60 * used_tokens / options.tokens_per_minute)
-    return max(waits)
+        least = (1 if judge.file.adaptive else most) if model in first else 0
+        what = f"judging {len(planned):,} queries"
+        yield asking(what, model, calls, prepared.options, (least, most))
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
