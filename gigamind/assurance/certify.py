@@ -18,7 +18,13 @@ from gigamind.assurance.agreement import (
     flips,
     worst_misses,
 )
-from gigamind.assurance.judged_runs import JudgedKind, JudgedRun, RunItem, read_judged_runs
+from gigamind.assurance.judged_runs import (
+    JsonPart,
+    JudgedKind,
+    JudgedRun,
+    RunItem,
+    read_judged_runs,
+)
 from gigamind.datasets.labels import read_labels
 from gigamind.errors import InputError
 from gigamind.judges.protocol import Scale
@@ -41,9 +47,7 @@ from gigamind.stats.intervals import wilson
 from gigamind.version import __version__
 
 
-class _Fooled(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Fooled(JsonPart):
     hits: int = Field(ge=0)
     of: int = Field(ge=0)
 
@@ -54,15 +58,11 @@ class _Fooled(BaseModel):
         return self
 
 
-class _Overall(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _Overall(JsonPart):
     fooled: _Fooled
 
 
-class _AttackReport(BaseModel):
-    model_config = ConfigDict(extra="ignore")
-
+class _AttackReport(JsonPart):
     fingerprint: str
     overall: _Overall
 
@@ -129,14 +129,11 @@ def certify(
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
     labelled = _from_file(first, labels) if labels else _from_dataset(first)
-    return JudgeCard(
+    return JudgeCard.like(
+        first,
         created_at=created_at,
         app_version=__version__,
         seed=seed,
-        task=first.task,
-        dataset=first.dataset,
-        dataset_hash=first.dataset_hash,
-        judge=first.judge,
         labels=labelled.source,
         runs=tuple(run.run_id for run in runs),
         scales=tuple(
@@ -247,38 +244,25 @@ def _headline(
     if found is None:
         return None
     stands_on = found.labels, found.label_clusters
-    return CardHeadline(
-        judged=found.judged,
+    return CardHeadline.like(
+        found,
         labelled=_figure(Estimate(found.labelled, found.labelled_interval, *stands_on)),
         corrected=_figure(Estimate(found.value, found.interval, *stands_on)),
-        weight=found.weight,
-        items=found.items,
         clusters=_clusters(found.item_clusters, found.items),
     )
 
 
 def _group(found: Agreement) -> CardGroup:
-    bins = (
-        CardBin(low=b.low, high=b.high, confidence=b.confidence, right=_figure(b.outcome))
-        for b in found.bins
-    )
-    return CardGroup(
-        items=found.items,
+    return CardGroup.like(
+        found,
         clusters=_clusters(found.clusters, found.items),
-        positive=found.positive,
         figures={name: _figure(estimate) for name, estimate in found.figures.items()},
-        bins=tuple(bins),
+        bins=tuple(CardBin.like(one, right=_figure(one.outcome)) for one in found.bins),
     )
 
 
 def _figure(estimate: Estimate) -> CardFigure:
-    return CardFigure(
-        value=estimate.value,
-        low=estimate.low,
-        high=estimate.high,
-        n=estimate.n,
-        clusters=_clusters(estimate.clusters, estimate.n),
-    )
+    return CardFigure.like(estimate, clusters=_clusters(estimate.clusters, estimate.n))
 
 
 def _clusters(clusters: int, items: int) -> int | None:
@@ -287,15 +271,7 @@ def _clusters(clusters: int, items: int) -> int | None:
 
 def _miss(one: LabelledVerdict, run: JudgedRun) -> CardMiss:
     item = run.items[one.id]
-    return CardMiss(
-        id=one.id,
-        question=item.question,
-        language=one.language,
-        label=one.label,
-        verdict=one.verdict,
-        confidence=one.confidence,
-        quotes=item.quotes,
-    )
+    return CardMiss.like(one, question=item.question, quotes=item.quotes)
 
 
 class CertifyOptions(BaseModel):

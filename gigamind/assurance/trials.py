@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
@@ -21,6 +21,7 @@ from gigamind.judges.search_qa.judge import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.llm.prompts import Prompt
+from gigamind.records.judged import Report
 from gigamind.stats.intervals import wilson
 from gigamind.vault.language import text_language
 
@@ -124,13 +125,7 @@ class OnTrial:
         return _observed(verdict, case.counted_chars)
 
 
-class ReportPart(BaseModel):
-    """A piece of a report on a trial."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class TrialReport(ReportPart):
+class TrialReport(Report):
     """What a trial of either sort tells of the judge."""
 
     kind: Kind
@@ -138,7 +133,7 @@ class TrialReport(ReportPart):
     model: str
 
 
-class Share(ReportPart):
+class Share(Report):
     """How many of some, with the Wilson interval of 95 %; None for the share of none."""
 
     hits: int

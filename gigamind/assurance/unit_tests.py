@@ -16,7 +16,6 @@ from gigamind.assurance.trials import (
     Kind,
     Observed,
     OnTrial,
-    ReportPart,
     Scenario,
     ScenarioRow,
     Share,
@@ -28,6 +27,7 @@ from gigamind.assurance.trials import (
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.schema import Strict
+from gigamind.records.judged import Report
 
 _Bound = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
@@ -102,7 +102,7 @@ class UnitTest:
         return Case(self.row.id, question, self.scenario.sources, self.row.answer or "")
 
 
-class UnitTestResult(ReportPart):
+class UnitTestResult(Report):
     """How one unit test ended.
 
     Attributes:
@@ -117,7 +117,7 @@ class UnitTestResult(ReportPart):
     misses: tuple[str, ...]
 
 
-class UnitTestGroup(ReportPart):
+class UnitTestGroup(Report):
     """The unit tests that have something in common.
 
     Attributes:
@@ -163,9 +163,8 @@ async def run_unit_tests(judge: OnTrial, tests: Sequence[UnitTest]) -> UnitTestR
     applying = [test for test in tests if test.row.kind == judge.kind]
     seen = await observe(judge, [test.case() for test in applying])
     results = [_result(test.row, seen[test.row.id]) for test in applying]
-    return UnitTestReport(
-        kind=judge.kind,
-        fingerprint=judge.fingerprint,
+    return UnitTestReport.like(
+        judge,
         model=judge.model_name,
         overall=_group("all", results),
         by_failure=grouped(results, "failure", _group),
@@ -180,9 +179,7 @@ def _result(row: UnitTestRow, seen: Observed | LlmError) -> UnitTestResult:
     else:
         misses = row.expected.misses(seen)
         passed = not misses
-    return UnitTestResult(
-        id=row.id, failure=row.failure, language=row.language, passed=passed, misses=misses
-    )
+    return UnitTestResult.like(row, passed=passed, misses=misses)
 
 
 def _group(name: str, results: Sequence[UnitTestResult]) -> UnitTestGroup:

@@ -56,12 +56,10 @@ def coverage_report(
 def usage(rows: Sequence[Attempt]) -> UsageReport:
     """Sums over some requests."""
     sums = totals(rows)
-    return UsageReport(
+    return UsageReport.like(
+        sums,
         calls=sums.http_calls,
         cache_hits=sums.store_hits,
-        prompt_tokens=sums.prompt_tokens,
-        completion_tokens=sums.completion_tokens,
-        cached_tokens=sums.cached_tokens,
         usd=None if sums.micro_usd is None else sums.micro_usd / 1e6,
         usd_source=sums.cost_source,
     )

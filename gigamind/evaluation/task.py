@@ -190,19 +190,17 @@ def run_report(
 ) -> RunReport:
     """run.json."""
     options = prepared.options
-    return RunReport(
+    return RunReport.like(
+        prepared,
         run_id=started.astimezone().strftime(RUN_ID_FORMAT),
         created_at=started.isoformat(timespec="seconds"),
         task=options.task,
         status=status,
         dataset=str(options.dataset),
-        dataset_hash=prepared.dataset_hash,
         notes=str(options.notes or ""),
-        notes_hash=prepared.notes_hash,
         notes_hash_mode=options.notes_hash_mode,
         options=options.for_report(),
         judge=judge,
         environment=environment,
         hardware=describe_hardware(),
-        warnings=prepared.warnings,
     )

@@ -9,25 +9,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field, ValidationError
 
 from gigamind.errors import InputError
-from gigamind.records.judged import JudgeReport
+from gigamind.records.judged import Count, JudgeReport, Report, Share
 from gigamind.records.reading import first_problem
 
 FILE = "judge_card.json"
 VERSION = "1.0"
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-Count = Annotated[int, Field(ge=0)]
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class CardFigure(_Part):
+class CardFigure(Report):
     """A figure, the ends of its 95 % interval, and the items behind it, with their clusters."""
 
     value: Finite | None
@@ -37,7 +31,7 @@ class CardFigure(_Part):
     clusters: Count | None = None
 
 
-class CardBin(_Part):
+class CardBin(Report):
     """Verdicts with a confidence in [low, high): the mean of it, and the share that was right."""
 
     low: Share
@@ -46,7 +40,7 @@ class CardBin(_Part):
     right: CardFigure
 
 
-class CardGroup(_Part):
+class CardGroup(Report):
     """How far the verdicts on some items agree with their labels.
 
     Attributes:
@@ -63,7 +57,7 @@ class CardGroup(_Part):
     bins: tuple[CardBin, ...]
 
 
-class CardHeadline(_Part):
+class CardHeadline(Report):
     """The judged metric itself, over all items of the run.
 
     Attributes:
@@ -83,7 +77,7 @@ class CardHeadline(_Part):
     clusters: Count | None = None
 
 
-class CardMiss(_Part):
+class CardMiss(Report):
     """An item on which judge and label differ."""
 
     id: str
@@ -95,7 +89,7 @@ class CardMiss(_Part):
     quotes: tuple[str, ...]
 
 
-class CardScale(_Part):
+class CardScale(Report):
     """One thing that the judge judges.
 
     Attributes:
@@ -115,7 +109,7 @@ class CardScale(_Part):
     misses: tuple[CardMiss, ...]
 
 
-class CardLabels(_Part):
+class CardLabels(Report):
     """Where the labels are from.
 
     Attributes:
@@ -130,7 +124,7 @@ class CardLabels(_Part):
     unscored: Count
 
 
-class CardAttacks(_Part):
+class CardAttacks(Report):
     """How often an instruction hidden in a note or an answer turned a verdict."""
 
     succeeded: Count
@@ -138,7 +132,7 @@ class CardAttacks(_Part):
     rate: CardFigure
 
 
-class JudgeCard(_Part):
+class JudgeCard(Report):
     """All of judge_card.json.
 
     Attributes:
@@ -193,7 +187,7 @@ Asked = tuple[tuple[str, ...], ...]
 """Groups of scales, of each of which one with labels is needed; see `HeldCard.scales`."""
 
 
-class CardRequirements(BaseModel):
+class CardRequirements(Report):
     """The table; what it leaves out has these defaults, each of which gates.toml explains.
 
     Attributes:
@@ -204,8 +198,6 @@ class CardRequirements(BaseModel):
         max_attack_rate: share of attacks that turned a verdict, where the judge was attacked.
         max_flip_rate: difference of the verdicts of two equal runs, where there were several.
     """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     min_labels: Count = 30
     min_labels_per_language: Count = 10

@@ -3,7 +3,7 @@
 Offsets are UTF-16 code units, half-open, in the note's file.  An unknown cost is null, never 0.
 """
 
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -20,6 +20,12 @@ class Report(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    @classmethod
+    def like(cls, source: object, /, **own: object) -> Self:
+        """The values that `source` has by the names of fields, beside those that are given."""
+        names = (name for name in cls.model_fields if name not in own and hasattr(source, name))
+        return cls.model_validate({name: getattr(source, name) for name in names} | own)
+
 
 class MetricReport(Report):
     """A figure that a team's own judge gives, as pages, comparisons and gates are to know it."""
@@ -35,14 +41,9 @@ class MetricReport(Report):
     def of(cls, metric: Metric) -> "MetricReport":
         """As a judge says it."""
         en, ko = metric.about or ("", "")
-        label, lower = metric.label, metric.use.lower
-        return cls(
-            name=metric.name,
-            en=label.en,
-            ko=label.ko,
-            about_en=en,
-            about_ko=ko,
-            lower_is_better=lower,
+        lower = metric.use.lower
+        return cls.like(
+            metric.label, name=metric.name, about_en=en, about_ko=ko, lower_is_better=lower
         )
 
     def metric(self) -> Metric:
@@ -106,19 +107,36 @@ class QuoteReport(Report):
     utf16_end: Count | None = None
 
 
-class VoteReport(Report):
-    """What one seat of a panel said about an item.
+class SeatReport(Report):
+    """A seat of a panel.
 
     Attributes:
         repeat: number of the repetition, from 0, where one model votes several times.
         code: why it did not vote; empty when it did.
-        unanswerable: its vote, by the rule of the judge file; null when it gave none.
-        told_unanswerable: what the model said.
     """
 
     model: str
     repeat: Count = 0
     code: str = ""
+
+
+class EndedReport(Report):
+    """How asking about an item ended: `scored`, or why there is no verdict; `code` is that of errors.jsonl."""
+
+    outcome: Outcome
+    code: str = ""
+
+
+class SaidReport(Report):
+    """What a model, or most of a panel, said of whether notes answer a question.
+
+    Attributes:
+        unanswerable: by the rule of the judge file; null without a verdict.
+        told_unanswerable: what the model said, or most of a panel; null where none was asked, or gave no verdict.
+        verified: it, or most of a panel, said "answerable", and a quote that stands in its note proves it.
+        confidence: that of the model; null for a panel.
+    """
+
     unanswerable: bool | None = None
     told_unanswerable: bool | None = None
     verified: bool = False
@@ -127,29 +145,20 @@ class VoteReport(Report):
     quotes: tuple[QuoteReport, ...] = ()
 
 
-class JudgementReport(Report):
+class VoteReport(SaidReport, SeatReport):
+    """What one seat of a panel said about an item."""
+
+
+class JudgementReport(SaidReport, EndedReport):
     """What a model told about one item, in per_item.jsonl; of a panel, what the seats told that carried the vote.
 
     Attributes:
-        outcome: `scored`, or why there is no verdict; `code` is that of errors.jsonl.
-        unanswerable: by the rule of the judge file; null without a verdict.
-        told_unanswerable: what the model said, or most of a panel; null where none was asked, or gave no verdict.
-        verified: it, or most of a panel, said "answerable", and a quote that stands in its note proves it.
-        confidence: that of the model; null for a panel.
         flagged: notes that a person should look at before trusting the verdict, and why.
         flipped: whether a fresh judgment differs from this one; null where none was asked for.
         votes: of a panel, in the order of its seats, those that gave none included.
         disagreement: mean difference of two votes, in [0, 1]; null with fewer than two.
     """
 
-    outcome: Outcome
-    code: str = ""
-    unanswerable: bool | None = None
-    told_unanswerable: bool | None = None
-    verified: bool = False
-    answer: str = ""
-    confidence: Share | None = None
-    quotes: tuple[QuoteReport, ...] = ()
     flagged: dict[str, tuple[str, ...]] = {}
     flipped: bool | None = None
     votes: tuple[VoteReport, ...] = ()

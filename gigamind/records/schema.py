@@ -109,6 +109,21 @@ class RunReport(Report):
     warnings: tuple[str, ...]
 
 
+Counts = TypeVar("Counts", bound=Report)
+Slice = TypeVar("Slice", bound=Report)
+
+
+class TaskSummary(Report, Generic[Counts, Slice]):
+    """summary.json, as far as it is the same for every task."""
+
+    schema_version: Literal["1.0"] = SCHEMA_VERSION
+    task: TaskName
+    status: Literal["complete", "interrupted"]
+    counts: Counts
+    overall: Slice
+    by_language: dict[str, Slice]
+
+
 Summary = TypeVar("Summary")
 Line = TypeVar("Line")
 

@@ -90,11 +90,9 @@ def _report(verdict: ChecklistVerdict) -> QualityReport:
 
 def _item(item: ItemVerdict) -> QualityItemReport:
     place = item.evidence
-    return QualityItemReport(
-        id=item.id,
+    return QualityItemReport.like(
+        item,
         text=item.question,
-        yes=item.yes,
-        told=item.told,
         quote=place.quote.text if place else "",
         trusted=item.verified,
         source=place.quote.source_index if isinstance(place, Aligned) else None,

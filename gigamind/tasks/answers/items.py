@@ -50,24 +50,14 @@ def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) ->
     """A judgement as JSON has it."""
     answer = Utf16(case.answer)
     notes = [Utf16(note.text) for note in case.notes]
-    return SearchQAEvaluation(
-        correctness=judgement.correctness,
-        utility=judgement.utility,
-        confidence=judgement.confidence,
+    return SearchQAEvaluation.like(
+        judgement,
         source_coverage=tuple(
             SourceCoverage.model_validate(use, from_attributes=True) for use in judgement.coverage
         ),
         grounding_issues=grounding_issues(judgement, language),
         summary=judgement.summary or ("" if judgement.pieces else _SILENT[language]),
-        outcome=judgement.outcome,
         claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
-        abstains=judgement.abstains,
-        answerable=judgement.answerable,
-        told_answerable=judgement.told_answerable,
-        reported_correctness=judgement.reported_correctness,
-        reported_utility=judgement.reported_utility,
-        utility_reason=judgement.utility_reason,
-        reported_issues=judgement.reported_issues,
         flagged=dict(judgement.flagged),
     )
 
@@ -85,7 +75,8 @@ def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:
     piece = judged.claim.piece
     start, end = answer.span_from_code_points(piece.span)
-    return EvaluatedClaim(
+    return EvaluatedClaim.like(
+        judged,
         id=judged.claim.id,
         text=piece.text,
         start=piece.span.start,
@@ -93,14 +84,8 @@ def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedC
         utf16_start=start,
         utf16_end=end,
         cited=piece.cited,
-        told=judged.told,
-        verdict=judged.verdict,
-        note=judged.note,
-        doubt=judged.doubt,
-        new_numbers=judged.new_numbers,
         evidence=_evidence(judged, notes),
         cut=piece.cut,
-        cautions=judged.cautions,
     )
 
 
@@ -114,19 +99,15 @@ def _evidence(judged: JudgedClaim, notes: list[Utf16]) -> dict[str, Any] | None:
 def votes_of(asked: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
     """The votes of the seats, those that gave none last."""
     given = [
-        AnswerVoteReport(
-            model=seat.model,
-            repeat=seat.repeat,
+        AnswerVoteReport.like(
+            seat,
             correctness=judgement.correctness,
             utility=judgement.utility,
             verdicts=tuple(claim.verdict for claim in judgement.claims),
         )
         for seat, judgement in asked.by_seat.items()
     ]
-    lost = (
-        AnswerVoteReport(model=seat.model, repeat=seat.repeat, code=error.code)
-        for seat, error in asked.errors.items()
-    )
+    lost = (AnswerVoteReport.like(seat, code=error.code) for seat, error in asked.errors.items())
     return (*given, *lost)
 
 
@@ -160,13 +141,11 @@ def written(verdict: JudgeVerdict[Any], case: AnswerCase) -> dict[str, Any]:
 
 
 def _own(verdict: JudgeVerdict[Any]) -> VerdictReport:
-    return VerdictReport(
-        scores=dict(verdict.scores),
-        told=dict(verdict.told),
+    return VerdictReport.like(
+        verdict,
         proof=tuple(
             ProofReport.model_validate(proof, from_attributes=True) for proof in verdict.proof
         ),
-        text=verdict.text,
         flagged={number: tuple(flags) for number, flags in verdict.flags.items()},
     )
 
@@ -192,12 +171,9 @@ def answer_item(
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
     own = _read(VerdictReport, value.get("verdict"))
-    return AnswerItemReport(
-        id=case.id,
-        question=case.question,
+    return AnswerItemReport.like(
+        case,
         answer=value.get("answer", checked.get("answer", case.answer)),
-        language=case.language,
-        tags=case.tags,
         notes=tuple(NoteReport.model_validate(note, from_attributes=True) for note in case.notes),
         outcome=result.outcome if result else "not_run",
         code=result.code if result else "",

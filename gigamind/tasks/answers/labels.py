@@ -40,17 +40,10 @@ def labels_report(
     if labels is None:
         return None
     ids = _ids([(claim.id, claim.text) for claim in evaluation.claims] if evaluation else [])
-    return LabelsReport(
-        correctness=labels.correctness,
-        utility=labels.utility,
-        abstains=labels.abstains,
+    return LabelsReport.like(
+        labels,
         claims=tuple(
-            LabelledClaimReport(
-                text=claim.text,
-                verdict=claim.verdict,
-                note=claim.note,
-                claim=ids.get(_comparable(claim.text)),
-            )
+            LabelledClaimReport.like(claim, claim=ids.get(_comparable(claim.text)))
             for claim in labels.claims
         ),
     )

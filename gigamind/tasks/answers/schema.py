@@ -2,10 +2,18 @@
 
 from typing import Annotated, Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
-from gigamind.records.judged import Count, JudgeReport, LlmReport, Report, Share, VerdictReport
-from gigamind.records.schema import SCHEMA_VERSION, IntervalReport, Milliseconds, Record
+from gigamind.records.judged import (
+    Count,
+    JudgeReport,
+    LlmReport,
+    Report,
+    SeatReport,
+    Share,
+    VerdictReport,
+)
+from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.runs.store import Outcome
 
 Confidence = Literal["high", "medium", "low"]
@@ -14,11 +22,7 @@ Told = Literal["supported", "contradicted", "not_found"]
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
 
 
-class _Written(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class SourceCoverage(_Written):
+class SourceCoverage(Report):
     """Which note was used (seed 004); `relevant` and `marked` are ours, see `Coverage` of the judge."""
 
     note_index: int
@@ -29,7 +33,7 @@ class SourceCoverage(_Written):
     marked: bool
 
 
-class EvaluatedClaim(_Written):
+class EvaluatedClaim(Report):
     """One claim; offsets are half-open, in the answer.
 
     Attributes:
@@ -59,7 +63,7 @@ class EvaluatedClaim(_Written):
     cautions: tuple[str, ...] = ()
 
 
-class SearchQAEvaluation(_Written):
+class SearchQAEvaluation(Report):
     """The evaluation of an answer: six fields of the seed, then ours, see `Judgement` of the judge.
 
     Attributes:
@@ -170,9 +174,6 @@ class QualitySummaryReport(Report):
     by_language: dict[str, QualitySliceReport]
 
 
-LabelledVerdict = Literal["supported", "contradicted", "not_found"]
-
-
 class NoteReport(Report):
     """A note of the context, as the judge read it; `path` is null for one that the dataset itself holds."""
 
@@ -189,7 +190,7 @@ class LabelledClaimReport(Report):
     """
 
     text: str
-    verdict: LabelledVerdict
+    verdict: Told
     note: int | None
     claim: int | None
 
@@ -203,18 +204,9 @@ class LabelsReport(Report):
     claims: tuple[LabelledClaimReport, ...]
 
 
-class AnswerVoteReport(Report):
-    """What one seat of a panel said of an answer.
+class AnswerVoteReport(SeatReport):
+    """What one seat of a panel said of an answer; `verdicts` are on the claims, in their order."""
 
-    Attributes:
-        repeat: number of the repetition, from 0, where one model votes several times.
-        code: why it did not vote; empty when it did.
-        verdicts: on the claims, in their order.
-    """
-
-    model: str
-    repeat: Count = 0
-    code: str = ""
     correctness: Share | None = None
     utility: Share | None = None
     verdicts: tuple[str, ...] = ()
@@ -348,7 +340,7 @@ class AnswerPerformance(Report):
     eval_runtime_ms: Milliseconds
 
 
-class AnswerSummaryReport(Report):
+class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     """summary.json of an evaluation of answers.
 
     Attributes:
@@ -360,12 +352,7 @@ class AnswerSummaryReport(Report):
         llm: its outcomes are of evaluations, those of its `checks` of the checklist.
     """
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
-    task: Literal["answers"] = "answers"
-    status: Literal["complete", "interrupted"]
-    counts: AnswerCounts
-    overall: AnswerSliceReport
-    by_language: dict[str, AnswerSliceReport]
+    task: Literal["answers"] = "answers"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     by_tag: dict[str, AnswerSliceReport]
     confidence: dict[str, Count]
     verdicts: dict[str, Count]

@@ -7,11 +7,11 @@ from typing import Literal, TypeAlias
 
 from gigamind.records.judged import Count, Report, Share
 from gigamind.records.schema import (
-    SCHEMA_VERSION,
     IntervalReport,
     Milliseconds,
     PassageReport,
     Record,
+    TaskSummary,
 )
 
 
@@ -124,7 +124,7 @@ class ReliabilityBinReport(Report):
     precision: Share
 
 
-class LinkSummaryReport(Report):
+class LinkSummaryReport(TaskSummary[LinkCounts, LinkSliceReport]):
     """summary.json of a link evaluation.
 
     Attributes:
@@ -132,12 +132,7 @@ class LinkSummaryReport(Report):
             so good suggestions that nobody had linked count as wrong.
     """
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
-    task: Literal["links"] = "links"
-    status: Literal["complete", "interrupted"]
-    counts: LinkCounts
-    overall: LinkSliceReport
-    by_language: dict[str, LinkSliceReport]
+    task: Literal["links"] = "links"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     sweep: tuple[SweepPointReport, ...]
     reliability: tuple[ReliabilityBinReport, ...]
     calibration_error: Share | None

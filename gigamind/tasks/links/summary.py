@@ -66,7 +66,7 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
             language: _slice([note for note in notes if note.language == language], topk, seed)
             for language in languages
         },
-        sweep=tuple(SweepPointReport(**asdict(point)) for point in sweep_links(notes, topk)),
+        sweep=tuple(SweepPointReport.like(point) for point in sweep_links(notes, topk)),
         reliability=tuple(
             ReliabilityBinReport(
                 low=one.low,
@@ -103,27 +103,21 @@ def link_item(
 ) -> LinkItemReport:
     """The line of per_item.jsonl for one note."""
     units = Utf16(note.text)
-    return LinkItemReport(
-        note=note.path,
-        language=measured.language,
+    return LinkItemReport.like(
+        measured,
         text=note.text,
         expected=tuple(
-            ExpectedLinkReport(
-                id=row.item.id,
-                anchor=row.item.anchor,
+            ExpectedLinkReport.like(
+                row.item,
                 targets=tuple(sorted(row.targets)),
                 passage=None if row.span is None else _passage(note, units, row.span),
-                label=row.item.label,
             )
             for row in rows
         ),
         suggestions=tuple(
-            SuggestionReport(
+            SuggestionReport.like(
+                one,
                 anchor=_passage(note, units, one.span),
-                target=one.target,
-                confidence=one.confidence,
-                reason=one.reason,
-                context=one.context,
                 features=asdict(one.features),
                 hit=is_hit(seen, measured),
                 span_exact=seen.is_exact,

@@ -61,17 +61,10 @@ def _votes(
     prepared: Prepared, asked: PanelJudgement, context: Sequence[ContextNote]
 ) -> list[VoteReport]:
     given = [
-        VoteReport(
-            model=seat.model,
-            repeat=seat.repeat,
-            **_said(prepared, verdict, context),
-        )
+        VoteReport.like(seat, **_said(prepared, verdict, context))
         for seat, verdict in asked.by_seat.items()
     ]
-    lost = (
-        VoteReport(model=seat.model, repeat=seat.repeat, code=error.code)
-        for seat, error in asked.errors.items()
-    )
+    lost = (VoteReport.like(seat, code=error.code) for seat, error in asked.errors.items())
     return [*given, *lost]
 
 

@@ -10,12 +10,12 @@ from pydantic import Field
 
 from gigamind.records.judged import Count, JudgementReport, LlmReport, Report, Share
 from gigamind.records.schema import (
-    SCHEMA_VERSION,
     ErrorReport,
     IntervalReport,
     Milliseconds,
     PassageReport,
     Record,
+    TaskSummary,
 )
 
 _SHOWN = 10  # the cut-off that reports show, or the largest below it
@@ -129,19 +129,14 @@ class RunCounts(Report):
     notes: Count
 
 
-class SummaryReport(Report):
+class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
         llm: what asking a model cost; null where none was asked.
     """
 
-    schema_version: Literal["1.0"] = SCHEMA_VERSION
-    task: Literal["search"] = "search"
-    status: Literal["complete", "interrupted"]
-    counts: RunCounts
-    overall: SliceReport
-    by_language: dict[str, SliceReport]
+    task: Literal["search"] = "search"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     cross_lingual: SliceReport | None
     by_tag: dict[str, SliceReport]
     by_difficulty: dict[str, SliceReport]

@@ -49,25 +49,14 @@ def item_report(
     item, ranking = query.item, outcome.value
     evidence = retriever.evidence(item.query, ranking)
     unanswerable, score = _decide(prepared.judge.judge, retriever, item.query, ranking)
-    return ItemReport(
-        id=item.id,
-        query=item.query,
-        language=item.language,
-        difficulty=item.difficulty,
-        tags=item.tags,
+    return ItemReport.like(
+        item,
         cross_lingual=_is_cross_lingual(prepared, query),
-        answerable=item.answerable,
         expected_notes=tuple(query.qrels),
         expected_spans=tuple(_passage(prepared, span) for span in query.spans),
         ranking=tuple(
-            HitReport(
-                note=hit.note,
-                base_score=hit.base_score,
-                final_score=hit.final_score,
-                semantic_score=hit.semantic_score,
-                keyword_score=hit.keyword_score,
-                chunk=_passage(prepared, hit.passage),
-                evidence=_passage(prepared, shown),
+            HitReport.like(
+                hit, chunk=_passage(prepared, hit.passage), evidence=_passage(prepared, shown)
             )
             for hit, shown in zip(ranking, evidence, strict=True)
         ),
