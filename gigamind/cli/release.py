@@ -7,6 +7,7 @@ import click
 
 from gigamind.cli.options import options_of
 from gigamind.evaluation.options import ReleaseOptions, validated
+from gigamind.wording import Language
 
 DEFAULT_FOLDER = Path("eval") / "baselines"
 
@@ -39,27 +40,42 @@ def promote(run: Path, folder: Path) -> None:
 @click.argument("baseline", type=click.Path(path_type=Path))
 @click.argument("current", type=click.Path(path_type=Path))
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="folder for compare.md and compare.json"
+    "--out",
+    type=click.Path(path_type=Path),
+    help="folder for compare.html, compare.md and compare.json",
+)
+@click.option(
+    "--lang", type=click.Choice(["en", "ko"]), default="en", help="language of compare.html"
 )
 @options_of(ReleaseOptions)
-def compare(baseline: Path, current: Path, out: Path | None, **values: object) -> None:
+def compare(
+    baseline: Path, current: Path, out: Path | None, lang: Language, **values: object
+) -> None:
     """Compare run CURRENT with BASELINE: each an out folder, a snapshot.json, or a folder of baselines.
+
+    compare.html shows the items with their texts, so it needs the out folder of CURRENT.
 
     Exit code 4 with --fail-on-regression when a gate fails, 1 when the runs cannot be compared.
     """
     from gigamind.cli.show import show_release
     from gigamind.evaluation.release import announce, read_reference
     from gigamind.records.folder import check_out_folder, write_texts
-    from gigamind.release.snapshot import read_baseline
-    from gigamind.tasks import KINDS
+    from gigamind.release.snapshot import read_baseline, read_run
+    from gigamind.tasks import KINDS, TASKS
 
     options = validated(ReleaseOptions, values)
     if out:
         check_out_folder(out)
     latest = read_baseline(current, KINDS)
-    verdict = read_reference(baseline, options, latest.task, KINDS).judge(latest)
+    reference = read_reference(baseline, options, latest.task, KINDS)
+    verdict = reference.judge(latest)
     if out:
-        write_texts(out, verdict.files())
+        files = verdict.files()
+        if (current / "run.json").is_file():
+            files["compare.html"] = TASKS[latest.task].view.page(
+                read_run(current, KINDS), lang=lang, baseline=reference.baseline, gate=verdict.gate
+            )
+        write_texts(out, files)
     announce(verdict, options.junit)
     show_release(verdict, out)
     sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression))

@@ -136,7 +136,8 @@ def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
         if len(lines) > _LINES_SHOWN:
             console.print(f"  ... and {len(lines) - _LINES_SHOWN} more")
     if out:
-        console.print(f"Comparison: {out / 'compare.md'}")
+        pages = ("compare.html", "compare.md")
+        console.print(f"Comparison: {out / next(p for p in pages if (out / p).exists())}")
 
 
 def _short(text: str) -> str:

@@ -83,10 +83,25 @@ def test_two_finished_runs_are_compared_without_running_anything(place, gigamind
     ended = gigamind(*asked, "--fail-on-regression")
     assert ended.code == 4
     assert sorted(path.name for path in (place / "compared").iterdir()) == [
+        "compare.html",
         "compare.json",
         "compare.md",
     ]
+    page = (place / "compared" / "compare.html").read_text("utf-8")
+    assert '<p class="gate failed">' in page
+    assert 'lang="ko"' not in page
     assert gigamind("compare", "base", "other").code == 0  # without the flag it only tells
+
+
+@pytest.mark.usefixtures("place")
+def test_a_snapshot_has_no_texts_for_a_page_of_the_comparison(place, gigamind):
+    gigamind("baseline", "promote", "base", "--folder", "held")
+    (held,) = (place / "held").glob("search-*.json")
+    assert gigamind("compare", "base", "base", "--out", "whole", "--lang", "ko").code == 0
+    assert 'lang="ko"' in (place / "whole" / "compare.html").read_text("utf-8")
+    ended = gigamind("compare", "base", held, "--out", "texts")
+    assert not (place / "texts" / "compare.html").exists()
+    assert ended.stdout.splitlines()[-1] == f"Comparison: {Path('texts') / 'compare.md'}"
 
 
 @pytest.mark.usefixtures("place")
