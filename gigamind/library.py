@@ -377,7 +377,7 @@ def suggest_links(
         notes: the vault.
         note: its path in the vault, or its name.
         include_linked: also targets that the note links to elsewhere.
-        embedder: weighs meaning, too: "use-multilingual", "fastembed:<model>" or "litellm:<model>".
+        embedder: weighs meaning, too: "use-multilingual", "e5-small", "fastembed:<model>" or "litellm:<model>".
         context_chars: text on either side of an anchor in `context`.
 
     Raises:

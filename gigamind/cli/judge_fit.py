@@ -37,7 +37,7 @@ class FitOptions(BaseModel):
     )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="use-multilingual, fastembed:<model or folder> or litellm:<model>",
+        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     embedding_api_base: str | None = Field(None, description="address of the litellm provider")
     cache_dir: Path | None = Field(

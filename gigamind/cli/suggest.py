@@ -37,7 +37,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=0)
 @click.option(
     "--embedder",
     default=_NO_EMBEDDER,
-    help="weigh meaning too: use-multilingual, fastembed:<model> or litellm:<model>",
+    help="weigh meaning too: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
 )
 @click.option("--context-chars", type=_count, default=200, help="text around an anchor in the JSON")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")

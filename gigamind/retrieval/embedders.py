@@ -1,4 +1,4 @@
-"""Which embedding model a name means: the bundled one, one of fastembed, or one behind an HTTP interface.
+"""Which embedding model a name means: the bundled one, e5 as an extra, one of fastembed, or one behind HTTP.
 
 The default is bundled and needs no download: 512 dimensions, Korean and English among its 16 languages.
 """
@@ -9,6 +9,7 @@ from importlib.metadata import version
 import numpy as np
 
 from gigamind.errors import InputError
+from gigamind.retrieval.e5 import E5_SMALL, E5Small
 from gigamind.retrieval.embed import Embedder, Vectors, unit_rows
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 
@@ -47,12 +48,14 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
     """The embedder of that name, ready to use.
 
     Raises:
-        InputError: no such provider or model.
+        InputError: no such provider or model, or it is not installed.
         EmbeddingError: the model cannot be loaded or reached.
     """
     provider, _, model = name.partition(":")
     if name == DEFAULT_EMBEDDER:
         return UseMultilingual()
+    if name == E5_SMALL:
+        return E5Small()
     if provider == "fastembed" and model:
         from gigamind.retrieval.fastembed import load_fastembed
 
@@ -62,5 +65,6 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
 
         return LitellmEmbedder(model, api_base=api_base)
     raise InputError(
-        f'unknown embedder "{name}": use {DEFAULT_EMBEDDER}, fastembed:<model or folder> or litellm:<model>'
+        f'unknown embedder "{name}": use {DEFAULT_EMBEDDER}, {E5_SMALL}, fastembed:<model or folder>'
+        " or litellm:<model>"
     )

@@ -27,7 +27,7 @@ class RetrievalSettings:
         alpha: share of the semantic score in hybrid mode, in [0, 1].
         topk: length of a ranking, at least 1.
         graph_rerank: order by final_score with the link graph's boost.
-        embedder: `use-multilingual`, `fastembed:<model or folder>` or `litellm:<model>`.
+        embedder: `use-multilingual`, `e5-small`, `fastembed:<model or folder>` or `litellm:<model>`.
         embedding_api_base: address of a litellm provider other than its usual one.
         qdrant_url: a Qdrant server; None keeps the vectors in this process.
         cache: folder of vectors and indexes between runs; None keeps nothing (a temporary folder holds the index).

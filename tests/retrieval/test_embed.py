@@ -51,10 +51,20 @@ def test_the_default_is_loaded_by_name():
 
 
 @pytest.mark.each(
-    "name", ["", "word2vec", "fastembed:", "litellm:", "fastembed", "use-multilingual:x", ":x"]
+    "name",
+    [
+        "",
+        "word2vec",
+        "fastembed:",
+        "litellm:",
+        "fastembed",
+        "use-multilingual:x",
+        "e5-small:x",
+        ":x",
+    ],
 )
 def test_an_unknown_provider_is_an_input_error_that_names_the_known_ones(name):
-    with pytest.raises(InputError, match="use-multilingual, fastembed:") as caught:
+    with pytest.raises(InputError, match="use-multilingual, e5-small, fastembed:") as caught:
         load_embedder(name)
     assert caught.value.exit_code == 1
     assert f'"{name}"' in str(caught.value)

@@ -33,7 +33,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions):
     mode: Mode = Field("hybrid", description="which legs search, with --answer-model")
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="use-multilingual, fastembed:<model or folder> or litellm:<model>",
+        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     checklist: bool = Field(
         default=False,

@@ -52,7 +52,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
     cold_start: bool = Field(default=False, description="use no cache, and measure the whole start")
     embedder: str = Field(
         DEFAULT_EMBEDDER,
-        description="use-multilingual, fastembed:<model or folder> or litellm:<model>",
+        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
     )
     embedding_api_base: str | None = Field(None, description="address of the litellm provider")
     qdrant_url: str | None = Field(
