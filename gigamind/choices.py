@@ -1,9 +1,13 @@
 """Words that an option may be, where the room that acts on them is too heavy for a page of help to load."""
 
-from typing import Literal
+from typing import Final, Literal, get_args
 
 TaskName = Literal["search", "links", "answers"]
 Phase = Literal["mvp", "beta", "ga"]  # which thresholds of gates.toml apply
 PromptLanguage = Literal["auto", "ko", "en"]  # auto: that of the item
 LeaveOut = Literal["auto", "always", "never"]  # auto: where few unanswerable queries are known
 UnanswerableMode = Literal["threshold", "calibrated", "llm"]  # the judge of unanswerable queries
+Form = Literal[
+    "title", "heading", "list", "table", "sentence", "near-miss"
+]  # what a question is made of
+FORMS: Final[tuple[Form, ...]] = get_args(Form)

@@ -1,11 +1,13 @@
-"""`gigamind eval generate-links` and `generate-queries`: datasets made from a vault, by titles or by a model."""
+"""`gigamind eval generate-links` and `generate-queries`: datasets made from a vault, by forms or by a model."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 from pydantic import Field
 
+from gigamind.choices import FORMS, Form
 from gigamind.cli.asking import ask_model
 from gigamind.cli.options import options_of
 from gigamind.errors import EvaluationError, InputError
@@ -25,7 +27,9 @@ class QueryWriterOptions(ModelOptions):
     """Which model writes questions, how many, and what it may cost."""
 
     max_unanswerable: int = Field(
-        1, ge=0, description="questions a note that it does not answer, at most; with --model"
+        1,
+        ge=0,
+        description="questions a note that it does not answer, at most; with --model, or near misses",
     )
     max_tokens: int = Field(4_096, ge=1, description="of an answer; doubled once if it is cut off")
     ledger: Path | None = Field(
@@ -111,38 +115,74 @@ def generate_links(
 @click.command("generate-queries", context_settings={"show_default": True})
 @click.option("--notes", type=_path, required=True, help="the vault; it is only read")
 @click.option("--out", type=_path, required=True, help="file for the rows")
-@click.option("--max-per-note", type=_count, default=3, help="questions a note at most")
+@click.option("--max-per-note", type=_count, default=3, help="answerable questions a note at most")
 @click.option("--include-headers", is_flag=True, help="ask about headings of level 1 to 3, too")
+@click.option(
+    "--forms",
+    default="title",
+    help=f"what questions are made of: all, or some of {','.join(FORMS)}; a near-miss is unanswerable",
+)
+@click.option("--limit", type=_count, help="questions in all, balanced over notes and forms")
+@click.option("--seed", type=click.IntRange(min=0), default=42, help="which questions those are")
 @options_of(QueryWriterOptions)
+@click.pass_context
 def generate_queries(
+    context: click.Context,
     *,
     notes: Path,
     out: Path,
     max_per_note: int,
     include_headers: bool,
+    forms: str,
+    limit: int | None,
+    seed: int,
     **given: Any,  # noqa: ANN401
 ) -> None:
-    """Make a search dataset for review: from titles and headings, or written by a model (--model).
+    """Make a search dataset for review: by forms, of titles, headings and more, or written by a model (--model).
 
     A model quotes the passage that answers each question; a question whose quote does not stand in its note is dropped.
     It also writes questions that their note does not answer: see in the review whether another note does.
+    Without a model, unanswerable questions are near misses: a year, a version or a name is changed to one that stands
+    nowhere in the vault.  All rows are tagged "generated": they are easier than questions of people.
     """
     options = validated(QueryWriterOptions, given)
     if options.model is not None:
-        if include_headers:
-            raise InputError(
-                "--include-headers: makes no sense with --model, which reads whole notes"
-            )
-
+        for option in ("include_headers", "forms", "limit", "seed"):
+            if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:
+                named = "--" + option.replace("_", "-")
+                raise InputError(f"{named}: makes no sense with --model, which reads whole notes")
         write_with_model(notes, out, max_per_note, options)
         return
     if options.dry_run:
         raise InputError("--dry-run: counts the calls of a model, so --model must be given")
+    from gigamind.datasets.generate_queries import QueryForms
     from gigamind.datasets.generate_queries import generate_queries as generate
 
-    made = generate(notes, out, max_per_note=max_per_note, include_headers=include_headers)
+    wanted = QueryForms(
+        _forms(forms, include_headers=include_headers),
+        max_per_note,
+        options.max_unanswerable,
+        limit,
+        seed,
+    )
+    made = generate(notes, out, wanted)
     for warning in made.warnings:
         click.echo(f"warning: {warning}", err=True)
     for path in made.empty_notes:
         click.echo(f"warning: {path}: has no text, so nothing is asked about it", err=True)
     click.echo(f"{len(made.rows)} questions, for review: {out}")
+    for form, (count, able) in made.by_form.items():
+        click.echo(f"  {form}: {count}; {able} of {made.notes} notes can give one")
+    click.echo("They are easier than questions of people, and every report over them says so.")
+
+
+def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:
+    """The forms of `--forms`, in the order of `FORMS`.
+
+    Raises:
+        InputError: there is no such form.
+    """
+    names = FORMS if named == "all" else [name.strip() for name in named.split(",")]
+    if unknown := [name for name in names if name not in FORMS]:
+        raise InputError(f'--forms: "{unknown[0]}" is none of all, {", ".join(FORMS)}')
+    return tuple(form for form in FORMS if form in names or (include_headers and form == "heading"))

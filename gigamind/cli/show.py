@@ -92,6 +92,8 @@ def show_run(task: Task[Any, Any, Any], summary: BaseModel, out: Path) -> None:
     """The main figures and where the report is; problems and warnings on standard error."""
     view, console = task.view, plain_console()
     console.print(_figures(task, summary))
+    if caution := view.caution(summary):
+        console.print(caution)
     if times := view.times(summary):
         console.print(times)
     if llm := view.llm(summary):

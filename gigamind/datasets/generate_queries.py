@@ -1,70 +1,52 @@
-"""Makes a dataset of queries from a vault without a model: questions about the titles and headings of its notes.
+"""Makes a dataset of queries from a vault without a model: by forms (see `question_forms.py`), with near misses.
 
-Korean particles follow a word's last sound; for Latin words it is told by the spelling, as Korean writes them (이미지,
-파일, 봇, 테스트).  Where it is not known, both forms stand: 이(가).
+Which questions are taken hangs on the vault and the seed alone: in rounds, one a note, of the form taken least so far.
 """
 
-import hashlib
-import re
-from collections.abc import Iterator
+import random
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gigamind.datasets.schema import QueryItem
+from gigamind.choices import FORMS, Form
+from gigamind.datasets.near_misses import Vocabulary, near_misses
+from gigamind.datasets.question_forms import Draft, drafts, says_something
+from gigamind.datasets.schema import GENERATED, ExpectedSpan, QueryItem
 from gigamind.datasets.write import refuse_existing_file, write_rows
 from gigamind.errors import InputError
-from gigamind.text import with_particle
+from gigamind.spans import Utf16
 from gigamind.vault.identity import key
 from gigamind.vault.language import note_language
-from gigamind.vault.markdown import Heading
 from gigamind.vault.notes import Note, Vault, read_vault
 
-_DEEPEST = 3
-_PLACE = re.compile(r"\{([THh])(?::(이/가|은/는|을/를))?\}")
-_WORD = re.compile(r"\w")
-_ORNAMENT = re.compile(r"^[^\w(（\[‘“\"']+|[^\w)）\]’”\"'?？!.%+]+$")
-# Headings that are no noun, by language: the first that fits decides.  {h} is {H} with a small first letter.
-_OTHER_PATTERNS = {
-    "ko": (
-        (r"[?？]$|(?:는가|은가|인가|나요|까요?|니까)$", "{T}: {H}?"),
-        (r"^(?:무엇|무슨|왜|어떻게|언제|어디|누가|누구|얼마|어느|몇)", "{T}: {H}?"),
-        (r"(?:다면|라면|하면|되면|으면|때|에|에는|에서)$", "{T}: {H} 어떻게 하나요?"),
-        (r"(?:다|요|죠)\.?$", "{T}에서 ‘{H}’ 부분을 알려 주세요."),
-    ),
-    "en": (
-        (r"(?i)^(?:when|if)\b(?! and)(?!.*\?$)", "{T}: what to do {h}?"),
-        (r"(?i)\?$|^(?:why|how|what|when|where|who|which)\b", "{T}: {h}?"),
-    ),
+_LEAST_COMMON = 5  # notes
+# What a note must hold for each form, for those whose vault has none.
+_MADE_OF: Mapping[Form, str] = {
+    "title": "a title",
+    "heading": "a heading of level 1 to 3 with text below it that few notes share",
+    "list": "a list item that explains a term, such as “- **term**: what it means”",
+    "table": "a table whose rows begin with a name",
+    "sentence": "a paragraph whose first sentence begins with what it is about",
+    "near-miss": "a year, a version or a name, in what is asked about, to change",
 }
 
-# {T} is the title, {H} the heading, {T:이/가} the title with its particle.
-_TITLE_PATTERNS = {
-    "ko": (
-        "{T:이/가} 어떻게 되어 있나요?",
-        "{T:은/는} 무엇인가요?",
-        "{T:을/를} 알고 싶은데 어디에 정리되어 있나요?",
-        "{T}에 대해 알려 주세요.",
-    ),
-    "en": (
-        "What do we know about {T}?",
-        "What should I know about {T}?",
-        "Where is {T} written down?",
-        "Can you tell me about {T}?",
-    ),
-}
-_HEADING_PATTERNS = {
-    "ko": (
-        "{T}에서 {H:은/는} 어떻게 되어 있나요?",
-        "{T}에서 {H:이/가} 뭔가요?",
-        "{T}에서 {H:을/를} 확인하고 싶어요.",
-        "{T}의 {H}에 대해 알려 주세요.",
-    ),
-    "en": (
-        "What does {T} say about {H}?",
-        "In {T}, what is there on {H}?",
-        "Where in {T} can I read about {H}?",
-    ),
-}
+
+@dataclass(frozen=True, slots=True)
+class QueryForms:
+    """What is asked for.
+
+    Attributes:
+        per_note: answerable questions a note at most, from 1 on.
+        near_per_note: near misses a note at most, where that form is among `forms`.
+        limit: questions in all; None for as many as there are.
+    """
+
+    forms: tuple[Form, ...] = ("title",)
+    per_note: int = 3
+    near_per_note: int = 1
+    limit: int | None = None
+    seed: int = 42
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,32 +55,30 @@ class GeneratedQueries:
 
     Attributes:
         empty_notes: notes without text, about which nothing can be asked, in path order.
-        warnings: of the vault.
+        notes: how many notes have text.
+        by_form: form -> questions taken, and the notes that could give one.
+        warnings: of the vault, and on what could not be made.
     """
 
     rows: tuple[QueryItem, ...]
     empty_notes: tuple[str, ...]
+    notes: int
+    by_form: Mapping[Form, tuple[int, int]]
     warnings: tuple[str, ...]
 
 
-def generate_queries(
-    notes: Path, out: Path, *, max_per_note: int = 3, include_headers: bool = False
-) -> GeneratedQueries:
-    """Write a dataset of questions about a vault.  Equal vaults give equal bytes.
-
-    Args:
-        max_per_note: questions at most, from 1 on; the title's comes first.
+def generate_queries(notes: Path, out: Path, wanted: QueryForms) -> GeneratedQueries:
+    """Write a dataset of questions about a vault.  Equal vaults and seeds give equal bytes.
 
     Raises:
-        InputError: the place cannot be, or no note has text.
+        InputError: the place cannot be, no note has text, or none gives a question of these forms.
         NotesError: the vault cannot be read.
         EvaluationError: the dataset cannot be written.
     """
-    if max_per_note < 1:
-        raise InputError(f"--max-per-note {max_per_note}: must be 1 or more")
     refuse_query_place(notes, out)
-    vault = read_vault(notes)
-    made = queries(vault, max_per_note, include_headers=include_headers)
+    made = queries(read_vault(notes), wanted)
+    if not made.rows:
+        raise InputError("\n".join([f"{notes}: gives no question", *made.warnings]))
     write_rows(out, made.rows)
     return made
 
@@ -127,103 +107,149 @@ def askable_notes(vault: Vault) -> tuple[list[Note], list[str]]:
 
 
 def _has_text(note: Note) -> bool:
-    return _says_something(note, note.document.body_start, len(note.text))
+    return says_something(note, note.document.body_start, len(note.text))
 
 
-def queries(vault: Vault, max_per_note: int, *, include_headers: bool) -> GeneratedQueries:
+def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     """The rows of a vault, in its order.
 
     Raises:
-        InputError: no note has text.
+        InputError: no note has text, or the numbers cannot be.
     """
+    for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
+        if number is not None and number < 1:
+            raise InputError(f"{option} {number}: must be 1 or more")
     askable, empty = askable_notes(vault)
+    offers = _offers(askable, wanted)
+    taken = _taken(offers, wanted)
+    counts = Counter(draft.form for of_note in taken for draft in of_note)
+    by_form: dict[Form, tuple[int, int]] = {
+        form: (counts[form], sum(bool(offer[form]) for offer in offers))
+        for form in FORMS
+        if form in wanted.forms
+    }
+    rows = _rows(askable, taken)
+    warnings = [*vault.warnings, *_shortfalls(by_form, len(askable))]
+    if wanted.limit is not None and len(rows) < wanted.limit:
+        told = f"--limit {wanted.limit}: only {len(rows)} questions could be made"
+        warnings.append(f"{told}; more --forms, notes or --max-per-note give more")
+    return GeneratedQueries(rows, tuple(empty), len(askable), by_form, tuple(warnings))
+
+
+_Offer = dict[Form, list[Draft]]
+
+
+def _offers(notes: Sequence[Note], wanted: QueryForms) -> list[_Offer]:
+    """What each note could give, by form, drawn by the seed."""
+    made = [list(drafts(note)) for note in notes]
+    common = _common(made)
+    vocabulary = Vocabulary.of(notes) if "near-miss" in wanted.forms else None
+    offers: list[_Offer] = []
+    for note, of_note in zip(notes, made, strict=True):
+        kept = [draft for draft in of_note if key(draft.subject) not in common]
+        if vocabulary:
+            kept += [near for draft in kept for near in near_misses(draft, vocabulary)]
+        offer: _Offer = {form: [d for d in kept if d.form == form] for form in wanted.forms}
+        for form, of_form in offer.items():
+            random.Random(f"{wanted.seed} {form} {note.path}").shuffle(of_form)  # noqa: S311
+        offers.append(offer)
+    return offers
+
+
+def _common(made: Sequence[Sequence[Draft]]) -> frozenset[str]:
+    """Keys of what so many notes speak of that it says nothing of one: See also, Description, 결정 사항."""
+    counts = Counter(
+        name for of_note in made for name in {key(d.subject) for d in of_note if d.subject}
+    )
+    least = max(_LEAST_COMMON, len(made) // 10)
+    return frozenset(name for name, count in counts.items() if count >= least)
+
+
+def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
+    """Those of each note, in rounds: the form that was taken least, the title's before the others."""
+    order = list(range(len(offers)))
+    random.Random(wanted.seed).shuffle(order)  # noqa: S311
+    left: list[_Offer] = [
+        {form: list(of_form) for form, of_form in offer.items()} for offer in offers
+    ]
+    taken: list[list[Draft]] = [[] for _ in offers]
+    used: Counter[Form] = Counter()
+    asked: set[str] = set()
+    before = -1
+    while before < len(asked):
+        before = len(asked)
+        for note in order:
+            if len(asked) == wanted.limit:
+                break
+            near = sum(draft.form == "near-miss" for draft in taken[note])
+            full = {
+                form: near >= wanted.near_per_note
+                if form == "near-miss"
+                else len(taken[note]) - near >= wanted.per_note
+                for form in left[note]
+            }
+            open_forms: list[Form] = [
+                form for form, of_form in left[note].items() if of_form and not full[form]
+            ]
+            if open_forms:
+                form = min(open_forms, key=lambda form: (used[form], FORMS.index(form)))
+                draft = left[note][form].pop(0)
+                taken[note].append(draft)
+                used[form] += draft.question not in asked
+                asked.add(draft.question)
+    return taken
+
+
+def _rows(notes: Sequence[Note], taken: Sequence[Sequence[Draft]]) -> tuple[QueryItem, ...]:
+    """A row a question; one that two notes give expects both."""
     rows: dict[str, QueryItem] = {}
-    for note in askable:
-        questions = dict.fromkeys(_questions(note, include_headers=include_headers))
-        for question, tag in list(questions)[:max_per_note]:
-            known = rows.get(question)
-            rows[question] = QueryItem(
-                id=known.id if known else f"g-{len(rows) + 1:04}",
-                query=question,
-                answerable=True,
-                expected_notes=(*known.expected_notes, note.path) if known else (note.path,),
-                language=note_language(note),
-                tags=(tag,),
-                source="generated",
-            )
-    return GeneratedQueries(tuple(rows.values()), tuple(empty), vault.warnings)
+    for note, of_note in zip(notes, taken, strict=True):
+        units = Utf16(note.text)
+        for draft in sorted(of_note, key=_place):
+            row = _row(f"g-{len(rows) + 1:04}", draft, note, units)
+            known = rows.get(row.query)
+            rows[row.query] = row if known is None else both(known, row)
+    return tuple(rows.values())
 
 
-def _questions(note: Note, *, include_headers: bool) -> Iterator[tuple[str, str]]:
-    """Each question with the tag that says what it was made from."""
-    language = "ko" if note_language(note) == "ko" else "en"
-    title = _title(note)
-    yield _ask_title(language, title), "title"
-    if not include_headers:
-        return
-    for heading in _headings(note, title):
-        text = _trimmed(heading.text)
-        if heading.level == 1:  # another title, which needs no title beside it
-            yield _ask_title(language, text), "heading"
-        else:
-            others = (p for shape, p in _OTHER_PATTERNS[language] if re.search(shape, text))
-            other = next(others, None)
-            patterns = (other,) if other else _HEADING_PATTERNS[language]
-            yield _ask(patterns, title, text.rstrip("?？!. ")), "heading"
-
-
-def _title(note: Note) -> str:
-    """The frontmatter's title, else the first heading of level 1: a file name is no way to ask."""
-    if note.title == note.stem:
-        first = (_trimmed(h.text) for h in note.document.headings if h.level == 1)
-        return next(filter(None, first), note.title)
-    return note.title
-
-
-def _trimmed(text: str) -> str:
-    """A heading without emoji and other signs around it."""
-    return _ORNAMENT.sub("", text)
-
-
-def _ask_title(language: str, title: str) -> str:
-    return title if title.endswith(("?", "？")) else _ask(_TITLE_PATTERNS[language], title, "")
-
-
-def _headings(note: Note, title: str) -> Iterator[Heading]:
-    """Headings of level 1 to 3 with words in them and text below them, without the title and repetitions."""
-    seen = {key(title)}
-    headings = note.document.headings
-    for index, heading in enumerate(headings):
-        below = (later for later in headings[index + 1 :] if later.level <= heading.level)
-        end = next((later.span.start for later in below), len(note.text))
-        name = key(_trimmed(heading.text))
-        if heading.level > _DEEPEST or name in seen or not _WORD.search(name):
-            continue
-        seen.add(name)
-        if _says_something(note, heading.span.end, end):
-            yield heading
-
-
-def _says_something(note: Note, start: int, end: int) -> bool:
-    """Whether a block other than a heading or a rule stands in this part of a note."""
-    return any(
-        block.kind not in {"heading", "rule"} and start <= block.span.start < end
-        for block in note.document.blocks
+def both(known: QueryItem, row: QueryItem) -> QueryItem:
+    """One row of two with the same question: it expects what each of them expects."""
+    return known.model_copy(
+        update={
+            "expected_notes": tuple(dict.fromkeys((*known.expected_notes, *row.expected_notes))),
+            "expected_spans": tuple(dict.fromkeys((*known.expected_spans, *row.expected_spans))),
+        }
     )
 
 
-def _ask(patterns: tuple[str, ...], title: str, heading: str) -> str:
-    """One of the patterns filled in: which one depends on the words alone, so equal words give equal questions."""
-    digest = hashlib.sha256(f"{title}\0{heading}".encode()).digest()
-    pattern = patterns[int.from_bytes(digest[:4], "big") % len(patterns)]
+def _place(draft: Draft) -> tuple[bool, int, int, str]:
+    """The title's first, then by the place in the note, near misses last."""
+    start = draft.evidence.start if draft.evidence else -1
+    return draft.form == "near-miss", start, FORMS.index(draft.form), draft.question
 
-    def fill(place: re.Match[str]) -> str:
-        words = {"T": title, "H": heading, "h": heading[:1].lower() + heading[1:]}
-        word = words[place[1]]
-        match place[2]:
-            case "이/가" | "은/는" | "을/를" as pair:
-                return with_particle(word, pair)
-            case _:
-                return word
 
-    return _PLACE.sub(fill, pattern)
+def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
+    spans: tuple[ExpectedSpan, ...] = ()
+    if draft.evidence:
+        start, end = units.span_from_code_points(draft.evidence)
+        text = draft.evidence.slice(note.text)
+        spans = (ExpectedSpan(note_path=note.path, start=start, end=end, text=text),)
+    answerable = draft.form != "near-miss"
+    changed = (f"changed:{draft.change}",) if draft.change else ()
+    return QueryItem(
+        id=id_,
+        query=draft.question,
+        answerable=answerable,
+        expected_notes=(note.path,) if answerable else (),
+        expected_spans=spans,
+        language=note_language(note),
+        tags=(GENERATED, f"form:{draft.form}", *changed),
+        source=GENERATED,
+    )
+
+
+def _shortfalls(by_form: Mapping[Form, tuple[int, int]], notes: int) -> Iterable[str]:
+    """What could not be made, for want of what."""
+    for form, (_, able) in by_form.items():
+        if not able:
+            yield f"no question of the form {form}: none of {notes} notes has {_MADE_OF[form]}"

@@ -1,12 +1,14 @@
 """The rows of `queries.jsonl`, `links.jsonl` (seed 3.1, 3.2) and `answers.jsonl`, before a vault is looked at."""
 
 from datetime import datetime
-from typing import Annotated, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 Difficulty = Literal["easy", "mid", "hard"]
 Label = Literal["accept", "reject"]
+GENERATED: Final = "generated"
+"""The source, and a tag, of rows that were made of the notes: easier than what people ask, and for review."""
 
 
 def _not_blank(text: str) -> str:
@@ -67,6 +69,11 @@ class QueryItem(Row):
     tags: tuple[Text, ...] = ()
     created_at: Timestamp | None = None
     source: Text | None = None
+
+    @property
+    def is_generated(self) -> bool:
+        """Whether the row was made of the notes, by forms or by a model."""
+        return self.source == GENERATED or GENERATED in self.tags
 
 
 class AnchorRange(Row):

@@ -76,6 +76,11 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         del summary
         return ""
 
+    def caution(self, summary: Summary) -> str:
+        """What makes the figures look better than they are, in a line; "" where nothing does."""
+        del summary
+        return ""
+
     def llm(self, summary: Summary) -> LlmReport | None:
         """What asking a model cost; None where none was asked."""
         del summary

@@ -3,12 +3,20 @@ from pathlib import Path
 
 import pytest
 
+from gigamind.choices import FORMS
 from gigamind.datasets.check import check_queries
-from gigamind.datasets.generate_queries import GeneratedQueries, generate_queries, queries
+from gigamind.datasets.generate_queries import (
+    GeneratedQueries,
+    QueryForms,
+    generate_queries,
+    queries,
+)
 from gigamind.datasets.jsonl import read_queries
+from gigamind.datasets.question_forms import drafts
 from gigamind.errors import InputError
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import read_vault
+from gigamind.vault.markdown import parse
+from gigamind.vault.notes import Note, read_vault
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 Ask = Callable[..., GeneratedQueries]
@@ -18,10 +26,12 @@ Ask = Callable[..., GeneratedQueries]
 def ask(tmp_path: Path) -> Ask:
     """The rows of a vault of these notes, path -> text."""
 
-    def run(notes: dict[str, str], most: int = 9, *, headers: bool = True) -> GeneratedQueries:
+    def run(
+        notes: dict[str, str], most: int = 9, forms=("title", "heading"), **wanted
+    ) -> GeneratedQueries:
         for path, text in notes.items():
             (tmp_path / path).write_text(text, encoding="utf-8")
-        return queries(read_vault(tmp_path), most, include_headers=headers)
+        return queries(read_vault(tmp_path), QueryForms(forms, most, **wanted))
 
     return run
 
@@ -50,14 +60,15 @@ def test_a_title_becomes_a_question_in_the_language_of_the_note(ask):
     assert (korean.language, english.language) == ("ko", "en")
     assert korean.expected_notes == ("a.md",)
     assert korean.answerable
-    assert (korean.source, korean.tags, korean.id) == ("generated", ("title",), "g-0001")
+    tags = ("generated", "form:title")
+    assert (korean.source, korean.tags, korean.id) == ("generated", tags, "g-0001")
 
 
 def test_headings_are_asked_about_only_when_included_and_never_without_the_title(ask):
     note = {
         "a.md": "---\ntitle: 휴가\n---\n# 휴가\n## 연차\n열흘.\n### 병가\n닷새.\n#### 너무 깊다\n글."
     }
-    assert len(ask(note, headers=False).rows) == 1
+    assert len(ask(note, forms=("title",)).rows) == 1
     title, *rest = texts(ask(note))
     assert title.startswith("휴가")
     assert len(rest) == 2
@@ -111,7 +122,7 @@ def test_notes_and_sections_without_text_are_left_out(ask):
         {"a.md": "# Only a heading", "b.md": "---\ntitle: B\n---\n## Empty\n## Full\nSome text."}
     )
     assert made.empty_notes == ("a.md",)
-    assert [row.tags for row in made.rows] == [("title",), ("heading",)]
+    assert [row.tags[1] for row in made.rows] == ["form:title", "form:heading"]
     assert "Full" in made.rows[1].query
 
 
@@ -123,13 +134,13 @@ def test_a_note_gives_so_many_questions_at_most(ask, most, count):
 
 def test_the_examples_give_valid_rows_in_several_shapes_and_equal_bytes(tmp_path):
     for name in ("one", "two"):
-        generate_queries(EXAMPLES, tmp_path / name, include_headers=True)
+        generate_queries(EXAMPLES, tmp_path / name, QueryForms(FORMS))
     assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
     dataset = read_queries(tmp_path / "one")
     vault = read_vault(EXAMPLES)
     checked = check_queries(dataset, vault, Identities(vault.notes))
     assert dataset.warnings == ()
-    assert checked.errors == ()
+    assert (checked.errors, checked.warnings) == ((), ())
     asked = [item.query for item in dataset.items]
     assert len(set(asked)) == len(asked)
     assert len({query[-8:] for query in asked if query.endswith("요?")}) >= 3
@@ -141,12 +152,156 @@ def test_places_and_numbers_that_cannot_be_are_refused(tmp_path):
     (tmp_path / "vault" / "a.md").write_text("# Only a heading")
     (tmp_path / "taken").write_text("kept")
     vault, out = tmp_path / "vault", tmp_path / "out"
+    titles = QueryForms()
     with pytest.raises(InputError, match="no note has text"):
-        generate_queries(vault, out)
+        generate_queries(vault, out, titles)
     with pytest.raises(InputError, match="--max-per-note 0"):
-        generate_queries(vault, out, max_per_note=0)
+        generate_queries(vault, out, QueryForms(per_note=0))
+    with pytest.raises(InputError, match="--limit 0"):
+        generate_queries(vault, out, QueryForms(limit=0))
     with pytest.raises(InputError, match="exists already"):
-        generate_queries(vault, tmp_path / "taken")
+        generate_queries(vault, tmp_path / "taken", titles)
     with pytest.raises(InputError, match="lies in the vault"):
-        generate_queries(vault, vault / "q.jsonl")
+        generate_queries(vault, vault / "q.jsonl", titles)
     assert not out.exists()
+
+
+def evidence(row) -> str:
+    (span,) = row.expected_spans
+    return span.text
+
+
+@pytest.mark.parametrize(
+    ("form", "text", "asked", "quote"),
+    [
+        ("heading", "## 연차\n1년에 15일이다.", "연차", "1년에 15일이다."),
+        ("heading", "## 2. Sick leave\nTen days.\n\nMore.", "Sick leave", "Ten days."),
+        ("list", "- **반차**: 오전 또는 오후.\n- 그 밖", "‘반차’", "**반차**: 오전 또는 오후."),
+        (
+            "list",
+            "* `--all`: takes every note\n  of it",
+            "“--all”",
+            "`--all`: takes every note\n  of it",
+        ),
+        ("table", "|사유|일수|\n|---|---|\n|결혼|5일|", "결혼의 일수", "|결혼|5일|"),
+        (
+            "table",
+            "|Why|Days|\n|--|--|\n|[[a\\|Move]]|1|\n|Birth|20|\n|Birth|5|",
+            "“Days”",
+            "|[[a\\|Move]]|1|",
+        ),
+        (
+            "sentence",
+            "결재자는 이틀 안에 승인한다. 결재자가 없으면 미룬다.",
+            "결재자는",
+            "결재자는 이틀 안에 승인한다.",
+        ),
+        (
+            "sentence",
+            "The **night shift**\nis paid twice over. It is long.",
+            "the night shift",
+            "The **night shift**\nis paid twice over.",
+        ),
+    ],
+)
+def test_each_form_asks_by_the_words_of_the_note_and_labels_where_the_answer_stands(
+    form, text, asked, quote, ask
+):
+    title = "휴가 규정" if any("가" <= c <= "힣" for c in text) else "Leave rules"
+    note = f"---\ntitle: {title}\n---\n👋\n\n{text}\n"
+    (row,) = ask({"a.md": note}, forms=(form,)).rows
+    assert asked in row.query
+    assert title in row.query
+    assert evidence(row) == quote
+    assert row.tags == ("generated", f"form:{form}")
+    start = note.index(quote)  # the wave takes two UTF-16 units
+    assert row.expected_spans[0].start == start + 1
+
+
+@pytest.mark.each(
+    "form, text",
+    [
+        ("list", "- no term here\n- https://a.example: a link of it"),
+        ("list", "- Type: one of them all\n- Type: another one of them"),
+        ("table", "|a|b|\n|--|--|\n|1|2|\n|3|4|"),
+        ("sentence", "It is paid twice and it is long."),
+        ("sentence", "The following is a list of all the things that are paid:"),
+        ("sentence", "Avoid timers unless the test is about timers and nothing else."),
+        ("sentence", "없는 것은 없다고 말해야 한다."),
+        ("heading", "## Leave\nThe words of the title alone."),
+    ],
+)
+def test_what_names_nothing_is_not_asked_about(form, text):
+    note = f"---\ntitle: Leave\nlang: {'ko' if '없' in text else 'en'}\n---\n{text}\n"
+    assert [d for d in drafts(note_of(note)) if d.form == form] == []
+
+
+def note_of(text: str) -> Note:
+    return Note("a.md", text, "Leave", (), (), "ko" if "없" in text else "en", parse(text), "")
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "change", "changed"),
+    [
+        ("Budget 2024", "In 2025 more.", "year", "Budget 2023"),
+        ("Lock v3", "It follows v2 and comes before v4.", "version", "Lock v5"),
+        ("Porto office", "We work in Porto. All of Porto is steep.", "name", " office"),
+        ("전주 출시", "전주와 군산은 가깝다.", "name", " 출시"),
+    ],
+)
+def test_a_near_miss_has_one_word_that_stands_nowhere_in_the_vault(
+    title, text, change, changed, ask
+):
+    made = ask({"a.md": f"---\ntitle: {title}\n---\n{text}"}, forms=("near-miss",))
+    (row,) = made.rows
+    assert changed in row.query
+    assert title not in row.query
+    assert not row.answerable
+    assert (row.expected_notes, row.expected_spans) == ((), ())
+    assert row.tags == ("generated", "form:near-miss", f"changed:{change}")
+
+
+def test_a_month_and_a_word_that_also_stands_small_are_no_names_to_change(ask):
+    text = "We met in April and in April again. Then came the Board, the Board of the board."
+    made = ask({"a.md": f"---\ntitle: April of the Board\n---\n{text}"}, forms=("near-miss",))
+    assert made.rows == ()
+    (warning,) = made.warnings
+    assert warning.startswith("no question of the form near-miss: none of 1 notes has a year,")
+
+
+def test_a_limit_is_shared_by_notes_and_forms(ask):
+    note = "---\ntitle: B{0}\n---\n## One {0}\nSome text.\n\n- **Term {0}**: what it really means"
+    notes = {f"{name}.md": note.format(name) for name in "pqrstu"}
+    made = ask(notes, forms=("title", "heading", "list"), limit=6)
+    assert [count for count, _ in made.by_form.values()] == [2, 2, 2]
+    assert len({row.expected_notes for row in made.rows}) == 6
+
+
+def test_what_five_notes_speak_of_says_nothing_of_one(ask):
+    note = "---\ntitle: B{0}\n---\n## See also\nSome text."
+    four = {f"{name}.md": note.format(name) for name in "pqrs"}
+    assert len(ask(four, forms=("heading",)).rows) == 4
+    assert ask({"t.md": note.format("t")}, forms=("heading",)).rows == ()
+
+
+def test_another_seed_draws_other_questions(ask):
+    items = "\n".join(f"- **Term {n}x**: what it really means" for n in range(40))
+    note = {"a.md": f"---\ntitle: B\n---\n{items}"}
+    one, same, other = (texts(ask(note, 3, ("list",), seed=seed)) for seed in (1, 1, 2))
+    assert one == same
+    assert one != other
+
+
+def test_a_vault_of_code_says_what_is_missing_and_too_few_are_told(ask, tmp_path):
+    made = ask({"a.md": "```\nprint()\n```"}, forms=FORMS, limit=5)
+    assert texts(made) == [row.query for row in made.rows if row.tags[1] == "form:title"]
+    assert [warning.split(":")[0] for warning in made.warnings] == [
+        "no question of the form heading",
+        "no question of the form list",
+        "no question of the form table",
+        "no question of the form sentence",
+        "no question of the form near-miss",
+        "--limit 5",
+    ]
+    with pytest.raises(InputError, match="gives no question\nno question of the form table"):
+        generate_queries(tmp_path, tmp_path.parent / "out", QueryForms(("table",)))

@@ -125,12 +125,14 @@ def notices(
     *,
     not_run: int = 0,
     unjudged: int = 0,
+    generated: int = 0,
 ) -> Iterator[str]:
     """What a reader must know before believing the figures.
 
     Args:
         not_run: items that an interrupted run left.
         unjudged: items that were to get a verdict and have none.
+        generated: items that were made of the notes.
     """
     task = record.run.task
 
@@ -141,6 +143,9 @@ def notices(
     if record.summary.status == "interrupted":
         judging = unjudged and not not_run
         yield notice("interrupted_judging") if judging else notice("interrupted", missing=not_run)
+    if generated:
+        total = record.summary.counts.queries_total
+        yield notice("generated", generated=generated, total=total)
     if unjudged:
         yield notice("unjudged", missing=unjudged)
     if record.errors:

@@ -55,6 +55,7 @@ class Content:
         slices: name, counts of items and figures of each part, which are compared by `columns`.
         not_run: items that an interrupted run left.
         unjudged: items that were to get a verdict and have none.
+        generated: items that were made of the notes.
         llm: what asking models gave.
     """
 
@@ -71,6 +72,7 @@ class Content:
     called: Callable[[Figure], str] | None = None
     not_run: int = 0
     unjudged: int = 0
+    generated: int = 0
     llm: LlmReport | None = None
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
@@ -95,7 +97,14 @@ def render_page(
     say = words(lang)
     comparison = held_against(baseline, record)
     content = tell(record, say, comparison, baseline)
-    noticed = notices(record, comparison, say, not_run=content.not_run, unjudged=content.unjudged)
+    noticed = notices(
+        record,
+        comparison,
+        say,
+        not_run=content.not_run,
+        unjudged=content.unjudged,
+        generated=content.generated,
+    )
     script = _asset(_COMMON) + _asset(content.item_script) + _asset(_LIST)
     page = (
         _templates()

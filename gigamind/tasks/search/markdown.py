@@ -97,6 +97,7 @@ def render_summary(record: RunRecord) -> str:
         headline=_headline(run, summary),
         stopped=_stopped(summary),
         notices=_notices(record),
+        generated=generated_line(summary),
         search_rows=metric_rows(
             summary.overall, "search", in_order(list(summary.overall.intervals))
         ),
@@ -166,6 +167,17 @@ def _notices(record: RunRecord) -> str:
     )
     told = ", ".join(_count(number, one, many) for number, one, many in kinds if number)
     return f"{told}: see below." if told else ""
+
+
+def generated_line(summary: SummaryReport) -> str:
+    """A caution where queries were made of the notes; "" where none was."""
+    made, total = summary.counts.queries_generated, summary.counts.queries_total
+    if not made:
+        return ""
+    return (
+        f"{made} of {total} queries were generated from the notes: they are easier than questions of people,"
+        " so the figures are too good."
+    )
 
 
 def _count(number: int, one: str, many: str) -> str:

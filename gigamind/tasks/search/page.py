@@ -218,6 +218,7 @@ def search_content(
         ],
         not_run=record.summary.counts.queries_not_run,
         unjudged=unjudged(record.summary.llm),
+        generated=record.summary.counts.queries_generated,
         llm=record.summary.llm,
         values={
             "judged": _judged(record, say),

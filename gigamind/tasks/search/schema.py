@@ -117,6 +117,7 @@ class RunCounts(Report):
         rows_not_sampled: usable rows that `--sample` left out.
         queries_failed: queries whose evaluation failed (errors.jsonl).
         queries_not_run: queries that an interrupted run did not come to.
+        queries_generated: evaluated queries that were made of the notes, which are easier than those of people.
     """
 
     queries_total: Count
@@ -127,6 +128,7 @@ class RunCounts(Report):
     queries_failed: Count
     queries_not_run: Count
     notes: Count
+    queries_generated: Count = 0
 
 
 class SummaryReport(TaskSummary[RunCounts, SliceReport]):

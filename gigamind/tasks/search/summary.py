@@ -41,6 +41,7 @@ def summarise(
         results: those of the run, with the verdicts of models.
     """
     items = [result for result in results if isinstance(result, ItemReport)]
+    made = {query.item.id for query in prepared.queries if query.item.is_generated}
     figures = aggregate([measured(item) for item in items], prepared.options.seed)
     return SummaryReport(
         status="interrupted" if run.interrupted else "complete",
@@ -53,6 +54,7 @@ def summarise(
             queries_failed=len(results) - len(items),
             queries_not_run=len(prepared.queries) - len(results),
             notes=len(prepared.vault.notes),
+            queries_generated=len(made & {item.id for item in items}),
         ),
         overall=_slice(figures.overall),
         by_language=_slices(figures.by_language),

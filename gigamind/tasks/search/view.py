@@ -45,6 +45,9 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     def not_run(self, summary: SummaryReport) -> int:
         return summary.counts.queries_not_run
 
+    def caution(self, summary: SummaryReport) -> str:
+        return markdown.generated_line(summary)
+
     def llm(self, summary: SummaryReport) -> LlmReport | None:
         return summary.llm
 

@@ -15,7 +15,8 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
-from gigamind.datasets.schema import Difficulty, ExpectedSpan, QueryItem
+from gigamind.datasets.generate_queries import both
+from gigamind.datasets.schema import GENERATED, Difficulty, ExpectedSpan, QueryItem
 from gigamind.errors import GigamindError, InputError
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
@@ -195,8 +196,8 @@ def _row(note: Note, asked: WrittenQuestion, place: Span | None, units: Utf16) -
         expected_spans=spans,
         language=note_language(note),
         difficulty=asked.difficulty,
-        tags=("model",),
-        source="generated",
+        tags=(GENERATED, "form:model"),
+        source=GENERATED,
     )
 
 
@@ -204,9 +205,4 @@ def _merged(known: QueryItem | None, row: QueryItem) -> QueryItem:
     """One row of two with the same question: what one note answers is answerable."""
     if known is None or not known.answerable:
         return row
-    return known.model_copy(
-        update={
-            "expected_notes": tuple(dict.fromkeys((*known.expected_notes, *row.expected_notes))),
-            "expected_spans": tuple(dict.fromkeys((*known.expected_spans, *row.expected_spans))),
-        }
-    )
+    return both(known, row)
