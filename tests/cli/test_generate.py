@@ -44,6 +44,44 @@ def test_generate_queries_counts_them_and_names_empty_notes(gigamind, tmp_path):
     ended = gigamind(
         "eval", "generate-queries", "--notes", vault, "--out", out, "--include-headers"
     )
-    assert (ended.code, ended.stdout) == (0, f"2 questions, for review: {out}\n")
+    assert (ended.code, ended.stdout.splitlines()) == (
+        0,
+        [
+            f"2 questions, for review: {out}",
+            "  title: 1; 1 of 1 notes can give one",
+            "  heading: 1; 1 of 1 notes can give one",
+            "They are easier than questions of people, and every report over them says so.",
+        ],
+    )
     assert "b.md: has no text" in ended.stderr
     assert len(out.read_text().splitlines()) == 2
+
+
+def test_a_report_over_generated_queries_says_that_they_are_easier(gigamind, tmp_path):
+    vault, out = tmp_path / "vault", tmp_path / "q.jsonl"
+    vault.mkdir()
+    (vault / "a.md").write_text(
+        "# Rain 2024\n\nIt rains.\n\n- **Drizzle**: rain of very small drops\n"
+    )
+    asked = ("--notes", vault, "--out", out, "--forms", "all", "--limit", 3, "--seed", 1)
+    assert gigamind("eval", "generate-queries", *asked).code == 0
+    with out.open("a") as file:
+        file.write('{"id": "p", "query": "Wet?", "answerable": true, "expected_notes": ["a.md"]}\n')
+    run = ("--dataset", out, "--notes", vault, "--mode", "keyword", "--lang", "ko")
+    ended = gigamind("eval", "search", *run, "--out", tmp_path / "run")
+    told = "3 of 4 queries were generated from the notes: they are easier than questions of people"
+    assert told in ended.stdout
+    assert f"> {told}" in (tmp_path / "run" / "summary.md").read_text("utf-8")
+    page = (tmp_path / "run" / "report.html").read_text("utf-8")
+    assert "질의 4건 중 3건은 노트에서 자동으로 만든 것입니다." in page
+
+
+def test_a_form_that_is_none_and_forms_for_a_model_are_refused(gigamind, tmp_path):
+    places = ("--notes", tmp_path, "--out", tmp_path.parent / "q.jsonl")
+    ended = gigamind("eval", "generate-queries", *places, "--forms", "title,poem")
+    assert (ended.code, ended.stderr) == (
+        1,
+        'Error: --forms: "poem" is none of all, title, heading, list, table, sentence, near-miss\n',
+    )
+    ended = gigamind("eval", "generate-queries", *places, "--limit", 3, "--model", "openai/m")
+    assert (ended.code, ended.stderr.split(":")[1]) == (1, " --limit")
