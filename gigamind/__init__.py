@@ -86,22 +86,12 @@ __all__ = [
     "suggest_links",
 ]
 
-# Where each name is defined, without the package's own name.
+# Where each name is defined that is not in `library`, without the package's own name.
 _HOMES = {
     "errors": ("EvaluationError", "GigamindError", "InputError", "LlmError", "NotesError"),
     "evaluation.progress": ("Progress",),
     "evidence.align": ("align", "align_all"),
     "evidence.result": ("AlignResult", "Aligned", "Failed", "Quote"),
-    "library": (
-        "EvaluationResult",
-        "compare",
-        "evaluate_answers",
-        "evaluate_links",
-        "evaluate_search",
-        "gate",
-        "load_judge",
-        "suggest_links",
-    ),
     "judges.own": ("OwnJudge",),
     "judges.protocol": ("AnswerCase", "Asking", "Judge", "PlannedCall", "Proof", "Verdict"),
     "linking.suggest": ("LinkSuggestion",),
@@ -117,10 +107,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    for module, names in _HOMES.items():
-        if name in names:
-            return getattr(importlib.import_module(f"gigamind.{module}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    module = next((home for home, names in _HOMES.items() if name in names), "library")
+    return getattr(importlib.import_module(f"gigamind.{module}"), name)
 
 
 def __dir__() -> list[str]:

@@ -178,11 +178,7 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     items = _by_id(folder, _items(folder / "per_item.jsonl", kind))
     return JudgedRun(
         folder=folder,
-        run_id=run.run_id,
-        task=run.task,
-        dataset=run.dataset,
-        dataset_hash=run.dataset_hash,
-        judge=run.judge,
+        **dict(run),
         kind=kind,
         items=items,
         failed=_failed(folder / "errors.jsonl") - items.keys(),

@@ -15,7 +15,6 @@ from typing import Any, Literal, TypeVar
 
 from gigamind.datasets.sample import sample
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
-from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
@@ -23,7 +22,6 @@ from gigamind.llm.budget import Budget
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
-from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import (
     FINAL,
@@ -171,22 +169,6 @@ async def unless_final(asked: Awaitable[Item]) -> Item | None:
 def judged_again(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
     """The items to judge a second time; the same with equal seeds."""
     return frozenset(sample(names, math.ceil(share * len(names)), seed))
-
-
-def identity_of(
-    prepared: PreparedInput, judge: JudgeReport, own: Mapping[str, str], settings: Iterable[str]
-) -> dict[str, str]:
-    """What must be the same for a run to be continued; `own` of its task, `settings` names of options."""
-    return {
-        "task": prepared.options.task,
-        "dataset": prepared.dataset_hash,
-        "notes": prepared.notes_hash,
-        "judge and model": judge.fingerprint,
-        **own,
-        **{
-            f"--{name.replace('_', '-')}": str(getattr(prepared.options, name)) for name in settings
-        },
-    }
 
 
 @dataclass(frozen=True, slots=True)

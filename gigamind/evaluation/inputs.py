@@ -1,16 +1,16 @@
 """What a run reads: which dataset over which vault, how much of it, and what stops it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeVar
 
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError
 from gigamind.evaluation.options import EvalOptions
+from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
-from gigamind.vault.walk import HashMode, notes_hash
+from gigamind.vault.walk import notes_hash
 
 Item = TypeVar("Item")
 _ERRORS_SHOWN = 5
@@ -39,47 +39,39 @@ class PreparedInput:
         """Rows that have errors; one may have several."""
         return len({error.line for error in self.errors})
 
+    def identity(
+        self, judge: JudgeReport, own: Mapping[str, str], settings: Iterable[str]
+    ) -> dict[str, str]:
+        """What must be the same for a run to be continued; `own` of its task, `settings` names of options."""
+        told = {
+            f"--{name.replace('_', '-')}": str(getattr(self.options, name)) for name in settings
+        }
+        return {
+            "task": self.options.task,
+            "dataset": self.dataset_hash,
+            "notes": self.notes_hash,
+            "judge and model": judge.fingerprint,
+            **own,
+            **told,
+        }
+
 
 @dataclass(frozen=True, slots=True)
 class Inputs:
-    """The part of the options that preparing takes.
+    """How the options tell to read a dataset and its notes, and when to stop."""
 
-    Attributes:
-        notes: None where the dataset's rows hold the text of their notes.
-        sample: a count or a share, such as "50" or "0.2"; None for all items.
-        strict: stop at a bad row or a name that means several notes.
-        hash_exclude: patterns of files that the hash of the notes leaves out, too.
-    """
-
-    dataset: Path
-    notes: Path | None
-    sample: str | None
-    seed: int
-    strict: bool
-    hash_mode: HashMode
-    hash_exclude: tuple[str, ...]
-
-    @classmethod
-    def of(cls, options: EvalOptions) -> "Inputs":
-        """The part of these options."""
-        return cls(
-            options.dataset,
-            options.notes,
-            options.sample,
-            options.seed,
-            options.strict,
-            options.notes_hash_mode,
-            options.notes_hash_exclude,
-        )
+    options: EvalOptions
 
     def drawn(self, items: Sequence[Item]) -> tuple[Item, ...]:
         """The items to evaluate, in their order."""
-        size = sample_size(self.sample) if self.sample else len(items)
-        return sample(items, size, self.seed)
+        options = self.options
+        size = sample_size(options.sample) if options.sample else len(items)
+        return sample(items, size, options.seed)
 
     def notes_hash(self) -> str:
         """See `walk.notes_hash`; empty without a vault."""
-        return notes_hash(self.notes, self.hash_mode, self.hash_exclude) if self.notes else ""
+        notes, mode = self.options.notes, self.options.notes_hash_mode
+        return notes_hash(notes, mode, self.options.notes_hash_exclude) if notes else ""
 
     def row_reports(self, errors: Iterable[RowError]) -> tuple[ErrorReport, ...]:
         """Rows that cannot be used, as errors.jsonl has them."""
@@ -90,7 +82,7 @@ class Inputs:
                 id=error.item_id or None,
                 field=error.field or None,
                 error=DatasetError.__name__,
-                message=error.describe(self.dataset),
+                message=error.describe(self.options.dataset),
             )
             for error in errors
         )
@@ -103,10 +95,12 @@ class Inputs:
             of_vault: what to add where the rows name notes of a vault.
 
         Raises:
-            DatasetError: no row is usable, or there is a problem and `strict` is set.
+            DatasetError: no row is usable, or there is a problem and `--strict` is set.
         """
         shown = "\n".join(problems[:_ERRORS_SHOWN])
         if not usable:
-            raise DatasetError(f"{self.dataset}: no row can be evaluated{of_vault}\n{shown}")
-        if self.strict and problems:
-            raise DatasetError(f"{self.dataset}: problems, and --strict is set\n{shown}")
+            raise DatasetError(
+                f"{self.options.dataset}: no row can be evaluated{of_vault}\n{shown}"
+            )
+        if self.options.strict and problems:
+            raise DatasetError(f"{self.options.dataset}: problems, and --strict is set\n{shown}")

@@ -2,29 +2,25 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import fsum, isfinite
 
 import numpy as np
 
 from gigamind.metrics.answerability import confusion, measure_verdicts
-from gigamind.metrics.spec import Metric, Text
+from gigamind.metrics.spec import Rows
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import bounded_means, bounded_ratios
 
 METHOD = "linear interpolation (Hyndman & Fan type 7, numpy's default)"
 
 
-_metric = partial(Metric, "search", None)
+_metric = Rows("search", None)
 METRICS = (
-    _metric(None, "latency_p50_ms", Text("latency p50", "지연 p50")),
-    _metric(
-        None,
-        "latency_p95_ms",
-        Text("latency p95", "지연 p95"),
-        about=Text("milliseconds; lower is better", "밀리초, 낮을수록 좋음"),
+    _metric(None, "latency_p50_ms", "latency p50", "지연 p50"),
+    _metric(None, "latency_p95_ms", "latency p95", "지연 p95").told(
+        "milliseconds; lower is better", "밀리초, 낮을수록 좋음"
     ),
-    _metric(None, "latency_p99_ms", Text("latency p99", "지연 p99")),
+    _metric(None, "latency_p99_ms", "latency p99", "지연 p99"),
 )
 
 

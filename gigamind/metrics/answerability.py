@@ -8,12 +8,11 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.metrics.spec import Metric, Text, Use, measured
+from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
 from gigamind.stats.intervals import Interval, percentile_interval, resampled_counts
 
 
@@ -74,26 +73,16 @@ def far(counts: Confusion) -> Term:
     return counts.fn, counts.tp + counts.fn
 
 
-_metric = partial(Metric, "unanswerable", "verdicts")
+_metric = Rows("unanswerable", "verdicts")
 METRICS = (
-    _metric(precision, "precision", Text("precision", "정밀도"), use=Use(gate=True, main=1)),
-    _metric(recall, "recall", Text("recall", "재현율"), use=Use(gate=True, main=1)),
-    _metric(
-        f1,
-        "f1",
-        Text("F1", "F1"),
-        about=Text("telling unanswerable queries apart", "답이 없는 질의를 가려내는 정도"),
-        use=Use(gate=True, main=1, page=1, summary=1),
+    _metric(precision, "precision", "precision", "정밀도", MAIN),
+    _metric(recall, "recall", "recall", "재현율", MAIN),
+    _metric(f1, "f1", "F1", "F1", SHOWN).told(
+        "telling unanswerable queries apart", "답이 없는 질의를 가려내는 정도"
     ),
-    _metric(
-        far,
-        "far",
-        Text("FAR", "FAR"),
-        about=Text(
-            "unanswerable taken for answerable; lower is better",
-            "답이 없는데 있다고 판정한 비율, 낮을수록 좋음",
-        ),
-        use=Use(gate=True, lower=True, main=1, page=1, summary=1),
+    _metric(far, "far", "FAR", "FAR", Use(gate=True, lower=True, main=1, page=1, summary=1)).told(
+        "unanswerable taken for answerable; lower is better",
+        "답이 없는데 있다고 판정한 비율, 낮을수록 좋음",
     ),
 )
 

@@ -7,11 +7,10 @@ right nor wrong.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from math import fsum, isfinite, sqrt
 from typing import Literal
 
-from gigamind.metrics.spec import Metric, Text, Use, measured
+from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
 
 Standing = Literal["supported", "contradicted", "not_found", "unverified"]
 INSEPARABLE = 0.9  # correlation above which two figures do not tell answers apart in different ways
@@ -119,86 +118,49 @@ def citation_recall(table: GroundingTable) -> float | None:
     return _share(one.note in one.cited for one in table.claims if one.is_supported)
 
 
-_metric = partial(Metric, "answers", "claims")
+_metric = Rows("answers", "claims")
 METRICS = (
-    _metric(
-        None,
-        "correctness",
-        Text("correctness", "정확성"),
-        about=Text(
-            "claims proven by a quote from a note", "주장 가운데 노트의 인용으로 확인된 비율"
-        ),
-        use=Use(gate=True, main=1, page=1, summary=1),
+    _metric(None, "correctness", "correctness", "정확성", SHOWN).told(
+        "claims proven by a quote from a note", "주장 가운데 노트의 인용으로 확인된 비율"
     ),
-    _metric(
-        None,
-        "utility",
-        Text("utility", "유용성"),
-        about=Text("how much the answer helps who asked", "질문한 사람에게 쓸모 있는 정도"),
-        use=Use(gate=True, main=1, page=1, summary=1),
+    _metric(None, "utility", "utility", "유용성", SHOWN).told(
+        "how much the answer helps who asked", "질문한 사람에게 쓸모 있는 정도"
     ),
-    _metric(faithfulness, "faithfulness", Text("faithfulness", "충실성")),
+    _metric(faithfulness, "faithfulness", "faithfulness", "충실성"),
     _metric(
         contradiction,
         "contradiction",
-        Text("contradiction", "모순"),
-        about=Text(
-            "claims that a note speaks against, lower is better",
-            "노트와 다른 주장의 비율, 낮을수록 좋음",
-        ),
-        use=Use(gate=True, lower=True, main=1, page=1, summary=2),
+        "contradiction",
+        "모순",
+        Use(gate=True, lower=True, main=1, page=1, summary=2),
+    ).told(
+        "claims that a note speaks against, lower is better",
+        "노트와 다른 주장의 비율, 낮을수록 좋음",
+    ),
+    _metric(source_coverage, "source_coverage", "source coverage", "소스 활용", SHOWN).told(
+        "notes given that the answer rests on", "주어진 노트 가운데 답변의 근거가 된 비율"
     ),
     _metric(
-        source_coverage,
-        "source_coverage",
-        Text("source coverage", "소스 활용"),
-        about=Text(
-            "notes given that the answer rests on", "주어진 노트 가운데 답변의 근거가 된 비율"
-        ),
-        use=Use(gate=True, main=1, page=1, summary=1),
+        context_utilisation, "context_utilisation", "context utilisation", "관련 노트 활용", MAIN
+    ).told(
+        "notes bearing on the question that the answer rests on",
+        "질문과 관련된 노트 가운데 답변의 근거가 된 비율",
+    ),
+    _metric(distraction, "distraction", "distraction", "무관한 노트 의존", Use(lower=True)),
+    _metric(
+        noise_sensitivity, "noise_sensitivity", "noise sensitivity", "잡음 민감도", Use(lower=True)
+    ),
+    _metric(hallucination, "hallucination", "hallucination", "환각", Use(lower=True)),
+    _metric(
+        self_knowledge, "self_knowledge", "self-knowledge", "자체 지식", plain="self knowledge"
     ),
     _metric(
-        context_utilisation,
-        "context_utilisation",
-        Text("context utilisation", "관련 노트 활용"),
-        about=Text(
-            "notes bearing on the question that the answer rests on",
-            "질문과 관련된 노트 가운데 답변의 근거가 된 비율",
-        ),
-        use=Use(gate=True, main=1),
+        citation_precision, "citation_precision", "citation precision", "출처 정확도", MAIN
+    ).told(
+        "claims naming a source that rest on that note",
+        "출처를 밝힌 주장 가운데 그 노트에 근거가 있는 비율",
     ),
-    _metric(
-        distraction, "distraction", Text("distraction", "무관한 노트 의존"), use=Use(lower=True)
-    ),
-    _metric(
-        noise_sensitivity,
-        "noise_sensitivity",
-        Text("noise sensitivity", "잡음 민감도"),
-        use=Use(lower=True),
-    ),
-    _metric(hallucination, "hallucination", Text("hallucination", "환각"), use=Use(lower=True)),
-    _metric(
-        self_knowledge,
-        "self_knowledge",
-        Text("self-knowledge", "자체 지식"),
-        plain="self knowledge",
-    ),
-    _metric(
-        citation_precision,
-        "citation_precision",
-        Text("citation precision", "출처 정확도"),
-        about=Text(
-            "claims naming a source that rest on that note",
-            "출처를 밝힌 주장 가운데 그 노트에 근거가 있는 비율",
-        ),
-        use=Use(gate=True, main=1),
-    ),
-    _metric(
-        citation_recall,
-        "citation_recall",
-        Text("citation recall", "출처 재현율"),
-        use=Use(gate=True),
-    ),
+    _metric(citation_recall, "citation_recall", "citation recall", "출처 재현율", Use(gate=True)),
 )
 
 

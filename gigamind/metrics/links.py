@@ -7,12 +7,11 @@ their intervals draw whole notes.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
 import numpy as np
 
 from gigamind.metrics.aggregate import ratios
-from gigamind.metrics.spec import Metric, Text, Use, measured
+from gigamind.metrics.spec import SHOWN, Rows, Use, measured
 from gigamind.stats.agreement import ReliabilityBin, reliability_bins
 from gigamind.stats.estimate import Estimate
 
@@ -120,78 +119,57 @@ def acceptance(note: LinkedNote) -> Term:
 
 
 CEILING = "_ceiling"  # ends the name of what the dataset lets a metric reach
-_metric = partial(Metric, "links", "note")
+_metric = Rows("links", "note")
 METRICS = (
-    _metric(
-        precision,
-        "precision_at_{k}",
-        Text("precision@{k}", "정밀도@{k}"),
-        about=Text("suggestions that were removed links", "제안 가운데 지운 링크였던 비율"),
-        use=Use(gate=True, main=1, page=1, summary=1),
+    _metric(precision, "precision_at_{k}", "precision@{k}", "정밀도@{k}", SHOWN).told(
+        "suggestions that were removed links", "제안 가운데 지운 링크였던 비율"
     ),
     _metric(
         precision_over,
         "precision_over_{k}",
-        Text("precision over {k}", "정밀도({k}개 기준)"),
-        about=Text(
-            "right suggestions over k a note, which has only so many links",
-            "노트마다 k개를 분모로 한 맞은 제안의 비율, 링크 수만큼이 상한",
-        ),
-        use=Use(main=2),
+        "precision over {k}",
+        "정밀도({k}개 기준)",
+        Use(main=2),
+    ).told(
+        "right suggestions over k a note, which has only so many links",
+        "노트마다 k개를 분모로 한 맞은 제안의 비율, 링크 수만큼이 상한",
     ),
     _metric(
         precision_over_ceiling,
         "precision_over_{k}_ceiling",
-        Text("precision over {k} ceiling", "정밀도({k}개 기준) 상한"),
+        "precision over {k} ceiling",
+        "정밀도({k}개 기준) 상한",
     ),
-    _metric(
-        recall,
-        "recall_at_{k}",
-        Text("recall@{k}", "재현율@{k}"),
-        about=Text("removed links that were suggested again", "지운 링크 가운데 다시 제안한 비율"),
-        use=Use(gate=True, main=1, page=1, summary=1),
+    _metric(recall, "recall_at_{k}", "recall@{k}", "재현율@{k}", SHOWN).told(
+        "removed links that were suggested again", "지운 링크 가운데 다시 제안한 비율"
     ),
-    _metric(recall_ceiling, "recall_at_{k}_ceiling", Text("recall@{k} ceiling", "재현율@{k} 상한")),
+    _metric(recall_ceiling, "recall_at_{k}_ceiling", "recall@{k} ceiling", "재현율@{k} 상한"),
     _metric(
         recall_excluding_linked,
         "recall_at_{k}_excluding_linked",
-        Text("recall@{k}, new targets", "재현율@{k}, 새 대상"),
-        about=Text(
-            "the same, never suggesting what the note links to elsewhere",
-            "다른 곳에 이미 링크된 노트를 제안하지 않을 때의 재현율",
-        ),
+        "recall@{k}, new targets",
+        "재현율@{k}, 새 대상",
+        Use(main=1),
         plain="recall@{k} excluding linked",
-        use=Use(main=1),
+    ).told(
+        "the same, never suggesting what the note links to elsewhere",
+        "다른 곳에 이미 링크된 노트를 제안하지 않을 때의 재현율",
     ),
-    _metric(
-        novelty,
-        "novelty_at_{k}",
-        Text("novelty@{k}", "새로움@{k}"),
-        about=Text(
-            "suggestions of notes that are not linked yet",
-            "제안 가운데 아직 링크되지 않은 노트의 비율",
-        ),
-        use=Use(main=3),
+    _metric(novelty, "novelty_at_{k}", "novelty@{k}", "새로움@{k}", Use(main=3)).told(
+        "suggestions of notes that are not linked yet", "제안 가운데 아직 링크되지 않은 노트의 비율"
     ),
     _metric(
         span_accuracy,
         "span_accuracy_at_{k}",
-        Text("span accuracy@{k}", "위치 정확도@{k}"),
-        about=Text(
-            "right suggestions at exactly the removed place",
-            "맞은 제안 가운데 지운 자리와 똑같은 비율",
-        ),
-        use=Use(main=3, page=1),
+        "span accuracy@{k}",
+        "위치 정확도@{k}",
+        Use(main=3, page=1),
+    ).told(
+        "right suggestions at exactly the removed place", "맞은 제안 가운데 지운 자리와 똑같은 비율"
     ),
-    _metric(
-        acceptance,
-        "acceptance_proxy",
-        Text("acceptance proxy", "수락 비율"),
-        about=Text(
-            "suggestions that a person accepted, of those judged",
-            "사람이 판정한 제안 가운데 수락한 비율",
-        ),
-        use=Use(main=3),
+    _metric(acceptance, "acceptance_proxy", "acceptance proxy", "수락 비율", Use(main=3)).told(
+        "suggestions that a person accepted, of those judged",
+        "사람이 판정한 제안 가운데 수락한 비율",
     ),
 )
 

@@ -6,10 +6,9 @@ left out of the mean by the caller.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
 from math import fsum, log2
 
-from gigamind.metrics.spec import Metric, Text, Use, measured
+from gigamind.metrics.spec import SHOWN, Rows, Use, measured
 
 CUTOFFS = (1, 3, 5, 10)  # the ranks that reports show; the run's own topk comes on top
 
@@ -41,41 +40,25 @@ def recall(ranking: Sequence[str], qrels: Mapping[str, int], k: int) -> float:
     return sum(_relevant(ranking[:k], qrels)) / relevant if relevant else 0.0
 
 
-_metric = partial(Metric, "search", "ranking")
+_metric = Rows("search", "ranking")
 METRICS = (
     _metric(
         hit,
         "hit_at_{k}",
-        Text("hit@{k}", "hit@{k}"),
-        about=Text("an expected note is among the first k", "상위 k개 안에 정답 노트가 있는 비율"),
-        use=Use(gate=True, main=1, first=True, page=1, summary=1),
+        "hit@{k}",
+        "hit@{k}",
+        Use(gate=True, main=1, first=True, page=1, summary=1),
+    ).told("an expected note is among the first k", "상위 k개 안에 정답 노트가 있는 비율"),
+    _metric(reciprocal_rank, "mrr", "MRR", "MRR", SHOWN).told(
+        "1 / rank of the first expected note", "첫 정답 노트 순위의 역수"
+    ),
+    _metric(ndcg, "ndcg_at_{k}", "nDCG@{k}", "nDCG@{k}", Use(gate=True, main=1, summary=1)).told(
+        "order of the first k notes against the ideal one",
+        "상위 k개 노트의 순서를 이상적인 순서와 비교한 값",
     ),
     _metric(
-        reciprocal_rank,
-        "mrr",
-        Text("MRR", "MRR"),
-        about=Text("1 / rank of the first expected note", "첫 정답 노트 순위의 역수"),
-        use=Use(gate=True, main=1, page=1, summary=1),
-    ),
-    _metric(
-        ndcg,
-        "ndcg_at_{k}",
-        Text("nDCG@{k}", "nDCG@{k}"),
-        about=Text(
-            "order of the first k notes against the ideal one",
-            "상위 k개 노트의 순서를 이상적인 순서와 비교한 값",
-        ),
-        use=Use(gate=True, main=1, summary=1),
-    ),
-    _metric(
-        recall,
-        "recall_at_{k}",
-        Text("recall@{k}", "재현율@{k}"),
-        about=Text(
-            "share of the expected notes among the first k", "정답 노트 가운데 상위 k개에 든 비율"
-        ),
-        use=Use(gate=True, main=1, summary=1),
-    ),
+        recall, "recall_at_{k}", "recall@{k}", "재현율@{k}", Use(gate=True, main=1, summary=1)
+    ).told("share of the expected notes among the first k", "정답 노트 가운데 상위 k개에 든 비율"),
 )
 
 

@@ -6,9 +6,8 @@ by text; the two rules are never mixed for one piece.  A piece that is retrieved
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 
-from gigamind.metrics.spec import Metric, Text, Use, measured
+from gigamind.metrics.spec import MAIN, Rows, measured
 from gigamind.spans import Passage
 from gigamind.text import jaccard, plain
 
@@ -60,20 +59,11 @@ def span_recall(evidence: Sequence[Evidence], expected: Sequence[Passage]) -> fl
     return matched / len(expected)
 
 
-_metric = partial(Metric, "search", "spans")
+_metric = Rows("search", "spans")
 METRICS = (
-    _metric(
-        span_precision,
-        "span_precision",
-        Text("span precision", "구간 정밀도"),
-        use=Use(gate=True, main=1),
-    ),
-    _metric(
-        span_recall,
-        "span_recall",
-        Text("span recall", "구간 재현율"),
-        about=Text("expected passages that are shown", "정답 구간 가운데 근거로 제시된 비율"),
-        use=Use(gate=True, main=1),
+    _metric(span_precision, "span_precision", "span precision", "구간 정밀도", MAIN),
+    _metric(span_recall, "span_recall", "span recall", "구간 재현율", MAIN).told(
+        "expected passages that are shown", "정답 구간 가운데 근거로 제시된 비율"
     ),
 )
 

@@ -6,7 +6,7 @@ and everything that shows, compares or gates figures reads the table: a new entr
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -104,6 +104,10 @@ class Metric:
         use = Use(gate=True, lower=lower)
         return cls("answers", None, None, name, label, about, use=use)
 
+    def told(self, en: str, ko: str) -> "Metric":
+        """The same, with a card that says what it is."""
+        return replace(self, about=Text(en, ko))
+
     @property
     def key(self) -> str:
         """The name with its block."""
@@ -129,6 +133,31 @@ class Metric:
         label = getattr(self.label, language) if language else self.plain or self.label.en
         match = self.pattern.fullmatch(name)
         return label.format(**match.groupdict()) if match else label
+
+
+SHOWN = Use(gate=True, main=1, page=1, summary=1)
+MAIN = Use(gate=True, main=1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Makes the metrics of a room, which stand in one block and are computed from the same things."""
+
+    block: str
+    takes: Takes | None
+
+    def __call__(
+        self,
+        of: Callable[..., Any] | None,
+        name: str,
+        en: str,
+        ko: str,
+        use: Use = Use(),
+        *,
+        plain: str = "",
+    ) -> Metric:
+        """See `Metric`; `en` and `ko` are its label."""
+        return Metric(self.block, self.takes, of, name, Text(en, ko), None, plain, use)
 
 
 OWN: dict[str, Metric] = {}

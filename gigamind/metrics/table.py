@@ -5,24 +5,19 @@ version's snapshot, is shown as it is.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from importlib.metadata import entry_points
 from typing import Literal
 
 from gigamind.metrics import aggregate, answerability, grounding, links, ranking, spans
-from gigamind.metrics.spec import OWN, Language, Metric, Text, Use
+from gigamind.metrics.spec import MAIN, OWN, Language, Metric, Rows, Use
 
 ENTRY_POINTS = "gigamind.metrics"
-_quality = partial(Metric, "quality", None, None)
+_quality = Rows("quality", None)
 QUALITY = (
-    _quality(
-        "pass_rate",
-        Text("checklist passed", "체크리스트 통과"),
-        about=Text("answers that pass the checklist", "체크리스트를 통과한 답변의 비율"),
-        plain="passed",
-        use=Use(gate=True, main=1),
+    _quality(None, "pass_rate", "checklist passed", "체크리스트 통과", MAIN, plain="passed").told(
+        "answers that pass the checklist", "체크리스트를 통과한 답변의 비율"
     ),
-    _quality("{item}", Text("{item}", "{item}"), use=Use(gate=True)),
+    _quality(None, "{item}", "{item}", "{item}", Use(gate=True)),
 )
 
 

@@ -5,7 +5,6 @@ import functools
 import hashlib
 from importlib import resources
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gigamind.records.card import FILE, JudgeCard
@@ -13,7 +12,8 @@ from gigamind.records.folder import as_json
 from gigamind.release.shortfall import card_words
 from gigamind.reports.cards.cautions import card_verdict, cautions
 from gigamind.reports.cards.view import attacks_told, provenance, scale_view
-from gigamind.reports.text import render, upright
+from gigamind.reports.page.layout import page_templates
+from gigamind.reports.text import render
 from gigamind.wording import Language, moment
 
 
@@ -47,7 +47,7 @@ def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     return (
-        _templates()
+        page_templates("gigamind.reports.cards")
         .get_template("judge_card.html.jinja")
         .render(
             say=say,
@@ -81,15 +81,3 @@ def _style() -> str:
     report = resources.files("gigamind.reports.page") / "templates" / "report.css"
     own = resources.files("gigamind.reports.cards") / "templates" / "judge_card.css"
     return report.read_text(encoding="utf-8") + own.read_text(encoding="utf-8")
-
-
-@functools.cache
-def _templates() -> Environment:
-    return Environment(
-        loader=PackageLoader("gigamind.reports.cards"),
-        undefined=StrictUndefined,
-        autoescape=True,
-        finalize=upright,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )

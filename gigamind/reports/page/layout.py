@@ -107,7 +107,7 @@ def render_page(
     )
     script = _asset(_COMMON) + _asset(content.item_script) + _asset(_LIST)
     page = (
-        _templates()
+        page_templates()
         .get_template(content.template)
         .render(
             say=say,
@@ -237,9 +237,10 @@ def _hash(text: str) -> str:
 
 
 @functools.cache
-def _templates() -> Environment:
+def page_templates(package: str = "gigamind.reports.page") -> Environment:
+    """The templates of pages of a package; what comes from outside is escaped."""
     templates = Environment(
-        loader=PackageLoader("gigamind.reports.page"),
+        loader=PackageLoader(package),
         undefined=StrictUndefined,
         autoescape=True,
         finalize=upright,

@@ -12,7 +12,6 @@ from gigamind.evaluation.asking import (
     ModelRun,
     Models,
     ask_all,
-    identity_of,
     judged_again,
     unfinished_folder,
     unless_final,
@@ -180,4 +179,4 @@ def _identity(prepared: PreparedAnswers) -> dict[str, str]:
     searched = ("mode", "embedder", "context_notes", "context_chars")
     named = (*settings, *searched) if options.answer_model else settings
     checklist = prepared.gate.report.fingerprint if prepared.gate else ""
-    return identity_of(prepared, prepared.judge.report, {"checklist": checklist}, named)
+    return prepared.identity(prepared.judge.report, {"checklist": checklist}, named)

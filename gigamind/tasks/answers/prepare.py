@@ -75,7 +75,7 @@ def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> Searche
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault, identities)
-    chosen = Inputs.of(options).drawn(checked.queries)
+    chosen = Inputs(options).drawn(checked.queries)
     retriever = open_retriever(
         vault,
         identities,
@@ -163,7 +163,7 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
 def _from_answers(
     options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]]
 ) -> PreparedAnswers:
-    inputs = Inputs.of(options)
+    inputs = Inputs(options)
     dataset = read_answers(options.dataset)
     vault = read_vault(options.notes) if options.notes else None
     checked = check_answers(dataset, vault, Identities(vault.notes if vault else ()))
@@ -191,7 +191,7 @@ def _from_answers(
 def _from_queries(
     options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]], progress: Progress
 ) -> PreparedAnswers:
-    inputs = Inputs.of(options)
+    inputs = Inputs(options)
     found = cases_from_search(options, progress)
     errors = inputs.row_reports(found.errors)
     inputs.refuse_unusable(len(found.cases), [error.message for error in errors])

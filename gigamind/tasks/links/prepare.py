@@ -34,7 +34,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
         DatasetError: no row can be used, or one is bad under `--strict`.
         NotesError: the vault is missing, unreadable or empty.
     """
-    inputs = Inputs.of(options)
+    inputs = Inputs(options)
     dataset = read_links(options.dataset)
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
@@ -60,8 +60,8 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
 
 
 def _refuse(inputs: Inputs, checked: CheckedLinks) -> None:
-    problems = [error.describe(inputs.dataset) for error in checked.errors]
-    if inputs.strict:
+    problems = [error.describe(inputs.options.dataset) for error in checked.errors]
+    if inputs.options.strict:
         problems += [str(collision) for collision in checked.collisions]
-    of_vault = f" over {inputs.notes}. Is it the dataset of another vault?"
+    of_vault = f" over {inputs.options.notes}. Is it the dataset of another vault?"
     inputs.refuse_unusable(len(checked.links), problems, of_vault)

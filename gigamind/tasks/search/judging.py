@@ -10,7 +10,6 @@ from gigamind.evaluation.asking import (
     ModelRun,
     Models,
     ask_all,
-    identity_of,
     judged_again,
     unless_final,
 )
@@ -186,4 +185,4 @@ def _identity(prepared: Prepared) -> dict[str, str]:
     """What must be the same for a run to be continued."""
     settings = ("mode", "alpha", "topk", "graph_rerank", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}
-    return identity_of(prepared, prepared.judge.report, own, settings)
+    return prepared.identity(prepared.judge.report, own, settings)

@@ -1,6 +1,6 @@
 """Options of a search evaluation: one model for the command line, the flow and the tests (seed 2.1, 2.2)."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -76,14 +76,5 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
     @property
     def retrieval(self) -> RetrievalSettings:
         """The part that retrieval is told."""
-        return RetrievalSettings(
-            mode=self.mode,
-            alpha=self.alpha,
-            topk=self.topk,
-            graph_rerank=self.graph_rerank,
-            embedder=self.embedder,
-            embedding_api_base=self.embedding_api_base,
-            qdrant_url=self.qdrant_url,
-            cache=self.cache,
-            cold_start=self.cold_start,
-        )
+        names = (field.name for field in fields(RetrievalSettings))
+        return RetrievalSettings(**{name: getattr(self, name) for name in names})

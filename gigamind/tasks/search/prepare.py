@@ -134,7 +134,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         DatasetError: no row can be used, or one is bad under `--strict`.
         NotesError: the vault is missing, unreadable or empty.
     """
-    judge, inputs = choose_judge(options), Inputs.of(options)
+    judge, inputs = choose_judge(options), Inputs(options)
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
@@ -186,21 +186,21 @@ def _refuse(inputs: Inputs, checked: CheckedDataset, errors: tuple[ErrorReport, 
     asked = any(item.answerable for item in checked.dataset.items)
     if asked and not any(query.item.answerable for query in checked.queries):
         raise DatasetError(
-            f"{inputs.dataset}: no answerable row can be evaluated over {inputs.notes}."
+            f"{inputs.options.dataset}: no answerable row can be evaluated over {inputs.options.notes}."
             f" Is it the dataset of another vault?\n{listed}"
         )
     if not checked.queries:
-        raise DatasetError(f"{inputs.dataset}: no row can be evaluated\n{listed}")
-    if not inputs.strict:
+        raise DatasetError(f"{inputs.options.dataset}: no row can be evaluated\n{listed}")
+    if not inputs.options.strict:
         return
     if errors:
         raise DatasetError(
-            f"{inputs.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n{listed}"
+            f"{inputs.options.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n{listed}"
         )
     if checked.collisions:  # met by the dataset; two README.md that it never names do no harm
         raise DatasetError(
-            f"{inputs.dataset}: names that mean more than one note: {len(checked.collisions)}, and --strict is set."
-            " Write the note's path, or rename all but one of each.\n"
+            f"{inputs.options.dataset}: names that mean more than one note: {len(checked.collisions)},"
+            " and --strict is set. Write the note's path, or rename all but one of each.\n"
             + _listed(list(map(str, checked.collisions)))
         )
 
