@@ -36,38 +36,6 @@ def _sentence(quality: QualitySummaryReport) -> str:
 _WORST_SHOWN = 10
 
 
-def render_answer_summary(record: AnswerRunRecord) -> str:
-    """The summary as Markdown; text of answers and notes is escaped, so that it cannot break a table or a list."""
-    summary = record.summary
-    own = record.run.judge.metrics if record.run.judge else ()
-    rows, columns = (
-        metric_rows(summary.overall, "answers"),
-        keys_of(record.run.judge, "summary"),
-    )
-    return render(
-        "answers.md.jinja",
-        run=record.run,
-        errors=record.errors,
-        summary=summary,
-        counts=summary.counts,
-        rows=[row for row in rows if row.n],
-        unmeasured=[row.metric for row in rows if not row.n],
-        columns=[label(key) for key in columns],
-        slices=[
-            (name, part.items, values_of(part, columns))
-            for parts in (summary.by_language, summary.by_tag)
-            for name, part in parts.items()
-        ],
-        own=bool(own),
-        separation=separation(record),
-        cuts=_cuts(summary.cuts),
-        quality=_sentence(summary.quality) if summary.quality else "",
-        worst=_worst_by(own[0], record.items) if own else _worst(record.items),
-        certified=certified(record.card, record.run.judge),
-        llm=model_section(summary.llm) if summary.llm else "",
-    )
-
-
 def _cuts(claims: Mapping[str, int]) -> str:
     """How far a model cut the claims; empty where none was asked to."""
     parts, whole, uncut = (claims.get(name, 0) for name in ("part", "sentence", "uncut"))
@@ -140,7 +108,35 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     key = "answer"
 
     def markdown(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str:
-        return render_answer_summary(record)
+        """The summary as Markdown; text of answers and notes is escaped, so that it cannot break a table or a list."""
+        summary = record.summary
+        own = record.run.judge.metrics if record.run.judge else ()
+        rows, columns = (
+            metric_rows(summary.overall, "answers"),
+            keys_of(record.run.judge, "summary"),
+        )
+        return render(
+            "answers.md.jinja",
+            run=record.run,
+            errors=record.errors,
+            summary=summary,
+            counts=summary.counts,
+            rows=[row for row in rows if row.n],
+            unmeasured=[row.metric for row in rows if not row.n],
+            columns=[label(key) for key in columns],
+            slices=[
+                (name, part.items, values_of(part, columns))
+                for parts in (summary.by_language, summary.by_tag)
+                for name, part in parts.items()
+            ],
+            own=bool(own),
+            separation=separation(record),
+            cuts=_cuts(summary.cuts),
+            quality=_sentence(summary.quality) if summary.quality else "",
+            worst=_worst_by(own[0], record.items) if own else _worst(record.items),
+            certified=certified(record.card, record.run.judge),
+            llm=model_section(summary.llm) if summary.llm else "",
+        )
 
     @property
     def pages(self) -> Pages:

@@ -9,31 +9,9 @@ from gigamind.reports.figures import MetricRow, metric_rows, values_of
 from gigamind.reports.text import render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.links.compare import LinkSnapshot
-from gigamind.tasks.links.schema import LinkItemReport, LinkRunRecord, LinkSummaryReport
+from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
 
 _MISSES_SHOWN = 10
-
-
-def render_link_summary(record: LinkRunRecord) -> str:
-    """The summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
-    summary, topk = record.summary, int(str(record.run.options["topk"]))
-    columns = keys_in("summary", blocks_of("links"), topk)
-    return render(
-        "links.md.jinja",
-        run=record.run,
-        errors=record.errors,
-        summary=summary,
-        counts=summary.counts,
-        topk=topk,
-        rows=metric_rows(summary.overall, "links"),
-        columns=[label(key) for key in columns],
-        languages=[
-            (name, part.notes, values_of(part, columns))
-            for name, part in summary.by_language.items()
-        ],
-        misses=[(item.note, row) for item in record.items for row in item.missed],
-        misses_shown=_MISSES_SHOWN,
-    )
 
 
 class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
@@ -42,7 +20,25 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
     key = "link"
 
     def markdown(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str:
-        return render_link_summary(record)
+        """The summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
+        summary, topk = record.summary, int(str(record.run.options["topk"]))
+        columns = keys_in("summary", blocks_of("links"), topk)
+        return render(
+            "links.md.jinja",
+            run=record.run,
+            errors=record.errors,
+            summary=summary,
+            counts=summary.counts,
+            topk=topk,
+            rows=metric_rows(summary.overall, "links"),
+            columns=[label(key) for key in columns],
+            languages=[
+                (name, part.notes, values_of(part, columns))
+                for name, part in summary.by_language.items()
+            ],
+            misses=[(item.note, row) for item in record.items for row in item.missed],
+            misses_shown=_MISSES_SHOWN,
+        )
 
     @property
     def pages(self) -> Pages:
