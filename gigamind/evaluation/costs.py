@@ -2,12 +2,19 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from gigamind.evaluation.asking import ModelRun
 from gigamind.judges.panel import PanelVerdict, Seat, Vote, panel_alpha
 from gigamind.llm.ledger import Attempt, totals
-from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
+from gigamind.records.judged import (
+    CoverageReport,
+    FlipReport,
+    LlmReport,
+    PanelReport,
+    SeatReport,
+    UsageReport,
+)
 from gigamind.runs.store import ItemResult, Outcome
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import wilson
@@ -76,18 +83,7 @@ def flip_report(flipped: Sequence[bool]) -> FlipReport | None:
     )
 
 
-class Cast(Protocol):
-    """A vote as per_item.jsonl has it; `code` says why there is none."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def repeat(self) -> int: ...
-    @property
-    def code(self) -> str: ...
-
-
-CastVote = TypeVar("CastVote", bound=Cast)
+CastVote = TypeVar("CastVote", bound=SeatReport)
 
 
 def panel_report(

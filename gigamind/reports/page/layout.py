@@ -12,13 +12,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
-from typing import Any, Protocol
+from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from gigamind.metrics.table import label
-from gigamind.records.judged import LlmReport
+from gigamind.records.judged import LlmReport, SeatReport
 from gigamind.records.schema import Record, RunReport
 from gigamind.release.compare import Comparison, Snapshot, compare
 from gigamind.release.policy import GateResult
@@ -252,24 +252,15 @@ def page_templates(package: str = "gigamind.reports.page") -> Environment:
     return templates
 
 
-class Cast(Protocol):
-    """A vote of a panel: the model of the seat, and the number of its repetition from 0."""
-
-    @property
-    def model(self) -> str: ...
-    @property
-    def repeat(self) -> int: ...
-
-
 Seat = tuple[str, int]
 
 
-def seat_of(vote: Cast) -> Seat:
+def seat_of(vote: SeatReport) -> Seat:
     """Its model, and the number of its repetition from 0."""
     return vote.model, vote.repeat
 
 
-def seat_names(votes: Iterable[Cast]) -> dict[Seat, str]:
+def seat_names(votes: Iterable[SeatReport]) -> dict[Seat, str]:
     """What each seat is called: its model, with the number from 1 where models vote several times; as first met."""
     seats = dict.fromkeys(map(seat_of, votes))
     repeated = any(repeat for _, repeat in seats)
