@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.text import jaccard, plain, sentences, tokens
+from gigamind.text import jaccard, plain, sentences, short_words, tokens
 
 
 @pytest.mark.parametrize(
@@ -126,3 +126,17 @@ def test_plain_twice_is_plain_once(text):
 )
 def test_jaccard_is_shared_words_over_all_words(left, right, expected):
     assert jaccard(left, right) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("책 어디에 있어?", [("책", "책")]),
+        ("책에서는 돈을, 술!", [("책", "책에"), ("돈", "돈을"), ("술", "술")]),
+        ("정책을 책상에 3권을 a책을", []),
+        ("책를", []),  # 책 ends in a consonant
+        ("", []),
+    ],
+)
+def test_words_of_one_syllable_are_known_before_particles(text, expected):
+    assert short_words(text) == expected

@@ -55,6 +55,42 @@ def test_a_score_worked_out_by_hand():
     assert index.scores("rag rag") == pytest.approx([2 * math.log(3.5 / 1.5), 0, 0, 0])
 
 
+BOOKS = ["책을 샀다", "정책을 폈다", "b c", "d e f"]
+
+
+@pytest.mark.parametrize(
+    "query", ["책 어디에 있어?", "책은 어디 있지", "책에서 읽었어", "책이라는 것"]
+)
+def test_a_word_of_one_syllable_is_found_before_another_particle(query):
+    # Of four documents with 2, 3, 2 and 3 tokens, 2.5 on average, one has a book; 정책 is a policy.
+    # idf = ln(3.5 / 1.5), the share of one occurrence 1 * 2.5 / (1 + 1.5 * (0.25 + 0.75 * 2 / 2.5)).
+    share = 2.5 / (1 + 1.5 * 0.85)
+
+    found = build_keyword_index(BOOKS).scores(query)
+
+    assert found == pytest.approx([math.log(3.5 / 1.5) * share, 0, 0, 0])
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "책을 어디서 샀어?",  # this form has a posting
+        "정책은",  # no word of one syllable
+        "책가방",
+        "b 책상",
+    ],
+)
+def test_all_other_words_count_as_in_rank_bm25(query):
+    assert build_keyword_index(BOOKS).scores(query) == pytest.approx(oracle(BOOKS, query))
+
+
+def test_a_word_of_one_syllable_in_most_chunks_weighs_no_less_than_nothing():
+    found = build_keyword_index(["돈을", "돈은", "돈이 a", "b"]).scores("돈 있어?")
+
+    assert (found[:3] > 0).all()
+    assert found[3] == 0
+
+
 def test_relative_scores_are_over_the_best_of_the_query():
     index = build_keyword_index(["rag rag", "rag b", "c d", "e f", "g h"])
     raw = index.scores("rag")
@@ -108,7 +144,7 @@ def test_relative_scores_are_between_0_and_1(texts, query):
     assert ((relative >= 0) & (relative <= 1)).all()
 
 
-@pytest.mark.parametrize("texts", [["rag 검색 엔진", "vector 검색", "𠀀𠀁 a"], ["", ""]])
+@pytest.mark.parametrize("texts", [["rag 검색 엔진", "vector 책을", "𠀀𠀁 a"], ["", ""]])
 def test_a_saved_index_comes_back_the_same(texts, tmp_path):
     built = build_keyword_index(texts)
     built.save(tmp_path / "index.bm25")
@@ -117,7 +153,7 @@ def test_a_saved_index_comes_back_the_same(texts, tmp_path):
 
     assert loaded.rows == built.rows
     assert loaded.size == built.size
-    for query in ("rag 검색", "𠀀𠀁", "엔진 vector vector", "none"):
+    for query in ("rag 검색", "책이", "𠀀𠀁", "엔진 vector vector", "none"):
         assert loaded.scores(query).tolist() == built.scores(query).tolist()
         assert loaded.weight(query) == built.weight(query)
 

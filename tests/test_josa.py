@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.linking.anchors import is_particle
+from gigamind.text import is_particle
 
 
 def follows(text: str) -> bool:
