@@ -12,7 +12,7 @@ from gigamind.choices import Phase, PromptLanguage, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
-from gigamind.retrieval.settings import Mode
+from gigamind.retrieval.settings import FusionName, Mode
 
 if TYPE_CHECKING:  # each function pays for what it uses, and only when it is called
     from gigamind.evaluation.options import EvalOptions
@@ -83,6 +83,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     """What an evaluation of search can be told besides."""
 
     mode: Mode
+    fusion: FusionName
     topk: int
     alpha: float
     graph_rerank: bool
@@ -113,6 +114,7 @@ class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
     answer_api_base: str
     answer_max_tokens: int
     mode: Mode
+    fusion: FusionName
     embedder: str
     checklist: bool
     feature: str

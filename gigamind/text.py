@@ -224,7 +224,7 @@ _SHORT_WORD = re.compile(r"(?<!\w)[가-힣]{1,6}(?!\w)")
 def short_words(text: str) -> list[tuple[str, str]]:
     """Words of one syllable, alone or with particles, each with the first of its `tokens`: 책을 is ("책", "책을").
 
-    A bigram hides such a word: 책을, 책은 and 책 share no token.
+    A bigram hides such a word: 책을, 책은 and 책 share no token.  야 and 다 end more verbs than nouns: 내야, 타다.
     """
     words = _SHORT_WORD.findall(unicodedata.normalize("NFC", text))
     return [(word[0], word[:2]) for word in words if _is_short(word)]
@@ -232,4 +232,4 @@ def short_words(text: str) -> list[tuple[str, str]]:
 
 @functools.lru_cache(maxsize=65_536)  # a vault repeats its words
 def _is_short(word: str) -> bool:
-    return len(word) == 1 or is_particle(word[0], word, 1)
+    return len(word) == 1 or (word[1:] not in {"야", "다"} and is_particle(word[0], word, 1))

@@ -134,6 +134,7 @@ def test_jaccard_is_shared_words_over_all_words(left, right, expected):
         ("책 어디에 있어?", [("책", "책")]),
         ("책에서는 돈을, 술!", [("책", "책에"), ("돈", "돈을"), ("술", "술")]),
         ("정책을 책상에 3권을 a책을", []),
+        ("내야 타다", []),
         ("책를", []),  # 책 ends in a consonant
         ("", []),
     ],

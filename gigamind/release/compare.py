@@ -139,10 +139,13 @@ def check_task(baseline: Snapshot, task: str) -> None:
         )
 
 
+_BEFORE = {"fusion": "weighted"}  # what runs did that are older than an option
+
+
 def _changed(baseline: Snapshot, current: Snapshot) -> str:
     """The settings that differ, with both values; "" where none does."""
     both = (
-        (name, baseline.config.get(name), current.config.get(name))
+        (name, *(run.config.get(name, _BEFORE.get(name)) for run in (baseline, current)))
         for name in current.kind.settings
     )
     return ", ".join(f"{name} {old} -> {new}" for name, old, new in both if old != new)

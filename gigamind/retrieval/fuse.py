@@ -68,11 +68,25 @@ class Fusion:
         alpha: share of the semantic leg, in [0, 1]; 1 is the semantic mode, 0 the keyword mode.
         boosts: what the graph rerank multiplies each note's base_score by, shape (notes,); all 1.0 when it is off.
         topk: how many notes are asked for.
+        low: cosine that counts nothing.
+        ceiling: what both legs together can reach.
     """
 
     alpha: float
     boosts: Floats
     topk: int
+    low: float = 0.0
+    ceiling: float = 1.0
+
+    def semantic(self, cosines: Floats | float) -> Floats:
+        """The semantic leg's share for cosines of 0 or more."""
+        return self.alpha * np.maximum(0.0, cosines - self.low)
+
+    def join(self, cosines: Floats | float, lexical: Floats) -> Floats:
+        """Both legs together; `lexical` is the keyword leg's share."""
+        return np.minimum(
+            self.ceiling, self.semantic(cosines) + lexical
+        )  # may pass 1 by a rounding
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +96,8 @@ class Scored:
     Attributes:
         semantic: best max(0, cosine), exact wherever the note can take a place, else unset (0).
         keyword: best relative BM25.
-        base: α * semantic + (1 - α) * keyword; 0 where the note can take no place.
-        final: base * boost.
+        base: see `Hit.base_score`; 0 where the note can take no place.
+        final: see `Hit.final_score`; 0 where the note can take no place.
     """
 
     semantic: Floats
@@ -92,8 +106,8 @@ class Scored:
     final: Floats
 
     def top(self, k: int) -> Ints:
-        """The `k` best notes with a base score above 0, by falling final score, then place (trec_eval's rule)."""
-        candidates = np.flatnonzero(self.base > 0)
+        """The `k` best notes with a final score above 0, by falling final score, then place (trec_eval's rule)."""
+        candidates = np.flatnonzero(self.final > 0)
         return candidates[np.lexsort((candidates, self.final[candidates]))[::-1][:k]]
 
 
@@ -104,7 +118,7 @@ def score_notes(
     index: VectorIndex | None,
     query: Vectors | None,
 ) -> Scored:
-    """Scores of all notes from the keyword score of each chunk and, unless α is 0, the vector index.
+    """Weighted scores of all notes from the keyword score of each chunk and, unless α is 0, the vector index.
 
     Raises:
         IndexingError: the vector index failed.
@@ -114,19 +128,22 @@ def score_notes(
     if index is None or query is None:
         semantic, known = np.zeros_like(lexical), np.ones(len(lexical), dtype=bool)
     else:
-        semantic, known = _semantic(lexical, layout, fusion, index, query)
-    base = np.where(known, _base(semantic, lexical, fusion), 0.0)
+        semantic, known = nearest_notes(lexical, layout, fusion, index, query)
+    base = np.where(known, fusion.join(semantic, lexical), 0.0)
     return Scored(semantic, keyword_best, base, base * fusion.boosts)
 
 
-def _base(semantic: Floats | float, lexical: Floats, fusion: Fusion) -> Floats:
-    return np.minimum(1.0, fusion.alpha * semantic + lexical)  # the sum can pass 1 by a rounding
-
-
-def _semantic(
+def nearest_notes(
     lexical: Floats, layout: ChunkLayout, fusion: Fusion, index: VectorIndex, query: Vectors
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """Best max(0, cosine) of each note, and whether it is known; a note that is not can take no place in the top k."""
+    """Best max(0, cosine) of each note, and whether it is known; a note that is not can take no place in the top k.
+
+    Args:
+        lexical: the keyword leg's share of each note's order; -inf keeps a note out.
+
+    Raises:
+        IndexingError: the vector index failed.
+    """
     chunks = int(layout.starts[-1])
     ids, cosines = index.nearest(
         query, min(chunks, max(_SHORTLIST, _SHORTLIST_PER_HIT * fusion.topk))
@@ -137,8 +154,8 @@ def _semantic(
     known[layout.note_of[ids]] = True
     if len(ids) < chunks:
         floor = max(0.0, float(cosines[-1]))
-        possible = _base(floor, lexical, fusion) * fusion.boosts
-        exact = (_base(best, lexical, fusion) * fusion.boosts)[known]
+        possible = fusion.join(floor, lexical) * fusion.boosts
+        exact = (fusion.join(best, lexical) * fusion.boosts)[known]
         bar = np.partition(exact, -fusion.topk)[-fusion.topk] if len(exact) >= fusion.topk else 0.0
         unsure = np.flatnonzero(~known & (possible >= bar))
         if len(unsure):

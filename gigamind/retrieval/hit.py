@@ -11,10 +11,13 @@ class Hit:
 
     Attributes:
         note: path relative to the vault root, with "/" separators, NFC.
-        base_score: relevance before the graph rerank, in [0, 1].  Answerability is judged on this one.
-        final_score: base_score * (1 + β * centrality); may exceed 1.  Order only.
+        base_score: relevance before the graph rerank, in [0, 1].  Answerability is judged on this one.  With balanced
+            fusion: how far this note may be believed to answer (`balanced.WordPoints.answer_scores`); no order.
+        final_score: base_score * (1 + β * centrality); may exceed 1.  Order only.  With balanced fusion the points of
+            `balanced.py` take base_score's place.
         semantic_score: the note's best max(0, cosine) over its chunks, in [0, 1]; None in keyword mode.
         keyword_score: the note's best BM25 / max BM25 of the query over its chunks, in [0, 1]; None in semantic mode.
+            With balanced fusion as `balanced.WordPoints.notes` has it.
         passage: the note's best chunk.
     """
 

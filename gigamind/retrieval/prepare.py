@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from gigamind.errors import IndexingError
+from gigamind.retrieval.balanced import Balance, cosine_scale
 from gigamind.retrieval.cache import Cache, Progress, embed_all, touch
 from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
@@ -44,15 +45,25 @@ def open_retriever(
     chunks = chunk_notes(vault.notes)
     cache = Cache(settings.cache) if settings.cache else None
     content = _content_key(vault)
+    layout = ChunkLayout.of(
+        [len(list(own)) for _, own in groupby(chunks, key=lambda c: c.passage.note)]
+    )
+    keyword = _keyword_index(chunks, content, cache, cold=settings.cold_start)
+    semantic = _semantic_leg(chunks, content, cache, settings, progress)
+    balance = None
+    if semantic and settings.mode == "hybrid":
+        balance = Balance(keyword, layout, vault.notes, cosine_scale(semantic.embedder.name))
+        if settings.balanced:
+            balance.prepare()
     retriever = Retriever(
         notes=tuple(note.path for note in vault.notes),
         chunks=chunks,
-        layout=ChunkLayout.of(
-            [len(list(own)) for _, own in groupby(chunks, key=lambda c: c.passage.note)]
-        ),
-        keyword=_keyword_index(chunks, content, cache, cold=settings.cold_start),
-        semantic=_semantic_leg(chunks, content, cache, settings, progress),
+        layout=layout,
+        keyword=keyword,
+        semantic=semantic,
         fusion=Fusion(settings.semantic_share, _boosts(vault, identities, settings), settings.topk),
+        balance=balance,
+        balanced=settings.balanced,
     )
     if cache:
         cache.prune()

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from gigamind.retrieval.balanced import NO_CHUNKS, Balance
 from gigamind.retrieval.embed import Embedder, Vectors
-from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, score_notes
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
@@ -58,6 +59,8 @@ class Retriever(AbstractContextManager["Retriever"]):
         layout: which chunk belongs to which note.
         keyword: in semantic mode it only weighs words for the evidence.
         semantic: None in keyword mode.
+        balance: None but in hybrid mode, where `answer_score` needs it under either fusion.
+        balanced: whether it orders.
     """
 
     notes: tuple[str, ...]
@@ -66,30 +69,26 @@ class Retriever(AbstractContextManager["Retriever"]):
     keyword: KeywordIndex
     semantic: SemanticLeg | None
     fusion: Fusion
+    balance: Balance | None = None
+    balanced: bool = False
 
     def search(self, query: str) -> list[Hit]:
-        """The best `topk` notes with a base score above 0, best first.
+        """The best `topk` notes with a score above 0, best first.
 
         Raises:
             EmbeddingError: the query could not be embedded.
             IndexingError: the vector index failed.
         """
-        lexical = (
-            self.keyword.relative_scores(query)
-            if self.fusion.alpha < 1
-            else np.zeros(len(self.chunks))
-        )
         vector = self.semantic.embedder.embed_query(query) if self.semantic else None
-        index = self.semantic.index if self.semantic else None
-        scored = score_notes(lexical, self.layout, self.fusion, index, vector)
+        words, share, scored = self._fuse(query, vector)
         best = scored.top(self.fusion.topk)
         ranked: list[int] = best.tolist()
         if not ranked:
             return []
         owned = self.layout.chunks(best)
-        chunk_scores = (1 - self.fusion.alpha) * lexical[owned]
-        if index is not None and vector is not None:
-            chunk_scores += self.fusion.alpha * index.cosines(vector, owned.tolist())
+        chunk_scores = words[owned]
+        if self.semantic is not None and vector is not None:
+            chunk_scores += share * self.semantic.index.cosines(vector, owned.tolist())
         passages = self._best_passages(owned, chunk_scores)
         return [
             Hit(
@@ -97,11 +96,49 @@ class Retriever(AbstractContextManager["Retriever"]):
                 base_score=float(scored.base[note]),
                 final_score=float(scored.final[note]),
                 semantic_score=float(scored.semantic[note]) if self.semantic else None,
-                keyword_score=float(scored.keyword[note]) if self.fusion.alpha < 1 else None,
+                keyword_score=float(scored.keyword[note]) if self._uses_words else None,
                 passage=passages[note],
             )
             for note in ranked
         ]
+
+    def answer_score(self, query: str, hidden: Ints = NO_CHUNKS) -> float | None:
+        """How far the best note by balanced fusion may be believed to answer, in [0, 1], whatever `search` orders by.
+
+        It does not depend on the other notes that are found; below `balanced.MIN_ANSWER_SCORE` a query is best called
+        unanswerable.  0.0 without a note that can take a place; None but in hybrid mode.
+
+        Args:
+            hidden: chunks, rising, that are taken for not indexed.
+
+        Raises:
+            EmbeddingError: the query could not be embedded.
+            IndexingError: the vector index failed.
+        """
+        if self.balance is None or self.semantic is None:
+            return None
+        words = self.balance.read(query, hidden)
+        first = Fusion(self.fusion.alpha, np.ones(len(self.notes)), topk=1)
+        vector = self.semantic.embedder.embed_query(query)
+        scored = self.balance.score(words, first, self.semantic.index, vector, hidden)
+        return max(map(float, scored.base[scored.top(1)]), default=0.0)
+
+    @property
+    def _uses_words(self) -> bool:
+        return self.balanced or self.fusion.alpha < 1
+
+    def _fuse(self, query: str, vector: Vectors | None) -> tuple[Floats, float, Scored]:
+        """What words add to each chunk, the share of its cosine beside that, and the scores of all notes."""
+        index = self.semantic.index if self.semantic else None
+        if self.balanced and self.balance and index and vector is not None:
+            said = self.balance.read(query, NO_CHUNKS)
+            scored = self.balance.score(said, self.fusion, index, vector, NO_CHUNKS)
+            return said.rate * said.chunks, self.balance.scale.slope, scored
+        lexical = (
+            self.keyword.relative_scores(query) if self._uses_words else np.zeros(len(self.chunks))
+        )
+        scored = score_notes(lexical, self.layout, self.fusion, index, vector)
+        return (1 - self.fusion.alpha) * lexical, self.fusion.alpha, scored
 
     def evidence(self, query: str, hits: Sequence[Hit]) -> list[Passage]:
         """What each hit shows for the query: the sentence of its best chunk that matches it (see `passages`)."""

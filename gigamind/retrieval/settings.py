@@ -8,6 +8,7 @@ from typing import Literal
 from platformdirs import user_cache_path
 
 Mode = Literal["semantic", "hybrid", "keyword"]
+FusionName = Literal["weighted", "balanced"]
 DEFAULT_ALPHA = 0.7
 DEFAULT_EMBEDDER = "use-multilingual"
 FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
@@ -24,7 +25,8 @@ class RetrievalSettings:
     """Settings of one retriever.
 
     Attributes:
-        alpha: share of the semantic score in hybrid mode, in [0, 1].
+        fusion: how hybrid mode joins its legs: by their shares (seed 4.1), or by `balanced.py`.
+        alpha: share of the semantic score in hybrid mode with weighted fusion, in [0, 1].
         topk: length of a ranking, at least 1.
         graph_rerank: order by final_score with the link graph's boost.
         embedder: `use-multilingual`, `e5-small`, `fastembed:<model or folder>` or `litellm:<model>`.
@@ -35,6 +37,7 @@ class RetrievalSettings:
     """
 
     mode: Mode = "hybrid"
+    fusion: FusionName = "weighted"
     alpha: float = DEFAULT_ALPHA
     topk: int = 10
     graph_rerank: bool = False
@@ -43,6 +46,11 @@ class RetrievalSettings:
     qdrant_url: str | None = None
     cache: Path | None = None
     cold_start: bool = False
+
+    @property
+    def balanced(self) -> bool:
+        """Whether rankings are those of balanced fusion."""
+        return self.mode == "hybrid" and self.fusion == "balanced"
 
     @property
     def semantic_share(self) -> float:

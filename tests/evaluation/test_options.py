@@ -49,6 +49,7 @@ def test_defaults_are_those_of_the_specification():
         "max_minutes": None,
         "store": None,
         "store_mode": "readwrite",
+        "fusion": "weighted",
         "alpha": 0.7,
         "graph_rerank": False,
         "cold_start": False,

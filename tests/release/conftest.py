@@ -112,7 +112,11 @@ def snapshot() -> Make:
             ),
             hardware=Hardware(cpu="x", cores=2, memory_gib=1.0, system="Linux", hash=hardware),
             judge_fingerprint=changed.get("judge", "j"),
-            config={"mode": changed.get("mode", "hybrid"), "min_score": 0.3},
+            config={
+                "mode": changed.get("mode", "hybrid"),
+                "min_score": 0.3,
+                **({"fusion": changed["fusion"]} if "fusion" in changed else {}),
+            },
             metrics=_summary(p95, cold, len(made)),
             items=tuple(made),
         )

@@ -107,8 +107,13 @@ def test_different_embedding_models_are_an_error_that_names_both(snapshot):
         ({"hardware": "x"}, "hardware", "no-speed"),
         ({"schema": "9"}, "index schema", "warn"),
         ({"mode": "keyword"}, "retrieval settings", "warn"),
+        ({"fusion": "balanced"}, "retrieval settings", "warn"),
     ],
 )
 def test_each_difference_of_the_runs_is_named(snapshot, changed, what, severity):
     found = compare(snapshot({"a": 1}), snapshot({"a": 1}, **changed)).mismatches
     assert [(m.what, m.severity) for m in found] == [(what, severity)]
+
+
+def test_a_baseline_from_before_there_was_a_choice_of_fusion_is_a_weighted_one(snapshot):
+    assert compare(snapshot({"a": 1}), snapshot({"a": 1}, fusion="weighted")).mismatches == ()

@@ -57,7 +57,7 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
     """See the module."""
 
     said = Said("answers", "the answers", "answering")
-    settings = ("answer_model", "context_notes", "context_chars", "mode")
+    settings = ("answer_model", "context_notes", "context_chars", "mode", "fusion")
 
     def item(self, line: AnswerItemReport) -> AnswerItem:
         claims = line.evaluation.claims if line.evaluation else ()

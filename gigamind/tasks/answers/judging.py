@@ -176,7 +176,7 @@ def _identity(prepared: PreparedAnswers) -> dict[str, str]:
     """What must be the same for a run to be continued."""
     options = prepared.options
     settings = ("sample", "seed", "fresh_fraction", "answer_model", "answer_max_tokens")
-    searched = ("mode", "embedder", "context_notes", "context_chars")
+    searched = ("mode", "fusion", "embedder", "context_notes", "context_chars")
     named = (*settings, *searched) if options.answer_model else settings
     checklist = prepared.gate.report.fingerprint if prepared.gate else ""
     return prepared.identity(prepared.judge.report, {"checklist": checklist}, named)

@@ -7,7 +7,7 @@ from pydantic import ConfigDict, Field
 
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, without_secrets
 from gigamind.llm.options import ModelOptions
-from gigamind.retrieval.settings import DEFAULT_EMBEDDER, Mode, RetrievalSettings
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 
 class AnswerEvalOptions(EvalOptions, ModelRunOptions):
@@ -31,6 +31,9 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions):
     )
     answer_max_tokens: int = Field(1_024, ge=64, le=64_000, description="of one such answer")
     mode: Mode = Field("hybrid", description="which legs search, with --answer-model")
+    fusion: FusionName = Field(
+        "weighted", description="how hybrid mode joins its legs, with --answer-model"
+    )
     embedder: str = Field(
         DEFAULT_EMBEDDER,
         description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
@@ -63,6 +66,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions):
         """How the notes are found that a model answers from."""
         return RetrievalSettings(
             mode=self.mode,
+            fusion=self.fusion,
             topk=self.context_notes,
             embedder=self.embedder,
             cache=self.cache,

@@ -183,6 +183,7 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
 
 def _identity(prepared: Prepared) -> dict[str, str]:
     """What must be the same for a run to be continued."""
-    settings = ("mode", "alpha", "topk", "graph_rerank", "sample", "seed", "fresh_fraction")
+    searched = ("mode", "fusion", "alpha", "topk", "graph_rerank")
+    settings = (*searched, "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}
     return prepared.identity(prepared.judge.report, own, settings)

@@ -8,7 +8,13 @@ from pydantic import ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, without_secrets
-from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_EMBEDDER, Mode, RetrievalSettings
+from gigamind.retrieval.settings import (
+    DEFAULT_ALPHA,
+    DEFAULT_EMBEDDER,
+    FusionName,
+    Mode,
+    RetrievalSettings,
+)
 
 _DAY_MS = 86_400_000
 
@@ -45,8 +51,12 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
         "threshold",
         description="which judge decides what is unanswerable: calibrated weighs all signals, llm asks a model",
     )
+    fusion: FusionName = Field(
+        "weighted",
+        description="how hybrid mode joins its legs: by --alpha, or balanced, as much as each leg tells",
+    )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
-        DEFAULT_ALPHA, description="share of the semantic score in hybrid mode"
+        DEFAULT_ALPHA, description="share of the semantic score in weighted hybrid mode"
     )
     graph_rerank: bool = Field(default=False, description="let the link graph change the order")
     cold_start: bool = Field(default=False, description="use no cache, and measure the whole start")

@@ -21,6 +21,7 @@ from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
 from gigamind.retrieval.fuse import BOOST
+from gigamind.retrieval.settings import DEFAULT_ALPHA
 from gigamind.spans import Span, Utf16
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.vault.identity import Identities
@@ -150,10 +151,24 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         queries=chosen,
         not_sampled=len(checked.queries) - len(chosen),
         errors=errors,
-        warnings=(*_blunt_threshold(options, judge.judge), *vault.warnings, *checked.warnings),
+        warnings=(
+            *_idle_fusion(options),
+            *_blunt_threshold(options, judge.judge),
+            *vault.warnings,
+            *checked.warnings,
+        ),
         dataset_hash=dataset.sha256,
         notes_hash=inputs.notes_hash(),
     )
+
+
+def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
+    """A word on options of fusion that have no part in this run."""
+    if options.fusion == "balanced" and options.mode != "hybrid":
+        return (f"--fusion balanced: {options.mode} mode has one leg, and nothing to join",)
+    if options.retrieval.balanced and options.alpha != DEFAULT_ALPHA:
+        return (f"--alpha {options.alpha:g}: has no part in balanced fusion; leave it out",)
+    return ()
 
 
 def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
@@ -162,14 +177,16 @@ def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tu
     The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note
     has at least the keyword leg's share; a note that the link graph puts before it has that share without the boost.
     """
-    if not isinstance(judge, ThresholdJudge):
+    if not isinstance(judge, ThresholdJudge) or options.retrieval.balanced:
         return ()
     share = 1 - options.retrieval.semantic_share
     floor = share / (1 + BOOST) if options.graph_rerank else share
     if not 0 < judge.min_score <= floor:
         return ()
     least = f"{floor:.3g} or more" if floor < 1 else "1"
-    higher = "" if options.mode == "keyword" else f" a --min-score above {floor:.3g},"
+    higher = (
+        "" if options.mode == "keyword" else f" a --min-score above {floor:.3g}, --fusion balanced,"
+    )
     return (
         (
             f"--min-score {judge.min_score:g} finds no query unanswerable that shares a word with the vault: in"

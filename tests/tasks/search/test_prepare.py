@@ -163,17 +163,33 @@ def test_notes_that_cannot_be_read_end_with_code_2(make_options, tmp_path, place
         # A note that the link graph lifts by up to 1.2 may stand first with 0.3 / 1.2 = 0.25.
         ({"mode": "hybrid", "min_score": 0.25, "graph_rerank": True}, True),
         ({"mode": "hybrid", "min_score": 0.26, "graph_rerank": True}, False),
+        # An absolute score has no such floor.
+        ({"mode": "hybrid", "min_score": 0.3, "fusion": "balanced"}, False),
     ],
 )
 def test_a_threshold_that_can_tell_nothing_is_warned_about(make_options, changes, warned):
     assert bool(prepare(make_options(**changes)).warnings) == warned
 
 
+@pytest.mark.parametrize(
+    ("changes", "warned"),
+    [
+        ({"mode": "hybrid", "fusion": "balanced"}, []),
+        ({"mode": "keyword", "fusion": "balanced", "min_score": 0}, ["--fusion balanced: keyword"]),
+        ({"mode": "hybrid", "fusion": "balanced", "alpha": 0.5}, ["--alpha 0.5: has no part"]),
+        ({"mode": "hybrid", "alpha": 0.5, "min_score": 0}, []),
+    ],
+)
+def test_an_option_of_fusion_without_a_part_is_warned_about(make_options, changes, warned):
+    warnings = prepare(make_options(**changes)).warnings
+    assert [w[: len(start)] for w, start in zip(warnings, warned, strict=True)] == warned
+
+
 def test_the_warning_names_a_way_out_that_exists(make_options):
     (hybrid,) = prepare(make_options(mode="hybrid")).warnings
     assert hybrid.endswith(
         "in hybrid mode the Top-1 then scores 0.3 or more."
-        " Use --unanswerable-mode calibrated, a --min-score above 0.3, or --mode semantic."
+        " Use --unanswerable-mode calibrated, a --min-score above 0.3, --fusion balanced, or --mode semantic."
     )
     (keyword,) = prepare(make_options()).warnings  # no --min-score is above 1
     assert keyword.endswith(
