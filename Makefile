@@ -5,13 +5,14 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test test-browser lint bench server deploy worker lock clean
+.PHONY: help demo test test-browser lint bench bench-verdicts server deploy worker lock clean
 
 help:
 	@echo "make demo    evaluate search over the example vault, as a Prefect flow, and say where the report is"
 	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
+	@echo "make bench-verdicts    how well unanswerable queries are told, XQUAD=DIR with xquad.en.json, ... (minutes)"
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
 	@echo "make lock    make constraints.txt anew from pyproject.toml (needs uv)"
 
@@ -41,6 +42,9 @@ lint: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/search.py
+
+bench-verdicts: $(READY)
+	$(BIN)/python benchmarks/verdicts.py $(if $(XQUAD),--xquad $(XQUAD))
 
 # The profile that server, worker and deploy share.
 PROFILE := set -a; . deployments/server.env; set +a;

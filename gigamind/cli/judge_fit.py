@@ -102,8 +102,9 @@ def _show(fitted: "CalibratedJudgeFile") -> None:
     from rich.table import Table
 
     from gigamind.cli.show import plain_console
+    from gigamind.judges.fit_collections import tables
 
-    sets = {"keyword": fitted.keyword} | ({"with cosines": fitted.cosine} if fitted.cosine else {})
+    sets = tables(fitted)
     table = Table("cross-validated", *sets, box=None, pad_edge=False)
     for field in type(fitted.keyword.reliability).model_fields:
         figures = (getattr(calibration.reliability, field) for calibration in sets.values())
@@ -111,6 +112,4 @@ def _show(fitted: "CalibratedJudgeFile") -> None:
             f"{figure:.3f}" if isinstance(figure, float) else str(figure) for figure in figures
         )
         table.add_row(field.replace("_", " "), *shown)
-    thresholds = (f"{calibration.min_probability:.3f}" for calibration in sets.values())
-    table.add_row("min probability", *thresholds)
     plain_console().print(table)

@@ -1,6 +1,11 @@
 """Decides without a model whether the vault answers a query, from all that the search shows (see `Signals`).
 
-A logistic regression whose coefficients stand in the judge file; `gigamind judge fit unanswerable` writes such files.
+    log-odds = intercept + sum of weight * (signal - mean) / scale - kappa * ln(size / 100)
+
+The last term is the prior of Bayes' rule: among n notes each is the answer with a chance of 1 in n, and the best of n
+strangers looks the better the larger n is.  Without it one threshold let .07 of the unanswerable queries pass among 110
+notes and .45 among 796.  The coefficients stand in the judge file; `gigamind judge fit unanswerable` writes such files.
+
 It tells whether a vault speaks of what is asked.  It cannot tell a note that answers from one on the same matter that
 does not: that takes reading (`unanswerable_llm`).
 """
@@ -8,12 +13,15 @@ does not: that takes reading (`unanswerable_llm`).
 import math
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
+from gigamind.errors import InputError
+from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file, read_toml
 from gigamind.retrieval.signals import Signals
+
+RULES = 2  # counts up when the same file would give other verdicts; 1 had no term for the size of the vault
 
 KeywordSignalName = Literal[
     "query_words",
@@ -21,6 +29,7 @@ KeywordSignalName = Literal[
     "bm25_gap",
     "bm25_share",
     "bm25_z",
+    "peak",
     "note_coverage",
     "word_coverage",
     "sentence_coverage",
@@ -49,8 +58,9 @@ class Reliability(_Table):
     """How well a fit did on the folds that it had not seen; the positive class of F1 and FAR is unanswerable.
 
     Attributes:
-        queries: judged, the left-out ones included.
+        queries: judged, the left-out ones included; one that was asked of several vaults counts in each.
         left_out: answerable queries that were asked once more with their notes left out, as unanswerable ones.
+        false_refusals: answerable queries judged unanswerable, over the answerable ones.
     """
 
     queries: Annotated[int, Field(ge=1)]
@@ -60,38 +70,36 @@ class Reliability(_Table):
     auc: _Share
     f1: _Share
     far: _Share
+    false_refusals: _Share
     brier: _Share
     ece: _Share
 
 
-class KeywordCalibration(_Table):
-    """Coefficients that need no vectors.
+class _Calibration(_Table):
+    """Coefficients of one kind of query.
 
     Attributes:
-        min_probability: a query whose probability of being answerable is below this is unanswerable.
+        kappa: what the log-odds lose with each factor e of the size.
     """
 
     intercept: _Finite
-    min_probability: _Share
+    kappa: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    reliability: Reliability
+
+
+class KeywordCalibration(_Calibration):
+    """Coefficients that need no vectors."""
+
     signals: Annotated[dict[KeywordSignalName, Coefficient], Field(min_length=1)]
-    reliability: Reliability
 
 
-class CosineCalibration(_Table):
-    """Coefficients for one embedder: cosines of another lie in another range.
+class VectorCalibration(_Calibration):
+    """Coefficients for one embedder: cosines of another lie in another range."""
 
-    Attributes:
-        embedder: its full name, with its version.
-    """
-
-    embedder: str
-    intercept: _Finite
-    min_probability: _Share
     signals: Annotated[dict[SignalName, Coefficient], Field(min_length=1)]
-    reliability: Reliability
 
 
-Calibration = KeywordCalibration | CosineCalibration
+Calibration = KeywordCalibration | VectorCalibration
 
 
 class Collection(_Table):
@@ -100,18 +108,36 @@ class Collection(_Table):
     dataset: str
     dataset_hash: str
     notes_hash: str
+    notes: Annotated[int, Field(ge=1)]
     answerable: Annotated[int, Field(ge=0)]
     unanswerable: Annotated[int, Field(ge=0)]
     languages: tuple[str, ...]
 
 
 class CalibratedJudgeFile(JudgeFile):
-    """A judge file of kind `calibrated`."""
+    """A judge file of kind `calibrated`.
+
+    Attributes:
+        min_probability: a query whose probability of being answerable is below this is unanswerable.
+        embedder: full name, with its version, of the one that `cosine` and `cross` were fitted for.
+        cross: for queries in another language than the note nearest to them; without it, `cosine` judges them too.
+    """
 
     kind: Literal["calibrated"]
+    min_probability: _Share
+    embedder: str | None = None
     keyword: KeywordCalibration
-    cosine: CosineCalibration | None = None
+    cosine: VectorCalibration | None = None
+    cross: VectorCalibration | None = None
     fitted_on: Annotated[tuple[Collection, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _vectors_have_an_embedder(self) -> Self:
+        if (self.embedder is None) is not (self.cosine is None):
+            raise ValueError("embedder and [cosine] belong together: give both or neither")
+        if self.cross and not self.cosine:
+            raise ValueError("[cross] stands beside [cosine] and not without it")
+        return self
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +145,13 @@ class CalibratedJudge:
     """A judge, ready for the runs of one embedder.
 
     Attributes:
-        calibration: the coefficients that fit the run.
+        with_vectors: the coefficients that weigh cosines fit the run.
         fingerprint: SHA-256 of the file and of the choice of coefficients, in hexadecimal.
         warnings: why the vectors of the run are not used, if they are not.
     """
 
     file: CalibratedJudgeFile
-    calibration: Calibration
+    with_vectors: bool
     fingerprint: str
     warnings: tuple[str, ...]
 
@@ -140,11 +166,14 @@ class CalibratedVerdict:
     """Whether a query is unanswerable over this vault.
 
     Attributes:
-        answerable_probability: in [0, 1]; 0.0 for a query that finds nothing.
+        answerable_probability: in [0, 1], where as many queries have an answer as have none; 0.0 for one that finds
+            nothing.
+        cross_lingual: the nearest note is in another language, where such a verdict is weak.
     """
 
     unanswerable: bool
     answerable_probability: float
+    cross_lingual: bool = False
 
 
 def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
@@ -154,17 +183,33 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
         embedder: its full name (`Embedder.name`); None in keyword mode.
 
     Raises:
-        InputError: the file cannot be read, or says something unknown.
+        InputError: the file cannot be read, says something unknown, or was fitted by rules that are no more.
     """
+    _refuse_old(path)
     file = read_judge_file(path, CalibratedJudgeFile)
-    if embedder is None:
-        return _ready(file, file.keyword, ())
-    if file.cosine is not None and file.cosine.embedder == embedder:
-        return _ready(file, file.cosine, ())
-    known = file.cosine.embedder if file.cosine else "keyword search alone"
-    mend = "Fit it for this embedder: gigamind judge fit unanswerable."
-    warning = f"{path} was fitted for {known}, not for {embedder}: its cosines are not used. {mend}"
-    return _ready(file, file.keyword, (warning,))
+    fits = embedder is not None and file.embedder == embedder
+    known = file.embedder or "keyword search alone"
+    warning = (
+        f"{path} was fitted for {known}, not for {embedder}: its cosines are not used."
+        " Fit it for this embedder: gigamind judge fit unanswerable."
+    )
+    return CalibratedJudge(
+        file,
+        with_vectors=fits,
+        fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {RULES}"),
+        warnings=() if fits or embedder is None else (warning,),
+    )
+
+
+def _refuse_old(path: Path) -> None:
+    """Stop at a file of rules 1, which would be read field by field to no use."""
+    keyword = read_toml(path).get("keyword")
+    if isinstance(keyword, dict) and "kappa" not in keyword:
+        raise InputError(
+            f"{path}: keyword.kappa: is missing. An earlier gigamind fitted this file, without a term for the size of"
+            " the vault, and its threshold drifts with it. Fit it again: gigamind judge fit unanswerable --dataset"
+            " QUERIES --notes VAULT --out FILE"
+        )
 
 
 def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> CalibratedVerdict:
@@ -174,19 +219,28 @@ def judge_by_calibration(signals: Signals, judge: CalibratedJudge) -> Calibrated
         ValueError: the judge weighs cosines, and the signals come from keyword mode.
     """
     if not signals.found:
-        return CalibratedVerdict(unanswerable=True, answerable_probability=0.0)
-    probability = probability_of(signals, judge.calibration)
-    return CalibratedVerdict(probability < judge.calibration.min_probability, probability)
+        return CalibratedVerdict(
+            unanswerable=True, answerable_probability=0.0, cross_lingual=signals.cross_lingual
+        )
+    probability = probability_of(signals, judge.file, with_vectors=judge.with_vectors)
+    refused = probability < judge.file.min_probability
+    return CalibratedVerdict(refused, probability, signals.cross_lingual)
 
 
-def probability_of(signals: Signals, calibration: Calibration) -> float:
-    """Probability of an answer by these coefficients, in [0, 1].
+def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors: bool) -> float:
+    """Probability of an answer by the coefficients that fit the query, in [0, 1].
 
     Raises:
         ValueError: a signal that they weigh is missing.
     """
+    if not with_vectors or file.cosine is None:
+        calibration, size = file.keyword, size_of(signals, cross=False)
+    else:
+        cross = signals.cross_lingual and file.cross is not None
+        calibration = (file.cross if cross else None) or file.cosine
+        size = size_of(signals, cross=cross)
     values: dict[str, float | None] = asdict(signals)
-    odds = calibration.intercept
+    odds = calibration.intercept - calibration.kappa * size
     for name, coefficient in calibration.signals.items():
         value = values[name]
         if value is None:
@@ -195,8 +249,6 @@ def probability_of(signals: Signals, calibration: Calibration) -> float:
     return 1 / (1 + math.exp(-odds)) if odds > 0 else math.exp(odds) / (1 + math.exp(odds))
 
 
-def _ready(
-    file: CalibratedJudgeFile, calibration: Calibration, warnings: tuple[str, ...]
-) -> CalibratedJudge:
-    used = "keyword" if calibration is file.keyword else "cosine"
-    return CalibratedJudge(file, calibration, fingerprint_of(file, used), warnings)
+def size_of(signals: Signals, *, cross: bool) -> float:
+    """ln(size / 100): the notes that share a word; across languages, where few words are shared, all notes."""
+    return math.log((signals.notes if cross else 1 + signals.candidates) / 100)

@@ -1,10 +1,14 @@
-"""Fits a `calibrated` judge: queries with known answers, a logistic regression over their signals, a threshold.
+"""Fits a `calibrated` judge: queries with known answers, a logistic regression over their signals.
+
+Vaults weigh alike, once they have queries enough.  A probability of one half is the threshold, and there as large a
+share of the answerable queries is refused as of the unanswerable ones let pass.
 
 Few vaults have many queries that are known to be unanswerable.  An answerable one becomes unanswerable when the notes
 that answer it are left out of the vault.
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -18,11 +22,12 @@ from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import DatasetError
 from gigamind.judges.calibrated import (
     Coefficient,
-    CosineCalibration,
     KeywordCalibration,
     KeywordSignalName,
     Reliability,
     SignalName,
+    VectorCalibration,
+    size_of,
 )
 from gigamind.metrics.answerability import confusion
 from gigamind.metrics.calibration import auc, brier
@@ -39,6 +44,7 @@ class Labelled:
     """One query of a vault, or of the vault without the notes that answer it.
 
     Attributes:
+        vault: hash of the notes; vaults weigh alike.
         keys: what it shares with others that must not be on both sides of a split: its id, and its notes' paths.
     """
 
@@ -46,10 +52,15 @@ class Labelled:
     answerable: bool
     left_out: bool
     keys: frozenset[str]
+    vault: str = ""
 
 
 def label(
-    retriever: Retriever, queries: Sequence[CheckedQuery], leave_out: LeaveOut, progress: Progress
+    retriever: Retriever,
+    queries: Sequence[CheckedQuery],
+    leave_out: LeaveOut,
+    progress: Progress,
+    vault: str = "",
 ) -> list[Labelled]:
     """Rows in the order of the queries; a query asked once more without its notes follows itself.
 
@@ -63,18 +74,21 @@ def label(
     _, recalled = recording(retriever)
     rows: list[Labelled] = []
     for done, query in enumerate(queries, start=1):
-        rows += _rows_of(recalled, query, twice=few and query.item.answerable)
+        rows += _rows_of(recalled, query, vault, twice=few and query.item.answerable)
         progress(done, len(queries))
     return rows
 
 
-def _rows_of(retriever: Retriever, query: CheckedQuery, *, twice: bool) -> Iterator[Labelled]:
-    text = query.item.query
-    keys = frozenset({f"id {query.item.id}", *(f"note {path}" for path in query.qrels)})
-    yield Labelled(signals_of(retriever, text), query.item.answerable, left_out=False, keys=keys)
+def _rows_of(
+    retriever: Retriever, query: CheckedQuery, vault: str, *, twice: bool
+) -> Iterator[Labelled]:
+    item = query.item
+    keys = frozenset({f"id {item.id}", *(f"note {vault} {path}" for path in query.qrels)})
+    whole = signals_of(retriever, item.query)
+    yield Labelled(whole, item.answerable, left_out=False, keys=keys, vault=vault)
     if twice:
-        without = signals_of(retriever, text, without=query.qrels)
-        yield Labelled(without, answerable=False, left_out=True, keys=keys)
+        without = signals_of(retriever, item.query, without=query.qrels)
+        yield Labelled(without, answerable=False, left_out=True, keys=keys, vault=vault)
 
 
 def grouped_folds(
@@ -146,18 +160,21 @@ class Logistic:
     weights: Matrix
     intercept: float
 
-    def probabilities(self, features: Matrix) -> Matrix:
-        """Of each row of `features`, shape (rows,), in [0, 1]."""
-        odds: Matrix = ((features - self.mean) / self.scale) @ self.weights + self.intercept
-        return _sigmoid(odds)
+    def odds(self, features: Matrix, offset: Matrix) -> Matrix:
+        """Log-odds of each row of `features`, shape (rows,)."""
+        return ((features - self.mean) / self.scale) @ self.weights + self.intercept + offset
 
 
-def fit_logistic(features: Matrix, positive: Matrix, ridge: float) -> Logistic:
+def fit_logistic(
+    features: Matrix, positive: Matrix, offset: Matrix, share: Matrix, ridge: float
+) -> Logistic:
     """The least negative log-likelihood plus ridge / 2 * squared weights; the intercept goes free.
 
     Args:
         features: shape (rows, features); a constant one gets the scale 1 and the weight 0.
         positive: shape (rows,), 1.0 or 0.0, both present.
+        offset: shape (rows,), what the log-odds have already.
+        share: shape (rows,), how much each row counts.
         ridge: above 0, so that there is exactly one optimum.
     """
     mean: Matrix = features.mean(axis=0).round(_DIGITS)
@@ -166,9 +183,9 @@ def fit_logistic(features: Matrix, positive: Matrix, ridge: float) -> Logistic:
     standard: Matrix = (features - mean) / scale
 
     def loss(at: Matrix) -> tuple[float, Matrix]:
-        odds: Matrix = standard @ at[1:] + at[0]
-        value = float(np.logaddexp(0, odds).sum() - positive @ odds)
-        error = _sigmoid(odds) - positive
+        odds: Matrix = standard @ at[1:] + at[0] + offset
+        value = float(share @ (np.logaddexp(0, odds) - positive * odds))
+        error = share * (_sigmoid(odds) - positive)
         slope = np.concatenate([np.atleast_1d(error.sum()), standard.T @ error + ridge * at[1:]])
         return value + ridge / 2 * float(at[1:] @ at[1:]), slope
 
@@ -186,20 +203,33 @@ def _sigmoid(odds: Matrix) -> Matrix:
 
 FOLDS = 10
 FEWEST = 20  # queries of each kind: with fewer, a fold has no two of them
+FULL = 100  # queries of a kind over one vault: more add nothing to its say
 RIDGE = 1.0
+THRESHOLD = 0.5
 _FIGURE_DIGITS = 6
 
+# Among n notes each is the answer with a chance of 1 in n: 1.0, if all were as near as the others.  Fitted freely it is
+# 0.5 (cosines) to 0.8 (keywords) on vaults that documentation on other matters fills up to 5 000 notes.
+KAPPA = 0.8
+# Across languages few words are shared and the cosine decides, whose best stranger gains little as the vault grows.
+CROSS_KAPPA = 0.3
+
 # Chosen by what carries over to collections that were not fitted on.  The raw BM25 of the Top-1 grows with the vault,
-# and its share of the query's IDF says what `word_coverage` says: neither gained anything there.
+# `bm25_z` with the notes of other languages in it, and the share of the query's IDF says what `word_coverage` says.
 KEYWORD_SIGNALS: tuple[KeywordSignalName, ...] = (
     "word_coverage",
-    "sentence_coverage",
     "note_coverage",
-    "bm25_z",
-    "query_words",
+    "peak",
 )
-COSINE_SIGNALS: tuple[SignalName, ...] = (
+VECTOR_SIGNALS: tuple[SignalName, ...] = (
     *KEYWORD_SIGNALS,
+    "nearest_coverage",
+    "cosine_top",
+    "cosine_lead",
+    "agreement",
+)
+CROSS_SIGNALS: tuple[SignalName, ...] = (
+    "word_coverage",
     "nearest_coverage",
     "cosine_top",
     "cosine_lead",
@@ -213,58 +243,84 @@ def fit_keyword(rows: Sequence[Labelled]) -> KeywordCalibration:
     Raises:
         DatasetError: too few queries of a kind; says how many are needed.
     """
-    return KeywordCalibration.model_validate(_fitted(rows, KEYWORD_SIGNALS))
+    return KeywordCalibration.model_validate(_fitted(rows, KEYWORD_SIGNALS, cross=False))
 
 
-def fit_cosine(rows: Sequence[Labelled], embedder: str) -> CosineCalibration:
-    """Coefficients over all signals, for one embedder.
+def fit_cosine(rows: Sequence[Labelled]) -> VectorCalibration:
+    """Coefficients over all signals.
 
     Raises:
         DatasetError: as for `fit_keyword`.
     """
-    return CosineCalibration.model_validate(_fitted(rows, COSINE_SIGNALS) | {"embedder": embedder})
+    return VectorCalibration.model_validate(_fitted(rows, VECTOR_SIGNALS, cross=False))
 
 
-def best_threshold(probabilities: Sequence[float], answerable: Sequence[bool]) -> float:
-    """Where F1 of "unanswerable: below the threshold" is highest, midway between two probabilities.
+def fit_cross(rows: Sequence[Labelled]) -> VectorCalibration | None:
+    """Coefficients for queries in another language than the note nearest to them; None where these are too few."""
+    across = [row for row in rows if row.signals.cross_lingual]
+    try:
+        return VectorCalibration.model_validate(_fitted(across, CROSS_SIGNALS, cross=True))
+    except DatasetError:
+        return None
 
-    Of equal F1, the one nearest to 0.5: there the verdict and the more likely kind agree.
+
+def balance(odds: Matrix, answerable: Matrix, share: Matrix) -> float:
+    """The log-odds below which as large a share of the answerable rows lies as of the others above; midway.
+
+    Args:
+        share: how much each row counts, shape (rows,).
     """
-    order = np.argsort(np.asarray(probabilities), kind="stable")
-    sorted_p = np.asarray(probabilities, dtype=float)[order]
-    unanswerable = ~np.asarray(answerable, dtype=bool)[order]
-    edges = np.concatenate([[0.0], (sorted_p[1:] + sorted_p[:-1]) / 2, [1.0]])
+    order = np.argsort(odds, kind="stable")
+    known: Matrix = odds[order]
+    yes, no = (share * answerable)[order], (share * (1 - answerable))[order]
+    edges = np.concatenate([known[:1] - 1, (known[1:] + known[:-1]) / 2, known[-1:] + 1])
     # A threshold between equal values separates nothing: count what really lies below it.
-    below = np.searchsorted(sorted_p, edges, side="left")
-    caught = np.concatenate([[0], np.cumsum(unanswerable)])[below]
-    f1 = 2 * caught / (below + unanswerable.sum())
-    best = edges[f1 >= f1.max() - 1e-12]
-    return round(float(best[np.argmin(np.abs(best - 0.5))]), _FIGURE_DIGITS)
+    below = np.searchsorted(known, edges, side="left")
+    refused = np.concatenate([[0.0], np.cumsum(yes)])[below] / yes.sum()
+    passed = 1 - np.concatenate([[0.0], np.cumsum(no)])[below] / no.sum()
+    gap = np.abs(refused - passed)
+    return float(np.median(edges[gap <= gap.min() + 1e-12]))
 
 
-def _fitted(rows: Sequence[Labelled], names: Sequence[str]) -> dict[str, object]:
-    """The fields that both kinds of calibration have."""
+def _fitted(rows: Sequence[Labelled], names: Sequence[str], *, cross: bool) -> dict[str, object]:
+    """The fields of a calibration."""
     # What finds nothing is unanswerable without coefficients, and would only bend them.
     judged = [row for row in rows if row.signals.found]
-    answerable = [row.answerable for row in judged]
     _refuse_too_few(judged)
+    kappa = CROSS_KAPPA if cross else KAPPA
     features = np.array([[getattr(row.signals, name) for name in names] for row in judged])
-    truth = np.array(answerable, dtype=np.float64)
-    keys = [row.keys for row in judged]
-    folds = grouped_folds(keys, [not kind for kind in answerable], FOLDS)
-    unseen = _out_of_fold(features, truth, np.array(folds))
-    threshold = best_threshold(unseen, answerable)
-    logistic = fit_logistic(features, truth, RIDGE)
+    offset = -kappa * np.array([size_of(row.signals, cross=cross) for row in judged])
+    truth = np.array([row.answerable for row in judged], dtype=np.float64)
+    share = _shares(judged)
+    folds = np.array(grouped_folds([row.keys for row in judged], list(truth == 0), FOLDS))
+
+    def fit(own: npt.NDArray[np.bool_]) -> Logistic:
+        return fit_logistic(features[own], truth[own], offset[own], share[own], RIDGE)
+
+    unseen = np.zeros(len(truth))
+    for fold in range(FOLDS):
+        unseen[folds == fold] = fit(folds != fold).odds(
+            features[folds == fold], offset[folds == fold]
+        )
+    threshold = balance(unseen, truth, share)
+    logistic = fit(np.ones(len(truth), dtype=bool))
     columns = (logistic.mean.tolist(), logistic.scale.tolist(), logistic.weights.tolist())
     return {
-        "intercept": logistic.intercept,
-        "min_probability": threshold,
+        "intercept": round(logistic.intercept - threshold, _DIGITS),
+        "kappa": kappa,
         "signals": {
             name: Coefficient(mean=mean, scale=scale, weight=weight)
             for name, mean, scale, weight in zip(names, *columns, strict=True)
         },
-        "reliability": _reliability(unseen, judged, threshold),
+        "reliability": _reliability(_sigmoid(unseen - threshold).tolist(), judged),
     }
+
+
+def _shares(rows: Sequence[Labelled]) -> Matrix:
+    """What each row counts: those of a kind in a vault together as many as they are, `FULL` at most."""
+    cells = [(row.vault, row.answerable) for row in rows]
+    sizes = Counter(cells)
+    return np.array([min(1.0, FULL / sizes[cell]) for cell in cells])
 
 
 def _refuse_too_few(rows: Sequence[Labelled]) -> None:
@@ -282,22 +338,10 @@ def _refuse_too_few(rows: Sequence[Labelled]) -> None:
         )
 
 
-def _out_of_fold(features: Matrix, truth: Matrix, folds: np.ndarray) -> list[float]:
-    """The probability of each row by coefficients fitted on the other folds."""
-    unseen = np.zeros(len(truth))
-    for fold in range(FOLDS):
-        inside = folds == fold
-        fitted = fit_logistic(features[~inside], truth[~inside], RIDGE)
-        unseen[inside] = fitted.probabilities(features[inside])
-    return unseen.tolist()
-
-
-def _reliability(
-    unseen: Sequence[float], rows: Sequence[Labelled], threshold: float
-) -> Reliability:
+def _reliability(unseen: Sequence[float], rows: Sequence[Labelled]) -> Reliability:
     answerable = [row.answerable for row in rows]
     judged = zip(answerable, unseen, strict=True)
-    counts = confusion((not kind, probability < threshold) for kind, probability in judged)
+    counts = confusion((not kind, probability < THRESHOLD) for kind, probability in judged)
     bins = reliability_bins(np.asarray(unseen, float), np.asarray(answerable, bool))
     return Reliability(
         queries=len(rows),
@@ -307,6 +351,7 @@ def _reliability(
         auc=_rounded(auc(unseen, answerable)),
         f1=_rounded(counts.f1),
         far=_rounded(counts.far),
+        false_refusals=_rounded(counts.false_refusals),
         brier=_rounded(brier(unseen, answerable)),
         ece=_rounded(expected_calibration_error(bins) or 0.0),
     )

@@ -11,7 +11,7 @@ from gigamind.datasets.jsonl import read_queries
 from gigamind.datasets.write import write_lines
 from gigamind.errors import DatasetError
 from gigamind.judges.calibrated import CalibratedJudgeFile, Calibration, Collection
-from gigamind.judges.fit import Labelled, fit_cosine, fit_keyword, label
+from gigamind.judges.fit import THRESHOLD, Labelled, fit_cosine, fit_cross, fit_keyword, label
 from gigamind.retrieval.cache import Progress
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
@@ -52,10 +52,11 @@ def label_collection(
     problems = tuple(error.describe(dataset) for error in checked.errors)
     if not checked.queries:
         raise DatasetError(f"{dataset}: no row can be used over {notes}\n{problems[0]}")
+    vault_hash = notes_hash(notes)
     with open_retriever(vault, identities, settings, progress) as retriever:
-        rows = label(retriever, checked.queries, leave_out, progress)
+        rows = label(retriever, checked.queries, leave_out, progress, vault_hash)
         embedder = retriever.semantic.embedder.name if retriever.semantic else None
-    source = _source(dataset, read.sha256, notes_hash(notes), checked.queries)
+    source = _source(dataset, read.sha256, vault_hash, len(vault.notes), checked.queries)
     return LabelledCollection(tuple(rows), source, embedder, (*problems, *checked.warnings))
 
 
@@ -67,22 +68,29 @@ def fit_judge(collections: Sequence[LabelledCollection]) -> CalibratedJudgeFile:
     """
     rows = [row for collection in collections for row in collection.rows]
     embedder = collections[0].embedder
+    cross = fit_cross(rows) if embedder else None
+    if cross:
+        rows = [row for row in rows if not row.signals.cross_lingual]
     return CalibratedJudgeFile(
         kind="calibrated",
+        min_probability=THRESHOLD,
+        embedder=embedder,
         keyword=fit_keyword(rows),
-        cosine=fit_cosine(rows, embedder) if embedder else None,
+        cosine=fit_cosine(rows) if embedder else None,
+        cross=cross,
         fitted_on=tuple(collection.source for collection in collections),
     )
 
 
 def _source(
-    dataset: Path, dataset_hash: str, notes_sha256: str, queries: Sequence[CheckedQuery]
+    dataset: Path, dataset_hash: str, notes_sha256: str, notes: int, queries: Sequence[CheckedQuery]
 ) -> Collection:
     answerable = sum(query.item.answerable for query in queries)
     return Collection(
         dataset=dataset.name,
         dataset_hash=dataset_hash,
         notes_hash=notes_sha256,
+        notes=notes,
         answerable=answerable,
         unanswerable=len(queries) - answerable,
         languages=tuple(sorted({query.item.language or "unknown" for query in queries})),
@@ -92,27 +100,41 @@ def _source(
 _HEAD = (
     "# Tells from what search shows whether the vault answers a query; deterministic, free, no model is asked.",
     "# Written by `gigamind judge fit unanswerable`.  A signal adds weight * (value - mean) / scale to the log-odds of",
-    "# an answer; below min_probability a query is unanswerable.  [*.reliability] is cross-validated by note.",
+    "# an answer, and kappa * ln(size / 100) is taken from them: size is the notes that share a word with the query;",
+    "# in [cross], which is for queries in another language than the note nearest to them, it is all notes.",
+    "# Below min_probability a query is unanswerable.  [*.reliability] is cross-validated by note.",
 )
 
 
-def write_judge_file(path: Path, file: CalibratedJudgeFile) -> None:
+def write_judge_file(path: Path, file: CalibratedJudgeFile, about: Sequence[str] = ()) -> None:
     """Write `file`, whole or not at all; reading it gives an equal one.
+
+    Args:
+        about: lines that its head says besides.
 
     Raises:
         EvaluationError: the file cannot be written.
     """
-    write_lines(path, list(_lines(file)))
+    write_lines(path, list(_lines(file, about)))
 
 
-def _lines(file: CalibratedJudgeFile) -> Iterator[str]:
+def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
     yield from _HEAD
+    yield from (f"# {line}".rstrip() for line in ("", *about) if about)
     yield f"kind = {_text(file.kind)}"
-    yield from _calibration("keyword", file.keyword)
-    if file.cosine:
-        yield from _calibration("cosine", file.cosine)
+    yield f"min_probability = {_value(file.min_probability)}"
+    if file.embedder is not None:
+        yield f"embedder = {_text(file.embedder)}"
+    for name, calibration in tables(file).items():
+        yield from _calibration(name, calibration)
     for collection in file.fitted_on:
         yield from _collection(collection)
+
+
+def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
+    """The sets of coefficients that a file has, by the names of their tables."""
+    found = {"keyword": file.keyword, "cosine": file.cosine, "cross": file.cross}
+    return {name: calibration for name, calibration in found.items() if calibration}
 
 
 def _calibration(name: str, calibration: Calibration) -> Iterator[str]:

@@ -132,7 +132,7 @@ def read_judge_file(path: Path, model: type[File]) -> File:
         InputError: it cannot be read, or says something unknown; names the field.
     """
     try:
-        return model.model_validate(_fields(path))
+        return model.model_validate(read_toml(path))
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
@@ -157,10 +157,15 @@ def kind_of(path: Path) -> object:
     Raises:
         InputError: it cannot be read.
     """
-    return _fields(path).get("kind")
+    return read_toml(path).get("kind")
 
 
-def _fields(path: Path) -> dict[str, Any]:
+def read_toml(path: Path) -> dict[str, Any]:
+    """A judge file's fields, unchecked.
+
+    Raises:
+        InputError: it cannot be read.
+    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:

@@ -8,6 +8,7 @@ from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import median
 
 import numpy as np
 import numpy.typing as npt
@@ -48,6 +49,10 @@ class Confusion:
     def far(self) -> float | None:
         return share(far(self))
 
+    @property
+    def false_refusals(self) -> float | None:
+        return share(false_refusals(self))
+
 
 Term = tuple[int, int]
 """Numerator and denominator."""
@@ -73,6 +78,11 @@ def far(counts: Confusion) -> Term:
     return counts.fn, counts.tp + counts.fn
 
 
+def false_refusals(counts: Confusion) -> Term:
+    """Answerable items that were judged unanswerable, over the answerable ones: a judge that refuses all has no FAR."""
+    return counts.fp, counts.fp + counts.tn
+
+
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
     _metric(precision, "precision", "precision", "정밀도", MAIN),
@@ -83,6 +93,16 @@ METRICS = (
     _metric(far, "far", "FAR", "FAR", Use(gate=True, lower=True, main=1, page=1, summary=1)).told(
         "unanswerable taken for answerable; lower is better",
         "답이 없는데 있다고 판정한 비율, 낮을수록 좋음",
+    ),
+    _metric(
+        false_refusals,
+        "false_refusals",
+        "false refusals",
+        "잘못된 거절률",
+        Use(gate=True, lower=True, main=1, page=1, summary=1),
+    ).told(
+        "answerable taken for unanswerable; lower is better",
+        "답이 있는데 없다고 판정한 비율, 낮을수록 좋음",
     ),
 )
 
@@ -107,6 +127,17 @@ def share(term: Term) -> float | None:
     """None for 0 of 0."""
     part, whole = term
     return part / whole if whole else None
+
+
+def near_misses(unanswerable: Sequence[float], answerable: Sequence[float]) -> int | None:
+    """How many scores of unanswerable items are not below the median of the answerable ones; None without any of these.
+
+    A judge that knows nothing has about half of them so; one that tells the kinds apart has none.
+    """
+    if not answerable:
+        return None
+    middle = median(answerable)
+    return sum(score >= middle for score in unanswerable)
 
 
 ScoredItem = tuple[bool, float | None]

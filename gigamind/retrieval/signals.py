@@ -18,6 +18,7 @@ from gigamind.retrieval.fuse import ChunkLayout, Floats, Ints
 from gigamind.retrieval.keyword import KeywordIndex
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.text import sentences, tokens
+from gigamind.vault.language import known_language
 
 # White space and ASCII punctuation; `tokens` drops the rest.
 _BETWEEN_WORDS = re.compile(r"[\s!-/:-@\[-`{-~]+")
@@ -32,11 +33,13 @@ class QueryWords:
     """The words of a query, weighed by one vault.
 
     Attributes:
+        chunks: those that hold one of its tokens, rising, without the hidden ones.
         idf: ln(1 + (N - n + 1/2) / (n + 1/2)) of each token, over N chunks of which n hold it; never negative.
         mass: sum of `idf`.
         weights: of each token in `coverage`; they add up to 1, or are all 0 for a query without words.
     """
 
+    chunks: Ints
     idf: dict[str, float]
     mass: float
     weights: dict[str, float]
@@ -69,11 +72,14 @@ def read_query_words(query: str, keyword: KeywordIndex, hidden: Ints) -> QueryWo
     words = [own for word in split if (own := tokens(word))]
     size = keyword.size - len(hidden)
     idf: dict[str, float] = {}
+    sharing = np.zeros(keyword.size, dtype=bool)
     for token in dict.fromkeys(token for word in words for token in word):
         held = keyword.postings(token)
+        sharing[held] = True
         count = len(held) - (int(np.isin(held, hidden).sum()) if len(hidden) else 0)
         idf[token] = math.log(1 + (size - count + 0.5) / (count + 0.5))
-    return QueryWords(idf, sum(idf.values()), _weights(words, idf))
+    sharing[hidden] = False
+    return QueryWords(np.flatnonzero(sharing), idf, sum(idf.values()), _weights(words, idf))
 
 
 def _weights(words: Sequence[Sequence[str]], idf: Mapping[str, float]) -> dict[str, float]:
@@ -103,6 +109,7 @@ def _forms(token: str, text: AbstractSet[str]) -> AbstractSet[str]:
 _NEAREST = 64  # chunks; search asks for at least as many, so that a remembering index is asked once
 _RUNNERS_UP = 9  # notes after the first that it is compared with
 _PIECES = 3  # best chunks whose text is read
+_LANGUAGE_CHARS = 600  # of the nearest chunk, enough to tell its language
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +118,16 @@ class Signals:
 
     Attributes:
         found: some note shares a word with the query or, with vectors, has a cosine above 0.
+        notes: how many notes there are.
+        candidates: how many of them share a word with the query.
+        cross_lingual: the query is in another language than the nearest chunk, and both are known; False in keyword
+            mode.
         query_words: ln(1 + number of different tokens).
         bm25_top: BM25 of the best note, at least 0; it grows with the vault and with the query.
         bm25_gap: `bm25_top` less that of the second note.
         bm25_share: `bm25_top` over the IDF of all query tokens.
-        bm25_z: standard deviations of `bm25_top` above the mean of all notes.
+        bm25_z: standard deviations of `bm25_top` above the mean of all notes; it grows with notes of other languages.
+        peak: the same above the mean of the candidates; 0 where they all score alike, or there is one at most.
         note_coverage: IDF share of the query's tokens in the best note by BM25, in [0, 1].
         word_coverage: squared-IDF share of the query's words in the best of the 3 best chunks, endings forgiven.
         sentence_coverage: the same in the best sentence of these chunks.
@@ -127,11 +139,15 @@ class Signals:
     """
 
     found: bool
+    notes: int
+    candidates: int
+    cross_lingual: bool
     query_words: float
     bm25_top: float
     bm25_gap: float
     bm25_share: float
     bm25_z: float
+    peak: float
     note_coverage: float
     word_coverage: float
     sentence_coverage: float
@@ -157,14 +173,27 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     pieces = {chunk: _read(words, retriever.chunks[chunk].indexed_text) for chunk in leading}
     notes = retriever.layout.best(raw)
     leaders = _best(notes, 2)
+    own = np.unique(retriever.layout.note_of[words.chunks])
+    shown, candidates = int(np.isfinite(notes).sum()), len(own)
     keyword = _keyword_signals(retriever, words, notes, leaders, list(pieces.values()))
+    keyword["peak"] = _above_mean(keyword["bm25_top"], np.maximum(notes[own], 0.0))
     if retriever.semantic is None or len(hidden) == len(raw):
-        return Signals(found=keyword["bm25_top"] > 0, **keyword)
+        return Signals(
+            found=candidates > 0,
+            notes=shown,
+            candidates=candidates,
+            cross_lingual=False,
+            **keyword,
+        )
     nearest = _nearest(retriever.semantic, retriever.layout, query, hidden)
     chunk, cosine = nearest[0]
-    covered, _ = pieces.get(chunk) or _read(words, retriever.chunks[chunk].indexed_text)
+    text = retriever.chunks[chunk].indexed_text
+    covered, _ = pieces.get(chunk) or _read(words, text)
     return Signals(
-        found=keyword["bm25_top"] > 0 or cosine > 0,
+        found=candidates > 0 or cosine > 0,
+        notes=shown,
+        candidates=candidates,
+        cross_lingual=_differ(query, text),
         nearest_coverage=covered,
         **keyword,
         **_semantic_signals(retriever.layout, nearest, leaders[0]),
@@ -188,18 +217,28 @@ def _keyword_signals(
     """From the best BM25 of each note (-inf: hidden), the best two notes and the coverages of the best chunks."""
     visible = np.maximum(notes[np.isfinite(notes)], 0.0)
     top, second = (max(0.0, float(score)) for score in (*notes[list(leaders)], 0.0)[:2])
-    mean, spread = (float(visible.mean()), float(visible.std())) if len(visible) else (0.0, 0.0)
     own = retriever.layout.chunks(np.array(leaders[:1]))
     return {
         "query_words": float(np.log1p(len(words.idf))),
         "bm25_top": top,
         "bm25_gap": top - second,
         "bm25_share": top / words.mass if words.mass else 0.0,
-        "bm25_z": (top - mean) / spread if spread else 0.0,
+        "bm25_z": _above_mean(top, visible),
         "note_coverage": words.share_in(retriever.keyword, own) if top else 0.0,
         "word_coverage": max((whole for whole, _ in pieces), default=0.0),
         "sentence_coverage": max((sentence for _, sentence in pieces), default=0.0),
     }
+
+
+def _above_mean(top: float, scores: Floats) -> float:
+    """Standard deviations of `top` above the mean of scores; 0.0 where these are alike."""
+    spread = float(scores.std()) if len(scores) else 0.0
+    return (top - float(scores.mean())) / spread if spread else 0.0
+
+
+def _differ(query: str, text: str) -> bool:
+    asked, read = known_language(query), known_language(text[:_LANGUAGE_CHARS])
+    return asked is not None and read is not None and asked != read
 
 
 def _best(scores: Floats, count: int) -> list[int]:

@@ -1,12 +1,35 @@
-"""The language of a note, where its frontmatter does not say: Korean or English, told by the letters."""
+"""The language of a text: Korean told by its letters; English, German and Spanish by their function words."""
 
 import re
 import unicodedata
+from typing import Literal
 
 from gigamind.vault.notes import Note
 
 _HANGUL = re.compile("[ㄱ-ㅎㅏ-ㅣ가-힣]")
 _LATIN = re.compile("[A-Za-z]")
+_WORD = re.compile(r"[^\W\d_]+")
+
+KnownLanguage = Literal["ko", "en", "de", "es"]
+# Without the last set, French, Italian, Portuguese and Dutch would pass for Spanish or German.
+_WORDS: dict[KnownLanguage | None, str] = {
+    "en": "the a an of in on at to for with by from as and or but if than then that this these those it its is are"
+    " was were be been has have had do does did not no can could will would should may might must what which who"
+    " whom whose when where why how much many there their they them he him his she her we our you your my",
+    "de": "der die das den dem des ein eine einen einem einer eines und oder aber wenn als dass mit von vom zu zum"
+    " zur für bei nach aus auf im ins am über unter durch gegen ohne ist sind war waren sein wird werden wurde"
+    " wurden hat haben hatte nicht kein keine kann können soll muss was welche welcher welches welchen wer wen wem"
+    " wessen wann wo warum wieso wie viele sich sie ihr ihre ihren er wir unser ich mein",
+    "es": "el la los las un una unos unas lo de del al y o u pero si que con por para desde hasta entre sobre sin"
+    " es son era eran fue fueron ser está están ha han había hay puede pueden no se su sus qué cuál cuáles quién"
+    " quiénes cuándo dónde cómo cuánto cuánta cuántos cuántas como más este esta estos estas cuando donde nos mi",
+    None: "le la les l un une des du de et est sont dans que qui quel quelle pour avec sur pas ne ce cette il elle où"
+    " comment combien il lo gli di del della che è sono per con non una nel quale come quando o os as do da dos das"
+    " em um uma não com foi quem onde het een en van te dat op zijn niet voor welke wie wat waar hoe hoeveel",
+}
+_LANGUAGES: dict[frozenset[str], KnownLanguage | None] = {
+    frozenset(words.split()): language for language, words in _WORDS.items()
+}
 
 
 def note_language(note: Note) -> str:
@@ -16,7 +39,22 @@ def note_language(note: Note) -> str:
 
 
 def text_language(text: str) -> str:
-    """`ko` when a third of the letters or more are Hangul, for Korean notes are full of English terms; else `en`."""
+    """`ko` or `en`: what a model is addressed in; English for every language that is not Korean."""
+    return "ko" if _is_korean(unicodedata.normalize("NFC", text)) else "en"
+
+
+def known_language(text: str) -> KnownLanguage | None:
+    """None where the text does not tell: names alone, two languages alike, a language that is none of these."""
     composed = unicodedata.normalize("NFC", text)
+    if _is_korean(composed):
+        return "ko"
+    words = _WORD.findall(composed.lower())
+    counts = {own: sum(word in own for word in words) for own in _LANGUAGES}
+    second, first = sorted(counts, key=counts.__getitem__)[-2:]
+    return _LANGUAGES[first] if counts[first] > counts[second] else None
+
+
+def _is_korean(composed: str) -> bool:
+    """A third of the letters or more are Hangul, for Korean notes are full of English terms."""
     hangul, latin = len(_HANGUL.findall(composed)), len(_LATIN.findall(composed))
-    return "ko" if 2 * hangul >= max(1, latin) else "en"
+    return 2 * hangul >= max(1, latin)

@@ -17,9 +17,9 @@ from gigamind.judges.calibrated import (
     CalibratedVerdict,
     Coefficient,
     Collection,
-    CosineCalibration,
     KeywordCalibration,
     Reliability,
+    VectorCalibration,
     judge_by_calibration,
     load_calibrated_judge,
 )
@@ -53,11 +53,15 @@ ELSEWHERE = {
 }
 SIGNALS = Signals(
     found=True,
+    notes=100,
+    candidates=99,
+    cross_lingual=False,
     query_words=1.0,
     bm25_top=8.0,
     bm25_gap=2.0,
     bm25_share=1.0,
     bm25_z=3.0,
+    peak=3.0,
     note_coverage=0.5,
     word_coverage=0.75,
     sentence_coverage=0.5,
@@ -68,24 +72,40 @@ SIGNALS = Signals(
     nearest_coverage=0.5,
 )
 RELIABILITY = Reliability(
-    queries=40, unanswerable=20, left_out=0, folds=10, auc=0.9, f1=0.8, far=0.1, brier=0.1, ece=0.05
+    queries=40,
+    unanswerable=20,
+    left_out=0,
+    folds=10,
+    auc=0.9,
+    f1=0.8,
+    far=0.1,
+    false_refusals=0.2,
+    brier=0.1,
+    ece=0.05,
 )
 
 
 def judge_file(min_probability: float = 0.5, weight: float = 2.0) -> CalibratedJudgeFile:
-    """Keyword mode looks at word coverage alone, the other at the cosine alone."""
+    """Keyword mode looks at word coverage alone, the others at the cosine alone; 99 candidates change nothing."""
     return CalibratedJudgeFile(
         kind="calibrated",
+        min_probability=min_probability,
+        embedder="ours@1",
         keyword=KeywordCalibration(
             intercept=0.5,
-            min_probability=min_probability,
+            kappa=1.0,
             signals={"word_coverage": Coefficient(mean=0.5, scale=0.5, weight=weight)},
             reliability=RELIABILITY,
         ),
-        cosine=CosineCalibration(
-            embedder="ours@1",
+        cosine=VectorCalibration(
             intercept=0.0,
-            min_probability=min_probability,
+            kappa=1.0,
+            signals={"cosine_top": Coefficient(mean=0.6, scale=0.1, weight=1.0)},
+            reliability=RELIABILITY,
+        ),
+        cross=VectorCalibration(
+            intercept=2.0,
+            kappa=0.5,
             signals={"cosine_top": Coefficient(mean=0.6, scale=0.1, weight=1.0)},
             reliability=RELIABILITY,
         ),
@@ -94,6 +114,7 @@ def judge_file(min_probability: float = 0.5, weight: float = 2.0) -> CalibratedJ
                 dataset="q.jsonl",
                 dataset_hash="0",
                 notes_hash="1",
+                notes=30,
                 answerable=20,
                 unanswerable=20,
                 languages=("ko",),
@@ -123,6 +144,35 @@ def test_the_log_odds_add_up_the_standardised_signals(
 
 
 @pytest.mark.parametrize(
+    ("candidates", "odds"),
+    # 1.5 - ln((1 + candidates) / 100)
+    [(99, 1.5), (9_999, 1.5 - math.log(100)), (0, 1.5 + math.log(100))],
+)
+def test_the_more_notes_share_a_word_the_less_the_signals_say(
+    written: Callable[[CalibratedJudgeFile], Path], candidates: int, odds: float
+):
+    judge = load_calibrated_judge(written(judge_file()), None)
+    verdict = judge_by_calibration(replace(SIGNALS, candidates=candidates), judge)
+    assert verdict.answerable_probability == pytest.approx(1 / (1 + math.exp(-odds)))
+
+
+def test_across_languages_another_table_counts_all_notes_and_the_verdict_says_so(
+    written: Callable[[CalibratedJudgeFile], Path],
+):
+    path = written(judge_file())
+    across = replace(SIGNALS, cross_lingual=True, notes=400, candidates=3)
+    verdict = judge_by_calibration(across, load_calibrated_judge(path, "ours@1"))
+    odds = 2.0 - 0.5 * math.log(4)
+    assert verdict.answerable_probability == pytest.approx(1 / (1 + math.exp(-odds)))
+    assert verdict.cross_lingual
+    without = written(judge_file().model_copy(update={"cross": None}))
+    verdict = judge_by_calibration(across, load_calibrated_judge(without, "ours@1"))
+    # The cosine table: 0 - ln(4 / 100).
+    assert verdict.answerable_probability == pytest.approx(1 / (1 + 4 / 100))
+    assert verdict.cross_lingual
+
+
+@pytest.mark.parametrize(
     ("word_coverage", "unanswerable"), [(0.375, False), (0.376, False), (0.374, True)]
 )
 def test_below_the_threshold_a_query_is_unanswerable(
@@ -139,7 +189,9 @@ def test_what_finds_nothing_is_unanswerable_whatever_the_threshold(
 ):
     judge = load_calibrated_judge(written(judge_file(min_probability=0.0)), None)
     nothing = replace(SIGNALS, found=False)
-    assert judge_by_calibration(nothing, judge) == CalibratedVerdict(True, 0.0)
+    assert judge_by_calibration(nothing, judge) == CalibratedVerdict(
+        unanswerable=True, answerable_probability=0.0
+    )
     assert not judge_by_calibration(SIGNALS, judge).unanswerable
 
 
@@ -158,7 +210,7 @@ def test_cosines_count_only_for_the_embedder_that_was_fitted(
     ours, other, none = (load_calibrated_judge(path, e) for e in ("ours@1", "ours@2", None))
     assert judge_by_calibration(SIGNALS, ours).answerable_probability == 0.5
     assert (ours.warnings, none.warnings) == ((), ())
-    assert other.calibration == none.calibration == judge_file().keyword
+    assert not (other.with_vectors or none.with_vectors)
     assert "fitted for ours@1, not for ours@2" in other.warnings[0]
     assert len({ours.fingerprint, other.fingerprint}) == 2
     assert other.fingerprint == none.fingerprint
@@ -167,9 +219,9 @@ def test_cosines_count_only_for_the_embedder_that_was_fitted(
 def test_a_file_without_cosines_says_so_to_a_run_with_vectors(
     written: Callable[[CalibratedJudgeFile], Path],
 ):
-    path = written(judge_file().model_copy(update={"cosine": None}))
-    judge = load_calibrated_judge(path, "ours@1")
-    assert judge.calibration == judge_file().keyword
+    nothing = {"cosine": None, "cross": None, "embedder": None}
+    judge = load_calibrated_judge(written(judge_file().model_copy(update=nothing)), "ours@1")
+    assert not judge.with_vectors
     assert "fitted for keyword search alone" in judge.warnings[0]
 
 
@@ -182,22 +234,26 @@ def test_signals_of_keyword_mode_cannot_pass_for_cosines(
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "field"),
+    ("old", "new", "told"),
     [
         ("min_probability = 0.5", "min_probability = 1.5", "min_probability"),
         ("scale = 0.5", "scale = 0", "scale"),
         ("weight = 2.0", "weight = nan", "weight"),
         ("word_coverage", "cosine_top", "keyword.signals.cosine_top"),
         ('kind = "calibrated"', 'kind = "llm"', "kind"),
+        ("kappa = 1.0", "kappa = -1.0", "keyword.kappa"),
+        ('embedder = "ours@1"', "", r"embedder and \[cosine\] belong together"),
+        ("kappa = 1.0", "", r"keyword.kappa: is missing.*Fit it again: gigamind judge fit"),
     ],
 )
 def test_a_judge_file_that_cannot_be_is_refused_by_field(
-    written: Callable[[CalibratedJudgeFile], Path], old: str, new: str, field: str
+    written: Callable[[CalibratedJudgeFile], Path], old: str, new: str, told: str
 ):
     path = written(judge_file())
     path.write_text(path.read_text("utf-8").replace(old, new, 1), "utf-8")
-    with pytest.raises(InputError, match=field):
+    with pytest.raises(InputError, match=told) as refused:
         load_calibrated_judge(path, None)
+    assert str(path) in str(refused.value)
 
 
 _floats = st.floats(allow_nan=False, allow_infinity=False)

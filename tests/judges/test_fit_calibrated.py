@@ -1,43 +1,98 @@
 from dataclasses import fields, replace
 
+import numpy as np
 import pytest
 
 from gigamind.errors import DatasetError
-from gigamind.judges.calibrated import probability_of
-from gigamind.judges.fit import Labelled, best_threshold, fit_cosine, fit_keyword
+from gigamind.judges.calibrated import (
+    CalibratedJudgeFile,
+    Collection,
+    KeywordCalibration,
+    probability_of,
+)
+from gigamind.judges.fit import Labelled, balance, fit_cosine, fit_cross, fit_keyword
 from gigamind.retrieval.signals import Signals
 
 
-def row(number: int, *, answerable: bool, strength: float, note: str | None = None) -> Labelled:
+def row(
+    number: int,
+    *,
+    answerable: bool,
+    strength: float,
+    note: str | None = None,
+    candidates: int = 99,
+    cross_lingual: bool = False,
+) -> Labelled:
     """A query whose signals are all as strong as `strength`, give or take its number."""
     value = strength + number % 5 / 50
     alike = dict.fromkeys((field.name for field in fields(Signals)), value)
     signals = replace(
-        Signals(**alike), found=strength > 0, query_words=1.0 + number % 3, bm25_top=10 * value
+        Signals(**alike),
+        found=strength > 0,
+        notes=100,
+        candidates=candidates,
+        cross_lingual=cross_lingual,
+        query_words=1.0 + number % 3,
+        bm25_top=10 * value,
     )
     key = note or f"note {number}"
     return Labelled(signals, answerable, left_out=False, keys=frozenset({key}))
 
 
-def rows(answerable: int, unanswerable: int) -> list[Labelled]:
-    high = [row(n, answerable=True, strength=0.8) for n in range(answerable)]
-    return high + [row(100 + n, answerable=False, strength=0.2) for n in range(unanswerable)]
+def rows(answerable: int, unanswerable: int, *, cross_lingual: bool = False) -> list[Labelled]:
+    kinds = [True] * answerable + [False] * unanswerable
+    return [
+        row(n, answerable=kind, strength=0.8 if kind else 0.2, cross_lingual=cross_lingual)
+        for n, kind in enumerate(kinds)
+    ]
+
+
+def chance(found: Labelled, fitted: KeywordCalibration) -> float:
+    source = Collection(
+        dataset="q.jsonl",
+        dataset_hash="0",
+        notes_hash="1",
+        notes=100,
+        answerable=20,
+        unanswerable=20,
+        languages=(),
+    )
+    file = CalibratedJudgeFile(
+        kind="calibrated", min_probability=0.5, keyword=fitted, fitted_on=(source,)
+    )
+    return probability_of(found.signals, file, with_vectors=False)
 
 
 def test_a_fit_to_clear_cases_is_right_on_folds_it_has_not_seen():
     fitted = fit_keyword(rows(30, 25))
     found = fitted.reliability
     assert (found.queries, found.unanswerable, found.left_out, found.folds) == (55, 25, 0, 10)
-    assert (found.auc, found.f1, found.far) == (1.0, 1.0, 0.0)
+    assert (found.auc, found.f1, found.far, found.false_refusals) == (1.0, 1.0, 0.0, 0.0)
     assert found.brier < 0.05
     low, high = row(0, answerable=False, strength=0.2), row(0, answerable=True, strength=0.8)
-    assert probability_of(low.signals, fitted) < fitted.min_probability
-    assert probability_of(high.signals, fitted) > fitted.min_probability
+    assert chance(low, fitted) < 0.5 < chance(high, fitted)
 
 
-def test_the_cosine_set_names_its_embedder_and_weighs_cosines():
-    fitted = fit_cosine(rows(30, 25), "ours@1")
-    assert fitted.embedder == "ours@1"
+def test_the_same_signals_say_less_in_a_larger_vault():
+    fitted = fit_keyword(rows(30, 25))
+    small, large = (
+        row(0, answerable=True, strength=0.8, candidates=count) for count in (99, 9_999)
+    )
+    odds = [p / (1 - p) for p in (chance(small, fitted), chance(large, fitted))]
+    assert fitted.kappa == 0.8
+    assert odds[0] / odds[1] == pytest.approx(100**0.8)  # 1 + candidates: 100 and 10 000
+
+
+def test_queries_across_languages_get_a_table_of_their_own_once_there_are_enough():
+    assert fit_cross(rows(30, 25)) is None
+    assert fit_cross(rows(30, 19, cross_lingual=True)) is None
+    fitted = fit_cross(rows(30, 25, cross_lingual=True))
+    assert fitted is not None
+    assert fitted.reliability.queries == 55
+
+
+def test_the_cosine_set_weighs_cosines():
+    fitted = fit_cosine(rows(30, 25))
     assert fitted.signals["cosine_top"].weight > 0
     assert "cosine_top" not in fit_keyword(rows(30, 25)).signals
 
@@ -83,26 +138,27 @@ def test_ten_groups_without_a_common_note_are_needed(notes: int, enough: bool):
 
 
 @pytest.mark.parametrize(
-    ("probabilities", "answerable", "expected"),
+    ("odds", "answerable", "expected"),
     [
-        ([0.1, 0.3, 0.9], [False, False, True], 0.6),  # midway between the kinds
-        (
-            [0.1, 0.2, 0.3, 0.9],
-            [False, True, False, True],
-            0.6,
-        ),  # 2 of 3 right beat 1 of 1: 0.8, 0.67
-        ([0.5, 0.5], [True, False], 1.0),  # equal values stay together; F1 is 2/3 with both caught
-        ([0.9, 0.8], [False, False], 1.0),
+        ([-2.0, -1.0, 3.0], [0, 0, 1], 1.0),  # midway between the kinds
+        # Below 0 one of two answerable ones is refused, and one of two others let pass.
+        ([-2.0, -1.0, 1.0, 2.0], [0, 1, 0, 1], 0.0),
+        # Three unanswerable and one answerable: shares count, not numbers.
+        ([-3.0, -2.0, -1.0, 1.0], [0, 0, 0, 1], 0.0),
     ],
 )
-def test_the_threshold_has_the_best_f1(
-    probabilities: list[float], answerable: list[bool], expected: float
+def test_the_threshold_balances_both_errors(
+    odds: list[float], answerable: list[int], expected: float
 ):
-    assert best_threshold(probabilities, answerable) == pytest.approx(expected)
+    found = balance(np.array(odds), np.array(answerable, float), np.ones(len(odds)))
+    assert found == pytest.approx(expected)
 
 
-def test_of_equal_f1_the_threshold_nearest_to_one_half_wins():
-    # Below 0.2: 1 of 2 caught, F1 2/3.  Below 0.55: 2 caught and 2 wrong, F1 4/6: the same.
-    probabilities = [0.1, 0.3, 0.3, 0.4, 0.7]
-    answerable = [False, True, True, False, True]
-    assert best_threshold(probabilities, answerable) == pytest.approx(0.55)
+def test_a_row_that_counts_more_moves_the_threshold():
+    odds, answerable = np.array([-2.0, -1.0, 0.0, 1.0, 2.0]), np.array([0.0, 0, 1, 0, 1])
+    alike = balance(odds, answerable, np.ones(5))
+    heavy = balance(odds, answerable, np.array([8.0, 1, 1, 1, 1]))
+    assert alike == pytest.approx(
+        0.5
+    )  # refuses 1 / 2 and lets 1 / 3 pass; at -0.5 it were 0 and 1 / 3
+    assert heavy == pytest.approx(-0.5)  # refuses none and lets 1 / 10 pass

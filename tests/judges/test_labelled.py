@@ -34,14 +34,15 @@ def labelled(folder: Path, unanswerable: int, leave_out: str) -> list[Labelled]:
     queries = check_queries(read_queries(folder / "q.jsonl"), vault, identities).queries
     settings = RetrievalSettings(mode="keyword")
     with open_retriever(vault, identities, settings, lambda *_: None) as retriever:
-        return label(retriever, queries, leave_out, lambda *_: None)
+        return label(retriever, queries, leave_out, lambda *_: None, "v1")
 
 
 def test_a_left_out_query_is_unanswerable_and_stays_with_its_original(tmp_path: Path):
     first, second = labelled(tmp_path, 0, "always")
     assert (first.answerable, first.left_out, first.signals.found) == (True, False, True)
     assert (second.answerable, second.left_out, second.signals.found) == (False, True, False)
-    assert first.keys == second.keys == {"id q", "note a.md", "note b.md"}
+    assert first.keys == second.keys == {"id q", "note v1 a.md", "note v1 b.md"}
+    assert first.vault == second.vault == "v1"
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ import sys
 import time
 from pathlib import Path
 
-import pytest
 from pydantic import BaseModel
 
 from gigamind.llm.ask import connect

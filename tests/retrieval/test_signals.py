@@ -77,6 +77,54 @@ def test_the_keyword_figures_are_those_of_the_best_note():
     assert found.query_words == pytest.approx(log(4))
 
 
+def test_candidates_are_the_notes_that_share_a_word_and_the_peak_stands_above_their_mean():
+    retriever = retriever_of(TEXTS)
+    found = signals_of(retriever, "apple pear zebra")
+    top, second = (float(score) for score in retriever.keyword.scores("apple pear zebra")[:2])
+    assert (found.notes, found.candidates) == (7, 2)
+    # Of two values the higher one lies one standard deviation above their mean.
+    assert top > second
+    assert found.peak == pytest.approx(1.0)
+    left = signals_of(retriever, "apple pear zebra", without=["0.md"])
+    assert (left.notes, left.candidates, left.peak) == (6, 1, 0.0)
+
+
+def test_notes_without_a_word_of_the_query_change_the_candidates_as_little_as_the_peak():
+    query = "apple pear"
+    few, many = (
+        signals_of(retriever_of([*TEXTS, *(["수박 참외"] * strangers)]), query)
+        for strangers in (0, 50)
+    )
+    assert (few.candidates, many.candidates) == (2, 2)
+    assert (few.peak, many.peak) == (pytest.approx(1.0), pytest.approx(1.0))
+    assert many.bm25_z > few.bm25_z + 1  # which is why that is no signal of a vault of any size
+
+
+def test_a_word_that_every_note_holds_makes_candidates_of_a_vault_of_one_note():
+    # rank-bm25 gives such a word a negative weight: the note scores below 0, and is found all the same.
+    found = signals_of(retriever_of(["apple"]), "apple")
+    assert (found.found, found.candidates, found.bm25_top) == (True, 1, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("query", "text", "across"),
+    [
+        ("배터리는 언제 교체해?", "The battery of the bike is replaced when it is worn", True),
+        ("When is the battery replaced?", "배터리는 2년마다 교체한다", True),
+        ("When is the battery replaced?", "Die Batterie wird mit dem Rad ausgeliefert", True),
+        ("When is the battery replaced?", "The battery of the bike is replaced in May", False),
+        ("Qdrant Edge", "배터리는 2년마다 교체한다", False),  # names tell no language
+        ("Quand est-ce que la batterie est remplacée ?", "배터리는 2년마다 교체한다", False),
+    ],
+)
+def test_a_query_in_another_known_language_than_the_nearest_chunk_is_cross_lingual(
+    plain_index: type[Any], query: str, text: str, across: bool
+):
+    leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), plain_index(np.eye(1, 2, dtype=np.float32)))
+    assert signals_of(retriever_of([text], leg), query).cross_lingual is across
+    assert not signals_of(retriever_of([text]), query).cross_lingual
+
+
 def test_a_sentence_covers_less_than_the_note_that_it_stands_in():
     found = signals_of(retriever_of(TEXTS), "apple pear")
     apple, pear = log(1 + 6.5 / 1.5), log(1 + 5.5 / 2.5)

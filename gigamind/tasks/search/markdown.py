@@ -15,8 +15,9 @@ from gigamind.tasks.search.schema import (
     SliceCounts,
     SliceReport,
     SummaryReport,
+    WeakVerdicts,
 )
-from gigamind.wording import share
+from gigamind.wording import Words, share, words
 
 _HITS_SHOWN = 3
 
@@ -103,6 +104,7 @@ def render_summary(record: RunRecord) -> str:
         ),
         unanswerable_rows=metric_rows(summary.overall, "unanswerable"),
         judged_by=_judged_by(run),
+        weak=weak_lines(summary.weak_verdicts, words("en")),
         certified=certified(record.card, run.judge),
         llm=model_section(summary.llm) if summary.llm else "",
         judged_unanswerable=sum(bool(item.judged_unanswerable) for item in record.items),
@@ -129,6 +131,22 @@ def _judged_by(run: RunReport) -> str:
     return f"A query is judged unanswerable when {by[judge.kind]} is below {setting}, or nothing is found."
 
 
+def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
+    """What verdicts say little, a sentence a kind; [] where none is known to."""
+    if weak is None:
+        return []
+    kinds = (("across_languages", weak.across_languages), ("near_misses", weak.near_misses or 0))
+    return [
+        say(
+            f"page.weak_{kind}" if count > 1 else f"page.weak_{kind}_one",
+            count=count,
+            unanswerable=weak.unanswerable,
+        )
+        for kind, count in kinds
+        if count
+    ]
+
+
 def _headline(run: RunReport, summary: SummaryReport) -> str:
     counts, search = summary.counts, summary.overall.search
     queries, notes = (
@@ -142,8 +160,14 @@ def _headline(run: RunReport, summary: SummaryReport) -> str:
             f" (MRR {share(search['mrr'])})"
         )
     if counts.queries_unanswerable:
-        far = share(summary.overall.unanswerable["far"])
-        parts.append(f"**{far}** of the unanswerable ones were taken for answerable")
+        far, refused = (
+            share(summary.overall.unanswerable[name]) for name in ("far", "false_refusals")
+        )
+        answerable = f", **{refused}** of the answerable ones for unanswerable"
+        parts.append(
+            f"**{far}** of the unanswerable ones were taken for answerable"
+            + (answerable if counts.queries_answerable else "")
+        )
     found = f": {'; '.join(parts)}." if parts else "."
     return f"**{queries}** over **{notes}**, {run.options['mode']} search{found}"
 

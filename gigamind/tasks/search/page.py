@@ -36,8 +36,8 @@ from gigamind.tasks.search.figures import (
     search_figures,
     slices,
 )
-from gigamind.tasks.search.markdown import failed_items
-from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord
+from gigamind.tasks.search.markdown import failed_items, weak_lines
+from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
 from gigamind.wording import Words, share
 
 # Bits of an item's flags; report.js has the same.
@@ -232,7 +232,7 @@ render_html = functools.partial(render_page, search_content)
 """report.html; see `render_page`."""
 
 
-_OF_SETTINGS = ("precision", "recall", "f1", "far")
+_OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
 
 
 def _judged(record: RunRecord, say: Words) -> dict[str, object]:
@@ -252,6 +252,7 @@ def _judged(record: RunRecord, say: Words) -> dict[str, object]:
             classes=say("page.unanswerable_classes"),
         ),
         "setting": say(f"figure.setting_{found.kind}") if found.setting is not None else "–",
+        "weak": weak_lines(record.summary.weak_verdicts, say),
         "counts": found.counts,
         "settings": []
         if found.setting is None
@@ -280,7 +281,14 @@ def _speed_rows(record: RunRecord, say: Words) -> Iterator[tuple[str, str]]:
     yield say("page.all_queries"), f"{performance.eval_runtime_ms:,.0f}"
 
 
-_LEADING = ("search.hit_at_1", "search.mrr", "search.ndcg", "search.recall", "unanswerable.far")
+_LEADING = (
+    "search.hit_at_1",
+    "search.mrr",
+    "search.ndcg",
+    "search.recall",
+    "unanswerable.far",
+    "unanswerable.false_refusals",
+)
 
 
 def headline(record: RunRecord, comparison: Comparison | None, say: Words) -> str:
@@ -298,13 +306,15 @@ def cards(record: RunRecord, comparison: Comparison | None, say: Words) -> list[
 
 def _result(record: RunRecord, say: Words) -> str:
     counts = record.summary.overall.counts
-    far = record.summary.overall.unanswerable.get("far")
-    decided = record.summary.overall.intervals.get("unanswerable.far")
-    unanswerable = decided.n if decided else counts.unanswerable  # a model may have left some open
+    missed, unanswerable, far = _errors(record.summary.overall, "far", counts.unanswerable)
+    refused, asked, refusals = _errors(record.summary.overall, "false_refusals", counts.answerable)
     judged = {
-        "missed": round((far or 0.0) * unanswerable),
+        "missed": missed,
         "unanswerable": unanswerable,
-        "far": percent(far),
+        "far": far,
+        "refused": refused,
+        "asked": asked,
+        "refusals": refusals,
     }
     if not counts.answerable:
         key = "headline.only_unanswerable" if counts.unanswerable else "headline.nothing"
@@ -318,6 +328,13 @@ def _result(record: RunRecord, say: Words) -> str:
     )
     key = "headline.judged" if counts.unanswerable else "headline.not_judged"
     return say(key, found=found, **judged)
+
+
+def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:
+    """How many verdicts are wrong, of how many that a model has not left open, and their share."""
+    rate, decided = part.unanswerable.get(name), part.intervals.get(f"unanswerable.{name}")
+    judged = decided.n if decided else count
+    return round((rate or 0.0) * judged), judged, percent(rate)
 
 
 _P95 = "search.latency_p95_ms"

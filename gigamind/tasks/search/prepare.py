@@ -67,7 +67,7 @@ def choose_judge(
             kind=judge.kind,
             file=short_name(path),
             fingerprint=judge.fingerprint,
-            setting=judge.calibration.min_probability,
+            setting=judge.file.min_probability,
         )
         return Chosen(judge, report, judge.warnings)
     asking = chosen(judge, path, options)

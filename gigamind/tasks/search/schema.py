@@ -38,6 +38,8 @@ class ItemReport(Report):
 
     Attributes:
         judged_unanswerable: null where the judge gave no verdict.
+        judged_across_languages: whether the note nearest to the query is in another language, which makes the verdict
+            weak; null for a judge that does not look.
         answerable_score: what the judge holds against its setting; null for a judge without one, or without a hit.
         judgement: what a model told, where one was asked.
         metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
@@ -57,6 +59,7 @@ class ItemReport(Report):
     judged_unanswerable: bool | None
     top_base_score: Share | None
     answerable_score: Share | None = None
+    judged_across_languages: bool | None = None
     judgement: JudgementReport | None = None
     metrics: dict[str, float | None]
     latency_ms: Milliseconds
@@ -75,7 +78,7 @@ class SliceReport(Report):
 
     Attributes:
         search: means over answerable queries, and latency percentiles over all, in milliseconds.
-        unanswerable: precision, recall, f1, far; unanswerable is the positive class.
+        unanswerable: precision, recall, f1, far, false_refusals; unanswerable is the positive class.
         intervals: by "search.<metric>" and "unanswerable.<metric>".
     """
 
@@ -131,10 +134,26 @@ class RunCounts(Report):
     queries_generated: Count = 0
 
 
+class WeakVerdicts(Report):
+    """Queries whose verdict by search alone says little.
+
+    Attributes:
+        across_languages: the note nearest to them is in another language.
+        near_misses: unanswerable ones that score no lower than half of the answerable ones, because a note comes near
+            them and does not answer; null without answerable ones to compare them with.
+        unanswerable: how many unanswerable ones were judged.
+    """
+
+    across_languages: Count
+    near_misses: Count | None
+    unanswerable: Count
+
+
 class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
+        weak_verdicts: null for judges other than the calibrated one.
         llm: what asking a model cost; null where none was asked.
     """
 
@@ -143,6 +162,7 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     by_tag: dict[str, SliceReport]
     by_difficulty: dict[str, SliceReport]
     performance: Performance
+    weak_verdicts: WeakVerdicts | None = None
     llm: LlmReport | None = None
 
 

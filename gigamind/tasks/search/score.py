@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -48,7 +49,7 @@ def item_report(
     """Judge the ranking of one query, unless a model will, and measure it against its labels."""
     item, ranking = query.item, outcome.value
     evidence = retriever.evidence(item.query, ranking)
-    unanswerable, score = _decide(prepared.judge.judge, retriever, item.query, ranking)
+    verdict = _decide(prepared.judge.judge, retriever, item.query, ranking)
     return ItemReport.like(
         item,
         cross_lingual=_is_cross_lingual(prepared, query),
@@ -60,9 +61,10 @@ def item_report(
             )
             for hit, shown in zip(ranking, evidence, strict=True)
         ),
-        judged_unanswerable=unanswerable,
+        judged_unanswerable=verdict.unanswerable,
         top_base_score=ranking[0].base_score if ranking else None,
-        answerable_score=score,
+        answerable_score=verdict.score,
+        judged_across_languages=verdict.across_languages,
         metrics=_metrics(query, ranking, evidence, prepared.options.topk)
         if item.answerable
         else {},
@@ -70,17 +72,31 @@ def item_report(
     )
 
 
+class _Verdict(NamedTuple):
+    """What a judge without a model says; None for what a model is to say, or what the judge does not look at.
+
+    Attributes:
+        score: what the verdict hangs on.
+        across_languages: the note nearest to the query is in another language.
+    """
+
+    unanswerable: bool | None = None
+    score: float | None = None
+    across_languages: bool | None = None
+
+
 def _decide(
     judge: UnanswerableJudge, retriever: Retriever, query: str, ranking: Sequence[Hit]
-) -> tuple[bool | None, float | None]:
-    """Whether the query is judged unanswerable, and the score that this hangs on; None for what a model is to say."""
+) -> _Verdict:
     if isinstance(judge, ThresholdJudge):
         verdict = judge_by_threshold(ranking, judge.min_score)
-        return verdict.unanswerable, verdict.top_base_score
+        return _Verdict(verdict.unanswerable, verdict.top_base_score)
     if isinstance(judge, CalibratedJudge):
         calibrated = judge_by_calibration(signals_of(retriever, query), judge)
-        return calibrated.unanswerable, calibrated.answerable_probability
-    return None, None
+        return _Verdict(
+            calibrated.unanswerable, calibrated.answerable_probability, calibrated.cross_lingual
+        )
+    return _Verdict()
 
 
 def item_failure(failure: Failure) -> ErrorReport:

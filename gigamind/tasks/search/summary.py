@@ -9,10 +9,11 @@ from datetime import datetime
 from gigamind.evaluation.asking import ModelRun, unscored
 from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 from gigamind.evaluation.task import Run, run_report
+from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.metrics import aggregate as latency
 from gigamind.metrics.aggregate import Measured, SliceSummary
 from gigamind.metrics.aggregate import summarise as aggregate
-from gigamind.metrics.answerability import confusion
+from gigamind.metrics.answerability import confusion, near_misses
 from gigamind.records.environment import describe_environment
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
 from gigamind.records.schema import ErrorReport, Record, intervals
@@ -29,6 +30,7 @@ from gigamind.tasks.search.schema import (
     SliceCounts,
     SliceReport,
     SummaryReport,
+    WeakVerdicts,
 )
 
 
@@ -67,7 +69,21 @@ def summarise(
             eval_runtime_ms=run.scoring_ms,
             latency_method=_latency_method(prepared.options.pace),
         ),
+        weak_verdicts=weak_verdicts(items)
+        if isinstance(prepared.judge.judge, CalibratedJudge)
+        else None,
         llm=llm_block(items, run.asked, prepared.options.seed) if run.asked else None,
+    )
+
+
+def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:
+    """How many verdicts of a judge that reads no note are weak."""
+    unanswerable = [item.answerable_score or 0.0 for item in items if not item.answerable]
+    answerable = [item.answerable_score or 0.0 for item in items if item.answerable]
+    return WeakVerdicts(
+        across_languages=sum(bool(item.judged_across_languages) for item in items),
+        near_misses=near_misses(unanswerable, answerable),
+        unanswerable=len(unanswerable),
     )
 
 

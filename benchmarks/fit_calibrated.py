@@ -1,0 +1,223 @@
+"""Fits judges/unanswerable_calibrated.toml: vaults of 25 to 5 000 notes in English, German, Spanish and Korean.
+
+    apt-get download gnome-user-docs debian-handbook installation-guide-amd64    # each unpacked by dpkg-deb -x into DIR
+    .venv/bin/python benchmarks/fit_calibrated.py --xquad XQUAD --share DIR/usr/share --out judge.toml
+
+Halves of three sources, so that the others can test it (see verdicts.py): the even articles of XQuAD; the even ids of
+the examples, each answerable query asked once more without its notes; and GNOME's help, where the one sentence that
+tells what a page is about asks for the page, and every fourth topic stays out of the vault.  What fills vaults up is
+documentation: of the installed Python packages in English, of Debian in the language of the help.  All of it is given
+by the versions of the packages and by hashes; nothing is drawn.
+"""
+
+import argparse
+import hashlib
+import html
+import re
+import shutil
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import vaults
+
+from gigamind.choices import LeaveOut
+from gigamind.datasets.schema import QueryItem
+from gigamind.datasets.write import write_rows
+from gigamind.judges.fit_collections import (
+    LabelledCollection,
+    fit_judge,
+    label_collection,
+    write_judge_file,
+)
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.language import KnownLanguage, known_language
+
+ABOUT = """
+Fitted by benchmarks/fit_calibrated.py on halves of three sources, the other halves of which only test it: XQuAD
+(Artetxe et al. 2020), its even articles; GNOME's help, its even topics; the queries of examples/ the SHA-256 of
+whose id is even.  It tells whether a vault speaks of what is asked.  A question that a note comes close to and does
+not answer looks answerable to it (AUC below 0.5 on those of examples/): for them there is unanswerable_llm.toml.
+"""
+LOCALES: dict[KnownLanguage, str] = {"en": "en-US", "de": "de-DE", "es": "es-ES", "ko": "ko-KR"}
+XQUAD_LANGUAGES: tuple[KnownLanguage, ...] = ("en", "de", "es")
+ACROSS: tuple[tuple[KnownLanguage, KnownLanguage], ...] = (
+    ("en", "de"),
+    ("de", "en"),
+    ("es", "en"),
+    ("en", "es"),
+)
+HELP_ACROSS: tuple[tuple[KnownLanguage, KnownLanguage], ...] = (
+    ("en", "ko"),
+    ("ko", "en"),
+    ("en", "de"),
+    ("es", "en"),
+)
+_ENOUGH = {"ko": 300, "en": 600, "de": 600, "es": 600}  # characters of a passage of a guide
+_SHORTEST = 150  # characters of a page's text
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--xquad", type=Path, required=True)
+    parser.add_argument("--share", type=Path, required=True)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--cache-dir", type=Path)
+    arguments = parser.parse_args()
+    settings = RetrievalSettings(cache=arguments.cache_dir)
+    labelled: list[LabelledCollection] = []
+    with tempfile.TemporaryDirectory() as folder:
+        made = collections(arguments.xquad, arguments.share, Path(folder))
+        for collection, leave_out in made:
+            labelled.append(label(collection, settings, leave_out))
+            print(f"{collection.name}: {len(labelled[-1].rows)} queries over {collection.size}")
+    write_judge_file(arguments.out, fit_judge(labelled), ABOUT.strip().splitlines())
+
+
+def label(
+    collection: vaults.Collection, settings: RetrievalSettings, leave_out: LeaveOut
+) -> LabelledCollection:
+    """The signals of its queries, under a name that tells one collection of the judge file from another."""
+    name = f"{collection.name}, {collection.size} notes.jsonl".replace(" ", "-").replace(",", "")
+    dataset = collection.dataset.rename(collection.dataset.with_name(name))
+    return label_collection(
+        dataset, collection.notes, settings, leave_out, lambda _done, _all: None
+    )
+
+
+def collections(
+    xquad: Path, share: Path, out: Path
+) -> Iterator[tuple[vaults.Collection, LeaveOut]]:
+    """One after the other, in one folder."""
+    even = slice(0, None, 2)
+    for language in XQUAD_LANGUAGES:
+        for size, articles in (
+            (0, slice(0, None, 8)),
+            (0, slice(4, None, 8)),
+            (0, slice(2, None, 4)),
+            *((size, even) for size in (90, 300, 1000, 5000)),
+        ):
+            yield (
+                vaults.xquad(xquad, out, size, notes=language, queries=language, articles=articles),
+                "never",
+            )
+    for notes, queries in ACROSS:
+        for size, articles in ((0, slice(0, None, 8)), (0, even), (1000, even)):
+            yield (
+                vaults.xquad(xquad, out, size, notes=notes, queries=queries, articles=articles),
+                "never",
+            )
+    for language in LOCALES:
+        for size in (0, 1000):
+            yield help_pages(share, out, size, notes=language, queries=language), "never"
+    for notes, queries in HELP_ACROSS:
+        yield help_pages(share, out, 0, notes=notes, queries=queries), "never"
+    for size in (0, 5000):
+        yield vaults.example_queries(out, size, odd_ids=False), "always"
+
+
+def help_pages(
+    share: Path,
+    out: Path,
+    size: int,
+    *,
+    notes: KnownLanguage,
+    queries: KnownLanguage,
+    odd: bool = False,
+) -> vaults.Collection:
+    """GNOME's help, a page a note, filled up to `size` with passages of Debian's guides as far as they go.
+
+    Args:
+        odd: the other half of the topics.
+    """
+    pages, asked = _pages(share, notes), _pages(share, queries)
+    both = [name for name in pages if name in asked and vaults.odd(_topic(name)) is odd]
+    topics = sorted({_topic(name) for name in both}, key=_order)
+    vault = out / "notes"
+    shutil.rmtree(vault, ignore_errors=True)
+    rows: list[QueryItem] = []
+    for name in both:
+        held = topics.index(_topic(name)) % vaults.HELD_OUT == 0
+        if not held:
+            _write(vault / f"{name}.md", pages[name][0])
+        rows.append(
+            QueryItem(
+                id=f"{queries}-{name}",
+                query=asked[name][1],
+                answerable=not held,
+                expected_notes=() if held else (f"{name}.md",),
+                language=queries,
+            )
+        )
+    written = sum(row.answerable for row in rows)
+    passages = _passages(share, notes)[: max(0, size - written)] if size else []
+    for place, passage in enumerate(passages):
+        _write(vault / f"guides/{place:05}.md", passage)
+    dataset = out / "queries.jsonl"
+    write_rows(dataset, rows)
+    name = f"help {queries} on {notes}"
+    return vaults.Collection(name, vault, dataset, written + len(passages))
+
+
+def _pages(share: Path, language: KnownLanguage) -> dict[str, tuple[vaults.Document, str]]:
+    """Pages that are translated, with the sentence that tells what each is about, by name."""
+    folder = share / "help" / ("C" if language == "en" else language) / "gnome-help"
+    found: dict[str, tuple[vaults.Document, str]] = {}
+    for path in sorted(folder.glob("*.page")):
+        info, _, content = path.read_text("utf-8").partition("</info>")
+        about = re.search(r"<desc>(.*?)</desc>", info, re.DOTALL)
+        title = re.search(r"<title>(.*?)</title>", content, re.DOTALL)
+        if not about or not title:
+            continue
+        blocks = re.split(r"(?=<(?:p|title|item)[ >])", content.replace(title[0], "", 1))
+        text = "\n\n".join(filter(None, map(_plain, blocks)))
+        query = _plain(about[1])
+        translated = known_language(text) == language and (
+            known_language(query) == language or (language != "ko" and not known_language(query))
+        )
+        if translated and len(text) >= _SHORTEST:
+            found[path.stem] = vaults.Document(_plain(title[1]), text), query
+    return found
+
+
+def _topic(page: str) -> str:
+    """Pages on one thing begin alike: "power-suspend", "power-lowpower"."""
+    return page.split("-", 1)[0]
+
+
+def _passages(share: Path, language: KnownLanguage) -> list[vaults.Document]:
+    """Of Debian's guides, in an order by hash."""
+    found: dict[str, vaults.Document] = {}
+    doc = share / "doc"
+    for folder in (
+        doc / "debian-handbook/html" / LOCALES[language],
+        doc / "installation-guide-amd64" / language,
+    ):
+        for path in sorted(folder.rglob("*.html")):
+            page = path.read_text("utf-8", errors="replace")
+            shown = re.sub(r"<(script|style|head)\b.*?</\1>", "", page, flags=re.DOTALL)
+            text = ""
+            for block in re.split(r"</(?:p|pre|li|h\d)>", shown):
+                text += _plain(block) + "\n\n"
+                if len(text) >= _ENOUGH[language]:
+                    if known_language(text) == language:
+                        found.setdefault(text, vaults.Document(path.stem, text))
+                    text = ""
+    return sorted(found.values(), key=lambda passage: _order(passage.text))
+
+
+def _write(path: Path, note: vaults.Document) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"# {note.title}\n\n{note.text}\n", "utf-8")
+
+
+def _plain(markup: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", markup)).split())
+
+
+def _order(text: str) -> bytes:
+    return hashlib.sha256(text.encode()).digest()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,165 @@
+"""How well the free judges tell unanswerable queries: the calibrated one beside the threshold of the seed.
+
+    .venv/bin/python benchmarks/verdicts.py --xquad DIR      # or make bench-verdicts XQUAD=DIR; without, the examples
+
+Judges are taken as they stand; `best F1` is what any setting, chosen on these very queries, could have reached.  Of all
+sources stands here the half that no constant was chosen on (see fit_calibrated.py).  Answerable example queries are
+asked once more without their notes in the rows that say so.
+"""
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import vaults
+
+from gigamind.datasets.check import CheckedQuery, check_queries
+from gigamind.datasets.jsonl import read_queries
+from gigamind.judges.calibrated import CalibratedJudge, judge_by_calibration, load_calibrated_judge
+from gigamind.judges.threshold import ThresholdJudge, judge_by_threshold
+from gigamind.judges.unanswerable import judge_path, load_question_judge
+from gigamind.metrics.answerability import confusion, sweep
+from gigamind.metrics.calibration import auc
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.retriever import Retriever, recording
+from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
+from gigamind.retrieval.signals import signals_of
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+SIZES = (60, 180, 1_000, 5_000)
+PAIRS = (("en", "en"), ("de", "de"), ("es", "es"), ("de", "en"))  # asked, noted
+Judged = tuple[
+    bool, bool, float
+]  # is answerable, is judged unanswerable, the score that this hangs on
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--xquad", type=Path, help="folder with xquad.en.json, ...")
+    parser.add_argument("--judge", type=Path, default=judge_path("calibrated"))
+    parser.add_argument("--mode", choices=("hybrid", "semantic", "keyword"), default="hybrid")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    parser.add_argument("--cache-dir", type=Path, default=default_cache_folder())
+    arguments = parser.parse_args()
+    settings = RetrievalSettings(mode=arguments.mode, cache=arguments.cache_dir)
+    print(
+        "| set | notes | n (unanswerable) | judge | AUC | F1 | FAR | false refusals | best F1 |",
+        end="",
+    )
+    print(" ms a query |")
+    print("|---|---:|---:|---|---:|---:|---:|---:|---:|---:|")
+    with tempfile.TemporaryDirectory() as folder:
+        for collection in _collections(arguments.xquad, arguments.sizes, Path(folder)):
+            _show(collection, settings, arguments.judge)
+
+
+def _collections(
+    xquad: Path | None, sizes: Sequence[int], out: Path
+) -> Iterator[vaults.Collection]:
+    """One after the other, in one folder."""
+    yield vaults.example_queries(out, odd_ids=True)
+    if xquad is None:
+        return
+    for asked, noted in PAIRS:
+        for size in sizes:
+            # The odd articles make 90 notes, every second of these 45: documentation is the rest.
+            articles = slice(1, None, 4) if size < 90 else slice(1, None, 2)
+            yield vaults.xquad(xquad, out, size, notes=noted, queries=asked, articles=articles)
+
+
+def _show(collection: vaults.Collection, settings: RetrievalSettings, judge_file: Path) -> None:
+    """The rows of both judges, by language where the queries have several."""
+    vault = read_vault(collection.notes)
+    identities = Identities(vault.notes)
+    queries = check_queries(read_queries(collection.dataset), vault, identities).queries
+    threshold = load_question_judge(judge_path("threshold"))
+    if not isinstance(threshold, ThresholdJudge):
+        raise TypeError(f"{judge_path('threshold')}: is of the kind {threshold.kind}")
+    with open_retriever(vault, identities, settings, lambda _done, _all: None) as retriever:
+        leg = retriever.semantic
+        judge = load_calibrated_judge(judge_file, leg.embedder.name if leg else None)
+        languages = sorted({query.item.language or "" for query in queries})
+        for language in languages:
+            own = [query for query in queries if (query.item.language or "") == language]
+            name = f"{collection.name}{f', {language}' if len(languages) > 1 else ''}"
+            size = len(vault.notes)
+            _row(name, size, "threshold", *_by_threshold(retriever, own, threshold))
+            _row(name, size, "calibrated", *_by_calibration(retriever, own, judge))
+            if len(languages) > 1:
+                judged, times = _by_calibration(retriever, own, judge, left_out=True)
+                _row(f"{name}, once more without their notes", size, "calibrated", judged, times)
+
+
+def _by_threshold(
+    retriever: Retriever, queries: Sequence[CheckedQuery], judge: ThresholdJudge
+) -> tuple[list[Judged], list[float]]:
+    judged: list[Judged] = []
+    for query in queries:
+        verdict = judge_by_threshold(retriever.search(query.item.query), judge.min_score)
+        score = verdict.top_base_score or 0.0
+        judged.append((query.item.answerable, verdict.unanswerable, score))
+    return judged, []
+
+
+def _by_calibration(
+    retriever: Retriever,
+    queries: Sequence[CheckedQuery],
+    judge: CalibratedJudge,
+    *,
+    left_out: bool = False,
+) -> tuple[list[Judged], list[float]]:
+    """With the milliseconds that signals take after the search.
+
+    Args:
+        left_out: the answerable queries alone, each once more without its notes.
+    """
+    judged: list[Judged] = []
+    times: list[float] = []
+    searched, recalled = recording(retriever)
+    for query in queries:
+        if left_out and not query.item.answerable:
+            continue
+        searched.search(query.item.query)
+        start = time.perf_counter()
+        verdict = judge_by_calibration(signals_of(recalled, query.item.query), judge)
+        times.append(1000 * (time.perf_counter() - start))
+        judged.append((query.item.answerable, verdict.unanswerable, verdict.answerable_probability))
+        if left_out:
+            without = signals_of(recalled, query.item.query, without=query.qrels)
+            verdict = judge_by_calibration(without, judge)
+            judged.append((False, verdict.unanswerable, verdict.answerable_probability))
+    return judged, times
+
+
+def _row(
+    name: str, size: int, judge: str, judged: Sequence[Judged], times: Sequence[float]
+) -> None:
+    answerable = [kind for kind, _, _ in judged]
+    counts = confusion((not kind, refused) for kind, refused, _ in judged)
+    points = sweep([(not kind, score) for kind, _, score in judged])
+    figures = (
+        auc([score for _, _, score in judged], answerable),
+        counts.f1,
+        counts.far,
+        counts.false_refusals,
+        max(point.counts.f1 or 0.0 for point in points),
+    )
+    shown = " | ".join("-" if figure is None else f"{figure:.3f}" for figure in figures)
+    took = f"{statistics.median(times):.2f}" if times else "-"
+    unanswerable = len(judged) - sum(answerable)
+    print(
+        f"| {name} | {size} | {len(judged)} ({unanswerable}) | {judge} | {shown} | {took} |",
+        flush=True,
+    )
+
+
+if __name__ == "__main__":
+    main()
