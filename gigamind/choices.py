@@ -6,7 +6,8 @@ TaskName = Literal["search", "links", "answers"]
 Phase = Literal["mvp", "beta", "ga"]  # which thresholds of gates.toml apply
 PromptLanguage = Literal["auto", "ko", "en"]  # auto: that of the item
 LeaveOut = Literal["auto", "always", "never"]  # auto: where few unanswerable queries are known
-UnanswerableMode = Literal["threshold", "calibrated", "llm"]  # the judge of unanswerable queries
+FreeJudge = Literal["threshold", "answer_score", "calibrated"]
+UnanswerableMode = Literal[FreeJudge, "llm"]  # the judge of unanswerable queries
 Form = Literal[
     "title", "heading", "list", "table", "sentence", "near-miss"
 ]  # what a question is made of

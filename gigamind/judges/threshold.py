@@ -1,7 +1,8 @@
-"""Decides without a model whether the vault answers a query: the free, deterministic judge (seed 4.1).
+"""Decides without a model whether the vault answers a query: one score against a threshold, free and deterministic.
 
-Top-1 is the best by final_score; what it is compared with is its base_score, so that a boost by the link graph can
-change the order but never makes an unanswerable query look answerable.
+Of the kind `threshold` (seed 4.1) it is the base_score of the Top-1, which is the best by final_score: a boost by the
+link graph can change the order but never makes an unanswerable query look answerable.  Of the kind `answer_score` it is
+`Retriever.answer_score`, which does not hang on what else was found.
 """
 
 import hashlib
@@ -17,9 +18,9 @@ from gigamind.retrieval.hit import Hit
 
 
 class ThresholdJudge(JudgeFile):
-    """A judge file of kind `threshold`."""
+    """A judge file of kind `threshold` or `answer_score`."""
 
-    kind: Literal["threshold"]
+    kind: Literal["threshold", "answer_score"]
     min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
     @property

@@ -1,6 +1,7 @@
 """Which judge decides whether a query is unanswerable: a file in `judges/` or another one, read by its kind."""
 
 from pathlib import Path
+from typing import get_args
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
@@ -30,10 +31,12 @@ def load_question_judge(
         InputError: the file or a prompt cannot be read, or says something unknown.
     """
     kind = kind_of(path)
-    if kind == "threshold":
+    if kind in get_args(ThresholdJudge.model_fields["kind"].annotation):
         return read_judge_file(path, ThresholdJudge)
     if kind == "calibrated":
         return load_calibrated_judge(path, embedder)
     if kind == "llm":
         return load_model_judge(path, language)
-    raise InputError(f"{path}: kind: must be threshold, calibrated or llm, and is {kind!r}")
+    raise InputError(
+        f"{path}: kind: must be one of {', '.join(get_args(UnanswerableMode))}, and is {kind!r}"
+    )

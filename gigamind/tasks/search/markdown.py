@@ -9,6 +9,7 @@ from gigamind.records.schema import RunReport
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, values_of
 from gigamind.reports.text import code, model_section, render, unjudged
+from gigamind.tasks.search.free_judges import cost_line
 from gigamind.tasks.search.schema import (
     ItemReport,
     RunRecord,
@@ -104,6 +105,7 @@ def render_summary(record: RunRecord) -> str:
         ),
         unanswerable_rows=metric_rows(summary.overall, "unanswerable"),
         judged_by=_judged_by(run),
+        judges=[(rates, cost_line(rates, words("en"))) for rates in summary.judges],
         weak=weak_lines(summary.weak_verdicts, words("en")),
         certified=certified(record.card, run.judge),
         llm=model_section(summary.llm) if summary.llm else "",
@@ -125,6 +127,7 @@ def _judged_by(run: RunReport) -> str:
         return "A model read the first notes found and said whether they answer the query."
     by = {
         "threshold": "its Top-1 base score",
+        "answer_score": "its answer_score",
         "calibrated": "the probability that the vault answers it",
     }
     setting = f"{judge.setting:.12g}"

@@ -49,7 +49,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
     )
     unanswerable_mode: UnanswerableMode = Field(
         "threshold",
-        description="which judge decides what is unanswerable: calibrated weighs all signals, llm asks a model",
+        description="which judge decides what is unanswerable: one score, another one, all signals, or a model",
     )
     fusion: FusionName = Field(
         "weighted",

@@ -36,6 +36,7 @@ from gigamind.tasks.search.figures import (
     search_figures,
     slices,
 )
+from gigamind.tasks.search.free_judges import cost_line
 from gigamind.tasks.search.markdown import failed_items, weak_lines
 from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
 from gigamind.wording import Words, share
@@ -262,6 +263,16 @@ def _judged(record: RunRecord, say: Words) -> dict[str, object]:
         ],
         "figures": [label(f"unanswerable.{n}", say.language) for n in _OF_SETTINGS],
         "best": found.best,
+        "free": [
+            (
+                rates.kind,
+                rates.chosen,
+                f"{rates.setting:.3f}",
+                [share(getattr(rates, n)) for n in _OF_SETTINGS],
+                cost_line(rates, say),
+            )
+            for rates in record.summary.judges
+        ],
     }
 
 

@@ -50,6 +50,11 @@ def choose_judge(
         raise InputError(
             f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
         )
+    if judge.kind == "answer_score" and options.mode != "hybrid":
+        raise InputError(
+            f"--unanswerable-mode answer_score: needs both legs of the search, and --mode says {options.mode};"
+            " use --mode hybrid, or --unanswerable-mode calibrated"
+        )
     if isinstance(judge, ThresholdJudge):
         if options.min_score is not None:
             judge = judge.model_copy(update={"min_score": options.min_score})
@@ -61,7 +66,9 @@ def choose_judge(
         )
         return Chosen(judge, report)
     if options.min_score is not None:
-        raise InputError("--min-score: only a judge of the kind threshold has one; leave it out")
+        raise InputError(
+            "--min-score: only a judge of the kind threshold or answer_score has one; leave it out"
+        )
     if isinstance(judge, CalibratedJudge):
         report = JudgeReport(
             kind=judge.kind,
@@ -177,7 +184,11 @@ def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tu
     The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note
     has at least the keyword leg's share; a note that the link graph puts before it has that share without the boost.
     """
-    if not isinstance(judge, ThresholdJudge) or options.retrieval.balanced:
+    if (
+        not isinstance(judge, ThresholdJudge)
+        or judge.kind != "threshold"
+        or options.retrieval.balanced
+    ):
         return ()
     share = 1 - options.retrieval.semantic_share
     floor = share / (1 + BOOST) if options.graph_rerank else share

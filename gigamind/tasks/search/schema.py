@@ -8,6 +8,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from gigamind.choices import FreeJudge
 from gigamind.records.judged import Count, JudgementReport, LlmReport, Report, Share
 from gigamind.records.schema import (
     ErrorReport,
@@ -33,6 +34,20 @@ class HitReport(Report):
     evidence: PassageReport
 
 
+class FreeVerdict(Report):
+    """What a judge that costs nothing says of a query.
+
+    Attributes:
+        score: what it holds against its setting; null without a hit.
+        across_languages: the note nearest to the query is in another language, where the verdict is weak; null for a
+            judge that does not look.
+    """
+
+    unanswerable: bool
+    score: Share | None
+    across_languages: bool | None = None
+
+
 class ItemReport(Report):
     """One line of per_item.jsonl.
 
@@ -41,6 +56,7 @@ class ItemReport(Report):
         judged_across_languages: whether the note nearest to the query is in another language, which makes the verdict
             weak; null for a judge that does not look.
         answerable_score: what the judge holds against its setting; null for a judge without one, or without a hit.
+        judges: what the judges that cost nothing say, by kind.
         judgement: what a model told, where one was asked.
         metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
         latency_ms: wall time of its retrieval.
@@ -60,6 +76,7 @@ class ItemReport(Report):
     top_base_score: Share | None
     answerable_score: Share | None = None
     judged_across_languages: bool | None = None
+    judges: dict[str, FreeVerdict] = Field(default_factory=dict[str, FreeVerdict])
     judgement: JudgementReport | None = None
     metrics: dict[str, float | None]
     latency_ms: Milliseconds
@@ -149,10 +166,36 @@ class WeakVerdicts(Report):
     unanswerable: Count
 
 
+class JudgeRates(Report):
+    """How right a judge that costs nothing is on the queries of a run.
+
+    Attributes:
+        chosen: it is the judge of the run.
+        setting: the score below which a query is unanswerable.
+        missed: of so many unanswerable queries, those that it takes for answerable.
+        refused: of so many answerable ones, those that it takes for unanswerable.
+        far: missed / unanswerable; `false_refusals`: refused / answerable; null where there are none.
+    """
+
+    kind: FreeJudge
+    chosen: bool
+    setting: Share
+    missed: Count
+    unanswerable: Count
+    refused: Count
+    answerable: Count
+    precision: Share | None
+    recall: Share | None
+    f1: Share | None
+    far: Share | None
+    false_refusals: Share | None
+
+
 class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
+        judges: those that cost nothing, side by side.
         weak_verdicts: null for judges other than the calibrated one.
         llm: what asking a model cost; null where none was asked.
     """
@@ -162,6 +205,7 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     by_tag: dict[str, SliceReport]
     by_difficulty: dict[str, SliceReport]
     performance: Performance
+    judges: tuple[JudgeRates, ...] = ()
     weak_verdicts: WeakVerdicts | None = None
     llm: LlmReport | None = None
 

@@ -9,7 +9,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import NamedTuple
 
 from pydantic import TypeAdapter
 
@@ -19,9 +18,6 @@ from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
-from gigamind.judges.calibrated import CalibratedJudge, judge_by_calibration
-from gigamind.judges.threshold import ThresholdJudge, judge_by_threshold
-from gigamind.judges.unanswerable import UnanswerableJudge
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.metrics.ranking import measure_ranking
 from gigamind.metrics.spans import measure_spans
@@ -30,8 +26,8 @@ from gigamind.records.schema import ErrorReport, PassageReport, Record
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
-from gigamind.retrieval.signals import signals_of
 from gigamind.spans import Passage
+from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, SummaryReport
@@ -44,12 +40,17 @@ EVIDENCE_HITS = 3
 
 
 def item_report(
-    prepared: Prepared, retriever: Retriever, query: CheckedQuery, outcome: Success[list[Hit]]
+    prepared: Prepared,
+    retriever: Retriever,
+    judges: FreeJudges,
+    query: CheckedQuery,
+    outcome: Success[list[Hit]],
 ) -> ItemReport:
     """Judge the ranking of one query, unless a model will, and measure it against its labels."""
     item, ranking = query.item, outcome.value
     evidence = retriever.evidence(item.query, ranking)
-    verdict = _decide(prepared.judge.judge, retriever, item.query, ranking)
+    verdicts = judge_freely(judges, retriever, item.query, ranking)
+    verdict = verdicts.get(prepared.judge.judge.kind)
     return ItemReport.like(
         item,
         cross_lingual=_is_cross_lingual(prepared, query),
@@ -61,42 +62,16 @@ def item_report(
             )
             for hit, shown in zip(ranking, evidence, strict=True)
         ),
-        judged_unanswerable=verdict.unanswerable,
+        judged_unanswerable=verdict.unanswerable if verdict else None,
         top_base_score=ranking[0].base_score if ranking else None,
-        answerable_score=verdict.score,
-        judged_across_languages=verdict.across_languages,
+        answerable_score=verdict.score if verdict else None,
+        judged_across_languages=verdict.across_languages if verdict else None,
+        judges=verdicts,
         metrics=_metrics(query, ranking, evidence, prepared.options.topk)
         if item.answerable
         else {},
         latency_ms=outcome.latency_ms,
     )
-
-
-class _Verdict(NamedTuple):
-    """What a judge without a model says; None for what a model is to say, or what the judge does not look at.
-
-    Attributes:
-        score: what the verdict hangs on.
-        across_languages: the note nearest to the query is in another language.
-    """
-
-    unanswerable: bool | None = None
-    score: float | None = None
-    across_languages: bool | None = None
-
-
-def _decide(
-    judge: UnanswerableJudge, retriever: Retriever, query: str, ranking: Sequence[Hit]
-) -> _Verdict:
-    if isinstance(judge, ThresholdJudge):
-        verdict = judge_by_threshold(ranking, judge.min_score)
-        return _Verdict(verdict.unanswerable, verdict.top_base_score)
-    if isinstance(judge, CalibratedJudge):
-        calibrated = judge_by_calibration(signals_of(retriever, query), judge)
-        return _Verdict(
-            calibrated.unanswerable, calibrated.answerable_probability, calibrated.cross_lingual
-        )
-    return _Verdict()
 
 
 def item_failure(failure: Failure) -> ErrorReport:
@@ -148,6 +123,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     prepared: Prepared
     retriever: Retriever
     recalled: Retriever
+    judges: FreeJudges
     results = _results
 
     @property
@@ -191,7 +167,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def record(self, run: Run[ItemResult], started: datetime) -> Record[SummaryReport, ItemReport]:
         from gigamind.tasks.search.summary import record_run
 
-        return record_run(self.prepared, run, started)
+        return record_run(self.prepared, self.judges, run, started)
 
     def close(self) -> None:
         self.retriever.close()
@@ -212,7 +188,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def _measured(self, outcomes: Sequence[Outcome[list[Hit]]]) -> list[ItemResult]:
         by_id = {query.item.id: query for query in self.prepared.queries}
         return [
-            item_report(self.prepared, self.recalled, by_id[outcome.item_id], outcome)
+            item_report(self.prepared, self.recalled, self.judges, by_id[outcome.item_id], outcome)
             if isinstance(outcome, Success)
             else item_failure(outcome)
             for outcome in outcomes
@@ -235,7 +211,9 @@ def open_search(options: SearchEvalOptions, progress: Progress) -> SearchEvaluat
         lambda done, total: progress.stage("Indexing", done, total),
     )
     retriever, recalled = recording(retriever)
-    return SearchEvaluation(_judged_with(prepared, retriever), retriever, recalled)
+    prepared = _judged_with(prepared, retriever)
+    judges = free_judges(prepared.judge.judge, retriever)
+    return SearchEvaluation(prepared, retriever, recalled, judges)
 
 
 def _judged_with(prepared: Prepared, retriever: Retriever) -> Prepared:

@@ -20,6 +20,7 @@ from gigamind.records.schema import ErrorReport, Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
+from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.options import Pace
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import (
@@ -35,7 +36,10 @@ from gigamind.tasks.search.schema import (
 
 
 def summarise(
-    prepared: Prepared, run: Run[ItemResult], results: Sequence[ItemResult]
+    prepared: Prepared,
+    judges: FreeJudges,
+    run: Run[ItemResult],
+    results: Sequence[ItemResult],
 ) -> SummaryReport:
     """The figures of a run; equal runs give equal summaries, times apart.
 
@@ -69,6 +73,7 @@ def summarise(
             eval_runtime_ms=run.scoring_ms,
             latency_method=_latency_method(prepared.options.pace),
         ),
+        judges=free_rates(judges, prepared.judge.judge.kind, items),
         weak_verdicts=weak_verdicts(items)
         if isinstance(prepared.judge.judge, CalibratedJudge)
         else None,
@@ -88,11 +93,11 @@ def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:
 
 
 def record_run(
-    prepared: Prepared, run: Run[ItemResult], started: datetime
+    prepared: Prepared, judges: FreeJudges, run: Run[ItemResult], started: datetime
 ) -> Record[SummaryReport, ItemReport]:
     """All that the out folder of a run is to hold."""
     results = with_verdicts(run.results, run.asked) if run.asked else run.results
-    summary = summarise(prepared, run, results)
+    summary = summarise(prepared, judges, run, results)
     failures = [result for result in results if isinstance(result, ErrorReport)]
     return Record(
         run_report(
