@@ -109,6 +109,7 @@ def _forms(token: str, text: AbstractSet[str]) -> AbstractSet[str]:
 _NEAREST = 64  # chunks; search asks for at least as many, so that a remembering index is asked once
 _RUNNERS_UP = 9  # notes after the first that it is compared with
 _PIECES = 3  # best chunks whose text is read
+_READ_CHARS = 50_000  # of one: a table or a code block is a chunk whatever its length
 _LANGUAGE_CHARS = 600  # of the nearest chunk, enough to tell its language
 
 
@@ -169,7 +170,10 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     raw = retriever.keyword.scores(query)
     raw[hidden] = -np.inf
     words = read_query_words(query, retriever.keyword, hidden)
-    leading = [chunk for chunk in _best(raw, _PIECES) if raw[chunk] > 0]
+    # Not those above 0: in a vault of one or two notes rank-bm25 gives every word a negative weight.
+    sharing = np.full_like(raw, -np.inf)
+    sharing[words.chunks] = raw[words.chunks]
+    leading = [chunk for chunk in _best(sharing, _PIECES) if np.isfinite(sharing[chunk])]
     pieces = {chunk: _read(words, retriever.chunks[chunk].indexed_text) for chunk in leading}
     notes = retriever.layout.best(raw)
     leaders = _best(notes, 2)
@@ -253,6 +257,7 @@ def _best(scores: Floats, count: int) -> list[int]:
 
 def _read(words: QueryWords, text: str) -> tuple[float, float]:
     """Coverage by a text, and by the best of its sentences."""
+    text = text[:_READ_CHARS]
     parts = [set(tokens(span.slice(text))) for span in sentences(text)]
     every = set[str]().union(*parts)
     forms = words.forms(every)

@@ -145,7 +145,7 @@ def test_the_log_odds_add_up_the_standardised_signals(
 
 @pytest.mark.parametrize(
     ("candidates", "odds"),
-    # 1.5 - ln((1 + candidates) / 100)
+    # The log-odds of 99 candidates less ln of how many times as many there are.
     [(99, 1.5), (9_999, 1.5 - math.log(100)), (0, 1.5 + math.log(100))],
 )
 def test_the_more_notes_share_a_word_the_less_the_signals_say(
@@ -210,7 +210,7 @@ def test_cosines_count_only_for_the_embedder_that_was_fitted(
     ours, other, none = (load_calibrated_judge(path, e) for e in ("ours@1", "ours@2", None))
     assert judge_by_calibration(SIGNALS, ours).answerable_probability == 0.5
     assert (ours.warnings, none.warnings) == ((), ())
-    assert not (other.with_vectors or none.with_vectors)
+    assert [judge.with_vectors for judge in (ours, other, none)] == [True, False, False]
     assert "fitted for ours@1, not for ours@2" in other.warnings[0]
     assert len({ours.fingerprint, other.fingerprint}) == 2
     assert other.fingerprint == none.fingerprint

@@ -83,6 +83,7 @@ def test_answerability_figures_stand_on_their_denominators():
         "recall": (0.6, 10),
         "f1": (12 / 18, 12),
         "far": (0.4, 10),
+        "false_refusals": (0.2, 10),
     }
     assert all(e.low < e.value < e.high for e in found.values())
     assert found["far"].low == pytest.approx(1 - found["recall"].high)
@@ -96,6 +97,7 @@ def test_a_judge_that_never_says_unanswerable_has_no_precision():
         "recall": Estimate(0.0, Interval(0.0, pytest.approx(0.7935, abs=1e-4)), 1, 1),
         "f1": Estimate(0.0, Interval(0.0, pytest.approx(0.7935, abs=1e-4)), 1, 1),
         "far": Estimate(1.0, Interval(pytest.approx(0.2065, abs=1e-4), 1.0), 1, 1),
+        "false_refusals": Estimate(0.0, Interval(0.0, pytest.approx(0.7935, abs=1e-4)), 1, 1),
     }
 
 

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.metrics.answerability import Confusion, confusion
+from gigamind.metrics.answerability import Confusion, confusion, near_misses
 
 
 def test_pairs_are_counted_with_unanswerable_as_the_positive_class():
@@ -17,6 +17,7 @@ def test_figures_of_a_worked_example():
     assert judged.recall == 0.6
     assert judged.f1 == pytest.approx(2 * 0.75 * 0.6 / 1.35)
     assert judged.far == 0.4
+    assert judged.false_refusals == 0.2
 
 
 def test_a_judge_that_never_says_unanswerable_has_no_precision():
@@ -32,6 +33,27 @@ def test_without_unanswerable_items_recall_and_far_are_undefined():
 @pytest.mark.parametrize("judged", [Confusion(0, 0, 0, 0), Confusion(0, 0, 0, 9)])
 def test_with_nothing_to_catch_and_nothing_caught_every_figure_is_undefined(judged):
     assert (judged.precision, judged.recall, judged.f1, judged.far) == (None, None, None, None)
+
+
+def test_a_judge_that_refuses_all_has_no_far_and_every_refusal_is_false():
+    judged = Confusion(tp=5, fp=5, fn=0, tn=0)
+    assert (judged.far, judged.false_refusals) == (0.0, 1.0)
+    assert Confusion(tp=5, fp=0, fn=0, tn=0).false_refusals is None
+
+
+@pytest.mark.parametrize(
+    ("unanswerable", "answerable", "found"),
+    [
+        ([0.1, 0.5, 0.9], [0.2, 0.5, 0.8], 2),  # the median is 0.5
+        ([0.1, 0.49], [0.2, 0.5, 0.8], 0),
+        ([0.9], [], None),  # nothing to compare with
+        ([], [0.5], 0),
+    ],
+)
+def test_a_near_miss_scores_no_lower_than_half_of_the_answerable_items(
+    unanswerable, answerable, found
+):
+    assert near_misses(unanswerable, answerable) == found
 
 
 @given(st.lists(st.tuples(st.booleans(), st.booleans())))

@@ -29,7 +29,7 @@ SEARCH = {
     "ndcg_at_10": 0.8125,
     "recall_at_10": 1.0,
 }
-UNANSWERABLE = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5}
+UNANSWERABLE = {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5, "false_refusals": 0.0}
 
 
 def make_item(number: int = 1, **changes: object) -> ItemReport:
@@ -69,7 +69,7 @@ def make_hit(note: str, score: float = 0.5) -> HitReport:
 
 def make_slice(answerable: int = 2, unanswerable: int = 2, /, **changes: object) -> SliceReport:
     search = SEARCH if answerable else {}
-    blank = {"precision": None, "recall": None, "f1": None, "far": None}
+    blank = {"precision": None, "recall": None, "f1": None, "far": None, "false_refusals": None}
     judged = UNANSWERABLE if unanswerable else blank
     figures = {
         **{f"search.{name}": value for name, value in search.items()},

@@ -56,7 +56,8 @@ def test_the_headline_says_what_was_measured_and_how_it_ended(make_record):
     ).splitlines()[2:5:2]
     assert headline == (
         "**4 queries** over **5 notes**, hybrid search: an expected note came first for **0.500** of the"
-        " answerable ones (MRR 0.750); **0.500** of the unanswerable ones were taken for answerable."
+        " answerable ones (MRR 0.750); **0.500** of the unanswerable ones were taken for answerable,"
+        " **0.000** of the answerable ones for unanswerable."
     )
     assert notices == "> 1 row rejected, 2 queries failed, 1 warning: see below."
 
@@ -117,7 +118,15 @@ def test_without_an_answerable_query_the_section_says_so(make_record):
 
 
 def test_a_precision_of_nothing_is_explained(make_record, make_item, make_slice):
-    unknown = make_slice(unanswerable={"precision": None, "recall": 0.0, "f1": 0.0, "far": 1.0})
+    unknown = make_slice(
+        unanswerable={
+            "precision": None,
+            "recall": 0.0,
+            "f1": 0.0,
+            "far": 1.0,
+            "false_refusals": 0.0,
+        }
+    )
     text = render_summary(make_record((make_item(),), summary={"overall": unknown}))
     assert "| precision | – |" in text
     assert "A dash:\nno query was judged unanswerable." in text
@@ -169,13 +178,13 @@ def test_slices_show_their_size_and_the_figures_that_they_have(make_record, make
     }
     text = render_summary(make_record(summary=summary))
     assert (
-        "| slice | answerable | unanswerable | hit@1 | MRR | nDCG@10 | recall@10 | F1 | FAR |"
+        "| slice | answerable | unanswerable | hit@1 | MRR | nDCG@10 | recall@10 | F1 | FAR | false refusals |"
         in text
     )
     found = rows(text, "Slices")
     assert found[:2] == [
-        "| language: ko | 2 | 2 | 0.500 | 0.750 | 0.812 | 1.000 | 0.667 | 0.500 |",
-        "| language: en | 2 | 0 | 0.500 | 0.750 | 0.812 | 1.000 | – | – |",
+        "| language: ko | 2 | 2 | 0.500 | 0.750 | 0.812 | 1.000 | 0.667 | 0.500 | 0.000 |",
+        "| language: en | 2 | 0 | 0.500 | 0.750 | 0.812 | 1.000 | – | – | – |",
     ]
     assert [row.split(" | ")[0] for row in found[2:]] == [
         "| cross-lingual",
@@ -269,6 +278,7 @@ def test_rows_leave_out_what_has_no_interval(make_slice):
         "recall",
         "F1",
         "FAR",
+        "false refusals",
     ]
 
 

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from math import log, sqrt
 from typing import Any
 
@@ -123,6 +124,15 @@ def test_a_query_in_another_known_language_than_the_nearest_chunk_is_cross_lingu
     leg = SemanticLeg(CountingEmbedder([1.0, 0.0]), plain_index(np.eye(1, 2, dtype=np.float32)))
     assert signals_of(retriever_of([text], leg), query).cross_lingual is across
     assert not signals_of(retriever_of([text]), query).cross_lingual
+
+
+def test_of_a_chunk_of_ten_megabytes_the_beginning_is_read():
+    text = "pear. " + "plum " * 2_000_000 + "apple"
+    small = retriever_of(["apple pear", *TEXTS[2:]])
+    large = replace(small, chunks=[Chunk(Passage("0.md", text, Span(0, len(text))), "")])
+    # The words weigh alike, and "apple" stands at the end.
+    assert signals_of(small, "apple pear").word_coverage == pytest.approx(1.0)
+    assert signals_of(large, "apple pear").word_coverage == pytest.approx(0.5)
 
 
 def test_a_sentence_covers_less_than_the_note_that_it_stands_in():

@@ -244,7 +244,10 @@ def _slice_rows(
             if part is not None:
                 values = values_of(part, columns)
                 if not part.counts.unanswerable:  # an F1 of 0 for want of any is no news
-                    judged = (name.startswith("unanswerable.") for name in columns)
+                    judged = (
+                        name.startswith("unanswerable.") and not name.endswith(".false_refusals")
+                        for name in columns
+                    )
                     values = [
                         "–" if of else value for of, value in zip(judged, values, strict=True)
                     ]

@@ -36,10 +36,11 @@ def compared(make_record, make_item):
 
 
 def test_without_a_baseline_the_result_is_told_in_counts(make_record):
-    # hit@1 is 0.5 of 2 answerable queries, FAR 0.5 of 2 unanswerable ones.
+    # hit@1 is 0.5 of 2 answerable queries, FAR 0.5 of 2 unanswerable ones, and no answerable one was refused.
     assert headline(make_record(), None, EN) == (
         "An expected note came first for 1 of 2 answerable queries (50.0\u00a0%);"
-        " 1 of 2 unanswerable ones were taken for answerable (50.0\u00a0%)."
+        " 1 of 2 unanswerable ones were taken for answerable (50.0\u00a0%),"
+        " 0 of 2 answerable ones for unanswerable (0.0\u00a0%)."
     )
 
 

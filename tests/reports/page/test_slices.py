@@ -53,4 +53,5 @@ def test_all_metrics_stand_in_order_of_name_and_number(make_slice):
         "recall",
         "f1",
         "far",
+        "false_refusals",
     ]

@@ -51,7 +51,7 @@ def test_keyword_mode_has_a_setting_and_a_fingerprint_of_its_own(make_options, t
         for mode in ("keyword", "hybrid")
     ]
     assert judges[0]["fingerprint"] != judges[1]["fingerprint"]
-    assert judges[0]["setting"] != judges[1]["setting"]
+    assert judges[0]["setting"] == judges[1]["setting"] == 0.5  # probabilities have one threshold
 
 
 @pytest.mark.parametrize(("lang", "words"), [("en", "least probability"), ("ko", "최소 확률")])
@@ -60,6 +60,103 @@ def test_the_page_speaks_of_probabilities(make_options, lang, words):
     assert words in (done.out / "report.html").read_text("utf-8")
     summary = (done.out / "summary.md").read_text("utf-8")
     assert "the probability that the vault answers it is below" in summary
+
+
+BATTERY = (
+    "# Battery\n\nThe battery of the bike is replaced every two years by the workshop in Porto.\n"
+)
+
+
+@pytest.fixture
+def judged(make_options, tmp_path):
+    """Runs queries over a few notes with the calibrated judge: the summary, and the lines by query."""
+
+    def run(queries, *notes, **changes):
+        vault = tmp_path / "small"
+        vault.mkdir()
+        for place, text in enumerate(notes):
+            (vault / f"{place}.md").write_text(text, "utf-8")
+        rows = [
+            {"id": query, "query": query, "answerable": bool(own), "expected_notes": own}
+            for query, own in queries.items()
+        ]
+        done = evaluate(make_options(rows, notes=vault, unanswerable_mode="calibrated", **changes))
+        return done, items(done)
+
+    return run
+
+
+@pytest.mark.parametrize("mode", ["keyword", "hybrid"])
+def test_over_one_note_there_is_a_figure_and_no_certainty(judged, mode):
+    asked, strange = "When is the battery of the bike replaced?", "Who painted the Sistine ceiling?"
+    _, found = judged({asked: ["0.md"], strange: []}, BATTERY, mode=mode)
+    told, refused = (found[query]["answerable_score"] for query in (asked, strange))
+    assert 0.01 < refused < 0.5
+    assert refused < told < 0.99
+
+
+def test_without_a_word_in_common_keyword_search_finds_nothing_and_vectors_decide(judged):
+    query = "Quantum chromodynamics lattice?"
+    done, found = judged({query: []}, BATTERY, mode="hybrid")
+    assert found[query]["judged_unanswerable"]
+    assert 0 < found[query]["answerable_score"] < 0.5
+    assert found[query]["judged_across_languages"] is False
+    assert done.summary.overall.unanswerable["far"] == 0.0
+
+
+def test_a_language_that_no_table_knows_is_judged_by_the_figures_alone(judged):
+    query = "Quand est-ce que la batterie du vélo est remplacée ?"
+    french = "# Batterie\n\nLa batterie du vélo est remplacée tous les deux ans par l'atelier.\n"
+    done, found = judged({query: ["0.md"]}, french, BATTERY, mode="hybrid")
+    assert 0 < found[query]["answerable_score"] < 1
+    assert found[query]["judged_across_languages"] is False
+    assert done.summary.weak_verdicts.across_languages == 0
+
+
+def test_without_an_answerable_query_false_refusals_are_a_dash(judged):
+    done, _ = judged({"Who painted the Sistine ceiling?": []}, BATTERY, BATTERY)
+    assert done.summary.overall.unanswerable["false_refusals"] is None
+    assert done.summary.weak_verdicts.near_misses is None
+    summary = (done.out / "summary.md").read_text("utf-8")
+    assert "| false refusals | – |" in summary
+    assert "of the answerable ones" not in summary.splitlines()[2]
+
+
+@pytest.mark.parametrize(
+    ("lang", "across", "near"),
+    [
+        (
+            "en",
+            "1 question is in another language than its nearest note: this verdict is weak.",
+            "1 of 1 unanswerable questions scores no lower than half of the answerable ones",
+        ),
+        (
+            "ko",
+            "질의 1건은 가장 가까운 노트와 언어가 다릅니다. 이 판정은 믿기 어렵습니다.",
+            "답이 없는 질의 1건 중 1건의 점수는 답이 있는 질의의 절반보다 낮지 않습니다.",
+        ),
+    ],
+)
+def test_weak_verdicts_are_counted_in_the_reports(judged, lang, across, near):
+    queries = {
+        "점심 메뉴는 누가 정하나요?": ["0.md"],
+        "Is the battery of the bike replaced by the workshop in Porto?": [],
+    }
+    done, found = judged(queries, BATTERY, mode="hybrid", lang=lang)
+    assert [item["judged_across_languages"] for item in found.values()] == [True, False]
+    weak = done.summary.weak_verdicts
+    assert (weak.across_languages, weak.near_misses, weak.unanswerable) == (1, 1, 1)
+    page = (done.out / "report.html").read_text("utf-8")
+    assert across in page
+    assert near in page
+    summary = (done.out / "summary.md").read_text("utf-8")
+    assert "in another language than its nearest note: this verdict is weak" in summary
+
+
+def test_other_judges_say_nothing_of_weak_verdicts(make_options):
+    done = evaluate(make_options())
+    assert done.summary.weak_verdicts is None
+    assert {item["judged_across_languages"] for item in items(done).values()} == {None}
 
 
 def test_a_judge_file_decides_the_kind_by_itself(make_options, tmp_path):

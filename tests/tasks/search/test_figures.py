@@ -55,7 +55,7 @@ def test_the_unanswerable_queries_are_judged_by_the_threshold(keyword_run):
     summary, lines = keyword_run
     # "nothing" finds nothing (true positive), "trap" finds a note (false negative), no answerable one is refused.
     assert summary.overall.unanswerable == pytest.approx(
-        {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5}
+        {"precision": 1.0, "recall": 0.5, "f1": 2 / 3, "far": 0.5, "false_refusals": 0.0}
     )
     assert lines["nothing"]["top_base_score"] is None
     assert lines["nothing"]["metrics"] == lines["trap"]["metrics"] == {}
