@@ -1,9 +1,13 @@
 """How well each leg and each fusion ranks: MRR@10 of keyword, vectors, weighted and balanced over slices of questions.
 
+    .venv/bin/python benchmarks/verdict_fusion.py --xquad DIR       # without it, over the examples and titles alone
+
 The constants of balanced fusion were chosen on what is marked so; all else is only measured.  Two-word questions are
 the two longest words of a question, titles ask for a note by its name.
 """
 
+import argparse
+import os
 import re
 import statistics
 import tempfile
@@ -11,6 +15,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass, replace
 from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
 
 from vaults import Collection, documentation, example_queries, xquad
 
@@ -27,6 +34,14 @@ SIZES = (60, 180, 1_000, 5_000)
 TITLES = 300
 CHOSEN = {"en", "es"}  # languages of XQuAD that constants were chosen on, straight and across
 PAIRS = (("en", "en"), ("es", "es"), ("de", "de"), ("es", "en"), ("de", "en"))  # asked, noted
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--xquad", type=Path, help="folder with xquad.en.json, ...")
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
+    arguments = parser.parse_args()
+    print_fusion(arguments.xquad, arguments.sizes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,3 +151,7 @@ def _ways(balanced: Retriever) -> list[Retriever]:
         replace(recalled, balanced=False),
         recalled,
     ]
+
+
+if __name__ == "__main__":
+    main()
