@@ -85,6 +85,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     mode: Mode
     fusion: FusionName
     topk: int
+    evidence_notes: int
     alpha: float
     graph_rerank: bool
     embedder: str

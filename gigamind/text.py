@@ -8,6 +8,8 @@ analyser 0.938).
 import functools
 import re
 import unicodedata
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from typing import Literal
 
 from gigamind.spans import Span
@@ -41,6 +43,42 @@ def tokens(text: str) -> list[str]:
         else:
             found.extend(run[i : i + 2] for i in range(len(run) - 1))
     return found
+
+
+# What composes to one character: most scripts' marks, and the vowels and finals of Hangul in jamo.
+_COMPOSED = re.compile(r".[\u0300-\u036f\u1160-\u11ff\u3099\u309a]*", re.DOTALL)
+
+
+def places_of(wanted: AbstractSet[str], text: str) -> list[Span]:
+    """Where a text has tokens of `wanted`, rising; places that overlap or touch are one.
+
+    Of "시스템의" the tokens of "시스템은" cover 시스템.
+    """
+    lowered, starts, ends = _lowered(text)
+    places: list[Span] = []
+    for match in _RUN.finditer(lowered):
+        first, end = match.span()
+        width = 2 if match[1] and end - first > 1 else end - first
+        for at in range(first, end - width + 1):
+            if lowered[at : at + width] in wanted:
+                start = starts[at]
+                if places and start <= places[-1].end:
+                    start = places.pop().start
+                places.append(Span(start, ends[at + width - 1]))
+    return places
+
+
+def _lowered(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """The text as `tokens` reads it, and where each of its characters begins and ends in the text."""
+    lowered = text.lower()
+    if len(lowered) == len(text) and unicodedata.is_normalized("NFC", text):
+        return lowered, range(len(text)), range(1, len(text) + 1)
+    pieces = [
+        (unicodedata.normalize("NFC", match[0]).lower(), match.span())
+        for match in _COMPOSED.finditer(text)
+    ]
+    spans = [span for piece, span in pieces for _ in piece]
+    return "".join(piece for piece, _ in pieces), [s for s, _ in spans], [e for _, e in spans]
 
 
 def plain(text: str) -> str:

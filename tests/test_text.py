@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.text import jaccard, plain, sentences, short_words, tokens
+from gigamind.text import jaccard, places_of, plain, sentences, short_words, tokens
 
 
 @pytest.mark.parametrize(
@@ -43,6 +43,48 @@ def test_tokens_are_lower_case_and_hold_no_space_or_mark(text):
     for token in tokens(text):
         assert token == token.lower()
         assert token.isalnum()
+
+
+@pytest.mark.each(
+    "query, text, covered",
+    [
+        ("시스템은", "그 시스템의 구조", ["시스템"]),  # the particle is no part of the match
+        (
+            "승인 절차",
+            "승인절차 문서",
+            ["승인절차"],
+        ),  # 인절 is not asked for: two places that touch
+        ("rag system", "The RAG Systems: a RAG.", ["RAG", "RAG"]),  # words of letters match whole
+        ("밤", "밤에 밤", ["밤"]),  # a bigram is another token than its first character
+        ("휴가", "👋 휴가를", ["휴가"]),
+        ("résumé 검색", unicodedata.normalize("NFD", "검색의 résumé"), ["검색", "résumé"]),
+        (
+            "istanbul ışık",
+            "İstanbul",
+            [],
+        ),  # lower-cased it is two words, i and stanbul, as keyword search has it
+        ("stanbul", "İstanbul X", ["stanbul"]),
+        ("", "word", []),
+        ("word", "", []),
+    ],
+)
+def test_places_are_where_the_tokens_of_a_query_stand(query, text, covered):
+    found = places_of(set(tokens(query)), text)
+
+    assert [unicodedata.normalize("NFC", span.slice(text)) for span in found] == covered
+
+
+@given(
+    st.text(st.sampled_from("aZ9 .가나다é東\u0301\u11a8İ👋"), max_size=30),
+    st.text(st.sampled_from("aZ9 .가나다é東"), max_size=10),
+)
+def test_a_text_has_places_exactly_when_it_shares_a_token_and_they_rise_apart(text, query):
+    wanted = set(tokens(query))
+    found = places_of(wanted, text)
+
+    assert bool(found) == (not wanted.isdisjoint(tokens(text)))
+    assert all(len(place) for place in found)
+    assert all(a.end < b.start for a, b in pairwise(found))
 
 
 def split(text: str) -> list[str]:

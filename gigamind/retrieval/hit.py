@@ -1,11 +1,14 @@
 """One scored note of a ranking; the order of rankings is that of `fuse.Scored.top`."""
 
 from dataclasses import dataclass
+from functools import cached_property
 
-from gigamind.spans import Passage
+from gigamind.retrieval.index import Chunk
+from gigamind.retrieval.passages import highlights
+from gigamind.spans import Passage, Span
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Hit:
     """One note in a ranking, with the two scores that must never be mixed.
 
@@ -18,7 +21,10 @@ class Hit:
         semantic_score: the note's best max(0, cosine) over its chunks, in [0, 1]; None in keyword mode.
         keyword_score: the note's best BM25 / max BM25 of the query over its chunks, in [0, 1]; None in semantic mode.
             With balanced fusion as `balanced.WordPoints.notes` has it.
-        passage: the note's best chunk.
+        chunk: the note's best chunk.
+        title: of the note.
+        centrality: of the note in the link graph, in (0, 1]; without the graph rerank it moves nothing.
+        words: tokens of the query.
     """
 
     note: str
@@ -26,4 +32,17 @@ class Hit:
     final_score: float
     semantic_score: float | None
     keyword_score: float | None
-    passage: Passage
+    chunk: Chunk
+    title: str
+    centrality: float
+    words: frozenset[str]
+
+    @property
+    def passage(self) -> Passage:
+        """The chunk as it stands in the note's file."""
+        return self.chunk.passage
+
+    @cached_property
+    def highlights(self) -> tuple[Span, ...]:
+        """Where the query's words stand in the passage, rising, as spans of the note; found when first asked for."""
+        return highlights(self.passage, self.words)

@@ -7,6 +7,7 @@ or cluster).  Both search exactly, never approximately: an evaluation must not m
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,6 +15,7 @@ import numpy.typing as npt
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.embed import Vectors
+from gigamind.retrieval.passages import Sentence, cut
 from gigamind.spans import Passage
 
 Ids = npt.NDArray[np.int64]
@@ -24,7 +26,7 @@ Cosines = npt.NDArray[np.float64]
 _DIGITS = 6
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chunk:
     """One indexed piece of a note.
 
@@ -40,6 +42,11 @@ class Chunk:
     def indexed_text(self) -> str:
         """What the keyword and vector legs see: the context, then the piece."""
         return f"{self.context}\n{self.passage.text}"
+
+    @cached_property
+    def sentences(self) -> tuple[Sentence, ...]:
+        """The sentences of the piece, cut once; those of the context are apart."""
+        return cut(self.passage.text)
 
 
 class VectorIndex(Protocol):

@@ -16,7 +16,7 @@ from gigamind.retrieval.cache import Cache, Progress, embed_all, touch
 from gigamind.retrieval.chunk import CHUNKING_VERSION, chunk_notes
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, boosts
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, boosts
 from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
@@ -43,6 +43,9 @@ def open_retriever(
         EmbeddingError: the embedding model failed.
     """
     chunks = chunk_notes(vault.notes)
+    central = centrality(link_graph(vault, identities))
+    centralities = np.array([central[note.path] for note in vault.notes])
+    moved = centralities if settings.graph_rerank else np.zeros(len(centralities))
     cache = Cache(settings.cache) if settings.cache else None
     content = _content_key(vault)
     layout = ChunkLayout.of(
@@ -57,11 +60,13 @@ def open_retriever(
             balance.prepare()
     retriever = Retriever(
         notes=tuple(note.path for note in vault.notes),
+        titles=tuple(note.title for note in vault.notes),
+        centralities=centralities,
         chunks=chunks,
         layout=layout,
         keyword=keyword,
         semantic=semantic,
-        fusion=Fusion(settings.semantic_share, _boosts(vault, identities, settings), settings.topk),
+        fusion=Fusion(settings.semantic_share, boosts(moved), settings.topk),
         balance=balance,
         balanced=settings.balanced,
     )
@@ -76,13 +81,6 @@ def _content_key(vault: Vault) -> str:
     for note in vault.notes:
         digest.update(f"\n{len(note.path)} {note.path} {note.content_hash}".encode())
     return digest.hexdigest()[:24]
-
-
-def _boosts(vault: Vault, identities: Identities, settings: RetrievalSettings) -> Floats:
-    if not settings.graph_rerank:
-        return np.ones(len(vault.notes))
-    central = centrality(link_graph(vault, identities))
-    return boosts(np.array([central[note.path] for note in vault.notes]))
 
 
 def _keyword_index(

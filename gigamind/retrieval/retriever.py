@@ -1,11 +1,10 @@
 """Searches one vault: hits best first, and for each the sentence that speaks to the query.
 
-Seed 4.1 takes evidence from the found chunks and from the sentences in them that match the query.  Words are compared
-as keyword search does, so Korean particles do not hide a match, and rare words count more.  `recording` keeps what a
-query's search gave, for a second look.
+Seed 4.1 takes evidence from the found chunks and from the sentences in them that match the query; `passages` finds
+those.  `recording` keeps what a query's search gave, for a second look.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 
@@ -17,28 +16,9 @@ from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, s
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
-from gigamind.spans import Passage, Span
-from gigamind.text import sentences, tokens
-
-
-def highlight(passage: Passage, query: str, weight: Callable[[str], float]) -> Passage:
-    """The sentence of `passage` with the heaviest query words, the first of equals; all of it when none has any.
-
-    Args:
-        weight: inverse document frequency of a token, >= 0.
-    """
-    wanted = {token: weight(token) for token in set(tokens(query))}
-    best, best_weight = None, 0.0
-    for span in sentences(passage.text):
-        total = sum(
-            wanted.get(token, 0.0) for token in sorted(set(tokens(span.slice(passage.text))))
-        )
-        if total > best_weight:
-            best, best_weight = span, total
-    if best is None:
-        return passage
-    start = passage.span.start + best.start
-    return Passage(passage.note, best.slice(passage.text), Span(start, start + len(best)))
+from gigamind.retrieval.passages import evidence
+from gigamind.spans import Passage
+from gigamind.text import tokens
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +35,8 @@ class Retriever(AbstractContextManager["Retriever"]):
 
     Attributes:
         notes: paths in order.
+        titles: of the notes, in that order.
+        centralities: of the notes in the link graph, in (0, 1], shape (notes,).
         chunks: all chunks, note by note in that order.
         layout: which chunk belongs to which note.
         keyword: in semantic mode it only weighs words for the evidence.
@@ -64,6 +46,8 @@ class Retriever(AbstractContextManager["Retriever"]):
     """
 
     notes: tuple[str, ...]
+    titles: tuple[str, ...]
+    centralities: Floats
     chunks: Sequence[Chunk]
     layout: ChunkLayout
     keyword: KeywordIndex
@@ -80,16 +64,17 @@ class Retriever(AbstractContextManager["Retriever"]):
             IndexingError: the vector index failed.
         """
         vector = self.semantic.embedder.embed_query(query) if self.semantic else None
-        words, share, scored = self._fuse(query, vector)
+        by_words, share, scored = self._fuse(query, vector)
         best = scored.top(self.fusion.topk)
         ranked: list[int] = best.tolist()
         if not ranked:
             return []
         owned = self.layout.chunks(best)
-        chunk_scores = words[owned]
+        chunk_scores = by_words[owned]
         if self.semantic is not None and vector is not None:
             chunk_scores += share * self.semantic.index.cosines(vector, owned.tolist())
-        passages = self._best_passages(owned, chunk_scores)
+        best_chunks = self._best_chunks(owned, chunk_scores)
+        words = frozenset(tokens(query))
         return [
             Hit(
                 note=self.notes[note],
@@ -97,7 +82,10 @@ class Retriever(AbstractContextManager["Retriever"]):
                 final_score=float(scored.final[note]),
                 semantic_score=float(scored.semantic[note]) if self.semantic else None,
                 keyword_score=float(scored.keyword[note]) if self._uses_words else None,
-                passage=passages[note],
+                chunk=best_chunks[note],
+                title=self.titles[note],
+                centrality=float(self.centralities[note]),
+                words=words,
             )
             for note in ranked
         ]
@@ -142,14 +130,15 @@ class Retriever(AbstractContextManager["Retriever"]):
 
     def evidence(self, query: str, hits: Sequence[Hit]) -> list[Passage]:
         """What each hit shows for the query: the sentence of its best chunk that matches it (see `passages`)."""
-        return [highlight(hit.passage, query, self.keyword.weight) for hit in hits]
+        weights = {token: self.keyword.weight(token) for token in tokens(query)}
+        return [evidence(hit.passage, hit.chunk.sentences, weights) for hit in hits]
 
-    def _best_passages(self, owned: Ints, scores: Floats) -> dict[int, Passage]:
+    def _best_chunks(self, owned: Ints, scores: Floats) -> dict[int, Chunk]:
         """Best chunk of each note that owns one of the chunks `owned`, the first of equals."""
-        best: dict[int, Passage] = {}
+        best: dict[int, Chunk] = {}
         for place in np.argsort(-scores, kind="stable").tolist():
             chunk = int(owned[place])
-            best.setdefault(int(self.layout.note_of[chunk]), self.chunks[chunk].passage)
+            best.setdefault(int(self.layout.note_of[chunk]), self.chunks[chunk])
         return best
 
     def close(self) -> None:

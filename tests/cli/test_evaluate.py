@@ -48,6 +48,7 @@ def test_every_option_reaches_the_run(case, search):
         "notes_hash_mode": "mtime",
         "mode": "keyword",
         "topk": 3,
+        "evidence_notes": 2,
         "min_score": 0.5,
         "judge_lang": "ko",
         "fresh_fraction": 0.5,

@@ -27,6 +27,7 @@ def test_defaults_are_those_of_the_specification():
         "notes_hash_exclude": (),
         "mode": "hybrid",
         "topk": 10,
+        "evidence_notes": 3,
         "min_score": None,
         "unanswerable_mode": "threshold",
         "judge": None,

@@ -2,11 +2,13 @@ import pytest
 
 from gigamind.judges.threshold import AnswerabilityVerdict, judge_by_threshold
 from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.index import Chunk
 from gigamind.spans import Passage, Span
 
 
 def hit(note: str, base: float, final: float) -> Hit:
-    return Hit(note, base, final, base, None, Passage(note, "text", Span(0, 4)))
+    chunk = Chunk(Passage(note, "text", Span(0, 4)), "")
+    return Hit(note, base, final, base, None, chunk, "Title", 1.0, frozenset())
 
 
 @pytest.mark.parametrize(("base", "unanswerable"), [(0.4999, True), (0.5, False), (0.5001, False)])

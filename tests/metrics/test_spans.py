@@ -2,7 +2,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.metrics.spans import Unplaced, matches, span_precision, span_recall
+from gigamind.metrics.spans import (
+    OutOfReach,
+    Unplaced,
+    answer_in_evidence,
+    answer_in_evidence_of_note,
+    holds,
+    matches,
+    out_of_reach,
+    span_precision,
+    span_recall,
+)
 from gigamind.spans import Passage, Span
 
 
@@ -85,6 +95,73 @@ def test_without_expected_spans_nothing_is_measured():
 def test_without_evidence_recall_is_zero_and_precision_undefined():
     assert span_precision([], [_passage(0, 10)]) is None
     assert span_recall([], [_passage(0, 10)]) == 0.0
+
+
+@pytest.mark.each(
+    "start, end, expected",
+    [
+        (10, 15, True),  # the label itself
+        (0, 86, True),  # far too long for the rule of overlap
+        (11, 15, False),  # its first character is cut off
+        (10, 14, False),  # its last one
+        (20, 30, False),
+    ],
+)
+def test_a_placed_piece_holds_a_label_that_lies_wholly_in_it(start, end, expected):
+    assert holds(_passage(start, end), _passage(10, 15)) is expected
+
+
+def test_a_label_is_held_only_in_its_own_note_and_an_empty_one_nowhere():
+    assert not holds(_passage(0, 20, note="b.md"), _passage(5, 8))
+    assert not holds(_passage(0, 20), _passage(5, 5))
+
+
+def test_an_unplaced_piece_holds_a_label_by_its_words():
+    expected = _passage(0, 6, text="500 유로.")
+    assert holds(Unplaced("a.md", "한도는 500  유로"), expected)
+    assert not holds(Unplaced("a.md", "한도는 유로 500"), expected)
+    assert not holds(Unplaced("b.md", "한도는 500 유로"), expected)
+    assert not holds(Unplaced("a.md", "한도"), _passage(0, 1, text="."))
+
+
+@pytest.mark.each(
+    "evidence, whole, of_note",
+    [
+        ([_passage(0, 86)], 1.0, 1.0),
+        ([_passage(0, 86, note="b.md"), _passage(0, 86)], 1.0, 1.0),
+        ([_passage(90, 99)], 0.0, 0.0),  # the note, but not the sentence
+        ([_passage(0, 86, note="b.md")], 0.0, None),  # not even the note: the ranking's fault
+        ([], 0.0, None),
+    ],
+)
+def test_the_answer_is_in_the_evidence_or_its_note_is(evidence, whole, of_note):
+    expected = [_passage(10, 15), _passage(200, 210)]
+    assert answer_in_evidence(evidence, expected) == whole
+    assert answer_in_evidence_of_note(evidence, expected) == of_note
+
+
+def test_without_expected_spans_no_answer_is_looked_for():
+    assert answer_in_evidence([_passage(0, 10)], []) is None
+    assert answer_in_evidence_of_note([_passage(0, 10)], []) is None
+
+
+def test_a_label_far_shorter_or_longer_than_every_sentence_is_out_of_reach():
+    sentences = {"a.md": [Span(0, 80), Span(81, 101), Span(0, 101)]}
+    labels = [
+        _passage(10, 15),  # 5 of 80
+        _passage(0, 41),  # 41 of 80: above one half
+        _passage(0, 40),  # 40 of 80 is not
+        _passage(81, 92),  # 11 of 20
+        _passage(300, 310),  # where nothing is shown
+    ]
+    # Out of reach: lengths 5, 40 and 10, beside pieces of 80, 80 and whichever of three that share nothing.
+    found = out_of_reach(labels, sentences)
+    assert found == OutOfReach(labels=5, count=3, label_chars=10, piece_chars=80)
+
+
+def test_labels_that_can_all_be_matched_leave_nothing_to_say():
+    assert out_of_reach([_passage(0, 10)], {"a.md": [Span(0, 12)]}) is None
+    assert out_of_reach([], {}) is None
 
 
 pieces = st.lists(

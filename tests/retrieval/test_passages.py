@@ -1,9 +1,13 @@
+from collections.abc import Callable
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.retriever import highlight
+from gigamind.retrieval.index import Chunk
+from gigamind.retrieval.passages import cut, evidence, highlights
 from gigamind.spans import Passage, Span
+from gigamind.text import sentences, tokens
 
 TEXT = "Bikes are green. 배터리는 매일 밤 점검한다. Stations close at 2.30. Bikes rest."
 PASSAGE = Passage("a.md", TEXT, Span(100, 100 + len(TEXT)))
@@ -11,6 +15,10 @@ PASSAGE = Passage("a.md", TEXT, Span(100, 100 + len(TEXT)))
 
 def flat(_token: str) -> float:
     return 1.0
+
+
+def shown_of(passage: Passage, query: str, weight: Callable[[str], float]) -> Passage:
+    return evidence(passage, cut(passage.text), {token: weight(token) for token in tokens(query)})
 
 
 @pytest.mark.parametrize(
@@ -22,7 +30,7 @@ def flat(_token: str) -> float:
     ],
 )
 def test_the_sentence_with_the_most_query_words_is_shown_where_it_stands(query, expected):
-    shown = highlight(PASSAGE, query, flat)
+    shown = shown_of(PASSAGE, query, flat)
 
     assert shown.text == expected
     assert shown.note == "a.md"
@@ -32,24 +40,56 @@ def test_the_sentence_with_the_most_query_words_is_shown_where_it_stands(query, 
 def test_a_rare_word_counts_more_than_two_common_ones():
     weight = {"bikes": 0.1, "are": 0.1, "close": 1.0}.get
 
-    assert highlight(PASSAGE, "bikes are close", lambda t: weight(t, 0.0)).text == (
+    assert shown_of(PASSAGE, "bikes are close", lambda t: weight(t, 0.0)).text == (
         "Stations close at 2.30."
     )
 
 
 @pytest.mark.parametrize("query", ["unrelated", "", "?!"])
 def test_a_passage_without_a_query_word_is_shown_whole(query):
-    assert highlight(PASSAGE, query, flat) == PASSAGE
+    assert shown_of(PASSAGE, query, flat) == PASSAGE
 
 
 def test_words_without_weight_show_the_passage_whole():
-    assert highlight(PASSAGE, "bikes", lambda _token: 0.0) == PASSAGE
+    assert shown_of(PASSAGE, "bikes", lambda _token: 0.0) == PASSAGE
 
 
 @given(
     st.text(st.sampled_from("ab. 가나!\n👋"), max_size=40), st.sampled_from(["a", "가나", "b a"])
 )
 def test_what_is_shown_is_always_the_text_under_its_span(text, query):
-    shown = highlight(Passage("a.md", text, Span(7, 7 + len(text))), query, flat)
+    shown = shown_of(Passage("a.md", text, Span(7, 7 + len(text))), query, flat)
 
     assert Span(shown.span.start - 7, shown.span.end - 7).slice(text) == shown.text
+
+
+def test_a_chunk_is_cut_once_into_its_sentences_and_their_different_words():
+    chunk = Chunk(Passage("a.md", "Bikes, BIKES and 자전거. Rest!", Span(5, 34)), "Title")
+
+    assert [(s.span.slice(chunk.passage.text), s.tokens) for s in chunk.sentences] == [
+        ("Bikes, BIKES and 자전거.", ("and", "bikes", "자전", "전거")),
+        ("Rest!", ("rest",)),
+    ]
+    assert chunk.sentences is chunk.sentences
+
+
+@given(st.text(st.sampled_from("ab. 가나!\n👋"), max_size=40))
+def test_a_cut_has_the_sentences_of_the_text_with_all_their_tokens(text):
+    found = cut(text)
+
+    assert [sentence.span for sentence in found] == sentences(text)
+    for sentence in found:
+        assert list(sentence.tokens) == sorted(set(tokens(sentence.span.slice(text))))
+
+
+def test_the_words_of_the_query_are_highlighted_where_they_stand_in_the_note():
+    # "배터리는 매일 밤 점검한다." begins at 17 of the text, which begins at 100 of its note.
+    found = highlights(PASSAGE, set(tokens("배터리를 점검 bikes")))
+
+    assert [TEXT[span.start - 100 : span.end - 100] for span in found] == [
+        "Bikes",
+        "배터리",
+        "점검",
+        "Bikes",
+    ]
+    assert (found[1].start, found[1].end) == (117, 120)

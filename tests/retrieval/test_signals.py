@@ -54,6 +54,8 @@ def retriever_of(texts: Sequence[str], semantic: SemanticLeg | None = None) -> R
     count = len(texts)
     return Retriever(
         notes=tuple(f"{i}.md" for i in range(count)),
+        titles=tuple(str(i) for i in range(count)),
+        centralities=np.ones(count),
         chunks=chunks,
         layout=ChunkLayout.of([1] * count),
         keyword=build_keyword_index(list(texts)),

@@ -57,6 +57,7 @@ class Content:
         unjudged: items that were to get a verdict and have none.
         generated: items that were made of the notes.
         llm: what asking models gave.
+        notices: what a reader must know besides, before believing the figures.
     """
 
     template: str
@@ -74,6 +75,7 @@ class Content:
     unjudged: int = 0
     generated: int = 0
     llm: LlmReport | None = None
+    notices: Sequence[str] = ()
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
@@ -117,7 +119,7 @@ def render_page(
             comparison=comparison,
             gate=gate,
             headline=content.headline,
-            notices=list(noticed),
+            notices=[*noticed, *content.notices],
             cards=list(content.cards),
             metric_rows=list(_metric_rows(content, comparison, say.language)),
             slice_metrics=[label(key, say.language) for key in content.columns],

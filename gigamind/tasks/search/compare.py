@@ -43,7 +43,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     """See the module."""
 
     said = Said("questions", "the search", "retrieval")
-    settings = ("mode", "fusion", "alpha", "topk", "graph_rerank")
+    settings = ("mode", "fusion", "alpha", "topk", "graph_rerank", "evidence_notes")
 
     def item(self, line: ItemReport) -> SearchItem:
         return SearchItem.model_validate(line, from_attributes=True)

@@ -43,6 +43,9 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
     max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
     mode: Mode = Field("hybrid", description="which legs search")
     topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
+    evidence_notes: int = Field(
+        3, ge=1, le=1_000, description="the evidence of so many first notes counts in span metrics"
+    )
     min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
         None,
         description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says",

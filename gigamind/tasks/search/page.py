@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gigamind.metrics.answerability import Confusion
-from gigamind.metrics.spans import matches
+from gigamind.metrics.spans import holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
 from gigamind.records.judged import JudgementReport
@@ -38,7 +38,13 @@ from gigamind.tasks.search.figures import (
 )
 from gigamind.tasks.search.free_judges import cost_line
 from gigamind.tasks.search.markdown import failed_items, weak_lines
-from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
+from gigamind.tasks.search.schema import (
+    HitReport,
+    ItemReport,
+    RunRecord,
+    SliceReport,
+    SummaryReport,
+)
 from gigamind.wording import Words, share
 
 # Bits of an item's flags; report.js has the same.
@@ -63,6 +69,7 @@ def items_json(
         comparison,
         rows,
         notes=list(tables.notes),
+        titles=[tables.titles.get(note, "") for note in tables.notes],
         texts=list(tables.texts),
         tags=list(tables.tags),
     )
@@ -73,6 +80,7 @@ class _Tables:
     """Texts by the index they were first seen at."""
 
     notes: dict[str, int] = field(default_factory=dict[str, int])
+    titles: dict[str, str] = field(default_factory=dict[str, str])
     texts: dict[str, int] = field(default_factory=dict[str, int])
     tags: dict[str, int] = field(default_factory=dict[str, int])
 
@@ -162,6 +170,8 @@ def _rank(reciprocal: float | None) -> int | None:
 def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[object]:
     shown = hit.evidence
     whole = hit.chunk if _holds(hit.chunk, shown) else shown
+    tables.titles[hit.note] = hit.title
+    piece = _passage(shown)
     return [
         tables.note(hit.note),
         hit.base_score,
@@ -172,7 +182,8 @@ def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[obje
         whole.utf16_start,
         shown.utf16_start,
         shown.utf16_end,
-        int(any(matches(_passage(shown), span) for span in spans)),
+        any(matches(piece, span) for span in spans) + 2 * any(holds(piece, span) for span in spans),
+        [at - shown.utf16_start for ends in hit.highlights for at in ends],
     ]
 
 
@@ -187,7 +198,7 @@ def _holds(chunk: PassageReport, shown: PassageReport) -> bool:
 
 
 def _passage(report: PassageReport) -> Passage:
-    """For `matches` alone: offsets stay in UTF-16 units, which do not change what overlaps."""
+    """For `matches` and `holds`: offsets stay in UTF-16 units, which do not change what overlaps."""
     return Passage(report.note, report.text, Span(report.utf16_start, report.utf16_end))
 
 
@@ -221,6 +232,7 @@ def search_content(
         unjudged=unjudged(record.summary.llm),
         generated=record.summary.counts.queries_generated,
         llm=record.summary.llm,
+        notices=_notices(record.summary, say),
         values={
             "judged": _judged(record, say),
             "speed_rows": list(_speed_rows(record, say)),
@@ -231,6 +243,14 @@ def search_content(
 
 render_html = functools.partial(render_page, search_content)
 """report.html; see `render_page`."""
+
+
+def _notices(summary: SummaryReport, say: Words) -> list[str]:
+    found = summary.out_of_reach
+    if found is None:
+        return []
+    lengths = {"label": f"{found.label_chars:g}", "piece": f"{found.piece_chars:g}"}
+    return [say("page.out_of_reach", count=found.count, labels=found.labels, **lengths)]
 
 
 _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")

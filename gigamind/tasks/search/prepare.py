@@ -18,6 +18,7 @@ from gigamind.judges.spec import short_name
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_question_judge
 from gigamind.judges.unanswerable_llm import ModelJudge
+from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
 from gigamind.retrieval.fuse import BOOST
@@ -110,6 +111,7 @@ class Prepared(PreparedInput):
     Attributes:
         queries: those to run, in the dataset's order.
         embedding_model: the full name of the embedder; None in keyword mode, and until the vault is indexed.
+        out_of_reach: labelled spans that no evidence can match; None without any, and until the vault is indexed.
     """
 
     options: SearchEvalOptions
@@ -118,6 +120,7 @@ class Prepared(PreparedInput):
     judge: Chosen[UnanswerableJudge]
     queries: tuple[CheckedQuery, ...]
     embedding_model: str | None = None
+    out_of_reach: OutOfReach | None = None
     converters: dict[str, Utf16] = field(default_factory=dict[str, Utf16], compare=False)
 
     def units(self, path: str) -> Utf16:

@@ -23,7 +23,12 @@ _SHOWN = 10  # the cut-off that reports show, or the largest below it
 
 
 class HitReport(Report):
-    """One note of a ranking: its scores, its best chunk, and the sentence in it that speaks to the query."""
+    """One note of a ranking: its scores, its best chunk, and the sentence in it that speaks to the query.
+
+    Attributes:
+        highlights: `[start, end)` of the query's words in the evidence, rising.
+        centrality: in the link graph, whether it was used or not; null in runs of versions that did not write it.
+    """
 
     note: str
     base_score: Share
@@ -32,6 +37,9 @@ class HitReport(Report):
     keyword_score: Share | None
     chunk: PassageReport
     evidence: PassageReport
+    title: str = ""
+    highlights: tuple[tuple[Count, Count], ...] = ()
+    centrality: Share | None = None
 
 
 class FreeVerdict(Report):
@@ -191,12 +199,26 @@ class JudgeRates(Report):
     false_refusals: Share | None
 
 
+class OutOfReachReport(Report):
+    """How many of the labelled spans no evidence can match by the seed's rule, and median lengths in characters.
+
+    Attributes:
+        label_chars, piece_chars: of those spans, and of the sentences nearest to them.
+    """
+
+    labels: Count
+    count: Count
+    label_chars: float
+    piece_chars: float
+
+
 class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
     Attributes:
         judges: those that cost nothing, side by side.
         weak_verdicts: null for judges other than the calibrated one.
+        out_of_reach: null where every labelled span can be matched, or none is there.
         llm: what asking a model cost; null where none was asked.
     """
 
@@ -207,6 +229,7 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     performance: Performance
     judges: tuple[JudgeRates, ...] = ()
     weak_verdicts: WeakVerdicts | None = None
+    out_of_reach: OutOfReachReport | None = None
     llm: LlmReport | None = None
 
 

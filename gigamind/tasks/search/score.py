@@ -20,23 +20,20 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.metrics.ranking import measure_ranking
-from gigamind.metrics.spans import measure_spans
+from gigamind.metrics.spans import measure_spans, out_of_reach
 from gigamind.outcome import Failure, Success
 from gigamind.records.schema import ErrorReport, PassageReport, Record
 from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.passages import highlights
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
-from gigamind.spans import Passage
+from gigamind.spans import Passage, Span
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, SummaryReport
 
 CROSS_LINGUAL_TAG = "cross-lingual"
-
-# Evidence is what a reader is shown for a query: the first hits only.  Over all ten, one right note could never give a
-# precision above 0.1.
-EVIDENCE_HITS = 3
 
 
 def item_report(
@@ -58,7 +55,13 @@ def item_report(
         expected_spans=tuple(_passage(prepared, span) for span in query.spans),
         ranking=tuple(
             HitReport.like(
-                hit, chunk=_passage(prepared, hit.passage), evidence=_passage(prepared, shown)
+                hit,
+                chunk=_passage(prepared, hit.passage),
+                evidence=_passage(prepared, shown),
+                highlights=tuple(
+                    prepared.units(hit.note).span_from_code_points(span)
+                    for span in highlights(shown, hit.words)
+                ),
             )
             for hit, shown in zip(ranking, evidence, strict=True)
         ),
@@ -67,9 +70,7 @@ def item_report(
         answerable_score=verdict.score if verdict else None,
         judged_across_languages=verdict.across_languages if verdict else None,
         judges=verdicts,
-        metrics=_metrics(query, ranking, evidence, prepared.options.topk)
-        if item.answerable
-        else {},
+        metrics=_metrics(query, ranking, evidence, prepared.options) if item.answerable else {},
         latency_ms=outcome.latency_ms,
     )
 
@@ -81,11 +82,15 @@ def item_failure(failure: Failure) -> ErrorReport:
 
 
 def _metrics(
-    query: CheckedQuery, ranking: Sequence[Hit], evidence: Sequence[Passage], topk: int
+    query: CheckedQuery,
+    ranking: Sequence[Hit],
+    evidence: Sequence[Passage],
+    options: SearchEvalOptions,
 ) -> dict[str, float | None]:
+    """Evidence is what a reader is shown: over all ten notes, one right one could give no precision above 0.1."""
     return {
-        **measure_ranking([hit.note for hit in ranking], query.qrels, topk),
-        **measure_spans(evidence[:EVIDENCE_HITS], query.spans),
+        **measure_ranking([hit.note for hit in ranking], query.qrels, options.topk),
+        **measure_spans(evidence[: options.evidence_notes], query.spans),
     }
 
 
@@ -167,7 +172,8 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def record(self, run: Run[ItemResult], started: datetime) -> Record[SummaryReport, ItemReport]:
         from gigamind.tasks.search.summary import record_run
 
-        return record_run(self.prepared, self.judges, run, started)
+        prepared = _with_reach(self.prepared, self.retriever)
+        return record_run(prepared, self.judges, run, started)
 
     def close(self) -> None:
         self.retriever.close()
@@ -222,3 +228,31 @@ def _judged_with(prepared: Prepared, retriever: Retriever) -> Prepared:
     judge = choose_judge(prepared.options, embedder)
     warnings = (*judge.warnings, *prepared.warnings)
     return replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)
+
+
+def _with_reach(prepared: Prepared, retriever: Retriever) -> Prepared:
+    """With what is to be said of labelled spans that no evidence can match."""
+    labels = [span for query in prepared.queries for span in query.spans]
+    by_note: dict[str, list[Span]] = {}
+    for label in labels:
+        by_note.setdefault(label.note, []).append(label.span)
+    pieces: dict[str, list[Span]] = {}
+    for chunk in retriever.chunks:
+        own, passage = by_note.get(chunk.passage.note, ()), chunk.passage
+        if any(
+            span.iou(passage.span) for span in own
+        ):  # a far chunk can match none, and stays uncut
+            start = passage.span.start
+            cut = (sentence.span for sentence in chunk.sentences)
+            shown = [Span(start + span.start, start + span.end) for span in cut]
+            pieces.setdefault(passage.note, []).extend((*shown, passage.span))
+    found = out_of_reach(labels, pieces)
+    if found is None:
+        return prepared
+    warning = (
+        f"labelled spans that no evidence can match by more than half (intersection over union): {found.count:,} of"
+        f" {found.labels:,}, with a median of {found.label_chars:g} characters beside sentences of"
+        f" {found.piece_chars:g}. They lower span precision and span recall whatever the search shows: read"
+        " answer_in_evidence, which asks for the span within the evidence."
+    )
+    return replace(prepared, out_of_reach=found, warnings=(*prepared.warnings, warning))

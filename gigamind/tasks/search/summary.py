@@ -26,6 +26,7 @@ from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import (
     ItemReport,
     ItemResult,
+    OutOfReachReport,
     Performance,
     RunCounts,
     SliceCounts,
@@ -76,6 +77,9 @@ def summarise(
         judges=free_rates(judges, prepared.judge.judge.kind, items),
         weak_verdicts=weak_verdicts(items)
         if isinstance(prepared.judge.judge, CalibratedJudge)
+        else None,
+        out_of_reach=OutOfReachReport.model_validate(prepared.out_of_reach, from_attributes=True)
+        if prepared.out_of_reach
         else None,
         llm=llm_block(items, run.asked, prepared.options.seed) if run.asked else None,
     )

@@ -32,8 +32,25 @@ def test_a_text_stands_once_however_many_queries_found_it(make_item, hit_with):
     hit = hit_with(_passage(100, 107, NOTE), _passage(105, 107, "cd"))
     data = _data(make_item(1, ranking=(hit,)), make_item(2, ranking=(hit,)))
     assert data["texts"] == [NOTE]
-    # Note, both scores, both legs, text, start of the text, evidence, and no match.
-    assert data["items"][0][7] == [[1, 0.5, 0.5, 0.5, None, 0, 100, 105, 107, 0]]
+    # Note, both scores, both legs, text, start of the text, evidence, no match, and no word of the query.
+    assert data["items"][0][7] == [[1, 0.5, 0.5, 0.5, None, 0, 100, 105, 107, 0, []]]
+
+
+def test_titles_stand_beside_the_paths_and_highlights_are_counted_from_the_evidence(
+    make_item, hit_with
+):
+    hit = hit_with(_passage(100, 107, NOTE), _passage(103, 107, "b cd")).model_copy(
+        update={"title": "제목", "highlights": ((103, 104), (105, 107))}
+    )
+    data = _data(make_item(1, ranking=(hit,)))
+    assert dict(zip(data["notes"], data["titles"], strict=True)) == {"right.md": "", "n.md": "제목"}
+    assert data["items"][0][7][0][10] == [0, 1, 2, 4]
+
+
+def test_evidence_around_an_expected_passage_holds_it_without_matching(make_item, hit_with):
+    hit = hit_with(_passage(100, 104, "abcd"), _passage(100, 104, "abcd"))
+    data = _data(make_item(1, ranking=(hit,), expected_spans=(_passage(101, 103, "bc"),)))
+    assert data["items"][0][7][0][9] == 2  # [101, 103) is half of the union: held, and no match
 
 
 @pytest.mark.parametrize(

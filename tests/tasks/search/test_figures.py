@@ -120,6 +120,66 @@ def test_spans_are_counted_in_utf16_units_and_only_where_expected(keyword_run):
     assert summary.overall.intervals["search.span_recall"].n == 1
 
 
+def test_a_hit_has_its_title_its_centrality_and_the_query_s_words_in_the_evidence(keyword_run):
+    _, lines = keyword_run
+    (hit,) = lines["korean"]["ranking"]
+    # "🌴 휴가는 팀장에게 신청한다." stands at 17: 휴가 three units behind, 신청 twelve; no note has a link.
+    assert (hit["title"], hit["centrality"]) == ("휴가", 1.0)
+    assert hit["highlights"] == [[20, 22], [29, 31]]
+
+
+# "The garden has roses." stands at 17 of the second note that "approval roses" finds.
+def _garden(start, end):
+    span = {"note_path": "garden.md", "start": start, "end": end}
+    return {
+        "id": "second",
+        "query": "approval roses",
+        "answerable": True,
+        "expected_notes": ["garden.md"],
+        "expected_spans": [span],
+    }
+
+
+@pytest.mark.parametrize(
+    ("notes_shown", "precision", "recall", "held", "held_of_note"),
+    [(1, 0.0, 0.0, 0.0, None), (2, 0.5, 1.0, 1.0, 1.0)],
+)
+def test_evidence_of_the_asked_number_of_notes_counts(
+    make_options, tmp_path, notes_shown, precision, recall, held, held_of_note
+):
+    out = tmp_path / f"out{notes_shown}"
+    summary, _, _ = evaluate(make_options([_garden(17, 38)], evidence_notes=notes_shown, out=out))
+    found = summary.overall.search
+    assert (found["span_precision"], found["span_recall"]) == (precision, recall)
+    assert found["answer_in_evidence"] == held
+    assert found["answer_in_evidence_of_note"] == held_of_note
+    assert summary.out_of_reach is None
+
+
+def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_options):
+    summary, out, _ = evaluate(make_options([_garden(32, 37)]))
+    found = summary.overall.search
+    assert (found["span_recall"], found["answer_in_evidence"]) == (0.0, 1.0)
+    assert summary.out_of_reach.model_dump() == {
+        "labels": 1, "count": 1, "label_chars": 5, "piece_chars": 21,
+    }  # fmt: skip
+    *_, warning = json.loads((out / "run.json").read_text("utf-8"))["warnings"]
+    assert "1 of 1, with a median of 5 characters beside sentences of 21." in warning
+    assert "answer_in_evidence" in warning
+
+
+@pytest.mark.parametrize(
+    ("lang", "said"),
+    [
+        ("en", "1 of 1 (medians: 5 characters labelled, sentences of 21)"),
+        ("ko", "1개 중 1개는 근거와 길이가 너무 달라"),
+    ],
+)
+def test_the_page_says_so_in_its_language(make_options, tmp_path, lang, said):
+    _, out, _ = evaluate(make_options([_garden(32, 37)], lang=lang, out=tmp_path / lang))
+    assert said in (out / "report.html").read_text("utf-8")
+
+
 @pytest.mark.parametrize("mode", ["semantic", "hybrid"])
 def test_the_other_modes_run_end_to_end(make_options, mode, lines):
     summary, out, _ = evaluate(make_options(mode=mode))

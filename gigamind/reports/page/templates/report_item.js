@@ -3,7 +3,7 @@
 const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32, unjudged: 64 };
 const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before", "judged"];
 const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "votes"];
-const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "matches"];
+const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "match", "words"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
 const TITLE = "query";
@@ -129,7 +129,8 @@ function ranking(item) {
 }
 
 function hitRows(item, hit, rank, legs) {
-  const note = make("td", { className: "note" }, make("span", { text: data.notes[hit.note] }));
+  const [path, title] = [data.notes[hit.note], data.titles[hit.note]];
+  const note = make("td", { className: "note" }, make("span", { text: title || path }), title ? make("span", { className: "path faint", text: path }) : null);
   if (item.expected.includes(hit.note)) note.append(" ", make("span", { className: "tick", text: say("expected") }));
   const scores = [hit.base, hit.final].map((score) => make("td", { className: "number", text: figure(score) }));
   const others = legs.map((leg) => make("td", { className: "number leg", text: figure(hit[leg]) }));
@@ -145,7 +146,7 @@ function evidence(item, hit) {
   const short = quoted(item, hit, text, from, to);
   short.className = "short";
   const parts = [short];
-  if (hit.matches) parts.push(make("span", { className: "tick", text: say("matches") }));
+  if (hit.match) parts.push(make("span", { className: "tick", text: say(hit.match & 1 ? "matches" : "holds") }));
   if (from > 0 || to < text.length) {
     const whole = make("details", {}, make("summary", { text: say("passage") }));
     whole.addEventListener("toggle", () => {
@@ -156,18 +157,21 @@ function evidence(item, hit) {
   return parts;
 }
 
-// The passage from one offset to another: the evidence dark, what an expected passage covers marked.
+// The passage from one offset to another: the evidence dark, words of the query in it strong, what an expected passage
+// covers marked.
 function quoted(item, hit, text, from, to) {
   const expected = item.spans
     .filter(([note]) => note === hit.note)
     .map(([, start, of]) => [start - hit.from, start - hit.from + data.texts[of].length]);
   const shown = [hit.start - hit.from, hit.end - hit.from];
+  const ends = hit.words.map((at) => at + shown[0]);
+  const words = ends.flatMap((start, at) => (at % 2 ? [] : [[start, ends[at + 1]]]));
   const clip = (at) => whole(text, Math.min(Math.max(at, from), to));
-  const cuts = [...new Set([from, to, ...shown, ...expected.flat()].map(clip))].sort((a, b) => a - b);
+  const cuts = [...new Set([from, to, ...shown, ...ends, ...expected.flat()].map(clip))].sort((a, b) => a - b);
   const pieces = cuts.slice(1).map((end, at) => {
     const start = cuts[at];
     const inside = ([a, b]) => start >= clip(a) && end <= clip(b);
-    const className = inside(shown) ? "shown" : "";
+    const className = !inside(shown) ? "" : words.some(inside) ? "shown word" : "shown";
     return make(expected.some(inside) ? "mark" : "span", { className, text: text.slice(start, end) });
   });
   const dots = (wanted) => (wanted ? make("span", { text: "…" }) : null);
