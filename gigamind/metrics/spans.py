@@ -4,7 +4,8 @@ Evidence matches an expected span only within one note.  Evidence with a range m
 by text; the two rules are never mixed for one piece.  A piece that is retrieved twice counts twice in the precision.
 
 The seed's rule asks for evidence and label of about one length, so a label of a word or two can match no sentence
-(`out_of_reach`).  Whether a reader finds the answer in what is shown is another question: `answer_in_evidence`.
+(`out_of_reach`).  Whether a reader finds the answer in what is shown is another question: `answer_in_evidence`, which a
+label of several sentences in turn can never meet.
 """
 
 from collections.abc import Mapping, Sequence

@@ -252,7 +252,8 @@ def _with_reach(prepared: Prepared, retriever: Retriever) -> Prepared:
     warning = (
         f"labelled spans that no evidence can match by more than half (intersection over union): {found.count:,} of"
         f" {found.labels:,}, with a median of {found.label_chars:g} characters beside sentences of"
-        f" {found.piece_chars:g}. They lower span precision and span recall whatever the search shows: read"
-        " answer_in_evidence, which asks for the span within the evidence."
+        f" {found.piece_chars:g}. They lower span precision and span recall whatever the search shows."
+        " For short ones read answer_in_evidence, which asks for the span within the evidence; cut long ones to the"
+        " sentence that answers."
     )
     return replace(prepared, out_of_reach=found, warnings=(*prepared.warnings, warning))

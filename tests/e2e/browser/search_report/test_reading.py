@@ -69,6 +69,21 @@ def test_evidence_is_what_the_run_showed_also_behind_emoji(show, record):
     assert shown == [hit.evidence.text for hit in item.ranking]
 
 
+def test_a_note_goes_by_its_title_and_the_query_s_words_in_its_evidence_are_strong(show, record):
+    item, hit = next((item, hit) for item in record.items for hit in item.ranking if hit.highlights)
+    browser = show(replace(record, items=[item.model_copy(update={"ranking": (hit,)})]))
+    browser.find_element(By.CSS_SELECTOR, ".toggle").click()
+    assert browser.find_element(By.CSS_SELECTOR, ".hit .note").text.startswith(
+        f"{hit.title}\n{hit.note}"
+    )
+    strong = browser.find_elements(By.CSS_SELECTOR, "blockquote.short .word")
+    units = hit.evidence.text.encode("utf-16-le")
+    ends = [[2 * (at - hit.evidence.utf16_start) for at in ends] for ends in hit.highlights]
+    assert "".join(word.get_attribute("textContent") for word in strong) == "".join(
+        units[start:end].decode("utf-16-le") for start, end in ends
+    )
+
+
 @pytest.mark.parametrize("lang", ["en", "ko"])
 def test_a_phone_has_no_sideways_scroll(show, record, lang):
     browser = show(record, width=360, lang=lang, baseline=KINDS["search"].take_snapshot(record))
