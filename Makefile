@@ -12,7 +12,7 @@ help:
 	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
-	@echo "make bench-verdicts    how well unanswerable queries are told, XQUAD=DIR with xquad.en.json, ... (minutes)"
+	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
 	@echo "make lock    make constraints.txt anew from pyproject.toml (needs uv)"
 
@@ -45,6 +45,7 @@ bench: $(READY)
 
 bench-verdicts: $(READY)
 	$(BIN)/python benchmarks/verdicts.py $(if $(XQUAD),--xquad $(XQUAD))
+	$(BIN)/python benchmarks/verdict_fusion.py $(if $(XQUAD),--xquad $(XQUAD))
 
 # The profile that server, worker and deploy share.
 PROFILE := set -a; . deployments/server.env; set +a;
