@@ -40,6 +40,7 @@ class EvalKeywords(TypedDict, total=False):
     seed: int
     sample: str
     strict: bool
+    min_rows: float
     notes_hash_mode: Literal["content", "mtime"]
     notes_hash_exclude: Sequence[str]
     compare: File

@@ -4,13 +4,14 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
 from gigamind.errors import DatasetError, InputError
 
 if TYPE_CHECKING:
+    from gigamind.datasets.check import CheckedRows
     from gigamind.datasets.describe import Description
     from gigamind.datasets.row_errors import RowError
     from gigamind.vault.identity import Collision
@@ -31,16 +32,26 @@ def dataset() -> None:
 @_dataset_option
 @click.option("--notes", type=_path, help="look every note and range up in this vault, too")
 @click.option("--strict", is_flag=True, help="names that mean several notes are problems")
-def check(path: Path, notes: Path | None, *, strict: bool) -> None:
+@click.option(
+    "--min-rows",
+    type=click.FloatRange(0, 1),
+    default=0.5,
+    show_default=True,
+    help="share of the rows that an evaluation would ask for",
+)
+def check(path: Path, notes: Path | None, *, strict: bool, min_rows: float) -> None:
     """Say what is wrong with each row; exit code 1 if anything is."""
     rows = _read(path)
-    checked = rows if notes is None else _held_against(path, notes)
+    held = None if notes is None else _held_against(path, notes)
+    checked = held or rows
     for warning in checked.warnings:
         click.echo(f"warning: {warning}", err=True)
     for error in checked.errors:
         click.echo(error.describe(path))
     bad = {error.line for error in checked.errors}
     total = len(rows.lines) + len({error.line for error in rows.errors})
+    if held and (why := held.why_unusable(min_rows)):
+        click.echo(f"An evaluation would stop: {why}")
     click.echo(f"{total - len(bad)} of {total} rows can be used")
     if bad or (strict and checked.collisions):
         sys.exit(InputError.exit_code)
@@ -83,7 +94,7 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
 
 
 class _Rows(NamedTuple):
-    """A dataset of either kind, or what became of it in a vault.
+    """A dataset of either kind.
 
     Attributes:
         lines: of the usable rows, in file order.
@@ -111,7 +122,7 @@ def _read(path: Path) -> _Rows:
     return _Rows(list(found.lines.values()), found.errors, found.warnings)
 
 
-def _held_against(path: Path, notes: Path) -> _Rows:
+def _held_against(path: Path, notes: Path) -> "CheckedRows[Any]":
     from gigamind.datasets.check import check_links, check_queries
     from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
     from gigamind.vault.identity import Identities
@@ -120,12 +131,8 @@ def _held_against(path: Path, notes: Path) -> _Rows:
     vault = read_vault(notes)
     identities = Identities(vault.notes)
     if dataset_kind(path) == "links":
-        links = check_links(read_links(path), vault, identities)
-        lines = [link.line for link in links.links]
-        return _Rows(lines, links.errors, links.warnings, links.collisions)
-    checked = check_queries(read_queries(path), vault, identities)
-    lines = [query.line for query in checked.queries]
-    return _Rows(lines, checked.errors, checked.warnings, checked.collisions)
+        return check_links(read_links(path), vault, identities)
+    return check_queries(read_queries(path), vault, identities)
 
 
 def _print(description: "Description") -> None:

@@ -29,12 +29,54 @@ class CheckedRows(Generic[Item]):
         errors: all problems of all other rows, those of reading the file included, in file order.
         warnings: what is odd but usable, collisions included.
         collisions: ambiguous names met, each identifier once; errors under `--strict`.
+        fits: whether the vault has any of the notes that rows name.
     """
 
     dataset: Dataset[Item]
     errors: tuple[RowError, ...]
     warnings: tuple[str, ...]
     collisions: tuple[Collision, ...]
+    fits: bool
+
+    @property
+    def rows(self) -> int:
+        """All rows of the file, blank lines apart."""
+        return len(self.dataset.lines) + len({error.line for error in self.dataset.errors})
+
+    @property
+    def rejected(self) -> int:
+        """Rows that have errors; one may have several."""
+        return len({error.line for error in self.errors})
+
+    @property
+    def proves_nothing(self) -> bool:
+        """Whether the usable rows would fit any vault, though others are meant for this one."""
+        return False
+
+    def why_unusable(self, least: float) -> str | None:
+        """Why no figure of these rows would be one of the dataset, with the likeliest cause; None where it would.
+
+        Args:
+            least: share of the rows that must be usable, in [0, 1]; one row always must.
+        """
+        if self.proves_nothing:
+            return f"no answerable row can be used. {self._cause()}"
+        usable = self.rows - self.rejected
+        if usable and usable >= least * self.rows:
+            return None
+        asked = f", and --min-rows asks for a share of {least:g}" if usable else ""
+        return f"{usable} of {self.rows} rows can be used{asked}. {self._cause()}"
+
+    def _cause(self) -> str:
+        absent = len({error.line for error in self.errors if error.absent})
+        unread = len({error.line for error in self.dataset.errors})
+        if absent and not self.fits:
+            return "None of the notes of this dataset is in this vault. Is it the dataset of another vault?"
+        if absent * 2 > self.rejected:
+            return "Most of the others name notes this vault lacks. Is it the dataset of another vault?"
+        if unread * 2 > self.rejected:
+            return "Most of the others are not as the format asks. Is it a dataset of another kind?"
+        return "The others have labels that cannot be used."
 
 
 @dataclass(slots=True)
@@ -50,6 +92,7 @@ class RowChecker(Generic[Item]):
     identities: Identities
     errors: list[RowError] = field(default_factory=list[RowError])
     warnings: list[str] = field(default_factory=list[str])
+    fits: bool = False
     collisions: dict[str, Collision] = field(default_factory=dict[str, Collision])
     _units: dict[str, Utf16] = field(default_factory=dict[str, Utf16])
     _suggestions: dict[str, str] = field(default_factory=dict[str, str])
@@ -63,20 +106,21 @@ class RowChecker(Generic[Item]):
         resolution = self.identities.resolve(path)
         if resolution is None:
             message = f"no note {shortened(path)} in {self.vault.root}"
-            self.reject(item, name, message, self._suggest(path))
+            self.reject(item, name, message, self._suggest(path), absent=True)
             return None
+        self.fits = True
         if resolution.collision is not None:
             self.collisions.setdefault(resolution.identifier, resolution.collision)
         return resolution.note
 
     def outcome(
         self, *odd: str
-    ) -> tuple[Dataset[Item], tuple[RowError, ...], tuple[str, ...], tuple[Collision, ...]]:
+    ) -> tuple[Dataset[Item], tuple[RowError, ...], tuple[str, ...], tuple[Collision, ...], bool]:
         """The fields of `CheckedRows`, with `odd` among the warnings."""
         errors = sorted([*self.dataset.errors, *self.errors], key=lambda error: error.line)
         collisions = tuple(self.collisions.values())
         warnings = (*self.dataset.warnings, *odd, *self.warnings, *map(str, collisions))
-        return self.dataset, tuple(errors), warnings, collisions
+        return self.dataset, tuple(errors), warnings, collisions, self.fits
 
     def units(self, note: Note) -> Utf16:
         """Converter of offsets in a note, made once a note."""
@@ -92,9 +136,12 @@ class RowChecker(Generic[Item]):
             self._suggestions.setdefault(path, "")
         return self._suggestions.get(path) or "Check the path, relative to the notes folder"
 
-    def reject(self, item: Item, name: str, message: str, mend: str) -> None:
+    def reject(
+        self, item: Item, name: str, message: str, mend: str, *, absent: bool = False
+    ) -> None:
         """Say that a row cannot be used."""
-        self.errors.append(RowError(self.dataset.lines[item.id], item.id, name, message, mend))
+        line = self.dataset.lines[item.id]
+        self.errors.append(RowError(line, item.id, name, message, mend, absent))
 
     def warn(self, item: Item, name: str, message: str) -> None:
         """Say that a row is odd but usable."""
@@ -133,6 +180,12 @@ class CheckedDataset(CheckedRows[QueryItem]):
     """A dataset of queries held against a vault."""
 
     queries: tuple[CheckedQuery, ...]
+
+    @property
+    def proves_nothing(self) -> bool:
+        """Unanswerable rows name no note, so they fit every vault."""
+        asked = any(item.answerable for item in self.dataset.items)
+        return asked and not any(query.item.answerable for query in self.queries)
 
 
 def check_queries(

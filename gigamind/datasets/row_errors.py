@@ -61,6 +61,7 @@ class RowError:
         field: such as `expected_spans[0].start`; "" when the row as a whole is wrong.
         message: what is wrong, without a full stop.
         mend: what to do, a sentence without a full stop.
+        absent: whether it is that the vault lacks a note which the row names.
     """
 
     line: int
@@ -68,6 +69,7 @@ class RowError:
     field: str
     message: str
     mend: str
+    absent: bool = False
 
     def describe(self, path: Path) -> str:
         """The problem in one line that starts with file and line."""

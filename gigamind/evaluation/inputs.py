@@ -2,8 +2,9 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from gigamind.datasets.check import CheckedRows
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.sample import sample, sample_size
 from gigamind.errors import DatasetError
@@ -87,20 +88,30 @@ class Inputs:
             for error in errors
         )
 
-    def refuse_unusable(self, usable: int, problems: Sequence[str], of_vault: str = "") -> None:
+    def refuse_unusable(self, checked: CheckedRows[Any]) -> None:
         """Stop where going on would be of no use, or where `--strict` asks for it.
 
-        Args:
-            problems: of the rows, in words; the first few are told.
-            of_vault: what to add where the rows name notes of a vault.
-
         Raises:
-            DatasetError: no row is usable, or there is a problem and `--strict` is set.
+            DatasetError: too few rows are usable, or there is a problem and `strict` is set.
         """
-        shown = "\n".join(problems[:_ERRORS_SHOWN])
-        if not usable:
-            raise DatasetError(
-                f"{self.options.dataset}: no row can be evaluated{of_vault}\n{shown}"
-            )
+        problems = [error.describe(self.options.dataset) for error in checked.errors]
+        if why := checked.why_unusable(self.options.min_rows):
+            over = f" over {self.options.notes}" if self.options.notes else ""
+            raise DatasetError(f"{self.options.dataset}{over}: {why}\n{_listed(problems)}")
         if self.options.strict and problems:
-            raise DatasetError(f"{self.options.dataset}: problems, and --strict is set\n{shown}")
+            count = f"{len(problems)} problem{'' if len(problems) == 1 else 's'}"
+            raise DatasetError(
+                f"{self.options.dataset}: {count}, and --strict is set\n{_listed(problems)}"
+            )
+        # Met by the dataset: two README.md that it never names do no harm.
+        if self.options.strict and checked.collisions:
+            raise DatasetError(
+                f"{self.options.dataset}: names that mean more than one note:"
+                f" {len(checked.collisions)}, and --strict is set. Write the note's path, or rename all but one of each.\n"
+                + _listed(list(map(str, checked.collisions)))
+            )
+
+
+def _listed(lines: Sequence[str]) -> str:
+    more = len(lines) - _ERRORS_SHOWN
+    return "\n".join([*lines[:_ERRORS_SHOWN], *([f"... and {more} more"] if more > 0 else [])])

@@ -120,6 +120,10 @@ class EvalOptions(ReleaseOptions):
     strict: bool = Field(
         default=False, description="stop with exit code 1 at a bad row or an identifier collision"
     )
+    min_rows: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
+        0.5,
+        description="share of the dataset's rows that must be usable; with fewer the exit code is 1",
+    )
     dry_run: bool = Field(default=False, description="check the dataset and the notes, then stop")
     notes_hash_mode: Literal["content", "mtime"] = Field(
         "content", description="hash the notes' bytes, or only their names and times"

@@ -11,8 +11,9 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.records.card import JudgeCard, read_card
-from gigamind.release.compare import Comparison, check_task, compare
+from gigamind.release.compare import Comparison, compare
 from gigamind.release.gates import judge_release
+from gigamind.release.mismatch import check_task
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages

@@ -87,7 +87,7 @@ def evaluate_and_keep(
     shown = progress or Quiet()
     with _opened(task, options, shown) as opened:
         if reference:
-            reference.policy.quality.refuse_unknown(options.task)
+            reference.policy.refuse_unknown(options.task)
         run = _asked(opened.evaluation, _scored(opened, shown), out, shown)
         record = opened.evaluation.record(run, started)
     finished = finish(task, record, options, out, reference)
@@ -218,7 +218,7 @@ class Steps:
         reference = check_outputs(options, out, self._kinds)
         evaluation = self.opened(options).evaluation
         if reference:
-            reference.policy.quality.refuse_unknown(options.task)
+            reference.policy.refuse_unknown(options.task)
         start = time.perf_counter()
         tried = evaluation.warm_up()
         size = batch_size(evaluation.count, _ms_since(start) / max(1, tried))

@@ -173,6 +173,7 @@ class UsageReport(Report):
         cache_hits: answers from the store, which cost nothing.
         usd: null when a paid call has no price.
         usd_source: `table`, `estimated` when a server did not tell its tokens, or `unpriced`.
+        answered_by: names that servers gave of the models that answered; answers from the store bear none.
     """
 
     calls: Count
@@ -182,6 +183,7 @@ class UsageReport(Report):
     cached_tokens: Count
     usd: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     usd_source: Literal["table", "estimated", "unpriced"]
+    answered_by: tuple[str, ...] = ()
 
 
 class FlipReport(Report):
@@ -257,6 +259,11 @@ class LlmReport(UsageReport):
     flagged: Count = 0
     flagged_quotes: Count = 0
     checks: CoverageReport | None = None
+
+    @property
+    def models(self) -> dict[str, tuple[str, ...]]:
+        """Names that servers gave of the models that answered, by role and model, where any said so."""
+        return {role: part.answered_by for role, part in self.by_role.items() if part.answered_by}
 
 
 class ProofReport(Report):

@@ -64,6 +64,22 @@ def intervals(block: str, figures: Mapping[str, Estimate]) -> dict[str, Interval
     }
 
 
+class SpeedReport(Report):
+    """What a search costs, measured in passes interleaved with a fixed load, so that a busy machine slows down both.
+
+    Attributes:
+        queries: timed in each pass, the first of a seeded order.
+        query_ms: wall time of one of them, the median over passes.
+        unit_ms: wall time of one unit of the load, likewise.
+        ratios: by pass, the time of the queries over that of the load, per query and unit.
+    """
+
+    queries: Count
+    query_ms: Milliseconds
+    unit_ms: Milliseconds
+    ratios: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...]
+
+
 class Environment(Report):
     """What ran: versions of everything that may change a figure."""
 

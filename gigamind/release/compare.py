@@ -1,17 +1,15 @@
-"""What changed between two runs, and how surely: metrics, items and speed; or why they may not be compared.
-
-What differs in dataset, notes, judge or settings is a mismatch, and takes away the figures that it spoils (seed 6.2
-and 7).
-"""
+"""What changed between two runs, and how surely: metrics, items and speed; with what else differs, see `mismatch`."""
 
 from collections.abc import Callable, Sequence
+from math import fsum
 from typing import Any, Literal
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from gigamind.errors import InputError
 from gigamind.metrics.table import is_lower_better
+from gigamind.records.schema import SpeedReport
+from gigamind.release.mismatch import Mismatch, checklists, mismatches
 from gigamind.release.model import (
     Change,
     Checks,
@@ -21,137 +19,14 @@ from gigamind.release.model import (
     SnapshotHit,
     Speed,
     checks_of,
-    why_not_compared,
 )
 from gigamind.stats.paired import PairedComparison, compare_metrics, compare_ratios, holm
+from gigamind.stats.ratio import ratio_of_means
 
 Snapshot = EvalSnapshot[Any, Any]
-Severity = Literal["refuse", "no-speed", "no-checks", "warn"]
-
-
-class Mismatch(BaseModel):
-    """One thing in which two runs differ beside what is measured.
-
-    Attributes:
-        severity: "refuse": no verdict on anything; "no-speed": all but speed may be compared; "no-checks": all but
-            the checks by a checklist; "warn": all may, with this in mind.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    what: str
-    severity: Severity
-    meaning: str
-
-
-def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
-    """Everything in which the two differ, the gravest first.
-
-    Raises:
-        InputError: the tasks differ, or the embedding models: their scores have nothing in common.
-    """
-    check_task(baseline, current.task)
-    _check_models(baseline, current)
-    return tuple(
-        Mismatch(what=what, severity=severity, meaning=meaning)
-        for what, differs, severity, meaning in _checks(baseline, current)
-        if differs
-    )
-
-
-def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
-    """Fingerprints of the checklists of both; "" for a run without checks."""
-    task = current.kind
-    return task.checklist(baseline), task.checklist(current)
-
-
-def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[str, bool, Severity, str], ...]:
-    """What may differ, whether it does, how grave that is, and what it means."""
-    task = current.kind
-    changed = _changed(baseline, current)
-    marks = checklists(baseline, current)
-    return (
-        (
-            "dataset",
-            baseline.dataset_hash != current.dataset_hash,
-            "refuse",
-            f"The datasets differ: a difference may come from the {task.said.subject}. A new baseline is needed.",
-        ),
-        (
-            "judge",
-            baseline.judge_fingerprint != current.judge_fingerprint,
-            "refuse",
-            "The verdicts were given by different judges or thresholds. A new baseline is needed.",
-        ),
-        (
-            "checklist",
-            checks_of(marks) == "not-compared",
-            "no-checks",
-            why_not_compared(marks),
-        ),
-        (
-            f"{task.said.setting} settings",
-            bool(changed),
-            "warn",
-            f"{task.said.setting.capitalize()} was set differently ({changed}): that may be what is measured here.",
-        ),
-        (
-            "notes",
-            baseline.notes_hash != current.notes_hash
-            or baseline.notes_hash_mode != current.notes_hash_mode,
-            "warn",
-            f"The notes changed: a difference may come from them and not from {task.said.maker}.",
-        ),
-        (
-            "hardware",
-            baseline.hardware.hash != current.hardware.hash,
-            "no-speed",
-            "The hardware differs: quality is compared, speed is not.",
-        ),
-        (
-            "index schema",
-            baseline.environment.rag_schema_version != current.environment.rag_schema_version,
-            "warn",
-            "The index is built in another way (chunks, tokens or scores).",
-        ),
-    )
-
-
-def _check_models(baseline: Snapshot, current: Snapshot) -> None:
-    models = baseline.environment.embedding_model, current.environment.embedding_model
-    if models[0] != models[1]:
-        raise InputError(
-            f"the runs cannot be compared: the baseline used the embedding model {models[0]}, the current run"
-            f" {models[1]}; make a new baseline with the new model"
-        )
-
-
-def check_task(baseline: Snapshot, task: str) -> None:
-    """See to it that a baseline is of this task.
-
-    Raises:
-        InputError: it is of another one.
-    """
-    if baseline.task != task:
-        raise InputError(
-            f"the runs cannot be compared: the baseline {baseline.run_id} is of the task {baseline.task}, the current"
-            f" run of {task}; give a baseline of {task}"
-        )
-
-
-_BEFORE = {"fusion": "weighted", "evidence_notes": 3}  # what runs did that are older than an option
-
-
-def _changed(baseline: Snapshot, current: Snapshot) -> str:
-    """The settings that differ, with both values; "" where none does."""
-    both = (
-        (name, *(run.config.get(name, _BEFORE.get(name)) for run in (baseline, current)))
-        for name in current.kind.settings
-    )
-    return ", ".join(f"{name} {old} -> {new}" for name, old, new in both if old != new)
-
-
-COMPARE_VERSION = "1.1"  # 1.0 called an item's text its query and knew one task
+COMPARE_VERSION = (
+    "1.2"  # 1.1 told no figure that one run lacks, and gave verdicts over changed notes
+)
 Task = ComparedTask[Any, Any, Any]
 
 
@@ -160,9 +35,10 @@ class _Part(BaseModel):
 
 
 class MetricChange(_Part):
-    """One metric over the items that both runs measured.
+    """One metric over the items that both runs measured; where there is none, over those of the run that did.
 
     Attributes:
+        n: items that both measured.
         difference: current - baseline.
         low, high: its 95 % interval (BCa bootstrap); null for a ratio that is no mean over items.
         p_value: of the paired test; null where none fits.
@@ -219,11 +95,24 @@ class LostItem(ComparedItem):
 
 
 class SpeedChange(_Part):
-    """A time in milliseconds; null where a run did not measure it."""
+    """A time in milliseconds; null where a run did not measure it.
+
+    Attributes:
+        ratio: current over baseline, each in units of the load that its passes were interleaved with; null where not
+            both were so measured.  `low`, `high`: its 95 % interval.
+        passes, baseline_passes: how many passes each run has.
+        query_ms: wall time of one of the baseline's timed queries.
+    """
 
     name: Speed
     baseline_ms: float | None
     current_ms: float | None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    passes: int = 0
+    baseline_passes: int = 0
+    query_ms: float | None = None
 
 
 class RunName(_Part):
@@ -246,9 +135,10 @@ class Comparison(_Part):
         unchecked: shared items that were checked in the baseline and not in the current run, where they are.
         unchanged: shared items that ended alike.
         changes: the worse first, the worst of them first.
+        figures: of the current run alone, over all its items.
     """
 
-    version: Literal["1.1"] = COMPARE_VERSION
+    version: Literal["1.2"] = COMPARE_VERSION
     task: str
     baseline: RunName
     current: RunName
@@ -264,6 +154,17 @@ class Comparison(_Part):
     speed: tuple[SpeedChange, ...]
     unchanged: int
     changes: tuple[ItemChange, ...]
+    figures: dict[str, float] = {}
+
+    @property
+    def items(self) -> int:
+        """Items that the current run evaluated."""
+        return self.shared + self.only_current
+
+    @property
+    def same_hardware(self) -> bool:
+        """Whether times may be compared."""
+        return all(mismatch.what != "hardware" for mismatch in self.mismatches)
 
     def metric(self, name: str) -> MetricChange | None:
         """The metric of that name, such as `search.mrr`."""
@@ -304,6 +205,7 @@ def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Compari
             _item_change(after.id, change, task.shown(before), task.shown(after))
             for change, before, after in changed
         ),
+        figures=_figures(task, current.items),
     )
 
 
@@ -369,7 +271,27 @@ def _metrics(task: Task, pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[M
     untested = [
         _untested(one.metric, len(pairs), one.baseline, one.current) for one in task.untested(pairs)
     ]
-    return (*tested, *untested)
+    before, after = (
+        (_figures(task, items) for items in zip(*pairs, strict=True)) if pairs else ({}, {})
+    )
+    alone = [
+        _untested(name, 0, before.get(name), after.get(name))
+        for name in dict.fromkeys((*before, *after))
+        if name not in compared
+    ]
+    return (*tested, *untested, *alone)
+
+
+def _figures(task: Task, items: Sequence[Any]) -> dict[str, float]:
+    """Every figure of one run by itself, where it is defined."""
+    pairs = [(item, item) for item in items]
+    means = {name: [value for value, _ in both] for name, both in task.values(pairs).items()}
+    figures = {name: fsum(values) / len(values) for name, values in means.items() if values}
+    for name, both in task.terms(pairs).items():
+        over, under = (fsum(term[place] for term, _ in both) for place in (0, 1))
+        if under:
+            figures[name] = over / under
+    return figures
 
 
 def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -> MetricChange:
@@ -398,6 +320,26 @@ def _untested(metric: str, n: int, before: float | None, after: float | None) ->
 
 def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
     before, after = task.speed(baseline.metrics), task.speed(current.metrics)
+    passes = task.passes(baseline.metrics), task.passes(current.metrics)
     return tuple(
-        SpeedChange(name=name, baseline_ms=before[name], current_ms=after[name]) for name in after
+        SpeedChange(
+            name=name,
+            baseline_ms=before[name],
+            current_ms=after[name],
+            **(_normalised(*passes) if name == "search_p95" else {}),
+        )
+        for name in after
     )
+
+
+def _normalised(before: SpeedReport | None, after: SpeedReport | None) -> dict[str, Any]:
+    """The fields of a `SpeedChange` that passes give."""
+    counts = {
+        "passes": len(after.ratios) if after else 0,
+        "baseline_passes": len(before.ratios) if before else 0,
+    }
+    if before is None or after is None:
+        return counts
+    found = ratio_of_means(after.ratios, before.ratios)
+    ends = {"low": found.interval.low, "high": found.interval.high} if found.interval else {}
+    return {**counts, "query_ms": before.query_ms, "ratio": found.value, **ends}

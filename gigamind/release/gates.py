@@ -4,23 +4,34 @@ A rule that nothing can be said about is no pass.
 """
 
 from collections.abc import Sequence
-from typing import Literal, NamedTuple
+from math import log
+from typing import NamedTuple
 
 from gigamind.choices import Phase
-from gigamind.metrics.spec import blocks_of, units_of
+from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.card import HeldCard, JudgeCard
 from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import Comparison, LostItem, MetricChange, SpeedChange
-from gigamind.release.model import BLOCK, PASS_RATE
-from gigamind.release.policy import GateResult, Policy, RuleResult, SpeedRule, Status, Verdict
+from gigamind.release.model import BLOCK, Relaxable
+from gigamind.release.policy import (
+    GateResult,
+    Policy,
+    RuleResult,
+    SpeedRule,
+    Status,
+    Verdict,
+    explain,
+)
 from gigamind.release.shortfall import METRIC, card_rule, held_card
 from gigamind.stats.intervals import Interval
 from gigamind.stats.paired import non_inferiority
+from gigamind.wording import Words, words
 
 COVERAGE = "coverage"
 VERDICTS = "verdicts"
 CHECKS = "checks"
+QUALITY = "metrics"
 LOST = frozenset({COVERAGE, VERDICTS, CHECKS})
 
 
@@ -28,44 +39,88 @@ def lost_rules(
     comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
     """Those that concern the runs: verdicts where a model gives them, checks where those of both are compared."""
-    shared = comparison.shared
-    gone = comparison.lost
-    kinds = [_Lost(COVERAGE, gone, len(gone) + shared, "of the baseline could not be evaluated")]
+    shared, gone = comparison.shared, comparison.lost
+    kinds = [_Lost(COVERAGE, gone, len(gone) + shared)]
     if judge is not None and judge.asks_a_model:
-        told = "had a verdict in the baseline and have none now"
-        kinds.append(_Lost(VERDICTS, comparison.unjudged, shared, told))
+        kinds.append(_Lost(VERDICTS, comparison.unjudged, shared))
     if comparison.checks == "compared":
-        told = "were checked in the baseline and are not now"
-        kinds.append(_Lost(CHECKS, comparison.unchecked, shared, told))
-    return [_rule(one, comparison.task, policy, phase) for one in kinds]
+        kinds.append(_Lost(CHECKS, comparison.unchecked, shared))
+    return [_lost_rule(one, comparison.task, policy, phase) for one in kinds]
 
 
 class _Lost(NamedTuple):
-    """What is gone of so many, and in which words."""
+    """What is gone of so many."""
 
     metric: str
     items: Sequence[LostItem]
     total: int
-    told: str
 
 
-def _rule(lost: _Lost, task: str, policy: Policy, phase: Phase) -> RuleResult:
+def _lost_rule(lost: _Lost, task: str, policy: Policy, phase: Phase) -> RuleResult:
     """Where nothing that the items count in stops a release in this phase, their loss does not either."""
-    allowed = policy.coverage.lost_share
+    allowed = policy.coverage.max_lost
     blocks = {BLOCK} if lost.metric == CHECKS else set(blocks_of(task))
-    soft = blocks <= set(policy.phases[phase].soft)
-    failed, remark = ("warned", f"; only told in phase {phase}") if soft else ("failed", "")
-    count, example = len(lost.items), f", such as {lost.items[0].id}" if lost.items else ""
-    too_many = count / lost.total > allowed
-    return RuleResult(
-        metric=lost.metric,
-        status=failed if too_many else "passed",
-        baseline=1.0,
-        current=1 - count / lost.total,
-        limit=allowed,
-        explanation=f"{lost.metric}: {count} of {lost.total} {units_of(task)} {lost.told}{example};"
-        f" a share of {allowed:g} is allowed{remark if too_many else ''}.",
+    count = len(lost.items)
+    status: Status = "failed" if count / lost.total > allowed else "passed"
+    remarks = ("such_as",) if lost.items else ()
+    return _softened(
+        _Told(
+            f"lost_{lost.metric}",
+            remarks,
+            count=str(count),
+            total=str(lost.total),
+            units=task,
+            limit=f"{allowed:g}",
+            example=lost.items[0].id if lost.items else "",
+        ).rule(lost.metric, status, baseline=1.0, current=1 - count / lost.total, limit=allowed),
+        phase,
+        soft=blocks <= set(policy.phases[phase].soft),
     )
+
+
+class _Told:
+    """Why a rule ends as it does: a phrase of the table "rule" with its remarks and what they name."""
+
+    def __init__(self, why: str, remarks: tuple[str, ...] = (), **values: str) -> None:
+        self.why, self.remarks, self.values = why, remarks, values
+
+    def rule(
+        self,
+        metric: str,
+        status: Status,
+        *,
+        baseline: float | None = None,
+        current: float | None = None,
+        limit: float | None = None,
+        interval: Interval | None = None,
+        n: int | None = None,
+    ) -> RuleResult:
+        """The rule on a metric."""
+        values = {"metric": metric, **self.values}
+        return RuleResult(
+            metric=metric,
+            status=status,
+            baseline=baseline,
+            current=current,
+            limit=limit,
+            explanation=explain(words("en"), self.why, self.remarks, values),
+            why=self.why,
+            remarks=self.remarks,
+            values=values,
+            low=interval.low if interval else None,
+            high=interval.high if interval else None,
+            n=n,
+        )
+
+
+def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
+    """The rule, only told where the phase says so."""
+    if not soft or rule.status not in {"failed", "not-comparable"}:
+        return rule
+    told = _Told(rule.why, (*rule.remarks, "soft"), **{**rule.values, "phase": phase})
+    softened = told.rule(rule.metric, "warned")
+    kept = {"baseline": rule.baseline, "current": rule.current, "limit": rule.limit}
+    return softened.model_copy(update=kept)
 
 
 _OF_VERDICTS = "unanswerable"  # the block of the metrics that count verdicts
@@ -87,30 +142,77 @@ def judge_release(
     Raises:
         InputError: the policy names a figure that nothing gives.
     """
-    policy.quality.refuse_unknown(comparison.task)
-    refusals = tuple(m.meaning for m in comparison.mismatches if m.severity == "refuse")
+    policy.refuse_unknown(comparison.task)
+    relaxed: tuple[Relaxable, ...] = tuple(
+        mismatch.relaxed_by
+        for mismatch in comparison.mismatches
+        if mismatch.relaxed_by is not None and mismatch.relaxed_by in policy.comparable.relax
+    )
+    refusals = [
+        mismatch.meaning
+        for mismatch in comparison.mismatches
+        if mismatch.severity == "refuse"
+        or (mismatch.severity == "no-verdict" and mismatch.relaxed_by not in relaxed)
+    ]
     if not comparison.shared:
-        refusals += ("The runs share no item. A new baseline is needed.",)
+        refusals.append(words("en")("rule.no_shared"))
     if refusals:
-        return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=refusals)
+        return GateResult(phase=phase, verdict="not-comparable", rules=(), reasons=tuple(refusals))
     held = held_card(card, policy, phase, comparison.task, languages) if card else None
     rules = (
-        *(
-            _quality(comparison, policy, phase, name, varies=_varies(name, policy, judge))
-            for name in (*policy.quality.metrics, *policy.quality.judged)
-            if _concerns(name, comparison)
-        ),
+        *_quality_rules(comparison, policy, phase, judge),
         *lost_rules(comparison, policy, phase, judge),
         *_speed(comparison, policy),
         *_card(judge, held, policy),
     )
-    verdict: Literal["failed", "inconclusive", "warned", "passed"] = "passed"
-    for worst in ("failed", "inconclusive", "warned"):
+    verdict: Verdict = "passed"
+    for worst in _VERDICTS:
         if any(rule.status == worst for rule in rules):
             verdict = worst
             break
-    told = [rule.explanation for rule in rules if _is_told(rule, verdict)]
-    return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=tuple(told))
+    told = [rule for rule in rules if _is_told(rule, verdict)]
+    told.sort(key=lambda rule: rule.why not in UNKNOWABLE)
+    reasons = [rule.explanation for rule in told]
+    reasons += [relaxation(key, words("en")) for key in relaxed]
+    return GateResult(
+        phase=phase, verdict=verdict, rules=rules, reasons=tuple(reasons), relaxed=relaxed
+    )
+
+
+_VERDICTS: tuple[Verdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
+UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
+"""Why nothing can be known of a figure, which is told before what is known to be worse."""
+
+
+def relaxation(key: Relaxable, say: Words) -> str:
+    """That the runs differ, and are compared all the same."""
+    return say("rule.relaxed", key=key, what=say(f"relaxed.{key}"))
+
+
+def _quality_rules(
+    comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
+) -> list[RuleResult]:
+    """That on each metric's change, then that on each bound; where all of the former say nothing, that, too."""
+    concerned = [name for name in policy.gated if _concerns(name, comparison)]
+    soft = set(policy.phases[phase].soft)
+    named = {*policy.quality.metrics, *policy.quality.judged}
+    changes = [
+        _quality(comparison, policy, phase, name, varies=_varies(name, policy, judge))
+        for name in concerned
+        if name in named
+    ]
+    bounds = [
+        _bounded(comparison, name, bound)
+        for name in concerned
+        if (bound := policy.bound(name)) is not None
+    ]
+    rules = [
+        _softened(rule, phase, soft=rule.metric.partition(".")[0] in soft)
+        for rule in (*changes, *bounds)
+    ]
+    if changes and not bounds and all(rule.status == "skipped" for rule in changes):
+        rules.append(_Told("nothing_held", units=comparison.task).rule(QUALITY, "inconclusive"))
+    return rules
 
 
 def _concerns(name: str, comparison: Comparison) -> bool:
@@ -146,86 +248,148 @@ def _quality(
     comparison: Comparison, policy: Policy, phase: Phase, name: str, *, varies: bool
 ) -> RuleResult:
     change = comparison.metric(name)
-    if change is None or change.drop is None:
-        return RuleResult(
-            metric=name,
-            status="skipped",
-            baseline=change.baseline if change else None,
-            current=change.current if change else None,
-            limit=None,
-            explanation=_why_skipped(name, comparison),
-        )
-    allowed = policy.allowed_drop(phase, change.n)
-    status, remark = (_judged if varies else _raw)(change, allowed)
-    if status == "failed" and name.partition(".")[0] in policy.phases[phase].soft:
-        status, remark = "warned", f"{remark}; only told in phase {phase}"
-    small = f" (N = {change.n} is a small sample)" if change.n < policy.small_sample.below else ""
-    figures = f"{change.baseline:.4f} -> {change.current:.4f}, worse by {max(0.0, change.drop):.4f}"
-    return RuleResult(
-        metric=name,
-        status=status,
-        baseline=change.baseline,
-        current=change.current,
-        limit=allowed,
-        explanation=f"{name}: {figures}; {allowed:g} is allowed{small}{remark}.",
-    )
+    before, after = (change.baseline, change.current) if change else (None, None)
+    if change is None or change.drop is None or before is None or after is None:
+        return _unmeasured(comparison, name, before, after)
+    worst = 1.0 if is_lower_better(name) else 0.0
+    if before == after == worst and policy.bound(name) is None:
+        told = _Told("worst", before=f"{before:.4f}")
+        return told.rule(name, "not-comparable", baseline=before, current=after)
+    allowed = policy.allowed_drop(phase, comparison.items)
+    status, remark, needed = (_judged if varies else _raw)(change, allowed)
+    small = ("small",) if comparison.items < policy.small_sample.below else ()
+    return _Told(
+        "drop",
+        (*small, *remark),
+        before=f"{before:.4f}",
+        after=f"{after:.4f}",
+        drop=f"{max(0.0, change.drop):.4f}",
+        limit=f"{allowed:g}",
+        n=str(comparison.items),
+        needed=str(needed),
+    ).rule(name, status, baseline=before, current=after, limit=allowed)
 
 
-def _why_skipped(name: str, comparison: Comparison) -> str:
-    if name.partition(".")[0] == BLOCK:
-        if comparison.checks == "not-compared":
-            return f"{name}: the runs were not checked by the same checklist."
-        if comparison.metric(PASS_RATE):
-            return f"{name}: the checklist has no such item."
-    return f"{name} was not measured in both runs."
+def _unmeasured(
+    comparison: Comparison, name: str, before: float | None, after: float | None
+) -> RuleResult:
+    """A figure that one run lacks: the baseline's is gone, or its own would hold nothing."""
+    of_checks = name.partition(".")[0] == BLOCK
+    if of_checks and comparison.checks == "dropped":
+        return _Told("unchecked").rule(name, "failed")
+    if of_checks and comparison.checks == "other":
+        return _Told("other_checklist").rule(name, "inconclusive")
+    if before is not None:
+        told = _Told("gone", before=f"{before:.4f}")
+        return told.rule(name, "failed", baseline=before)
+    why = "unmeasured" if after is None else "new"
+    if of_checks and comparison.checks == "compared":
+        why = "no_such_item"
+    return _Told(why).rule(name, "skipped", current=after)
 
 
-def _raw(change: MetricChange, allowed: float) -> tuple[Status, str]:
+def _bounded(comparison: Comparison, name: str, bound: float) -> RuleResult:
+    """What the current run must reach, whatever the baseline did; it is held by all its items."""
+    lower = is_lower_better(name)
+    value = comparison.figures.get(name)
+    kind = "ceiling" if lower else "floor"
+    if value is None:
+        return _Told(f"{kind}_gone", limit=f"{bound:g}").rule(name, "failed", limit=bound)
+    broken = value > bound + _TIE if lower else value < bound - _TIE
+    told = _Told(kind, after=f"{value:.4f}", limit=f"{bound:g}")
+    return told.rule(name, "failed" if broken else "passed", current=value, limit=bound)
+
+
+_TIE = 1e-9  # a mean that is the bound on paper must not break it by a rounding error
+_Outcome = tuple[Status, tuple[str, ...], int | None]
+
+
+def _raw(change: MetricChange, allowed: float) -> _Outcome:
     """The same input gives the same figure, so chance has no part in a drop."""
-    return ("failed" if (change.drop or 0.0) > allowed else "passed"), ""
+    return ("failed" if (change.drop or 0.0) > allowed else "passed"), (), None
 
 
-def _judged(change: MetricChange, allowed: float) -> tuple[Status, str]:
+def _judged(change: MetricChange, allowed: float) -> _Outcome:
     """Verdicts flip between equal runs: a drop counts when it passes the margin and chance does not explain it."""
     if change.low is None or change.high is None:
-        return "inconclusive", "; a ratio over items has no paired test"
+        return "inconclusive", ("untested",), None
     lower = is_lower_better(change.metric)
     interval = Interval(-change.high, -change.low) if lower else Interval(change.low, change.high)
-    decided = non_inferiority(-(change.drop or 0.0), interval, n=change.n, margin=allowed)
+    return _decided(-(change.drop or 0.0), interval, change.n, allowed)
+
+
+def _decided(difference: float, interval: Interval, n: int, margin: float) -> _Outcome:
+    decided = non_inferiority(difference, interval, n=n, margin=margin)
     if decided.decision == "inconclusive":
-        needed = (
-            f"about {decided.needed_n} items would tell"
-            if decided.needed_n
-            else "no number of items would tell"
-        )
-        return "inconclusive", f"; the interval is too wide to tell, {needed}"
-    return ("failed" if decided.decision == "fail" else "passed"), ""
+        told = "needs" if decided.needed_n else "needs_all"
+        return "inconclusive", ("wide", told), decided.needed_n
+    return ("failed" if decided.decision == "fail" else "passed"), (), None
 
 
 def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
     rules = {"search_p95": policy.speed.search_p95, "cold_start": policy.speed.cold_start}
-    other_hardware = any(m.severity == "no-speed" for m in comparison.mismatches)
-    return [_speed_rule(change, rules[change.name], other_hardware) for change in comparison.speed]
+    if not comparison.same_hardware:
+        return [
+            _Told("other_hardware").rule(
+                change.name, "skipped", baseline=change.baseline_ms, current=change.current_ms
+            )
+            for change in comparison.speed
+        ]
+    return [_speed_rule(change, rules[change.name]) for change in comparison.speed]
 
 
-def _speed_rule(change: SpeedChange, rule: SpeedRule, other_hardware: bool) -> RuleResult:  # noqa: FBT001
+def _speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
     before, after = change.baseline_ms, change.current_ms
-    if before is None or after is None or other_hardware:
-        why = "the hardware differs" if other_hardware else "not measured in both runs"
-        return RuleResult(
-            metric=change.name,
-            status="skipped",
-            baseline=before,
-            current=after,
-            limit=None,
-            explanation=f"{change.name}: {why}.",
-        )
-    limit = min(before + rule.rise_ms, max(before * rule.ratio, before + rule.ratio_from_ms))
-    return RuleResult(
-        metric=change.name,
-        status="failed" if after > limit else "passed",
-        baseline=before,
-        current=after,
+    if before is None:
+        why = "unmeasured" if after is None else "new"
+        return _Told(why).rule(change.name, "skipped", current=after)
+    if after is None or (change.baseline_passes and not change.passes):
+        told = _Told("speed_gone")
+        return told.rule(change.name, "failed", baseline=before, current=after)
+    if change.ratio is not None:
+        return _normalised_rule(change, rule, change.ratio)
+    limit = rule.limit_ms(before)
+    # One pass of a busy machine: a rise may be its own, so without passes of the baseline it stops no release.
+    unsure = change.name == "search_p95" and after > limit
+    status: Status = "inconclusive" if unsure else "failed" if after > limit else "passed"
+    told = _Told(
+        "slower",
+        ("one_pass",) if unsure else (),
+        before=f"{before:.0f}",
+        after=f"{after:.0f}",
+        limit=f"{limit:.0f}",
+    )
+    return told.rule(change.name, status, baseline=before, current=after, limit=limit)
+
+
+def _normalised_rule(change: SpeedChange, rule: SpeedRule, ratio: float) -> RuleResult:
+    """Held on the logarithmic scale, on which times of equal runs scatter alike in both directions."""
+    n = min(change.passes, change.baseline_passes)
+    query_ms = change.query_ms or 1.0
+    limit = rule.limit_ms(query_ms) / query_ms
+    status: Status = "inconclusive"
+    remarks: tuple[str, ...] = ("few_passes",)
+    interval = None
+    if change.low is not None and change.high is not None:
+        interval = Interval(change.low, change.high)
+        drop = Interval(-log(change.high), -log(change.low))
+        status, remarks, _ = _decided(-log(ratio), drop, n, log(limit))
+    return _Told(
+        "normalised",
+        tuple(remark for remark in remarks if not remark.startswith("needs")),
+        ratio=f"{ratio:.2f}",
+        low="–" if change.low is None else f"{change.low:.2f}",
+        high="–" if change.high is None else f"{change.high:.2f}",
+        passes=str(n),
+        limit=f"{limit:.2f}",
+        before=f"{change.baseline_ms or 0:.0f}",
+        after=f"{change.current_ms or 0:.0f}",
+    ).rule(
+        change.name,
+        status,
+        baseline=change.baseline_ms,
+        current=change.current_ms,
         limit=limit,
-        explanation=f"{change.name}: {before:.0f} ms -> {after:.0f} ms; up to {limit:.0f} ms is allowed.",
+        interval=interval,
+        n=n,
     )

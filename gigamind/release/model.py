@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeV
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import Environment, Hardware, Record, RunReport
+from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
 
 VERSION = "1.0"
 FILE = "snapshot.json"
@@ -141,6 +141,10 @@ class Untested:
     current: float | None
 
 
+Relaxable = Literal["notes", "hardware", "settings", "sample", "models"]
+"""In what two runs may differ and be compared all the same, where gates.toml says so."""
+
+
 class Said(NamedTuple):
     """A task in words for people: what its dataset is made of, what is measured, and what its `settings` set."""
 
@@ -153,7 +157,7 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
     """One task; its type arguments are the models of summary.json, per_item.jsonl and of a snapshot's items.
 
     Attributes:
-        settings: options that are no fault but change the figures.
+        settings: options that make another system of what is measured.
     """
 
     said: Said
@@ -241,20 +245,33 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         del summary
         return {}
 
+    def passes(self, summary: Summary) -> SpeedReport | None:
+        """What searching costs in units of the reference load, pass by pass; None where that was not measured."""
+        del summary
+        return None
+
+    def models(self, summary: Summary) -> Mapping[str, tuple[str, ...]]:
+        """Names that servers gave of the models that answered, by what each was asked for."""
+        del summary
+        return {}
+
 
 # Checks are compared only where the same checklist, asked of the same model, gave both; else no figure of theirs is,
 # and the rest of the comparison goes on (seed 004, "2-1").
 BLOCK = "quality"
 PASS_RATE = f"{BLOCK}.pass_rate"
-Checks = Literal["none", "compared", "not-compared"]
-"""Of two runs: neither has checks; both have those of one checklist; or anything else."""
+Checks = Literal["none", "compared", "other", "dropped", "new"]
+"""Of two runs: neither has checks; both have those of one checklist; of two; or one run alone, the baseline or not."""
 
 
 def checks_of(marks: tuple[str, str]) -> Checks:
     """By the fingerprints of the checklists of two runs; "" for a run without checks."""
-    if not any(marks):
-        return "none"
-    return "compared" if marks[0] == marks[1] else "not-compared"
+    baseline, current = marks
+    if baseline == current:
+        return "compared" if baseline else "none"
+    if baseline and current:
+        return "other"
+    return "dropped" if baseline else "new"
 
 
 def why_not_compared(marks: tuple[str, str]) -> str:

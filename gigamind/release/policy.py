@@ -1,6 +1,7 @@
 """gates.toml: when a release is stopped, and what its rules gave."""
 
 import tomllib
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
 
@@ -10,8 +11,10 @@ from gigamind.assets import asset
 from gigamind.choices import Phase
 from gigamind.errors import InputError
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import may_gate
+from gigamind.metrics.table import is_lower_better, may_gate
 from gigamind.records.card import CardRequirements
+from gigamind.release.model import Relaxable
+from gigamind.wording import Words
 
 CardPolicy = Literal["require", "warn", "ignore"]
 Block = Literal["search", "unanswerable", "links", "answers", "quality"]
@@ -39,7 +42,7 @@ class PhaseRules(_Section):
 
 
 class SmallSample(_Section):
-    """`drop` takes the phase's place when a metric stands on fewer than `below` items."""
+    """`drop` takes the phase's place in a run of fewer than `below` items."""
 
     below: Annotated[int, Field(ge=0)]
     drop: Limit
@@ -47,6 +50,11 @@ class SmallSample(_Section):
 
 OF_JUDGES = "answers."  # the block in which a team's own judge may have figures
 _UNKNOWN = 'unknown metric "{}"; metrics are named as in summary.json, such as search.mrr'
+
+
+def _check_name(name: str) -> None:
+    if not may_gate(name) and not name.startswith(OF_JUDGES):
+        raise ValueError(_UNKNOWN.format(name))
 
 
 class Quality(_Section):
@@ -67,25 +75,20 @@ class Quality(_Section):
     @model_validator(mode="after")
     def _check_names(self) -> "Quality":
         for name in (*self.metrics, *self.judged):
-            if not may_gate(name) and not name.startswith(OF_JUDGES):
-                raise ValueError(_UNKNOWN.format(name))
+            _check_name(name)
         return self
 
-    def refuse_unknown(self, task: str) -> None:
-        """See to it that the figures of a task exist, once its judge is loaded, which may give some of its own.
 
-        Raises:
-            InputError: one does not.
-        """
-        for name in (*self.metrics, *self.judged):
-            if name.partition(".")[0] in blocks_of(task) and not may_gate(name):
-                raise InputError(f"gates.toml: quality: {_UNKNOWN.format(name)}")
+class Comparable(_Section):
+    """`relax`: differences in spite of which a verdict is given, which then says so; see `Relaxable`."""
+
+    relax: tuple[Relaxable, ...] = ()
 
 
 class Coverage(_Section):
-    """`lost_share`: share of the baseline's items that the current run may have been unable to evaluate."""
+    """`max_lost`: share of the baseline's items that the current run may have been unable to evaluate."""
 
-    lost_share: Limit
+    max_lost: Limit
 
 
 class SpeedRule(_Section):
@@ -94,6 +97,10 @@ class SpeedRule(_Section):
     ratio: Annotated[float, Field(ge=1, allow_inf_nan=False)]
     rise_ms: Milliseconds
     ratio_from_ms: Milliseconds = 0.0
+
+    def limit_ms(self, before: float) -> float:
+        """The longest time that is allowed after a baseline's."""
+        return min(before + self.rise_ms, max(before * self.ratio, before + self.ratio_from_ms))
 
 
 class Speed(_Section):
@@ -110,12 +117,50 @@ class Policy(_Section):
     phases: dict[Phase, PhaseRules]
     small_sample: SmallSample
     quality: Quality
+    floors: dict[str, Limit] = {}
+    ceilings: dict[str, Limit] = {}
+    comparable: Comparable = Comparable()
     card: CardRequirements = CardRequirements()
     coverage: Coverage
     speed: Speed
 
+    @model_validator(mode="after")
+    def _check_bounds(self) -> "Policy":
+        for section, bounds, lower in (
+            ("floors", self.floors, False),
+            ("ceilings", self.ceilings, True),
+        ):
+            for name in bounds:
+                _check_name(name)
+                if may_gate(name) and is_lower_better(name) is not lower:
+                    other = "floors" if lower else "ceilings"
+                    raise ValueError(f"{name} bounds nothing in [{section}]; write it in [{other}]")
+        return self
+
+    def bound(self, name: str) -> float | None:
+        """The worst value that a metric may have, whatever the baseline's was; None where anything goes."""
+        return (self.ceilings if is_lower_better(name) else self.floors).get(name)
+
+    def refuse_unknown(self, task: str) -> None:
+        """See to it that the figures of a task exist, once its judge is loaded, which may give some of its own.
+
+        Raises:
+            InputError: one does not.
+        """
+        for name in self.gated:
+            if name.partition(".")[0] in blocks_of(task) and not may_gate(name):
+                raise InputError(f"gates.toml: {_UNKNOWN.format(name)}")
+
+    @property
+    def gated(self) -> tuple[str, ...]:
+        """Every metric that a rule is about, once."""
+        quality = self.quality
+        return tuple(
+            dict.fromkeys((*quality.metrics, *quality.judged, *self.floors, *self.ceilings))
+        )
+
     def allowed_drop(self, phase: Phase, n: int) -> float:
-        """By how much a metric over `n` items may fall in this phase."""
+        """By how much a metric may fall in this phase in a run of `n` items."""
         return self.small_sample.drop if n < self.small_sample.below else self.phases[phase].drop
 
     def card_requirements(self, phase: Phase) -> CardRequirements:
@@ -152,7 +197,7 @@ def read_policy(path: Path | None, phase: Phase) -> Policy:
     return policy
 
 
-Status = Literal["passed", "failed", "warned", "skipped", "inconclusive"]
+Status = Literal["passed", "failed", "warned", "skipped", "inconclusive", "not-comparable"]
 
 
 class RuleResult(BaseModel):
@@ -160,11 +205,13 @@ class RuleResult(BaseModel):
 
     Attributes:
         metric: as in summary.json, or `coverage`, `verdicts`, `checks`, `search_p95`, `cold_start`, `judge_card`.
-        status: "warned" is a failure that the phase only tells.
+        status: "warned" is a failure that the phase only tells; "not-comparable": the baseline is none for this rule.
         current: of a judge card, kappa on the scale where it could be lowest.
         limit: what the current value is held against, in the metric's unit.
         explanation: one sentence with the figures that decided.
         scale, low, high, n: of a judge card, which scale that is, the 95 % interval of its kappa, and its labels.
+        why, remarks, values: phrases of the table "rule" that say the explanation in any language, and what they name;
+            empty where only the explanation says it.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -179,13 +226,32 @@ class RuleResult(BaseModel):
     low: float | None = None
     high: float | None = None
     n: int | None = None
+    why: str = ""
+    remarks: tuple[str, ...] = ()
+    values: dict[str, str] = {}
+
+    def told(self, say: Words) -> str:
+        """The explanation in the language of the phrases."""
+        return explain(say, self.why, self.remarks, self.values) if self.why else self.explanation
+
+
+def explain(say: Words, why: str, remarks: Sequence[str], values: Mapping[str, str]) -> str:
+    """One sentence with its remarks; "units" among the values is a task, whose items are named in that language."""
+    given = {**values, "units": say(f"units.{values.get('units', 'search')}")}
+    told = "".join(say(f"rule.{remark}", **given) for remark in remarks)
+    return say(f"rule.{why}", **given, remarks=told)
 
 
 Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]
 
 
 class GateResult(BaseModel):
-    """The verdict and its reasons."""
+    """The verdict and its reasons.
+
+    Attributes:
+        reasons: what decided, first what cannot be known; then what of the policy was relaxed, whatever the verdict.
+        relaxed: differences of the runs in spite of which there is a verdict, for the policy says so.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -193,6 +259,7 @@ class GateResult(BaseModel):
     verdict: Verdict
     rules: tuple[RuleResult, ...]
     reasons: tuple[str, ...]
+    relaxed: tuple[Relaxable, ...] = ()
 
     @property
     def failed(self) -> tuple[RuleResult, ...]:

@@ -31,7 +31,7 @@ def binomial_cdf(successes: Counts | int, trials: Counts | int, chance: float) -
     return np.where(whole < 0, 0.0, probabilities)
 
 
-def student_quantile(share: float, degrees: int) -> float:
+def student_quantile(share: float, degrees: float) -> float:
     """The value below which `share` of Student's t lies."""
     return float(_special.stdtrit(degrees, share))
 

@@ -103,11 +103,11 @@ def test_different_embedding_models_are_an_error_that_names_both(snapshot):
     [
         ({"dataset": "x"}, "dataset", "refuse"),
         ({"judge": "x"}, "judge", "refuse"),
-        ({"notes": "x"}, "notes", "warn"),
-        ({"hardware": "x"}, "hardware", "no-speed"),
+        ({"notes": "x"}, "notes", "no-verdict"),
+        ({"hardware": "x"}, "hardware", "no-verdict"),
         ({"schema": "9"}, "index schema", "warn"),
-        ({"mode": "keyword"}, "retrieval settings", "warn"),
-        ({"fusion": "balanced"}, "retrieval settings", "warn"),
+        ({"mode": "keyword"}, "retrieval settings", "no-verdict"),
+        ({"fusion": "balanced"}, "retrieval settings", "no-verdict"),
     ],
 )
 def test_each_difference_of_the_runs_is_named(snapshot, changed, what, severity):

@@ -56,11 +56,11 @@ def test_below_200_items_a_drop_of_003_is_allowed_in_every_phase(
     ("figure", "before", "after", "expected"),
     [
         ("p95", 1000.0, 1150.0, "passed"),  # +15 %
-        ("p95", 1000.0, 1150.1, "failed"),
+        ("p95", 1000.0, 1150.1, "inconclusive"),  # one pass: it may be the machine
         ("p95", 4000.0, 4200.0, "passed"),  # +0.2 s, though only 5 %
-        ("p95", 4000.0, 4200.1, "failed"),
+        ("p95", 4000.0, 4200.1, "inconclusive"),
         ("p95", 10.0, 110.0, "passed"),  # eleven times, but a rise that a busy machine makes
-        ("p95", 10.0, 110.1, "failed"),
+        ("p95", 10.0, 110.1, "inconclusive"),
         ("cold", 100_000.0, 120_000.0, "passed"),  # +20 %
         ("cold", 100_000.0, 120_001.0, "failed"),
         ("cold", 900_000.0, 1_020_000.0, "passed"),  # +2 min, though only 13 %
@@ -74,9 +74,12 @@ def test_p95_and_cold_start_from_both_sides_of_their_limits(
     assert verdict(*runs, policy()).verdict == expected
 
 
-def test_speed_is_not_judged_on_other_hardware_and_quality_is(snapshot, policy):
+def test_on_other_hardware_quality_is_judged_and_speed_is_not_where_the_policy_relaxes_it(
+    snapshot, policy
+):
     slow = snapshot({"a": 1, "b": None}, p95=9000.0, hardware="other")
-    gate = verdict(snapshot({"a": 1, "b": 1}), slow, policy())
+    gate = verdict(snapshot({"a": 1, "b": 1}), slow, policy(relaxing("hardware")))
+    assert "[comparable]" in gate.reasons[-1]
     found = {rule.metric: rule.status for rule in gate.rules}
     assert found == {
         "search.hit_at_1": "failed",
@@ -86,6 +89,129 @@ def test_speed_is_not_judged_on_other_hardware_and_quality_is(snapshot, policy):
     }
     p95 = next(rule for rule in gate.rules if rule.metric == "search_p95")
     assert "hardware differs" in p95.explanation
+
+
+def relaxing(*keys):
+    return f"{POLICY}[comparable]\nrelax = {list(keys)}\n"
+
+
+@pytest.mark.parametrize(
+    ("changed", "key"),
+    [({"notes": "x"}, "notes"), ({"hardware": "x"}, "hardware"), ({"mode": "keyword"}, "settings")],
+)
+def test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so(
+    snapshot, policy, changed, key
+):
+    runs = snapshot({"a": 1}), snapshot({"a": None}, **changed)
+    refused = verdict(*runs, policy())
+    assert (refused.verdict, refused.rules, refused.relaxed) == ("not-comparable", (), ())
+    assert "new baseline is needed" in refused.reasons[0]
+    assert "gigamind baseline promote" in refused.reasons[0]
+    told = verdict(*runs, policy(relaxing(key)))
+    assert (told.verdict, told.relaxed) == ("failed", (key,))
+    assert f'relax = "{key}"' in told.reasons[-1]
+    better = verdict(snapshot({"a": 1}), snapshot({"a": 1}, **changed), policy(relaxing(key)))
+    assert (better.verdict, len(better.reasons)) == ("passed", 1)  # even where it passed
+
+
+def measuring(snapshot, names):
+    """A run of 200 items with these metrics, each 1."""
+    run = snapshot({f"q{i}": 1 for i in range(200)})
+    items = (item.model_copy(update={"metrics": dict.fromkeys(names, 1.0)}) for item in run.items)
+    return run.model_copy(update={"items": tuple(items)})
+
+
+NDCG = POLICY.replace('"search.hit_at_1"', '"search.hit_at_1", "search.ndcg_at_10"')
+
+
+def test_a_gated_metric_that_is_gone_fails_before_all_else(snapshot, policy):
+    both = measuring(snapshot, ["hit_at_1", "ndcg_at_10"])
+    one = measuring(snapshot, ["hit_at_1"])
+    gate = verdict(both, one, policy(NDCG))
+    assert gate.verdict == "failed"
+    assert gate.reasons[0].startswith("search.ndcg_at_10: 1.0000 in the baseline, and the current")
+    assert compare(both, one).metric("search.ndcg_at_10").baseline == 1.0  # shown, not left out
+    new = {rule.metric: rule for rule in verdict(one, both, policy(NDCG)).rules}
+    assert new["search.ndcg_at_10"].status == "skipped"
+    assert "until a new baseline does" in new["search.ndcg_at_10"].explanation
+
+
+def test_gates_that_hold_none_of_the_figures_do_not_pass(snapshot, policy):
+    run = measuring(snapshot, ["mrr"])
+    assert verdict(run, run, policy()).verdict == "inconclusive"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        ("wrong", "wrong", "not-comparable"),
+        ("wrong", "right", "passed"),
+        ("right", "wrong", "failed"),
+    ],
+)
+def test_a_baseline_that_cannot_get_worse_holds_nothing(snapshot, policy, before, after, expected):
+    """FAR of 1, and F1 of 0: no run can be worse."""
+    runs = (snapshot({f"u{i}": verdict for i in range(200)}) for verdict in (before, after))
+    text = POLICY.replace('"search.hit_at_1"', '"unanswerable.far", "unanswerable.f1"')
+    gate = verdict(*runs, policy(text))
+    assert gate.verdict == expected
+    if expected == "not-comparable":
+        assert "the worst there is" in gate.reasons[0]
+        assert {rule.status for rule in gate.rules if rule.metric != "coverage"} >= {expected}
+
+
+@pytest.mark.parametrize(
+    ("section", "bound", "expected"),
+    [
+        ('[floors]\n"search.hit_at_1" = 0.5', "floor", "passed"),
+        ('[floors]\n"search.hit_at_1" = 0.51', "floor", "failed"),
+        ('[ceilings]\n"unanswerable.far" = 0.5', "ceiling", "passed"),
+        ('[ceilings]\n"unanswerable.far" = 0.49', "ceiling", "failed"),
+    ],
+)
+def test_floors_and_ceilings_hold_whatever_the_baseline_was(
+    snapshot, policy, section, bound, expected
+):
+    run = snapshot({"a": 1, "b": 2, "u": "right", "v": "wrong"})  # hit@1 and FAR are 0.5
+    gate = verdict(run, run, policy(f"{POLICY}{section}\n"))
+    (rule,) = (rule for rule in gate.rules if rule.why == bound)
+    assert (gate.verdict, rule.status, rule.current) == (expected, expected, 0.5)
+
+
+def test_a_bound_on_what_the_run_does_not_have_fails(snapshot, policy):
+    run = snapshot({"a": 1})
+    gate = verdict(run, run, policy(f'{POLICY}[floors]\n"search.recall_at_10" = 0.1\n'))
+    assert (gate.verdict, gate.rules[1].why) == ("failed", "floor_gone")
+
+
+def test_a_bound_lets_a_baseline_at_its_worst_be_compared(snapshot, policy):
+    run = snapshot({f"u{i}": "wrong" for i in range(9)})
+    text = POLICY.replace('"search.hit_at_1"', '"unanswerable.far"')
+    bounded = f'{text}[ceilings]\n"unanswerable.far" = 1.0\n'
+    assert verdict(run, run, policy(bounded)).verdict == "passed"
+
+
+def test_the_allowance_for_small_runs_counts_their_queries_and_not_those_of_a_metric(
+    snapshot, policy
+):
+    """Of 200 queries 40 are unanswerable: FAR rises by 0.025, which only a small run may."""
+    items = {f"q{i}": 1 for i in range(160)} | {f"u{i}": "right" for i in range(40)}
+    worse = snapshot(items | {"u0": "wrong"})
+    text = policy(POLICY.replace('"search.hit_at_1"', '"unanswerable.far"'))
+    assert verdict(snapshot(items), worse, text).verdict == "failed"
+    del items["q0"]
+    smaller = snapshot(items | {"u0": "wrong"})
+    assert verdict(snapshot(items), smaller, text).verdict == "passed"
+
+
+def test_another_sample_is_no_way_around_the_gate(snapshot, policy):
+    full = snapshot({"a": 1, "b": 1})
+    part = snapshot({"a": 1}, notes="n")
+    part = part.model_copy(update={"config": {**part.config, "sample": "1", "seed": 42}})
+    full = full.model_copy(update={"config": {**full.config, "sample": None, "seed": 42}})
+    gate = verdict(full, part, policy())
+    assert gate.verdict == "not-comparable"
+    assert "sample None -> 1" in gate.reasons[0]
 
 
 @pytest.mark.parametrize("changed", [{"dataset": "x"}, {"judge": "x"}])
@@ -102,11 +228,12 @@ def test_runs_without_a_shared_item_are_not_comparable(snapshot, policy):
 def test_a_query_that_can_no_longer_be_evaluated_fails_the_release(snapshot, policy):
     gate = verdict(snapshot({"a": 1, "b": 1}), snapshot({"a": 1}), policy())
     assert gate.verdict == "failed"
-    assert "1 of 2 queries of the baseline could not be evaluated, such as b" in gate.reasons[0]
+    assert "1 of 2 queries of the baseline could not be evaluated; " in gate.reasons[0]
+    assert "; the first is b." in gate.reasons[0]
 
 
 def test_the_share_of_lost_queries_from_both_sides(snapshot, policy):
-    half = policy(POLICY.replace("lost_share = 0.0", "lost_share = 0.5"))
+    half = policy(POLICY.replace("max_lost = 0.0", "max_lost = 0.5"))
     full = snapshot({"a": 1, "b": 1, "c": 1})
     assert verdict(full, snapshot({"a": 1, "b": 1}), half).verdict == "passed"  # 0.33
     assert verdict(full, snapshot({"a": 1}), half).verdict == "failed"  # 0.67
@@ -193,12 +320,12 @@ def test_queries_that_a_model_no_longer_decides_about_count_as_lost(
     run = snapshot({"a": 1, "u": "right"})
     silent = [item.model_copy(update={"judged_unanswerable": None}) for item in run.items[1:]]
     current = run.model_copy(update={"items": (run.items[0], *silent)})
-    told = policy(FAR.replace("lost_share = 0.0", f"lost_share = {allowed}"))
+    told = policy(FAR.replace("max_lost = 0.0", f"max_lost = {allowed}"))
     gate = judge_release(compare(run, current), told, "mvp", judge=MODEL_JUDGE)
     (rule,) = (rule for rule in gate.rules if rule.metric == "verdicts")
     assert (rule.status, rule.current) == (expected, 0.5)
     assert "1 of 2 queries" in rule.explanation
-    assert "such as u" in rule.explanation
+    assert "the first is u" in rule.explanation
 
 
 def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
@@ -219,6 +346,10 @@ def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
         (POLICY.replace("drop = 0.02", "drop = 0.02\nmore = 1"), "phases.mvp.more"),
         (POLICY.replace("[phases.mvp]\ndrop = 0.02", ""), r"no \[phases.mvp\]"),
         (POLICY.replace("[phases.mvp]", "[phases.alpha]"), "phases.alpha"),
+        (POLICY + '[floors]\n"search.mr" = 0.1', 'unknown metric "search.mr"'),
+        (POLICY + '[floors]\n"unanswerable.far" = 0.1', r"write it in \[ceilings\]"),
+        (POLICY + '[ceilings]\n"search.mrr" = 0.1', r"write it in \[floors\]"),
+        (POLICY + '[comparable]\nrelax = ["judge"]', "comparable.relax.0"),
         ("schema = ", "not TOML"),
     ],
 )

@@ -49,7 +49,7 @@ def test_a_search_run_cannot_be_compared_with_a_links_run(snapshot, links):
 def test_another_floor_of_the_confidence_is_named(links):
     found = compare(links({"a.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}, floor=0.5))
     assert [(one.what, one.severity) for one in found.mismatches] == [
-        ("suggesting settings", "warn")
+        ("suggesting settings", "no-verdict")
     ]
     assert "min_confidence 0.0 -> 0.5" in found.mismatches[0].meaning
 
@@ -81,7 +81,8 @@ def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, p
     comparison = compare(links({"a.md": (1, 1, 1), "b.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}))
     gate = judge_release(comparison, read_policy(None, phase), phase)
     assert gate.verdict == expected
-    assert "1 of 2 notes of the baseline could not be evaluated, such as b.md" in gate.reasons[0]
+    assert "1 of 2 notes of the baseline could not be evaluated; " in gate.reasons[0]
+    assert "; the first is b.md" in gate.reasons[0]
 
 
 def test_compare_md_speaks_of_notes_and_shows_both_lists_of_suggestions(links):

@@ -19,7 +19,7 @@ drop = 0.03
 [quality]
 metrics = ["search.hit_at_1"]
 [coverage]
-lost_share = 0.0
+max_lost = 0.0
 [speed.search_p95]
 ratio = 1.15
 rise_ms = 200

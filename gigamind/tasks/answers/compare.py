@@ -4,6 +4,8 @@ Checks are compared only where the same checklist, asked of the same model, gave
 and the rest of the comparison goes on.
 """
 
+from collections.abc import Mapping
+
 from gigamind.metrics.table import is_lower_better
 from gigamind.release.model import (
     Change,
@@ -57,7 +59,14 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
     """See the module."""
 
     said = Said("answers", "the answers", "answering")
-    settings = ("answer_model", "context_notes", "context_chars", "mode", "fusion")
+    settings = (
+        "answer_model",
+        "answer_max_tokens",
+        "context_notes",
+        "context_chars",
+        "mode",
+        "fusion",
+    )
 
     def item(self, line: AnswerItemReport) -> AnswerItem:
         claims = line.evaluation.claims if line.evaluation else ()
@@ -95,6 +104,9 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         names = dict.fromkeys(name for pair in pairs for item in pair for name in item.metrics)
         values = paired_values("answers", names, [(a.metrics, b.metrics) for a, b in pairs])
         return values | check_values([(a.check, b.check) for a, b in pairs])
+
+    def models(self, summary: AnswerSummaryReport) -> Mapping[str, tuple[str, ...]]:
+        return summary.llm.models if summary.llm else {}
 
     def change(self, before: AnswerItem, after: AnswerItem) -> Change | None:
         """Correctness decides, then utility, then the checklist; what either run lacks decides nothing.

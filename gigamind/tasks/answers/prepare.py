@@ -67,6 +67,7 @@ def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> Searche
 
     Raises:
         InputError: the dataset is missing or unreadable, or no vault is named.
+        DatasetError: too few rows can be used, or one is bad under `--strict`.
         NotesError, IndexingError, EmbeddingError: the vault cannot be read or searched.
     """
     if options.notes is None:
@@ -75,7 +76,9 @@ def cases_from_search(options: AnswerEvalOptions, progress: Progress) -> Searche
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault, identities)
-    chosen = Inputs(options).drawn(checked.queries)
+    inputs = Inputs(options)
+    inputs.refuse_unusable(checked)
+    chosen = inputs.drawn(checked.queries)
     retriever = open_retriever(
         vault,
         identities,
@@ -151,7 +154,7 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
 
     Raises:
         InputError: the dataset or the judge file cannot be used, or no model is named.
-        DatasetError: no row can be used, or one is bad under `--strict`.
+        DatasetError: too few rows can be used, or one is bad under `--strict`.
         NotesError, IndexingError, EmbeddingError: the vault cannot be read or searched.
     """
     judge, gate = choose_answer_judge(options), choose_gate(options)
@@ -167,8 +170,7 @@ def _from_answers(
     dataset = read_answers(options.dataset)
     vault = read_vault(options.notes) if options.notes else None
     checked = check_answers(dataset, vault, Identities(vault.notes if vault else ()))
-    errors = inputs.row_reports(checked.errors)
-    inputs.refuse_unusable(len(checked.answers), [error.message for error in errors])
+    inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.answers)
     parts = isinstance(judge.judge, SearchQA) and judge.judge.cuts
     return PreparedAnswers(
@@ -176,7 +178,7 @@ def _from_answers(
         judge=judge,
         cases={one.item.id: _case(one) for one in chosen},
         not_sampled=len(checked.answers) - len(chosen),
-        errors=errors,
+        errors=inputs.row_reports(checked.errors),
         warnings=(
             *(vault.warnings if vault else ()),
             *checked.warnings,
@@ -193,14 +195,12 @@ def _from_queries(
 ) -> PreparedAnswers:
     inputs = Inputs(options)
     found = cases_from_search(options, progress)
-    errors = inputs.row_reports(found.errors)
-    inputs.refuse_unusable(len(found.cases), [error.message for error in errors])
     return PreparedAnswers(
         options=options,
         judge=judge,
         cases={case.id: case for case in found.cases},
         not_sampled=found.not_sampled,
-        errors=errors,
+        errors=inputs.row_reports(found.errors),
         warnings=found.warnings,
         notes=len(found.vault.notes),
         dataset_hash=found.dataset_hash,

@@ -31,7 +31,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
 
     Raises:
         InputError: the dataset is missing or unreadable.
-        DatasetError: no row can be used, or one is bad under `--strict`.
+        DatasetError: too few rows can be used, or one is bad under `--strict`.
         NotesError: the vault is missing, unreadable or empty.
     """
     inputs = Inputs(options)
@@ -39,7 +39,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
     checked = check_links(dataset, vault, identities)
-    _refuse(inputs, checked)
+    inputs.refuse_unusable(checked)
     by_note: dict[str, list[CheckedLink]] = {}
     for link in checked.links:
         by_note.setdefault(link.note.path, []).append(link)
@@ -57,11 +57,3 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
         dataset_hash=dataset.sha256,
         notes_hash=inputs.notes_hash(),
     )
-
-
-def _refuse(inputs: Inputs, checked: CheckedLinks) -> None:
-    problems = [error.describe(inputs.options.dataset) for error in checked.errors]
-    if inputs.options.strict:
-        problems += [str(collision) for collision in checked.collisions]
-    of_vault = f" over {inputs.options.notes}. Is it the dataset of another vault?"
-    inputs.refuse_unusable(len(checked.links), problems, of_vault)

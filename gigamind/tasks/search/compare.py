@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 from gigamind.metrics.answerability import confusion, measure_verdicts
+from gigamind.records.schema import SpeedReport
 from gigamind.release.model import (
     Change,
     ComparedTask,
@@ -72,6 +73,12 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
             "search_p95": summary.overall.search.get("latency_p95_ms"),
             "cold_start": summary.performance.cold_start_ms,
         }
+
+    def passes(self, summary: SummaryReport) -> SpeedReport | None:
+        return summary.performance.passes
+
+    def models(self, summary: SummaryReport) -> Mapping[str, tuple[str, ...]]:
+        return summary.llm.models if summary.llm else {}
 
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
         """The rank of the first right note decides, then the verdict, then nDCG over the whole ranking."""

@@ -377,9 +377,7 @@ def _latency(record: RunRecord, comparison: Comparison | None, say: Words) -> It
         return
     speeds = {speed.name: speed for speed in comparison.speed} if comparison else {}
     old = speeds["search_p95"].baseline_ms if speeds else None
-    same_hardware = comparison is not None and not any(
-        mismatch.severity == "no-speed" for mismatch in comparison.mismatches
-    )
+    same_hardware = comparison is not None and comparison.same_hardware
     told_old = say("page.baseline_was", value=f"{old:.1f}") if old and same_hardware else ""
     yield Card(
         label=label(_P95, say.language),

@@ -5,9 +5,9 @@ A labelled passage that moved in its note is found again by its text.
 
 from dataclasses import dataclass, field
 
-from gigamind.datasets.check import CheckedDataset, CheckedQuery, check_queries
+from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.errors import DatasetError, InputError
+from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
 from gigamind.evidence.align import align
 from gigamind.evidence.result import AlignConfig, Aligned
@@ -20,7 +20,6 @@ from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_que
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import ErrorReport
 from gigamind.retrieval.fuse import BOOST
 from gigamind.retrieval.settings import DEFAULT_ALPHA
 from gigamind.spans import Span, Utf16
@@ -101,9 +100,6 @@ def find_again(text: str, note_text: str) -> Span | None:
     return None
 
 
-_ERRORS_SHOWN = 5
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared(PreparedInput):
     """Valid input of one run.
@@ -142,7 +138,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
 
     Raises:
         InputError: the dataset or the judge is missing or unreadable.
-        DatasetError: no row can be used, or one is bad under `--strict`.
+        DatasetError: too few rows can be used, or one is bad under `--strict`.
         NotesError: the vault is missing, unreadable or empty.
     """
     judge, inputs = choose_judge(options), Inputs(options)
@@ -150,8 +146,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
     checked = check_queries(dataset, vault, identities, find_again)
-    errors = inputs.row_reports(checked.errors)
-    _refuse(inputs, checked, errors)
+    inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.queries)
     return Prepared(
         options=options,
@@ -160,7 +155,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         judge=judge,
         queries=chosen,
         not_sampled=len(checked.queries) - len(chosen),
-        errors=errors,
+        errors=inputs.row_reports(checked.errors),
         warnings=(
             *_idle_fusion(options),
             *_blunt_threshold(options, judge.judge),
@@ -208,38 +203,3 @@ def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tu
             " semantic."
         ),
     )
-
-
-def _refuse(inputs: Inputs, checked: CheckedDataset, errors: tuple[ErrorReport, ...]) -> None:
-    """Stop where going on would be of no use, or where `--strict` asks for it."""
-    listed = _listed([error.message for error in errors])
-    # Unanswerable rows name no note, so they fit every vault and prove nothing.
-    asked = any(item.answerable for item in checked.dataset.items)
-    if asked and not any(query.item.answerable for query in checked.queries):
-        raise DatasetError(
-            f"{inputs.options.dataset}: no answerable row can be evaluated over {inputs.options.notes}."
-            f" Is it the dataset of another vault?\n{listed}"
-        )
-    if not checked.queries:
-        raise DatasetError(f"{inputs.options.dataset}: no row can be evaluated\n{listed}")
-    if not inputs.options.strict:
-        return
-    if errors:
-        raise DatasetError(
-            f"{inputs.options.dataset}: {_count(len(errors), 'problem')}, and --strict is set\n{listed}"
-        )
-    if checked.collisions:  # met by the dataset; two README.md that it never names do no harm
-        raise DatasetError(
-            f"{inputs.options.dataset}: names that mean more than one note: {len(checked.collisions)},"
-            " and --strict is set. Write the note's path, or rename all but one of each.\n"
-            + _listed(list(map(str, checked.collisions)))
-        )
-
-
-def _count(number: int, one: str) -> str:
-    return f"{number} {one}" if number == 1 else f"{number} {one}s"
-
-
-def _listed(lines: list[str]) -> str:
-    more = len(lines) - _ERRORS_SHOWN
-    return "\n".join([*lines[:_ERRORS_SHOWN], *([f"... and {more} more"] if more > 0 else [])])

@@ -16,6 +16,7 @@ from gigamind.records.schema import (
     Milliseconds,
     PassageReport,
     Record,
+    SpeedReport,
     TaskSummary,
 )
 
@@ -128,12 +129,14 @@ class Performance(Report):
         indexing_ms: the same, whatever the cache gave.
         eval_runtime_ms: wall time of all queries, warm-up apart.
         latency_method: what a latency is and how its percentiles are taken.
+        passes: what a gate holds of speed; null where it was not measured (`--speed-passes 0`).
     """
 
     cold_start_ms: Milliseconds | None
     indexing_ms: Milliseconds
     eval_runtime_ms: Milliseconds
     latency_method: str
+    passes: SpeedReport | None = None
 
 
 class RunCounts(Report):

@@ -58,5 +58,5 @@ def test_checks_of_another_feature_are_not_compared(options, server, replies, an
     server.script.append(checks("beyond", "grounded", "concrete", "separate"))
     how = {"checklist": True, "feature": "insight", "compare": first.out}
     second = evaluate(options(items=answers[:1], **how))
-    assert second.verdict.comparison.checks == "not-compared"
+    assert second.verdict.comparison.checks == "other"
     assert second.verdict.gate.verdict != "not-comparable"

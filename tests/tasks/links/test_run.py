@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from gate_policy import POLICY
 
 from gigamind import tasks
 from gigamind.datasets.generate_links import generate_links
@@ -137,7 +138,11 @@ def test_a_sample_is_of_notes(evaluate):
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
-        ([ROWS[0] | {"source_note": "zzz"}], {}, "no row can be evaluated"),
+        (
+            [ROWS[0] | {"source_note": "zzz"}],
+            {},
+            "0 of 1 rows can be used. Most of the others name notes",
+        ),
         ([ROWS[0], ROWS[1] | {"expected_links": ["zzz"]}], {"strict": True}, "--strict is set"),
         (ROWS, {"sample": "0"}, "--sample 0"),
         (ROWS, {"topk": 0}, "--topk 0: must be 1 or more"),
@@ -202,8 +207,12 @@ def test_an_interrupted_run_is_held_against_no_baseline(evaluate, tmp_path):
 def test_a_run_is_held_against_its_baseline(evaluate, tmp_path):
     evaluate(out=tmp_path / "base", save_snapshot=True)
     baseline = tmp_path / "base" / "snapshot.json"
-    finished = evaluate(compare=baseline, min_confidence=1.0, phase="beta")
+    relaxed = POLICY.replace("search.hit_at_1", "links.recall_at_5")
+    (tmp_path / "gates.toml").write_text(f'{relaxed}[comparable]\nrelax = ["settings"]\n')
+    how = {"compare": baseline, "min_confidence": 1.0, "phase": "beta"}
+    finished = evaluate(**how, gates=tmp_path / "gates.toml")
     assert finished.verdict.gate.verdict == "failed"
+    assert finished.verdict.gate.relaxed == ("settings",)
     assert finished.verdict.exit_code(fail_on_regression=True) == 4
     assert finished.verdict.comparison.shared == 2
     assert (tmp_path / "out" / "compare.md").is_file()

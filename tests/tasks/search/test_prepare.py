@@ -26,7 +26,7 @@ def test_queries_stand_ready_in_the_order_of_the_dataset(make_options):
 
 
 def test_rows_that_cannot_be_used_are_listed_with_file_and_line(make_options, tmp_path):
-    found = prepare(make_options([GOOD, LOST, "{broken"]))
+    found = prepare(make_options([GOOD, LOST, "{broken"], min_rows=0.3))
     assert [query.item.id for query in found.queries] == ["a"]
     assert [(e.kind, e.line, e.id, e.field) for e in found.errors] == [
         ("row", 2, "b", "expected_notes[0]"),
@@ -37,7 +37,7 @@ def test_rows_that_cannot_be_used_are_listed_with_file_and_line(make_options, tm
 
 def test_strict_stops_at_the_rows_that_the_default_leaves_out(make_options):
     with pytest.raises(DatasetError) as refusal:
-        prepare(make_options([GOOD, LOST, "{broken"], strict=True))
+        prepare(make_options([GOOD, LOST, "{broken"], strict=True, min_rows=0.3))
     lines = str(refusal.value).splitlines()
     assert lines[0].endswith("queries.jsonl: 2 problems, and --strict is set")
     assert "queries.jsonl:2: " in lines[1]
@@ -63,7 +63,8 @@ def test_the_dataset_of_another_vault_is_named_as_what_it_may_be(make_options, n
         prepare(make_options([LOST]))
     first, second = str(refusal.value).splitlines()
     assert first.endswith(
-        f"no answerable row can be evaluated over {notes}. Is it the dataset of another vault?"
+        f"over {notes}: no answerable row can be used. None of the notes of this dataset is in this vault."
+        " Is it the dataset of another vault?"
     )
     assert 'no note "gone.md"' in second
 

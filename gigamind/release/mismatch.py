@@ -1,0 +1,186 @@
+"""In what two runs differ beside what is measured, and what that takes away from a comparison (seed 6.2 and 7)."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+from gigamind.errors import InputError
+from gigamind.release.model import EvalSnapshot, Relaxable, checks_of, why_not_compared
+
+Snapshot = EvalSnapshot[Any, Any]
+Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
+
+
+class Mismatch(BaseModel):
+    """One thing in which two runs differ beside what is measured.
+
+    Attributes:
+        severity: "refuse": the figures are of different things; "no-verdict": they are compared, but the gates say
+            nothing of them; "no-checks": all but the checks by a checklist may be compared; "warn": all may, with this
+            in mind.
+        relaxed_by: what `relax` of gates.toml names to have a verdict in spite of it; None where nothing does.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    what: str
+    severity: Severity
+    meaning: str
+    relaxed_by: Relaxable | None = None
+
+
+def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
+    """Everything in which the two differ, the gravest first.
+
+    Raises:
+        InputError: the tasks differ, or the embedding models: their scores have nothing in common.
+    """
+    check_task(baseline, current.task)
+    _check_models(baseline, current)
+    return tuple(mismatch for differs, mismatch in _checks(baseline, current) if differs)
+
+
+def checklists(baseline: Snapshot, current: Snapshot) -> tuple[str, str]:
+    """Fingerprints of the checklists of both; "" for a run without checks."""
+    task = current.kind
+    return task.checklist(baseline), task.checklist(current)
+
+
+def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch], ...]:
+    """What may differ, and whether it does."""
+    task = current.kind
+    settings = _changed(_BEFORE | baseline.config, _BEFORE | current.config, task.settings)
+    drawn = _changed(baseline.config, current.config, _DRAWN if _samples(baseline, current) else ())
+    served = _changed(task.models(baseline.metrics), task.models(current.metrics))
+    marks = checklists(baseline, current)
+    return (
+        (
+            baseline.dataset_hash != current.dataset_hash,
+            _refused(
+                "dataset",
+                f"The datasets differ: a difference may come from the {task.said.subject}.",
+            ),
+        ),
+        (
+            baseline.judge_fingerprint != current.judge_fingerprint,
+            _refused("judge", "The verdicts were given by different judges or thresholds."),
+        ),
+        (
+            bool(settings),
+            _open(
+                f"{task.said.setting} settings",
+                "settings",
+                f"{task.said.setting.capitalize()} was set differently ({settings}): the runs are of two systems.",
+            ),
+        ),
+        (
+            bool(served),
+            _open(
+                "model version",
+                "models",
+                f"A model of the same name answered in another version ({served}).",
+            ),
+        ),
+        (
+            bool(drawn),
+            _open(
+                "sample",
+                "sample",
+                f"Other {task.said.subject} were drawn ({drawn}): what was left out may have got worse.",
+            ),
+        ),
+        (
+            baseline.notes_hash != current.notes_hash
+            or baseline.notes_hash_mode != current.notes_hash_mode,
+            _open(
+                "notes",
+                "notes",
+                f"The notes changed: a difference may come from them and not from {task.said.maker}.",
+            ),
+        ),
+        (
+            baseline.hardware.hash != current.hardware.hash,
+            _open(
+                "hardware",
+                "hardware",
+                f"The hardware differs ({baseline.hardware.cpu}; {current.hardware.cpu}): speed is not compared.",
+            ),
+        ),
+        (
+            checks_of(marks) not in {"none", "compared"},
+            Mismatch(what="checklist", severity="no-checks", meaning=why_not_compared(marks)),
+        ),
+        (
+            baseline.environment.rag_schema_version != current.environment.rag_schema_version,
+            Mismatch(
+                what="index schema",
+                severity="warn",
+                meaning="The index is built in another way (chunks, tokens or scores).",
+            ),
+        ),
+    )
+
+
+_DRAWN = ("sample", "seed")
+_BEFORE = {"fusion": "weighted", "evidence_notes": 3}  # what runs did that are older than an option
+_MEND = "A new baseline is needed"
+
+
+def _refused(what: str, meaning: str) -> Mismatch:
+    return Mismatch(what=what, severity="refuse", meaning=f"{meaning} {_MEND}.")
+
+
+def _open(what: str, key: Relaxable, meaning: str) -> Mismatch:
+    mend = (
+        f"{_MEND}: where the change is meant, `gigamind baseline promote` this run;"
+        f' relax = ["{key}"] under [comparable] in gates.toml compares all the same.'
+    )
+    return Mismatch(what=what, severity="no-verdict", meaning=f"{meaning} {mend}", relaxed_by=key)
+
+
+def _samples(baseline: Snapshot, current: Snapshot) -> bool:
+    """Whether either run left items out; else the seed draws nothing."""
+    return any(run.config.get("sample") is not None for run in (baseline, current))
+
+
+def _check_models(baseline: Snapshot, current: Snapshot) -> None:
+    models = baseline.environment.embedding_model, current.environment.embedding_model
+    if models[0] != models[1]:
+        raise InputError(
+            f"the runs cannot be compared: the baseline used the embedding model {models[0]}, the current run"
+            f" {models[1]}; make a new baseline with the new model"
+        )
+
+
+def check_task(baseline: Snapshot, task: str) -> None:
+    """See to it that a baseline is of this task.
+
+    Raises:
+        InputError: it is of another one.
+    """
+    if baseline.task != task:
+        raise InputError(
+            f"the runs cannot be compared: the baseline {baseline.run_id} is of the task {baseline.task}, the current"
+            f" run of {task}; give a baseline of {task}"
+        )
+
+
+def _changed(
+    baseline: Mapping[str, object],
+    current: Mapping[str, object],
+    names: Iterable[str] | None = None,
+) -> str:
+    """What differs of what both have, an older version having less, with both values; "" where nothing does."""
+    both = (
+        (name, baseline[name], current[name])
+        for name in (current if names is None else names)
+        if name in baseline and name in current
+    )
+    return ", ".join(
+        f"{name} {_plain(old)} -> {_plain(new)}" for name, old, new in both if old != new
+    )
+
+
+def _plain(value: object) -> str:
+    return str(value).strip("(),").replace("'", "")  # names of models come as a tuple

@@ -1,0 +1,39 @@
+"""By what factor one positive quantity exceeds another, from repeated measurements of both that are not paired.
+
+Times scatter by factors, so they are compared on the logarithmic scale, with Welch's interval: B. L. Welch, "The
+generalization of 'Student's' problem when several different population variances are involved", Biometrika 34, 1947.
+"""
+
+from collections.abc import Sequence
+from math import exp
+
+import numpy as np
+
+from gigamind.stats.estimate import Estimate
+from gigamind.stats.intervals import CONFIDENCE, Interval, student_quantile
+
+_LEAST = 2  # measurements without which nothing is known of their scatter
+
+
+def ratio_of_means(over: Sequence[float], under: Sequence[float]) -> Estimate:
+    """The quotient of the geometric means, with its 95 % interval; without one where a side has a single measurement.
+
+    `n` counts the measurements of the shorter side.
+
+    Raises:
+        ValueError: a side is empty, or a measurement is not above 0.
+    """
+    if not over or not under or min(*over, *under) <= 0:
+        raise ValueError("a ratio of means needs measurements above 0 on both sides")
+    sides = np.log(over), np.log(under)
+    difference = float(sides[0].mean() - sides[1].mean())
+    n = min(len(over), len(under))
+    if n < _LEAST:
+        return Estimate(exp(difference), None, n, n)
+    squares = [float(side.var(ddof=1)) / side.size for side in sides]
+    total = sum(squares)
+    if total == 0:
+        return Estimate(exp(difference), Interval(exp(difference), exp(difference)), n, n)
+    spread = sum(s**2 / (side.size - 1) for s, side in zip(squares, sides, strict=True))
+    arm = student_quantile((1 + CONFIDENCE) / 2, total**2 / spread) * total**0.5
+    return Estimate(exp(difference), Interval(exp(difference - arm), exp(difference + arm)), n, n)
