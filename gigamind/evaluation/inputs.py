@@ -106,8 +106,8 @@ class Inputs:
         # Met by the dataset: two README.md that it never names do no harm.
         if self.options.strict and checked.collisions:
             raise DatasetError(
-                f"{self.options.dataset}: names that mean more than one note:"
-                f" {len(checked.collisions)}, and --strict is set. Write the note's path, or rename all but one of each.\n"
+                f"{self.options.dataset}: names that mean more than one note: {len(checked.collisions)},"
+                " and --strict is set. Write the note's path, or rename all but one of each.\n"
                 + _listed(list(map(str, checked.collisions)))
             )
 
