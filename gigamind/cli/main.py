@@ -16,6 +16,7 @@ _INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 
 _COMMANDS = {
     "eval": ("evaluate:evaluate", "Evaluate search, answers and links over a vault."),
+    "tune": ("tune:tune", "Hold settings that cost nothing against each other."),
     "compare": ("release:compare", "Compare two runs and apply the release gates."),
     "baseline": ("release:baseline", "Choose the run that later ones are compared with."),
     "suggest-links": ("suggest:suggest", "Suggest links for a note, with confidence and reason."),

@@ -201,6 +201,13 @@ class JudgeRates(Report):
     far: Share | None
     false_refusals: Share | None
 
+    @property
+    def both_rates(self) -> float | None:
+        """FAR and false refusals together, in [0, 2]; 1 for a judge that knows nothing."""
+        if self.far is None or self.false_refusals is None:
+            return None
+        return self.far + self.false_refusals
+
 
 class OutOfReachReport(Report):
     """How many of the labelled spans no evidence can match by the seed's rule, and median lengths in characters.
