@@ -48,6 +48,7 @@ def test_an_answer_counts_only_with_a_quote_that_stands_in_its_note(by_model, se
         "recall": 1.0,
         "f1": 0.8,
         "far": 0.0,
+        "false_refusals": 0.25,
     }
     rates = done.summary.llm.rates
     assert rates["as_told"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "far": 0.0}
