@@ -26,6 +26,7 @@ def test_korean_phrases_are_korean_but_for_the_fields_own_names():
         "page.count",
         "page.version",
         "figure.setting_threshold",
+        "figure.setting_answer_score",
         "model.usd",
         "script.base",
         "script.final",
