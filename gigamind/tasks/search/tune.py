@@ -23,6 +23,7 @@ from gigamind.tasks.search.view import SearchView
 from gigamind.wording import signed, words
 
 AS_IS = "as-is"
+_WORSE_TOLD = 3
 _BLIND = 0.8  # both rates of error together; a judge that tosses a coin has 1
 _HIT, _MRR = "search.hit_at_1", "search.mrr"
 Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
@@ -109,7 +110,10 @@ def _ranking(fusion: str, other: str, comparison: Comparison) -> list[str]:
         None: f"{other} and {fusion} rank alike but for chance: {now} and {before} of {hit.n} notes first",
     }[sure(mrr)]
     ranked = [change for change in comparison.metrics if change.metric.startswith("search.")]
-    worse = [change for change in ranked if sure(change) is False]
+    worse = sorted(
+        (change for change in ranked if sure(change) is False),
+        key=lambda change: change.difference or 0.0,
+    )[:_WORSE_TOLD]
     beyond = (
         f"worse beyond chance: {', '.join(map(_told, worse))}"
         if worse

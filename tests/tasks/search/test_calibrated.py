@@ -181,7 +181,10 @@ def test_a_judge_file_decides_the_kind_by_itself(make_options, tmp_path):
             "min_score: Input should be less than or equal to 1",
         ),
         ('kind = "threshold"\nmin_score = 0.1\nmore = 1\n', "more: there is no such field"),
-        ('kind = "oracle"\n', "kind: must be one of threshold, answer_score, calibrated, llm, and is 'oracle'"),
+        (
+            'kind = "oracle"\n',
+            "kind: must be one of threshold, answer_score, calibrated, llm, and is 'oracle'",
+        ),
         ("kind", "the judge file cannot be read"),
     ],
 )

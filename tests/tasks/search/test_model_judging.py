@@ -150,7 +150,10 @@ def test_a_limit_in_dollars_needs_a_price(by_model, tmp_path):
     ("changes", "message"),
     [
         ({"model": None}, "--model: must be given"),
-        ({"min_score": 0.3}, "--min-score: only a judge of the kind threshold or answer_score has one"),
+        (
+            {"min_score": 0.3},
+            "--min-score: only a judge of the kind threshold or answer_score has one",
+        ),
     ],
 )
 def test_options_that_the_judge_cannot_follow_are_refused(by_model, changes, message):
