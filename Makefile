@@ -8,7 +8,7 @@ READY := .venv/.ready
 .PHONY: help demo test test-browser lint bench bench-verdicts server deploy worker lock clean
 
 help:
-	@echo "make demo    evaluate search over the example vault, as a Prefect flow, and say where the report is"
+	@echo "make demo    evaluate search over the example vault, as Prefect flows, with both fusions, and say what is better"
 	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
@@ -26,7 +26,7 @@ $(READY): pyproject.toml constraints.txt
 	@touch $@
 
 demo: $(READY)
-	$(BIN)/gigamind eval search --flow --dataset examples/queries.jsonl --notes examples/vault
+	$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
 test: $(READY)
 	$(BIN)/python -m pytest -m "not browser" -n auto --dist worksteal
