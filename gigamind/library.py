@@ -98,6 +98,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     warmup: int
     timeout_ms: int
     max_concurrency: int
+    speed_passes: int
 
 
 class LinkKeywords(EvalKeywords, total=False):

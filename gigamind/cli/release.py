@@ -45,11 +45,13 @@ def promote(run: Path, folder: Path) -> None:
     help="folder for compare.html, compare.md and compare.json",
 )
 @click.option(
-    "--lang", type=click.Choice(["en", "ko"]), default="en", help="language of compare.html"
+    "--lang",
+    type=click.Choice(["en", "ko"]),
+    help="language of compare.html; that of CURRENT without it",
 )
 @options_of(ReleaseOptions)
 def compare(
-    baseline: Path, current: Path, out: Path | None, lang: Language, **values: object
+    baseline: Path, current: Path, out: Path | None, lang: Language | None, **values: object
 ) -> None:
     """Compare run CURRENT with BASELINE: each an out folder, a snapshot.json, or a folder of baselines.
 
@@ -67,6 +69,7 @@ def compare(
     if out:
         check_out_folder(out)
     latest = read_baseline(current, KINDS)
+    lang = lang or ("ko" if latest.config.get("lang") == "ko" else "en")
     reference = read_reference(baseline, options, latest.task, KINDS)
     verdict = reference.judge(latest)
     if out:
@@ -76,6 +79,6 @@ def compare(
                 read_run(current, KINDS), lang=lang, baseline=reference.baseline, gate=verdict.gate
             )
         write_texts(out, files)
-    announce(verdict, options.junit)
+    announce(latest.task, verdict, options.junit, lang)
     show_release(verdict, out)
     sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression))

@@ -23,6 +23,8 @@ from gigamind.release.model import FILE as SNAPSHOT_FILE
 from gigamind.release.policy import read_policy
 from gigamind.release.shortfall import held_card, judged_languages
 from gigamind.release.snapshot import Kinds
+from gigamind.reports.release import with_section
+from gigamind.wording import words
 
 HTML_FILE = "report.html"
 SUMMARY_FILE = "summary.md"
@@ -127,12 +129,14 @@ def finish(
         if reference and record.run.status == "complete":
             verdict = reference.judge(snapshot)
             files |= verdict.files()
+            if SUMMARY_FILE in files:
+                files[SUMMARY_FILE] = markdown_of(task, record, verdict, outputs.lang)
         if outputs.format != "json":
             files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict)
     finally:  # what was measured is kept, even where it cannot be compared
         write_run(out, record, outputs.format, files, replace=outputs.replaces)
-    if verdict:
-        announce(verdict, options.junit)
+    whole: Record[Any, Any] = record
+    announce(record.run.task, verdict, options.junit, outputs.lang, whole.summary.overall)
     if isinstance(options, ModelRunOptions) and not options.allow_partial:
         _refuse_partial(record, options.min_coverage, out)
     return Evaluated(record.summary, out, verdict)
@@ -156,10 +160,21 @@ def finish_flow(
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
-        "markdown": task.view.markdown(record),
+        "markdown": markdown_of(task, record, verdict, options.lang),
         "release": verdict.dump() if verdict else None,
         "release_markdown": verdict.markdown() if verdict else None,
     }
+
+
+def markdown_of(
+    task: Task[Any, Any, Any],
+    record: Record[Any, Any],
+    verdict: ReleaseVerdict | None,
+    lang: Literal["en", "ko"],
+) -> str:
+    """summary.md, with the comparison where there is one."""
+    text = task.view.markdown(record)
+    return with_section(text, verdict.release, words(lang)) if verdict else text
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:

@@ -19,6 +19,9 @@ from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline
 from gigamind.reports.comparison import render_comparison
+from gigamind.reports.figures import Part
+from gigamind.reports.release import Release, step_summary
+from gigamind.wording import Language, words
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -50,6 +53,11 @@ class ReleaseVerdict:
             Comparison.model_validate(dumped["comparison"]),
             GateResult.model_validate(dumped["gate"]),
         )
+
+    @property
+    def release(self) -> Release:
+        """The part that summaries tell."""
+        return Release(self.comparison, self.gate)
 
     def markdown(self) -> str:
         """The text of compare.md."""
@@ -106,16 +114,27 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
     )
 
 
-def announce(verdict: ReleaseVerdict, junit: Path | None) -> None:
+def announce(
+    task: str,
+    verdict: ReleaseVerdict | None,
+    junit: Path | None,
+    lang: Language = "en",
+    part: Part | None = None,
+) -> None:
     """Write JUnit XML where asked, and append to the CI job's summary where CI gives a place for it.
+
+    Args:
+        verdict: None for a run that was compared with nothing.
+        part: all items of the run; None where two finished runs are compared.
 
     Raises:
         InputError: a file cannot be written.
     """
-    if junit:
+    if junit and verdict:
         _write(junit, junit_xml("gigamind release gate", _cases(verdict.gate)), mode="w")
     if place := os.environ.get(_CI_SUMMARY):
-        _write(Path(place), verdict.markdown() + "\n", mode="a")
+        told = verdict.release if verdict else None
+        _write(Path(place), step_summary(task, part, told, words(lang)), mode="a")
 
 
 def _write(path: Path, text: str, mode: Literal["w", "a"]) -> None:
@@ -127,7 +146,8 @@ def _write(path: Path, text: str, mode: Literal["w", "a"]) -> None:
         raise InputError(f"{path}: cannot be written ({error.strerror})") from error
 
 
-_OUTCOMES: dict[Status, Literal["passed", "failed", "skipped"]] = {
+_OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
+    "not-comparable": "error",
     "passed": "passed",
     "failed": "failed",
     "skipped": "skipped",
@@ -137,6 +157,6 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped"]] = {
 
 
 def _cases(gate: GateResult) -> list[JunitCase]:
-    if gate.verdict == "not-comparable":
+    if gate.verdict == "not-comparable" and not gate.rules:
         return [JunitCase("comparable with the baseline", "error", " ".join(gate.reasons))]
     return [JunitCase(rule.metric, _OUTCOMES[rule.status], rule.explanation) for rule in gate.rules]

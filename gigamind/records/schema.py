@@ -4,8 +4,9 @@ Names are the seed's (section 6.1), snake_case; what it has not is added beside 
 units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import Field
@@ -68,16 +69,24 @@ class SpeedReport(Report):
     """What a search costs, measured in passes interleaved with a fixed load, so that a busy machine slows down both.
 
     Attributes:
-        queries: timed in each pass, the first of a seeded order.
-        query_ms: wall time of one of them, the median over passes.
-        unit_ms: wall time of one unit of the load, likewise.
-        ratios: by pass, the time of the queries over that of the load, per query and unit.
+        clock: the processor's time, or the wall's where a server searches.
+        queries: ids of those timed in each pass, the first of a seeded order.
+        query_ms: time of one of them, the median over passes.
+        unit_ms: time of one unit of the load, likewise.
+        costs: by pass and query, its time over that of one unit of the load in that pass.
     """
 
-    queries: Count
+    clock: Literal["cpu", "wall"]
+    queries: tuple[str, ...]
     query_ms: Milliseconds
     unit_ms: Milliseconds
-    ratios: tuple[Annotated[float, Field(gt=0, allow_inf_nan=False)], ...]
+    costs: tuple[tuple[Annotated[float, Field(ge=0, allow_inf_nan=False)], ...], ...]
+
+    def over(self, queries: Collection[str]) -> list[float]:
+        """Of each pass the sum of the costs of these queries, where the clock saw any."""
+        places = [place for place, name in enumerate(self.queries) if name in queries]
+        sums = (fsum(row[place] for place in places) for row in self.costs)
+        return [total for total in sums if total > 0]
 
 
 class Environment(Report):

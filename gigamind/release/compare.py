@@ -101,7 +101,7 @@ class SpeedChange(_Part):
         ratio: current over baseline, each in units of the load that its passes were interleaved with; null where not
             both were so measured.  `low`, `high`: its 95 % interval.
         passes, baseline_passes: how many passes each run has.
-        query_ms: wall time of one of the baseline's timed queries.
+        query_ms: time of one of the baseline's timed queries.
     """
 
     name: Speed
@@ -322,24 +322,33 @@ def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChan
     before, after = task.speed(baseline.metrics), task.speed(current.metrics)
     passes = task.passes(baseline.metrics), task.passes(current.metrics)
     return tuple(
-        SpeedChange(
-            name=name,
-            baseline_ms=before[name],
-            current_ms=after[name],
-            **(_normalised(*passes) if name == "search_p95" else {}),
+        speed_change(
+            name, (before[name], after[name]), passes if name == "search_p95" else (None, None)
         )
         for name in after
     )
 
 
-def _normalised(before: SpeedReport | None, after: SpeedReport | None) -> dict[str, Any]:
-    """The fields of a `SpeedChange` that passes give."""
-    counts = {
-        "passes": len(after.ratios) if after else 0,
-        "baseline_passes": len(before.ratios) if before else 0,
-    }
-    if before is None or after is None:
-        return counts
-    found = ratio_of_means(after.ratios, before.ratios)
-    ends = {"low": found.interval.low, "high": found.interval.high} if found.interval else {}
-    return {**counts, "query_ms": before.query_ms, "ratio": found.value, **ends}
+def speed_change(
+    name: Speed,
+    times_ms: tuple[float | None, float | None],
+    passes: tuple[SpeedReport | None, SpeedReport | None],
+) -> SpeedChange:
+    """A time of two runs, baseline first, with what passes tell where both have some by one clock."""
+    before, after = passes
+    change = SpeedChange(
+        name=name,
+        baseline_ms=times_ms[0],
+        current_ms=times_ms[1],
+        passes=len(after.costs) if after else 0,
+        baseline_passes=len(before.costs) if before else 0,
+    )
+    if before is None or after is None or before.clock != after.clock:
+        return change
+    shared = {*before.queries} & {*after.queries}
+    costs = after.over(shared), before.over(shared)
+    if not all(costs):
+        return change
+    found = ratio_of_means(*costs)
+    told = {"ratio": found.value, "low": found.low, "high": found.high}
+    return change.model_copy(update={**told, "query_ms": before.query_ms})

@@ -335,10 +335,11 @@ def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
             )
             for change in comparison.speed
         ]
-    return [_speed_rule(change, rules[change.name]) for change in comparison.speed]
+    return [speed_rule(change, rules[change.name]) for change in comparison.speed]
 
 
-def _speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
+def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
+    """That on one time."""
     before, after = change.baseline_ms, change.current_ms
     if before is None:
         why = "unmeasured" if after is None else "new"

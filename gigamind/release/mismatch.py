@@ -19,6 +19,7 @@ class Mismatch(BaseModel):
         severity: "refuse": the figures are of different things; "no-verdict": they are compared, but the gates say
             nothing of them; "no-checks": all but the checks by a checklist may be compared; "warn": all may, with this
             in mind.
+        detail: what differs, with both values; part of the meaning.
         relaxed_by: what `relax` of gates.toml names to have a verdict in spite of it; None where nothing does.
     """
 
@@ -28,6 +29,7 @@ class Mismatch(BaseModel):
     severity: Severity
     meaning: str
     relaxed_by: Relaxable | None = None
+    detail: str = ""
 
 
 def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
@@ -72,6 +74,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
                 f"{task.said.setting} settings",
                 "settings",
                 f"{task.said.setting.capitalize()} was set differently ({settings}): the runs are of two systems.",
+                settings,
             ),
         ),
         (
@@ -80,6 +83,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
                 "model version",
                 "models",
                 f"A model of the same name answered in another version ({served}).",
+                served,
             ),
         ),
         (
@@ -88,6 +92,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
                 "sample",
                 "sample",
                 f"Other {task.said.subject} were drawn ({drawn}): what was left out may have got worse.",
+                drawn,
             ),
         ),
         (
@@ -131,12 +136,14 @@ def _refused(what: str, meaning: str) -> Mismatch:
     return Mismatch(what=what, severity="refuse", meaning=f"{meaning} {_MEND}.")
 
 
-def _open(what: str, key: Relaxable, meaning: str) -> Mismatch:
+def _open(what: str, key: Relaxable, meaning: str, detail: str = "") -> Mismatch:
     mend = (
         f"{_MEND}: where the change is meant, `gigamind baseline promote` this run;"
         f' relax = ["{key}"] under [comparable] in gates.toml compares all the same.'
     )
-    return Mismatch(what=what, severity="no-verdict", meaning=f"{meaning} {mend}", relaxed_by=key)
+    return Mismatch(
+        what=what, severity="no-verdict", meaning=f"{meaning} {mend}", relaxed_by=key, detail=detail
+    )
 
 
 def _samples(baseline: Snapshot, current: Snapshot) -> bool:

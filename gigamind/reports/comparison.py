@@ -26,12 +26,14 @@ _MARKS = {
     "warned": "⚠️ worse",
     "skipped": "– skipped",
     "inconclusive": "❔ open",
+    "not-comparable": "❔ no baseline",
 }
 _CARD_MARKS = {"failed": "❌ not certified", "warned": "⚠️ not certified"}
 _LOST_VERDICTS = (
     "The baseline has a verdict on these, the current run has none, and no figure counts them."
 )
 _LOST_CHECKS = "The checklist decided about these in the baseline and not in the current run."
+_BOUNDS = {"floor": "≥", "floor_gone": "≥", "ceiling": "≤", "ceiling_gone": "≤"}
 _TIMES = frozenset({"search_p95", "cold_start"})
 
 
@@ -69,8 +71,9 @@ def headline(comparison: Comparison, gate: GateResult) -> str:
     better = len(comparison.changes) - worse
     items = f"{worse} of {comparison.shared} shared {units_of(comparison.task)} got worse, {better} better."
     if gate.verdict == "passed":
-        return f"No metric is worse than the gates of phase {gate.phase} allow. {items}"
-    if gate.verdict == "not-comparable":
+        told = f"No metric is worse than the gates of phase {gate.phase} allow. {items}"
+        return " ".join([told, *gate.reasons])
+    if gate.verdict == "not-comparable" and not gate.rules:
         return " ".join(gate.reasons)
     return f"{' '.join(gate.reasons)} {items}"
 
@@ -122,6 +125,10 @@ def _limit(rule: RuleResult) -> str:
         return "–"
     if rule.metric == METRIC:
         return f"≥ {number(rule.limit)}"
+    if rule.why in _BOUNDS:
+        return f"{_BOUNDS[rule.why]} {rule.limit:g}"
+    if rule.why == "normalised":
+        return f"× {rule.limit:.2f}"
     if rule.metric in _TIMES:
         return f"{rule.limit:,.0f} ms"
     return f"{rule.limit:g} {'lost' if rule.metric in LOST else 'worse'}"

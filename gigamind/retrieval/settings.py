@@ -53,6 +53,11 @@ class RetrievalSettings:
         return self.mode == "hybrid" and self.fusion == "balanced"
 
     @property
+    def bills(self) -> bool:
+        """Whether each query that is embedded may cost money and an answer over the network."""
+        return self.mode != "keyword" and self.embedder.startswith("litellm:")
+
+    @property
     def semantic_share(self) -> float:
         """α as the mode has it: 1 for semantic, 0 for keyword."""
         return {"semantic": 1.0, "hybrid": self.alpha, "keyword": 0.0}[self.mode]

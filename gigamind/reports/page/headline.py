@@ -8,6 +8,7 @@ from gigamind.metrics.table import about, is_lower_better, label
 from gigamind.records.schema import Record, RunReport
 from gigamind.release.compare import Comparison, MetricChange
 from gigamind.reports.figures import Figure
+from gigamind.reports.release import mismatch_told
 from gigamind.wording import Words, moment, share, signed
 
 _CHANGES_TOLD = 3
@@ -162,10 +163,7 @@ def notices(
             shared=comparison.shared,
         )
         for mismatch in comparison.mismatches:
-            what = mismatch.what.replace(" ", "_")
-            keys = (f"mismatch.{task}_{what}", f"mismatch.{what}")
-            known = next((key for key in keys if say.knows(key)), None)
-            yield say(known) if known else mismatch.meaning
+            yield mismatch_told(mismatch, task, say)
 
 
 def change_interval(change: MetricChange | None) -> str:

@@ -33,6 +33,7 @@ from gigamind.reports.page.headline import (
     sure,
 )
 from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.release import reasons_told
 from gigamind.reports.text import upright
 from gigamind.wording import Language, Words, between, moment, share, signed, words
 
@@ -118,6 +119,7 @@ def render_page(
             errors=record.errors,
             comparison=comparison,
             gate=gate,
+            reasons=reasons_told(gate, comparison, say) if gate else [],
             headline=content.headline,
             notices=[*noticed, *content.notices],
             cards=list(content.cards),

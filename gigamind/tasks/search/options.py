@@ -41,6 +41,12 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions):
         15_000, ge=1, le=_DAY_MS, description="time limit of one query, in milliseconds"
     )
     max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
+    speed_passes: int = Field(
+        8,
+        ge=0,
+        le=100,
+        description="passes over some queries, beside a fixed load, by which gates hold speed; 0: none",
+    )
     mode: Mode = Field("hybrid", description="which legs search")
     topk: int = Field(10, ge=1, le=1_000, description="length of a ranking")
     evidence_notes: int = Field(

@@ -17,12 +17,13 @@ from gigamind.errors import EvaluationError, QueryTimeoutError
 from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.metrics.ranking import measure_ranking
 from gigamind.metrics.spans import measure_spans, out_of_reach
 from gigamind.outcome import Failure, Success
-from gigamind.records.schema import ErrorReport, PassageReport, Record
+from gigamind.records.schema import ErrorReport, PassageReport, Record, SpeedReport
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.passages import highlights
 from gigamind.retrieval.prepare import open_retriever
@@ -173,7 +174,23 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         from gigamind.tasks.search.summary import record_run
 
         prepared = _with_reach(self.prepared, self.retriever)
-        return record_run(prepared, self.judges, run, started)
+        return record_run(prepared, self.judges, run, started, self._speed(run))
+
+    def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
+        """Of queries that this run could search, without what an embedder bills for."""
+        options = self.prepared.options
+        if run.interrupted or not options.speed_passes:
+            return None
+        searched = {item.id: item.query for item in run.results if isinstance(item, ItemReport)}
+        bills = options.retrieval.bills
+        effort = Effort.within(
+            run.opening_ms + run.scoring_ms,
+            options.speed_passes,
+            options.seed,
+            "wall" if options.qdrant_url else "cpu",
+        )
+        search = self.recalled.search if bills else self.retriever.search
+        return measure_speed(searched, search, effort)
 
     def close(self) -> None:
         self.retriever.close()

@@ -16,7 +16,7 @@ from gigamind.metrics.aggregate import summarise as aggregate
 from gigamind.metrics.answerability import confusion, near_misses
 from gigamind.records.environment import describe_environment
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
-from gigamind.records.schema import ErrorReport, Record, intervals
+from gigamind.records.schema import ErrorReport, Record, SpeedReport, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
@@ -41,6 +41,7 @@ def summarise(
     judges: FreeJudges,
     run: Run[ItemResult],
     results: Sequence[ItemResult],
+    passes: SpeedReport | None = None,
 ) -> SummaryReport:
     """The figures of a run; equal runs give equal summaries, times apart.
 
@@ -73,6 +74,7 @@ def summarise(
             indexing_ms=run.opening_ms,
             eval_runtime_ms=run.scoring_ms,
             latency_method=_latency_method(prepared.options.pace),
+            passes=passes,
         ),
         judges=free_rates(judges, prepared.judge.judge.kind, items),
         weak_verdicts=weak_verdicts(items)
@@ -97,11 +99,15 @@ def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:
 
 
 def record_run(
-    prepared: Prepared, judges: FreeJudges, run: Run[ItemResult], started: datetime
+    prepared: Prepared,
+    judges: FreeJudges,
+    run: Run[ItemResult],
+    started: datetime,
+    passes: SpeedReport | None = None,
 ) -> Record[SummaryReport, ItemReport]:
     """All that the out folder of a run is to hold."""
     results = with_verdicts(run.results, run.asked) if run.asked else run.results
-    summary = summarise(prepared, judges, run, results)
+    summary = summarise(prepared, judges, run, results, passes)
     failures = [result for result in results if isinstance(result, ErrorReport)]
     return Record(
         run_report(

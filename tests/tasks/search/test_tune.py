@@ -10,9 +10,20 @@ from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.tune import tune
 
-WORDS = (
-    "tulip anchor violin granite saffron lantern harbor quartz meadow falcon cobalt walnut".split()
-)
+WORDS = [
+    "tulip",
+    "anchor",
+    "violin",
+    "granite",
+    "saffron",
+    "lantern",
+    "harbor",
+    "quartz",
+    "meadow",
+    "falcon",
+    "cobalt",
+    "walnut",
+]
 
 
 @pytest.fixture

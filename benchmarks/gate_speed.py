@@ -1,0 +1,158 @@
+"""How often the gate on speed fires on equal runs beside a busy machine, and how often it sees a true slowdown.
+
+    python benchmarks/gate_speed.py                          # 200 measured runs of each kind beside two burners
+    python benchmarks/gate_speed.py --runs 20 --burners 4
+
+A run is what `gigamind eval search` measures over the examples (`--speed-passes 8`), in this process.  Half of the
+baselines are measured before the burners start, half beside them; each run is held against one of them by the policy
+that comes with gigamind.  A slowed run searches 3 of 10 queries twice, so costs 30 % more.  The first table is
+simulated, from the scatter that passes and runs were found to have, given in it.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import cycle
+from math import exp
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+
+from gigamind.evaluation.progress import Quiet
+from gigamind.evaluation.speed import Effort, measure_speed
+from gigamind.records.schema import SpeedReport
+from gigamind.release.compare import speed_change
+from gigamind.release.gates import speed_rule
+from gigamind.release.policy import read_policy
+from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.search.score import open_search
+
+SEED = 42
+PASSES = 8
+LIMIT_MS = 1_500.0  # a quarter of what a run over the examples takes
+SLOWER = 1.3
+_BASELINES = 20
+RULE = read_policy(None, "ga").speed.search_p95
+ROOT = Path(__file__).resolve().parents[1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--burners", type=int, default=2)
+    parser.add_argument("--simulated", type=int, default=10_000)
+    asked = parser.parse_args()
+    simulate(asked.simulated)
+    if asked.runs:
+        measure(asked.runs, asked.burners)
+
+
+def status(baseline: SpeedReport, current: SpeedReport) -> str:
+    """What the gate says of a run beside a baseline."""
+    return speed_rule(speed_change("search_p95", (1.0, 1.0), (baseline, current)), RULE).status
+
+
+def simulate(pairs: int) -> None:
+    """Costs of one query: each run and each pass goes off by a factor."""
+    rng = np.random.default_rng(SEED)
+    print(f"{pairs} simulated pairs a line\n  passes  runs  slower |  failed  inconclusive")
+    for of_pass, of_run in ((0.05, 0.03), (0.10, 0.03), (0.10, 0.06), (0.25, 0.10)):
+        for slower in (1.0, SLOWER):
+            found = Counter(
+                status(
+                    simulated(rng, of_pass, of_run, 1.0), simulated(rng, of_pass, of_run, slower)
+                )
+                for _ in range(pairs)
+            )
+            line(f"{of_pass:8.2f}  {of_run:4.2f}  {slower:6.2f}", found)
+
+
+def simulated(
+    rng: np.random.Generator, of_pass: float, of_run: float, slower: float
+) -> SpeedReport:
+    level = rng.normal(0, of_run)
+    costs = tuple((slower * exp(level + rng.normal(0, of_pass)),) for _ in range(PASSES))
+    return SpeedReport(clock="cpu", queries=("q",), query_ms=5.0, unit_ms=0.5, costs=costs)
+
+
+def line(name: str, found: Counter[str]) -> None:
+    total = found.total()
+    print(f"{name} |  {found['failed'] / total:6.2%}  {found['inconclusive'] / total:12.2%}")
+
+
+def measure(runs: int, burners: int) -> None:
+    options = SearchEvalOptions(
+        dataset=ROOT / "examples" / "queries.jsonl", notes=ROOT / "examples" / "vault"
+    )
+    with open_search(options, Quiet()) as evaluation:
+        queries = {query.item.id: query.item.query for query in evaluation.prepared.queries}
+        search = evaluation.retriever.search
+        twice = slowed(search)
+
+        def one(way: Callable[[str], object]) -> SpeedReport:
+            report = measure_speed(queries, way, Effort(PASSES, SEED, LIMIT_MS))
+            if report is None:
+                raise SystemExit("interrupted")
+            return report
+
+        baselines = [one(search) for _ in range(_BASELINES // 2)]
+        with burning(burners):
+            baselines += [one(search) for _ in range(_BASELINES // 2)]
+            start = time.perf_counter()
+            equal = [one(search) for _ in range(runs)]
+            seconds = (time.perf_counter() - start) / runs
+            slower = [one(twice) for _ in range(runs)]
+    print(
+        f"\n{runs} measured runs of each kind, {burners} burners, load {os.getloadavg()[0]:.0f},"
+        f" {seconds:.1f} s a run, {len(equal[0].queries)} queries, {equal[0].query_ms:.1f} ms of the processor each"
+    )
+    print("  runs                    |  failed  inconclusive")
+    line("  equal                   ", judged(baselines, equal))
+    line("  30 % slower             ", judged(baselines, slower))
+    shared = set[str].intersection(*({*run.queries} for run in equal))
+    means = [np.log(run.over(shared)).mean() for run in equal]
+    passes = [np.log(run.over(shared)).std(ddof=1) for run in equal]
+    print(f"  scatter of equal runs {np.std(means, ddof=1):.3f}, of passes {np.mean(passes):.3f}")
+
+
+def judged(baselines: Sequence[SpeedReport], runs: Sequence[SpeedReport]) -> Counter[str]:
+    return Counter(status(before, run) for before, run in zip(cycle(baselines), runs, strict=False))
+
+
+def slowed(search: Callable[[str], object]) -> Callable[[str], object]:
+    """A search that does 3 of 10 queries twice, turn by turn, so that every pass has them."""
+    turns = cycle([True, False, False, True, False, False, True, False, False, False])
+
+    def twice(text: str) -> object:
+        if next(turns):
+            search(text)
+        return search(text)
+
+    return twice
+
+
+@contextmanager
+def burning(count: int) -> Iterator[None]:
+    """So many processes that do nothing but burn."""
+    burners = [
+        subprocess.Popen([sys.executable, "-c", "import os\nwhile os.getppid() != 1: pass"])
+        for _ in range(count)
+    ]
+    try:
+        yield
+    finally:
+        for burner in burners:
+            burner.kill()
+            burner.wait()
+
+
+if __name__ == "__main__":
+    main()
