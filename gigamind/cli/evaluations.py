@@ -46,12 +46,21 @@ def _evaluate(options: EvalOptions, *, flow: bool) -> None:
         KeyboardInterrupt: the run was interrupted; what it had measured is written and shown.
         SystemExit: the exit code of the verdict.
     """
-    from gigamind.cli.show import progress_bar, show_checked, show_release, show_run
+    from gigamind.cli.show import (
+        plain_console,
+        progress_bar,
+        show_checked,
+        show_lines,
+        show_release,
+        show_run,
+    )
     from gigamind.tasks import TASKS, evaluate
 
     if options.dry_run:
         show_checked(TASKS[options.task].check(options))
         return
+    told = TASKS[options.task].forewarn(options)
+    show_lines(plain_console(stderr=True), "warning", told)
     if flow:
         from gigamind.publish import run_flow
 
@@ -59,7 +68,7 @@ def _evaluate(options: EvalOptions, *, flow: bool) -> None:
     else:
         with progress_bar() as progress:
             finished = evaluate(options, progress)
-    show_run(TASKS[options.task], finished.summary, finished.out)
+    show_run(TASKS[options.task], finished.summary, finished.out, told)
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt
     if finished.verdict:

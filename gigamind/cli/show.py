@@ -88,8 +88,10 @@ def show_checked(checked: Checked) -> None:
         console.print(f"estimate: {work.describe()}")
 
 
-def show_run(task: Task[Any, Any, Any], summary: BaseModel, out: Path) -> None:
-    """The main figures and where the report is; problems and warnings on standard error."""
+def show_run(
+    task: Task[Any, Any, Any], summary: BaseModel, out: Path, told: Sequence[str] = ()
+) -> None:
+    """The main figures and where the report is; problems, and warnings not yet told, on standard error."""
     view, console = task.view, plain_console()
     console.print(_figures(task, summary))
     if caution := view.caution(summary):
@@ -104,7 +106,7 @@ def show_run(task: Task[Any, Any, Any], summary: BaseModel, out: Path) -> None:
     console.print(f"Report: {out / report}")
     aside = plain_console(stderr=True)
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
-    show_lines(aside, "warning", run.warnings)
+    show_lines(aside, "warning", [text for text in run.warnings if text not in told])
     missing = [f"{n} {one if n == 1 else many}" for n, one, many in view.missing(summary) if n]
     if missing:
         aside.print(f"{', '.join(missing)}: see {out / 'errors.jsonl'}")

@@ -172,6 +172,15 @@ class Task(ABC, Generic[Options, Summary, Line]):
             GigamindError: the options, the dataset or the vault cannot be used; its class tells the exit code.
         """
 
+    def forewarn(self, options: Options) -> tuple[str, ...]:
+        """What the options alone show to be of no use, told before the run; it stands among the run's warnings, too.
+
+        Raises:
+            InputError: the options cannot be used.
+        """
+        del options
+        return ()
+
     @abstractmethod
     def check(self, options: Options) -> Checked:
         """Check the input only; no model is asked, and nothing is embedded.

@@ -14,7 +14,8 @@ def test_a_run_prints_its_figures_and_where_the_report_is(case, search):
     lines = ended.stdout.splitlines()
     assert lines[0].split() == ["metric", "value", "95", "%", "interval", "N"]
     assert lines[1].split() == ["hit@1", "1.000", "0.342", "–", "1.000", "2"]
-    assert lines[-3].split() == ["unanswerable", "FAR", "0.000", "0.000", "–", "0.793", "1"]
+    assert lines[-4].split() == ["unanswerable", "FAR", "0.000", "0.000", "–", "0.793", "1"]
+    assert lines[-3].startswith("unanswerable false refusals  0.000 ")
     assert lines[-2].startswith("latency p50 ")
     assert lines[-1] == "Report: out/report.html"
     assert written(case) == RUN_FILES
@@ -45,6 +46,8 @@ def test_every_option_reaches_the_run(case, search):
         "warmup": 1,
         "timeout_ms": 9000,
         "max_concurrency": 2,
+        "speed_passes": 3,
+        "min_rows": 0.25,
         "notes_hash_mode": "mtime",
         "mode": "keyword",
         "topk": 3,

@@ -62,7 +62,7 @@ def test_the_help_of_a_search_shows_every_default(gigamind):
         "--notes-hash-mode [content|mtime]": "content",
         "--mode [semantic|hybrid|keyword]": "hybrid",
         "--topk INTEGER": "10",
-        "--unanswerable-mode [threshold|calibrated|llm]": "threshold",
+        "--unanswerable-mode [threshold|answer_score|calibrated|llm]": "threshold",
         "--alpha FLOAT": "0.7",
     }.items():
         described = text.partition(option)[2].partition(" --")[0]

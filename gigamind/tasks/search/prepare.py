@@ -157,14 +157,22 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         not_sampled=len(checked.queries) - len(chosen),
         errors=inputs.row_reports(checked.errors),
         warnings=(
-            *_idle_fusion(options),
-            *_blunt_threshold(options, judge.judge),
+            *idle_options(options),
             *vault.warnings,
             *checked.warnings,
         ),
         dataset_hash=dataset.sha256,
         notes_hash=inputs.notes_hash(),
     )
+
+
+def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
+    """A word on each option that can have no effect in this run, with what to type instead.
+
+    Raises:
+        InputError: see `choose_judge`.
+    """
+    return (*_idle_fusion(options), *_blunt_threshold(options, choose_judge(options).judge))
 
 
 def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:

@@ -29,6 +29,11 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
         return open_search(options, progress)
 
+    def forewarn(self, options: SearchEvalOptions) -> tuple[str, ...]:
+        from gigamind.tasks.search.prepare import idle_options
+
+        return idle_options(options)
+
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.estimate import estimate
         from gigamind.tasks.search.prepare import prepare
