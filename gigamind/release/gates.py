@@ -4,7 +4,6 @@ A rule that nothing can be said about is no pass.
 """
 
 from collections.abc import Sequence
-from math import log
 from typing import NamedTuple
 
 from gigamind.choices import Phase
@@ -25,7 +24,7 @@ from gigamind.release.policy import (
 )
 from gigamind.release.shortfall import METRIC, card_rule, held_card
 from gigamind.stats.intervals import Interval
-from gigamind.stats.paired import non_inferiority
+from gigamind.stats.paired import MIN_PAIRS, non_inferiority
 from gigamind.wording import Words, words
 
 COVERAGE = "coverage"
@@ -92,7 +91,7 @@ class _Told:
         baseline: float | None = None,
         current: float | None = None,
         limit: float | None = None,
-        interval: Interval | None = None,
+        interval: tuple[float | None, float | None] = (None, None),
         n: int | None = None,
     ) -> RuleResult:
         """The rule on a metric."""
@@ -107,8 +106,8 @@ class _Told:
             why=self.why,
             remarks=self.remarks,
             values=values,
-            low=interval.low if interval else None,
-            high=interval.high if interval else None,
+            low=interval[0],
+            high=interval[1],
             n=n,
         )
 
@@ -315,11 +314,7 @@ def _judged(change: MetricChange, allowed: float) -> _Outcome:
         return "inconclusive", ("untested",), None
     lower = is_lower_better(change.metric)
     interval = Interval(-change.high, -change.low) if lower else Interval(change.low, change.high)
-    return _decided(-(change.drop or 0.0), interval, change.n, allowed)
-
-
-def _decided(difference: float, interval: Interval, n: int, margin: float) -> _Outcome:
-    decided = non_inferiority(difference, interval, n=n, margin=margin)
+    decided = non_inferiority(-(change.drop or 0.0), interval, n=change.n, margin=allowed)
     if decided.decision == "inconclusive":
         told = "needs" if decided.needed_n else "needs_all"
         return "inconclusive", ("wide", told), decided.needed_n
@@ -364,20 +359,20 @@ def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
 
 
 def _normalised_rule(change: SpeedChange, rule: SpeedRule, ratio: float) -> RuleResult:
-    """Held on the logarithmic scale, on which times of equal runs scatter alike in both directions."""
+    """A failure is a rise past the limit that chance does not explain; one that it does, or too few passes, is open.
+
+    A figure within the limit passes: its interval is told, and an even narrower one would stop releases that are as
+    fast as they were whenever their machine was busy.
+    """
     n = min(change.passes, change.baseline_passes)
-    query_ms = change.query_ms or 1.0
-    limit = rule.limit_ms(query_ms) / query_ms
-    status: Status = "inconclusive"
-    remarks: tuple[str, ...] = ("few_passes",)
-    interval = None
-    if change.low is not None and change.high is not None:
-        interval = Interval(change.low, change.high)
-        drop = Interval(-log(change.high), -log(change.low))
-        status, remarks, _ = _decided(-log(ratio), drop, n, log(limit))
+    limit = min(rule.ratio, 1 + rule.rise_ms / (change.query_ms or 1.0))
+    known = change.low is not None and change.high is not None and n >= MIN_PAIRS
+    sure = known and (change.low or 0.0) > 1
+    status: Status = "passed" if known and ratio <= limit else "failed" if sure else "inconclusive"
+    remarks = () if status != "inconclusive" else ("wide",) if known else ("few_passes",)
     return _Told(
         "normalised",
-        tuple(remark for remark in remarks if not remark.startswith("needs")),
+        remarks,
         ratio=f"{ratio:.2f}",
         low="–" if change.low is None else f"{change.low:.2f}",
         high="–" if change.high is None else f"{change.high:.2f}",
@@ -391,6 +386,6 @@ def _normalised_rule(change: SpeedChange, rule: SpeedRule, ratio: float) -> Rule
         baseline=change.baseline_ms,
         current=change.current_ms,
         limit=limit,
-        interval=interval,
+        interval=(change.low, change.high),
         n=n,
     )

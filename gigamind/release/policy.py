@@ -92,14 +92,18 @@ class Coverage(_Section):
 
 
 class SpeedRule(_Section):
-    """Fails above `ratio` times the baseline once the rise is `ratio_from_ms`, or on a rise above `rise_ms`."""
+    """Fails above `ratio` times the baseline, or on a rise above `rise_ms`.
+
+    Attributes:
+        ratio_from_ms: rise from which the ratio counts for a time that was taken once.
+    """
 
     ratio: Annotated[float, Field(ge=1, allow_inf_nan=False)]
     rise_ms: Milliseconds
     ratio_from_ms: Milliseconds = 0.0
 
     def limit_ms(self, before: float) -> float:
-        """The longest time that is allowed after a baseline's."""
+        """The longest time that is allowed after a baseline's, where each was taken once."""
         return min(before + self.rise_ms, max(before * self.ratio, before + self.ratio_from_ms))
 
 

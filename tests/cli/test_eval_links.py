@@ -3,6 +3,7 @@ from pathlib import Path
 from xml.etree import ElementTree as ET
 
 import pytest
+from gate_policy import shipped
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 
@@ -64,6 +65,13 @@ def links(gigamind, generated, tmp_path, monkeypatch):
 WORSE = ("--min-confidence", 1)  # no suggestion is that sure: no link is found again
 
 
+@pytest.fixture
+def gates(tmp_path):
+    """Gates that compare other settings all the same."""
+    (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
+    return ("--gates", tmp_path / "gates.toml", "--fail-on-regression")
+
+
 def test_the_same_run_again_passes_the_gates(links, base):
     ended = links("again", "--compare", base, "--phase", "ga", "--fail-on-regression")
     assert ended.code == 0
@@ -71,8 +79,8 @@ def test_the_same_run_again_passes_the_gates(links, base):
     assert "0 of 22 shared notes got worse, 0 better" in ended.stdout
 
 
-def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, base, tmp_path):
-    ended = links("worse", *WORSE, "--compare", base, "--fail-on-regression")
+def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, base, gates, tmp_path):
+    ended = links("worse", *WORSE, "--compare", base, *gates)
     assert ended.code == 0
     assert "Release gate (mvp): WARNED" in ended.stdout
     assert "-> 0.0000, worse by 0.8" in ended.stdout
@@ -81,9 +89,9 @@ def test_in_mvp_worse_links_are_told_and_do_not_stop_the_release(links, base, tm
     assert page.startswith("# Release gate: passed with warnings\n")
 
 
-def test_in_beta_worse_links_stop_the_release(links, base, tmp_path):
+def test_in_beta_worse_links_stop_the_release(links, base, gates, tmp_path):
     snapshot, junit = base / "snapshot.json", tmp_path / "gate.xml"
-    flags = ("--compare", snapshot, "--phase", "beta", "--fail-on-regression", "--junit", junit)
+    flags = ("--compare", snapshot, "--phase", "beta", *gates, "--junit", junit)
     ended = links("worse", *WORSE, *flags)
     assert ended.code == 4
     assert "Release gate (beta): FAILED" in ended.stdout
@@ -95,11 +103,12 @@ def test_in_beta_worse_links_stop_the_release(links, base, tmp_path):
 
 
 def test_two_finished_link_runs_are_compared_without_running_anything(
-    links, base, gigamind, tmp_path
+    links, base, gigamind, gates, tmp_path
 ):
     links("worse", *WORSE)
-    both = (base, tmp_path / "worse")
-    ended = gigamind("compare", *both, "--phase", "ga", "--fail-on-regression")
+    asked = ("compare", base, tmp_path / "worse", "--phase", "ga")
+    assert gigamind(*asked, "--fail-on-regression").code == 1  # set otherwise: no verdict
+    ended = gigamind(*asked, *gates)
     assert ended.code == 4
     assert "shared notes got worse" in ended.stdout
 

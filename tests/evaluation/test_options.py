@@ -22,6 +22,8 @@ def test_defaults_are_those_of_the_specification():
         "timeout_ms": 15_000,
         "max_concurrency": 4,
         "strict": False,
+        "min_rows": 0.5,
+        "speed_passes": 8,
         "dry_run": False,
         "notes_hash_mode": "content",
         "notes_hash_exclude": (),
