@@ -4,7 +4,7 @@ Every span is checked against the quote once more before it is handed out.
 """
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -12,7 +12,8 @@ from rapidfuzz.distance import Levenshtein
 
 from gigamind.errors import EvaluationError
 from gigamind.evidence import critical, fuzzy
-from gigamind.evidence.normalize import spaceless, unmarked, visible
+from gigamind.evidence.normalize import Folding, spaceless, unmarked, visible
+from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import (
     DEFAULT,
     AlignConfig,
@@ -61,6 +62,10 @@ class Forms(NamedTuple):
 _NORMAL_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2", "N3")
 _FUZZY_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2")
 _NORMALIZED_CONFIDENCE = 0.99
+_ELLIPSIS = re.compile(r"\s*+(?:\.{2,}+|[\[(](?:\.{3}|중략|생략)[\])])\s*+")
+_MIN_PIECE = 6  # characters on either side of an ellipsis
+_MAX_GAP = 300  # characters that it may stand for
+_MAX_PASSAGES = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +78,7 @@ class _Match:
     form: str
     distance: int = 0
     similarity: float = 1.0
+    abridged: bool = False
 
 
 def align(
@@ -131,7 +137,10 @@ def _locate(quote: Quote, source: Source, used: Collection[Span], config: AlignC
         if refusal := _fuzzy_refusal(forms, config):
             return Failed(quote, source.sha256, refusal)
         match = _fuzzy(forms, source, config)
-    if match is None or not fuzzy.reaches(match.similarity, config.fuzzy_threshold):
+        if match is None or not fuzzy.reaches(match.similarity, config.fuzzy_threshold):
+            match = _abridged(forms, source) or match
+    abridged = match is not None and match.abridged
+    if match is None or not (abridged or fuzzy.reaches(match.similarity, config.fuzzy_threshold)):
         near_miss = match and NearMiss(match.sites[0], match.similarity)
         return Failed(quote, source.sha256, "below_threshold", near_miss)
     context = Context(quote.prefix, quote.suffix, quote.hint, used)
@@ -162,6 +171,8 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
             form = variant.at(level)
             if not form or (level == "N3" and len(form) < config.min_spaceless_chars):
                 continue
+            if not source.may_hold(form, level):
+                continue
             if sites := folded_sites(form, source.level(level)):
                 return _Match("normalized", level, sites, form)
     return None
@@ -179,6 +190,40 @@ def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
             if match and (best is None or match.similarity > best.similarity):
                 best = match
     return best
+
+
+def _abridged(forms: Forms, source: Source) -> _Match | None:
+    """The shortest passage whose words the quote has verbatim, but for those that "..." stands for or in brackets."""
+    form = forms.bare().n2
+    pieces = _ELLIPSIS.split(form)
+    if min(map(len, pieces)) < _MIN_PIECE:
+        return None
+    for folding in (source.level("N2"), source.unglossed):
+        if passages := list(_passages(pieces, folding)):
+            start, end = min(passages, key=lambda passage: passage[1] - passage[0])
+            span = folding.span(start, end)
+            whole = source.level("N2").under(span)
+            distance = Levenshtein.distance(form, whole)
+            similarity = 1 - distance / max(len(form), len(whole))
+            return _Match("fuzzy", "N2", [span], form, distance, similarity, abridged=True)
+    return None
+
+
+def _passages(pieces: Sequence[str], source: Folding) -> Iterator[tuple[int, int]]:
+    """Where all pieces stand in order, each soon behind the one before."""
+    start = source.text.find(pieces[0])
+    for _ in range(_MAX_PASSAGES):
+        if start < 0:
+            return
+        end = start + len(pieces[0])
+        for piece in pieces[1:]:
+            at = source.text.find(piece, end, end + _MAX_GAP + len(piece))
+            end = at + len(piece) if at >= 0 else -1
+            if end < 0:
+                break
+        if end > 0 and source.is_edge(start) and source.is_edge(end):
+            yield start, end
+        start = source.text.find(pieces[0], start + 1)
 
 
 def _most_similar(
@@ -202,7 +247,9 @@ def _aligned(
     span, ambiguous = choose(match.sites, source.text, context)
     matched = _checked(span, match, source)
     changes = critical.differences(match.form, matched) if match.method == "fuzzy" else ()
-    long_enough = len(match.form) >= config.min_promotable_chars
+    is_fuzzy = match.method == "fuzzy"
+    unproven = why_unproven(quote.text, span, source.text, fuzzy=is_fuzzy)
+    long_enough = not is_fuzzy or len(match.form) >= config.min_promotable_chars
     return Aligned(
         quote=quote,
         source_sha256=source.sha256,
@@ -213,7 +260,8 @@ def _aligned(
         occurrences=len(match.sites),
         ambiguous=ambiguous,
         critical=changes,
-        promotable=match.method != "fuzzy" or (long_enough and not changes),
+        unproven=unproven,
+        promotable=long_enough and unproven is None,
         selector=TextQuoteSelector.of(span, source.text),
     )
 

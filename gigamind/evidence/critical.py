@@ -16,6 +16,12 @@ NEGATION = re.compile(
     r"않|못|없|아[니닌닐님닙]|불가|금지|(?<!\w)안(?= )|지 ?마(?=[라세십시]|$)|지 ?말(?=[라아고것 ]|$)"
     r"|\b(?:not|no|never|without|none|neither|nor|cannot)\b|n't\b"
 )
+# Words that limit what is said: no bracket and no "..." may leave them out.
+LIMIT = re.compile(
+    r"만(?!\w)|만이|까지|부터|밖에|외에|제외|(?<=\w)\s?(?:이상|이하|미만|초과|이전|이후)|한정|경우|조건|거짓|(?<!\w)단(?!\w)|[으지]면(?!\w)"
+    r"|\b(?:only|just|solely|except|excluding|unless|if|until|till|from|before|after|must|may|might|can|could|should|would"
+    r"|at least|at most|most of|more|less|fewer|than|false|untrue|hardly|rarely|seldom|nearly|almost|nobody|nothing)\b"
+)
 # Pairs of opposites.  A word that contains another stands before it, or "비활성화" would count as "활성화".
 _POLE = re.compile(
     r"비활성화|활성화|불가능|가능|증가|감소|상승|하락|허용|차단|미포함|포함|제외|추가|삭제|성공|실패|시작|중지|필수|선택"

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, TypedDict
 
 from gigamind.evidence.critical import Critical
+from gigamind.evidence.proof import Doubt, Unproven
 from gigamind.evidence.result import (
     Aligned,
     Alignment,
@@ -55,6 +56,15 @@ class QuoteRecord(TypedDict):
     source_index: int
 
 
+class UnprovenRecord(TypedDict):
+    """Why a quote that was found proves nothing; near: only a keystroke, so that asking once more may help."""
+
+    reason: Doubt
+    quoted: str
+    original: str
+    near: bool
+
+
 class AlignedRecord(QuoteRecord, Offsets):
     """A quote that was found."""
 
@@ -66,6 +76,7 @@ class AlignedRecord(QuoteRecord, Offsets):
     occurrences: int
     ambiguous: bool
     critical: list[Critical]
+    unproven: UnprovenRecord | None
     promotable: bool
     selector: SelectorRecord
 
@@ -115,8 +126,18 @@ def record(outcome: Alignment, utf16: Utf16) -> AlignedRecord | FailedRecord:
         "occurrences": outcome.occurrences,
         "ambiguous": outcome.ambiguous,
         "critical": list(outcome.critical),
+        "unproven": _unproven(outcome.unproven) if outcome.unproven else None,
         "promotable": outcome.promotable,
         "selector": {"exact": selector.exact, "prefix": selector.prefix, "suffix": selector.suffix},
+    }
+
+
+def _unproven(why: Unproven) -> UnprovenRecord:
+    return {
+        "reason": why.reason,
+        "quoted": why.quoted,
+        "original": why.original,
+        "near": why.near,
     }
 
 

@@ -6,6 +6,7 @@ from typing import Literal
 
 from gigamind.errors import InputError
 from gigamind.evidence.critical import Critical
+from gigamind.evidence.proof import Unproven
 from gigamind.spans import Span
 
 LEAST_FUZZY = 0.80  # below, foreign passages pass
@@ -122,7 +123,8 @@ class Aligned:
         occurrences: places where it stands equally well, counted up to 10 000.
         ambiguous: there are several, and no context singles one out.
         critical: what a fuzzy match changes that may turn the statement round.
-        promotable: whether it is proof enough to verify an entry.
+        unproven: why it proves nothing by the rule of `proof`; None when it proves what it says.
+        promotable: whether it is proof enough to verify an entry: proven, and not short and fuzzy.
     """
 
     quote: Quote
@@ -134,6 +136,7 @@ class Aligned:
     occurrences: int
     ambiguous: bool
     critical: tuple[Critical, ...]
+    unproven: Unproven | None
     promotable: bool
     selector: TextQuoteSelector
 

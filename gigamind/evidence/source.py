@@ -5,7 +5,14 @@ from hashlib import sha256
 from typing import Literal
 
 from gigamind.errors import InputError
-from gigamind.evidence.normalize import Folding, spaceless, unmarked, visible
+from gigamind.evidence.normalize import (
+    Folding,
+    spaceless,
+    spaceless_text,
+    unglossed,
+    unmarked,
+    visible,
+)
 from gigamind.evidence.result import DEFAULT
 
 NormalLevel = Literal["N1", "N2", "N3"]
@@ -41,6 +48,15 @@ class Source:
         """Whether the text has Markdown markers, so that N2 differs from N1."""
         return self._n2 is not self._n1
 
+    def may_hold(self, form: str, level: NormalLevel) -> bool:
+        """Whether a text stands at one level, perhaps inside a unit; N3 is built only where it does."""
+        return form in (self._spaceless if level == "N3" else self.level(level).text)
+
+    @cached_property
+    def unglossed(self) -> Folding:
+        """N2 without what stands in brackets; N2 itself where nothing does."""
+        return unglossed(self._n2)
+
     def level(self, name: NormalLevel) -> Folding:
         """The text at one level of normalising."""
         if name == "N1":
@@ -54,6 +70,10 @@ class Source:
     @cached_property
     def _n2(self) -> Folding:
         return unmarked(self.text, self._n1, is_quote=False)
+
+    @cached_property
+    def _spaceless(self) -> str:
+        return spaceless_text(self._n2.text)
 
     @cached_property
     def _n3(self) -> Folding:

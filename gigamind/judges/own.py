@@ -76,7 +76,8 @@ class OwnJudge(Judge[AnswerCase, None]):
     def proof(self, case: AnswerCase, note: int, quote: str) -> Proof:
         """Whether a quote stands in a note (its number from 1; 0 is the answer) and proves something."""
         (place,) = align_all([Quote(quote, source_index=note)], case.texts).outcomes
-        return Proof(note, quote, best_proof(place, case.texts, self.min_quote_chars)[1])
+        best, proven = best_proof(place, case.texts, self.min_quote_chars)
+        return Proof.of(note, best, proven=proven)
 
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         return (options.settings().model,)

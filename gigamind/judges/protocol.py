@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import BaseModel
 
 from gigamind.errors import InputError, LlmError
+from gigamind.evidence.result import Aligned, Alignment
 from gigamind.judges.panel import PanelJudgeFile, Seat
 from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, fingerprint_of_run, short_name
 from gigamind.llm.ask import LanguageModel
@@ -75,12 +76,19 @@ class Proof:
 
     Attributes:
         note: number of the note that it is said to be of, from 1; 0 is the answer.
+        quote: the words of the note where it is proven, else those that the model gave.
         proven: it stands there, unchanged in what matters, and proves something.
     """
 
     note: int
     quote: str
     proven: bool
+
+    @classmethod
+    def of(cls, note: int, place: Alignment, *, proven: bool) -> "Proof":
+        """That of a quote that was looked up: what is kept as proof are the source's own words."""
+        kept = place.selector.exact if isinstance(place, Aligned) and proven else place.quote.text
+        return cls(note, kept, proven)
 
 
 Case_contra = TypeVar("Case_contra", contravariant=True)

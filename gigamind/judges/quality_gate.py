@@ -42,7 +42,8 @@ from gigamind.llm.prompts import as_json
 
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
 # 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
-RULES = 2
+# 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
+RULES = 3
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -335,7 +336,7 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
             verdict,
             told={"pass_rate": float(enough)},
             proof=tuple(
-                Proof(place.quote.source_index, place.quote.text, item.verified)
+                Proof.of(place.quote.source_index, place, proven=item.verified)
                 for item in verdict.items
                 if (place := item.evidence) is not None
             ),

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Literal
 
-from gigamind.evidence.meaning.cut import cut
-from gigamind.evidence.meaning.wording import changed_wording
 from gigamind.evidence.normalize import fold_unit
+from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import Aligned, Alignment, TextQuoteSelector
 from gigamind.evidence.sites import exact_sites
 from gigamind.llm.fences import speaks_to_judge
@@ -47,15 +46,15 @@ def strongest(
         says: a statement that it is to prove; the words of a short line must stand in it, those before a colon aside.
         marks: whether a citation in brackets is enough by itself.
     """
-    if place.critical or (place.method == "fuzzy" and changed_wording(place, text)):
-        return place, "quote_changed"
     sites = exact_sites(place.span.slice(text), text)[:_MAX_SITES]
-    weaknesses: dict[Span, Weakness | None] = {}
+    first: Weakness | None = None
     for site in dict.fromkeys([place.span, *sites]):
-        weaknesses[site] = _weakness(site, text, min_chars, says=says, marks=marks)
-        if weaknesses[site] is None:
-            return _moved(place, site, text), None
-    return place, weaknesses[place.span]
+        moved = _moved(place, site, text)
+        weakness = _weakness(moved, text, min_chars, says=says, marks=marks)
+        if weakness is None:
+            return moved, None
+        first = first or weakness
+    return place, first
 
 
 def best_proof(
@@ -82,19 +81,23 @@ def is_too_short(
 
 
 def _weakness(
-    span: Span, text: str, min_chars: int, *, says: str | None, marks: bool
+    place: Aligned, text: str, min_chars: int, *, says: str | None, marks: bool
 ) -> Weakness | None:
-    if is_too_short(span, text, min_chars, says=says, marks=marks):
+    if place.unproven and not place.unproven.is_cut:
+        return "quote_changed"
+    if is_too_short(place.span, text, min_chars, says=says, marks=marks):
         return "quote_too_short"
-    if cut(text, span) is not None:
+    if place.unproven:
         return "quote_cut"
-    return "speaks_to_judge" if speaks_to_judge(text, span) else None
+    return "speaks_to_judge" if speaks_to_judge(text, place.span) else None
 
 
 def _moved(place: Aligned, site: Span, text: str) -> Aligned:
     if site == place.span:
         return place
-    return replace(place, span=site, selector=TextQuoteSelector.of(site, text))
+    unproven = why_unproven(place.quote.text, site, text, fuzzy=place.method == "fuzzy")
+    selector = TextQuoteSelector.of(site, text)
+    return replace(place, span=site, selector=selector, unproven=unproven)
 
 
 def _is_whole(span: Span, text: str) -> bool:

@@ -41,7 +41,8 @@ from gigamind.llm.prompts import as_json
 
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
 # 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.
-RULES = 2
+# 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
+RULES = 3
 _GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
 
 
@@ -280,7 +281,7 @@ class ModelJudge(PanelJudge[QuestionCase, PanelJudgement, LlmJudge[UnanswerableJ
             panel,
             told={"unanswerable": None if verdict.told is None else float(verdict.told)},
             proof=tuple(
-                Proof(place.quote.source_index + 1, place.quote.text, verdict.proves(number))
+                Proof.of(place.quote.source_index + 1, place, proven=verdict.proves(number))
                 for number, place in enumerate(verdict.evidence)
             ),
             text=verdict.answer,

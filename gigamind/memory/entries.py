@@ -135,6 +135,10 @@ def decide(evidence: AlignResult) -> Blocked | None:
 
 
 def _doubt(aligned: Aligned) -> str:
-    if aligned.critical:
-        return f"a quote differs from its source in {' and '.join(aligned.critical)}"
-    return "a quote that only resembles its source is too short to prove anything"
+    why = aligned.unproven
+    if why is None:
+        return "a quote that only resembles its source is too short to prove anything"
+    if why.is_cut:
+        return f"a quote is cut off from words that change what it says ({why.reason})"
+    near = "; a keystroke: quote it once more, letter for letter" if why.near else ""
+    return f"a quote differs from its source in {why.reason}{near}"

@@ -27,6 +27,7 @@ def test_an_aligned_quote_is_written_with_everything_that_finds_it_again():
         "occurrences": 1,
         "ambiguous": False,
         "critical": [],
+        "unproven": None,
         "promotable": True,
         "selector": {"exact": "릴리스 v2.0", "prefix": "🎉🎉 ", "suffix": " 배포 완료"},
     }

@@ -41,7 +41,7 @@ def test_exactly_the_proven_entry_is_verified_and_each_refusal_explained(path, s
         "삭제한 노트는 휴지통에 90일 동안 보관한 다음 완전히 지웁니다.",
     )
     spans = [(one["source_index"], one["start"], one["end"]) for one in entries["good"].evidence]
-    assert spans == [(0, 8, 24), (1, 14, 25)]
+    assert spans == [(0, 8, 26), (1, 14, 25)]
 
 
 def test_every_step_is_an_event_in_its_order(path, session, extraction):

@@ -14,7 +14,32 @@ def decision(*quotes):
 
 
 def test_an_entry_with_proven_quotes_is_promoted():
-    assert decision("승인은 팀장 검토 후", "운영 환경에서") is None
+    assert decision("승인은 팀장 검토 후", "승인은 팀장 검토 후 진행된다.") is None
+
+
+@pytest.mark.parametrize(
+    ("quote", "message"),
+    [
+        ("정확한 수는 지난주에 재무팀에서 확인되었다", "정확한 수는 지난주에 재무팀에서 확인되지 않았다."),
+        ("이사회는 회의가 끝난 다음 조치를 취했다고 한다", "이사회는 회의가 끝난 다음 조치를 취하지 않았다고 한다."),
+        ("김민수 팀장이 다음 분기 예산안을 이사회에 올렸다", "김민주 팀장이 다음 분기 예산안을 이사회에 올렸다."),
+        ("다음 분기 간담회는 시청의 대회의실, 부산에서 연다", "다음 분기 간담회는 시청의 대회의실, 대전에서 연다."),
+        ("정확한 수는 지난주에 재무팀에서 확인되", "정확한 수는 지난주에 재무팀에서 확인되지 않았다."),
+    ],
+)  # fmt: skip
+def test_a_forged_or_cut_quote_promotes_nothing(quote, message):
+    blocked = decide(align_all([Quote(quote)], [message]))
+    assert isinstance(blocked, Blocked)
+    assert blocked.failed_quotes == (quote,)
+
+
+def test_a_quote_of_one_false_keystroke_is_to_be_asked_for_once_more():
+    message = "이 노트는 삼십 일 동안 휴지통에 보관한 다음 완전히 지운다."
+    blocked = decide(align_all([Quote(message.replace("노트", "노토"))], [message]))
+    assert blocked.reason == (
+        "Evidence alignment failed: a quote differs from its source in wording; "
+        "a keystroke: quote it once more, letter for letter."
+    )
 
 
 def test_an_entry_without_evidence_is_blocked():
@@ -36,7 +61,7 @@ def test_one_quote_that_is_not_found_blocks_and_is_named():
             "a quote differs from its source in negation",
         ),
         (
-            "승인은 팀장 검토 후 진행한다.",
+            "승인 팀장 검토 후 진행된다.",
             "a quote that only resembles its source is too short to prove anything",
         ),
     ],

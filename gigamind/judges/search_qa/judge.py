@@ -389,7 +389,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
                 "utility": judgement.reported_utility,
             },
             proof=tuple(
-                Proof(place.quote.source_index + 1, place.quote.text, claim.note is not None)
+                Proof.of(place.quote.source_index + 1, place, proven=claim.note is not None)
                 for claim in judgement.claims
                 if (place := claim.evidence) is not None
             ),

@@ -21,7 +21,8 @@ Told = Literal["supported", "contradicted", "not_found"]
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict: the rules of proof, of
 # numbers or of utility, or how an answer is cut into claims.
 # 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
-RULES = 2
+# 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
+RULES = 3
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
 _CLAIMS_IN_MAX_TOKENS = (
     4  # of about 120 Korean characters of quote each, beside 250 tokens for the rest

@@ -4,12 +4,12 @@ A quote of another note, one that was changed, and one that proves nothing by th
 claim is `unverified`, and counts as not supported.  From what is proven follows which notes an answer makes use of.
 """
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.evidence.align import align, align_all
+from gigamind.evidence.clause import is_asked
 from gigamind.evidence.critical import opposed
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
@@ -35,10 +35,6 @@ Doubt = (
     | Weakness
 )
 Caution = Literal["negation", "polarity", "question"]
-
-_ASKS = re.compile(
-    r"[?？][\"'”’」』)*_\s]*$|(?:까|나요|[인은는]가요?|(?<=하)냐|느냐)[\"'”’」』)*_\s]*$"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +146,7 @@ def _cautions(claim: str, place: Alignment, text: str) -> tuple[Caution, ...]:
 def _is_asked(span: Span, text: str) -> bool:
     """Whether the sentence that a span ends in is a question."""
     last = next((one for one in sentences(text) if one.start < span.end <= one.end), span)
-    return bool(_ASKS.search(last.slice(text)))
+    return is_asked(last.slice(text))
 
 
 _FEW = 4  # letters and digits of an answer; fewer stand in any
@@ -246,6 +242,6 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
     if verifier.proof(place, says=use.relevant_claim)[1] is not None:
         return ""
     words = align(use.relevant_claim, answer)
-    if not isinstance(words, Aligned) or words.critical or is_too_short(words.span, answer, _FEW):
+    if not isinstance(words, Aligned) or words.unproven or is_too_short(words.span, answer, _FEW):
         return ""
     return words.span.slice(answer)

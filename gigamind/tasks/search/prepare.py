@@ -95,7 +95,11 @@ _CONFIG = AlignConfig(max_quote_chars=5_000)  # a label may be a whole section, 
 def find_again(text: str, note_text: str) -> Span | None:
     """The one place of `text` in a note, verbatim or all but; `None` when it is gone, or stands there twice."""
     found = align(text, Source(note_text, max_chars=len(note_text)), config=_CONFIG)
-    if isinstance(found, Aligned) and found.promotable and found.occurrences == 1:
+    if (
+        isinstance(found, Aligned)
+        and (found.promotable or found.method != "fuzzy")
+        and found.occurrences == 1
+    ):
         return found.span
     return None
 

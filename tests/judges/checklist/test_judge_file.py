@@ -16,13 +16,13 @@ def feature(items, more=""):
     return f"[features.f]\n{more}\nitems = [{items}]"
 
 
-@pytest.mark.parametrize(("least", "expected"), [(9, True), (10, False)])
+@pytest.mark.parametrize(("least", "expected"), [(10, True), (11, False)])
 def test_a_quote_needs_as_many_letters_and_digits_as_the_judge_file_says(
     least, expected, judge_file, check, scripted, entries
 ):
     features = feature(ITEM).replace("features.f", "features.search_qa")
     file = judge_file(min_quote_chars=least, features=features)
-    verdict = check(scripted(entries(a="금요일 오후 3시에 시")), file=file)  # nine of them
+    verdict = check(scripted(entries(a="금요일 오후 3시에 시작")), file=file)  # ten of them
     assert verdict.items[0].yes is expected
 
 

@@ -1,0 +1,211 @@
+"""Quotes that were forged in 16 ways and honest copies of 11 kinds, over real texts: which of them are taken for proof.
+
+Memory verifies an entry by a quote that is `promotable`; a judge believes a claim by `judges.quotes.strongest`.  The
+forgers draw with a seed.  Their word lists are theirs alone: the rule has none of names, cities, opposites or tenses.
+A name, a city, a gloss, a hedge and a question are written into the source first, for few sentences have one.
+
+    python benchmarks/forgeries.py                                  # examples/vault and the docs of installed packages
+    python benchmarks/forgeries.py --text xquad.en.json --half odd  # also JSONL with "premise" or "note"
+    python benchmarks/forgeries.py --show                           # each forgery believed, each honest copy refused
+    python benchmarks/forgeries.py --time                           # CPU milliseconds a quote, by the note's length
+"""
+
+import argparse
+import json
+import random
+import re
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.metadata import distributions
+from pathlib import Path
+
+from forgers import FORGED_EN, FORGED_KO, HONEST, merged
+
+from gigamind.evidence.align import align
+from gigamind.evidence.proof import why_unproven
+from gigamind.evidence.result import Aligned
+from gigamind.evidence.source import Source
+from gigamind.judges.quotes import strongest
+
+VAULT = Path(__file__).parents[1] / "examples" / "vault"
+NOTE_CHARS = 3_600
+LEAST_CHARS, MOST_CHARS = 34, 300  # of a sentence: fuzzy matches prove nothing below 30
+A_KIND = 24  # cases of a kind, a language and a text
+MIN_QUOTE_CHARS = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One quote of a note; a forged one must prove nothing."""
+
+    kind: str
+    language: str
+    forged: bool
+    note: str
+    quote: str
+
+
+def sentences(document: str) -> list[str]:
+    """Prose sentences of a text that fit a quote."""
+    lines = [
+        line for line in document.split("\n") if not re.match(r"\s*(?:[-#>|*`\[<+=:.]|\d+\.)", line)
+    ]
+    found = re.split(r"(?<=[.!?])\s+", " ".join(" ".join(lines).split()))
+    return [one for one in found if LEAST_CHARS <= len(one) <= MOST_CHARS and one[-1:] in ".?!"]
+
+
+def cases(documents: Sequence[str], seed: int) -> Iterator[Case]:
+    """Up to `A_KIND` of each kind and language, from sentences in random order."""
+    draw = random.Random(seed)
+    at_hand = [(one, text) for text in documents for one in _with_next(sentences(text))]
+    for language, forged in (("ko", FORGED_KO), ("en", FORGED_EN)):
+        own = [
+            row for row in at_hand if bool(re.search("[가-힣]", row[0][0])) == (language == "ko")
+        ]
+        for kind, forge in (*forged.items(), ("merged", merged), *HONEST.items()):
+            draw.shuffle(own)
+            made = 0
+            for (sentence, following), text in own:
+                if kind == "merged":
+                    found = merged(sentence, draw, following) if following else None
+                else:
+                    found = forge(sentence, draw)
+                if found is None or (kind == "merged" and found[1] in found[0]):
+                    continue
+                source, quote = found
+                yield Case(kind, language, kind not in HONEST, _note(text, sentence, source), quote)
+                made += 1
+                if made == A_KIND:
+                    break
+
+
+def _with_next(found: list[str]) -> list[tuple[str, str]]:
+    return list(zip(found, [*found[1:], ""], strict=True)) if found else []
+
+
+def _note(text: str, sentence: str, source: str) -> str:
+    """The source on a line of its own among the text around its sentence."""
+    lines = " ".join(text.split())
+    at = lines.find(sentence)
+    if at < 0:  # the sentence went over a line that is no prose
+        return source
+    before = lines[max(0, at - NOTE_CHARS // 2) : at]
+    after = lines[at + len(sentence) : at + len(sentence) + NOTE_CHARS // 2]
+    return f"{before}\n\n{source}\n\n{after}"
+
+
+def memory_verifies(case: Case) -> bool:
+    found = align(case.quote, case.note)
+    return isinstance(found, Aligned) and found.promotable
+
+
+def judge_believes(case: Case) -> bool:
+    found = align(case.quote, case.note)
+    return isinstance(found, Aligned) and strongest(found, case.note, MIN_QUOTE_CHARS)[1] is None
+
+
+def texts_of(path: Path) -> list[str]:
+    """Of a folder its Markdown notes, of an XQuAD file its contexts, of a JSONL file its premises or notes by eight."""
+    if path.is_dir():
+        notes = [one.read_text("utf-8") for one in sorted(path.rglob("*.md"))]
+        return [re.sub(r"\A---\n.*?\n---\n", "", note, flags=re.DOTALL) for note in notes]
+    if path.suffix == ".json":
+        articles = json.loads(path.read_text("utf-8"))["data"]
+        return [one["context"] for article in articles for one in article["paragraphs"]]
+    rows = map(json.loads, path.read_text("utf-8").splitlines())
+    lines = list(dict.fromkeys(row.get("premise") or row.get("note") for row in rows))
+    return ["\n".join(lines[at : at + 8]) for at in range(0, len(lines), 8)]
+
+
+def package_docs() -> list[str]:
+    """What installed packages say of themselves."""
+    named = {one.name: one for one in distributions()}
+    return [str(named[name].metadata["Description"])[:20_000] for name in sorted(named)]
+
+
+def print_rates(made: Sequence[Case], *, show: bool) -> None:
+    counts: defaultdict[tuple[bool, str], list[tuple[str, bool, bool]]] = defaultdict(list)
+    for case in made:
+        row = (case.language, memory_verifies(case), judge_believes(case))
+        counts[not case.forged, case.kind].append(row)
+        if show and case.forged in row[1:]:
+            wrong = "believed" if case.forged else "refused"
+            found = align(case.quote, case.note)
+            why = getattr(found, "unproven", found)
+            print(f"{wrong} {case.language} {case.kind}: {case.quote}\n    {why}")
+    print("| kind | quotes | memory: ko, en | judge: ko, en |\n|---|---|---|---|")
+    for (honest, kind), rows in sorted(counts.items()):
+        cells = [
+            f"{[row[at] for row in own].count(True)} of {len(own)}"
+            for at in (1, 2)
+            for own in (
+                [row for row in rows if row[0] == "ko"],
+                [row for row in rows if row[0] == "en"],
+            )
+        ]
+        name = f"{'honest' if honest else 'forged'}: {kind}"
+        print(f"| {name} | {len(rows)} | {cells[0]}, {cells[1]} | {cells[2]}, {cells[3]} |")
+    typos = [align(one.quote, one.note) for one in made if one.kind == "typo"]
+    unproven = [one.unproven for one in typos if isinstance(one, Aligned) and one.unproven]
+    near = sum(one.near for one in unproven)
+    print(f"typos that are reported as near: {near} of {len(typos)}")
+    for honest in (False, True):
+        rows = [row for (kind, _), one in counts.items() if kind is honest for row in one]
+        proven = [sum(bool(row[at]) for row in rows) for at in (1, 2)]
+        told = f"memory {proven[0]}, judge {proven[1]} of {len(rows)}"
+        print(f"{'honest, proven' if honest else 'forged, believed'}: {told}")
+
+
+def print_times(made: Sequence[Case]) -> None:
+    """Of one quote by itself, the normalising of its note included; of one more of that note; of the proof alone."""
+    for copies in (1, 3, 9):
+        times: list[float] = []
+        again: list[float] = []
+        proofs: list[float] = []
+        lengths: list[int] = []
+        for case in made[:: max(1, len(made) // 150)]:
+            note = "\n\n".join([case.note, *[case.note.replace(case.quote, "")] * (copies - 1)])
+            started = time.process_time()
+            found = align(case.quote, note)
+            if isinstance(found, Aligned):
+                strongest(found, note, MIN_QUOTE_CHARS)
+            times.append(1000 * (time.process_time() - started))
+            lengths.append(len(note))
+            if isinstance(found, Aligned):
+                source = Source(note)
+                align(case.quote, source)
+                started = time.process_time()
+                align(case.quote, source)
+                again.append(1000 * (time.process_time() - started))
+                started = time.process_time()
+                why_unproven(case.quote, found.span, note, fuzzy=found.method == "fuzzy")
+                proofs.append(1000 * (time.process_time() - started))
+        mean, proof = sum(times) / len(times), sum(proofs) / len(proofs)
+        print(
+            f"{sum(lengths) // len(lengths):>6} characters: mean {mean:.2f} ms, worst {max(times):.1f} ms a quote, "
+            f"with the note at hand {sum(again) / len(again):.2f} ms, the proof alone {proof:.2f} ms"
+        )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--text", type=Path, nargs="+", help="a vault, XQuAD JSON or JSONL")
+    parser.add_argument("--half", choices=("odd", "even"), help="every other document")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--show", action="store_true")
+    parser.add_argument("--time", action="store_true")
+    options = parser.parse_args()
+    if options.text:
+        documents = [text for path in options.text for text in texts_of(path)]
+    else:
+        documents = texts_of(VAULT) + package_docs()
+    if options.half:
+        documents = documents[options.half == "odd" :: 2]
+    made = list(cases(documents, options.seed))
+    print_times(made) if options.time else print_rates(made, show=options.show)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,184 @@
+"""What a quote lost of the sentence that it was taken out of: a negation, a limit, a question mark.
+
+"stored in plain text" stands behind a "never", "확인되" before "지 않았다".  In doubt a quote is cut: a longer one is
+easily given.
+"""
+
+import re
+from itertools import pairwise
+from typing import Literal
+
+from gigamind.evidence.critical import NEGATION
+from gigamind.evidence.normalize import visible
+from gigamind.spans import Span
+from gigamind.text import sentences
+
+Loss = Literal["cut_negation", "cut_limit", "question"]
+
+_REACH = 600  # characters to either side; no sentence that a person reads is longer
+_NEGATABLE = 2  # characters with which a negation may begin: "지 " of "지 말고"
+_MIN_WRAPPED = 30  # characters: a shorter line was ended on purpose
+_ENDED = re.compile(r"[.!?。！？:：;…|][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것)[\s*_]*$")
+_MARKED = re.compile(r"[ \t]*(?:#|\||[-*+>][ \t]|\d+[.)][ \t])")
+_ASIDE = re.compile(r"\([^()]*\)|（[^（）]*）")
+_LIMITED_ASIDE = re.compile(r"\b(?:only|except|excluding|unless)\b|제외|한정|[가-힣]만(?!\w)")
+_ASKS = re.compile(
+    r"[?？][\"'”’」』)*_\s]*$|(?:까|나요|[인은는]가요?|(?<=하)냐|느냐)[\"'”’」』)*_\s]*$"
+)
+
+_HARMLESS = re.compile(
+    r"없이|(?:뿐|뿐만|만)(?:이)? ?아니라|지 ?않으면 안|않을 수 없|못지 ?않|\bnot (?:only|just|merely)\b|\bno matter\b"
+)
+# Words besides negations that turn round what they are said of.
+_REFUSES = re.compile(
+    r"거부|거절|반려|제외|차단|실패|미포함|취소|무효|부결|무산|꺼짐|아니요|거짓|틀[렸린리]|오해|사실과 다|어렵|힘들"
+    r"|\b(?:forbidden|prohibited|banned|refus\w+|fail(?:s|ed)?|unable|false|untrue|myth|wrong|den(?:y|ies|ied)"
+    r"|instead of|rather than|prevent\w*|doubt\w*|hardly|rarely|seldom|barely|nobody|nothing|off|disabled)\b"
+)
+# Where a clause ends and another begins.  Commas, colons and cells part it only from what states something: "환불:" and
+# "Remote work, even on Fridays," are but the names of what follows.
+_CONNECTIVE = (
+    r"(?:(?<![다라냐자])고(?! ?[있싶계])|며|면서|지만|으나|[는은인한]데|므로|니까|[하되]나|[이하되]니|[아어해]서)"
+    r"(?=[\s,]|$)"
+)
+_BREAK_BEHIND = re.compile(
+    rf"[;—–]|{_CONNECTIVE}"
+    r"|\b(?:and|or|but|however|whereas|while|although|though|because|since|if|when|which|who|so|otherwise)\b"
+)
+_BREAK_BEFORE = re.compile(
+    r"[;—–]|, (?:and|so|which|who|while)\b|\b(?:but|however|whereas|although|though|because)\b"
+)
+_BREAK_OF_VALUES = re.compile(r"[,:|]|\band\b")
+_KEY = re.compile(r"[:|][-*_`\s]*$")
+_FINITE = re.compile(r"(?:다|요|죠|[음함됨임])$")
+_CONNECTED = re.compile(rf"{_CONNECTIVE},?$|\b(?:but|while|whereas|although|because),?$")
+_VALUE = re.compile(r"\w[^|:]*[|:][^|:]*\w")
+_IN_ROW = re.compile(r"[^\s|:*-][^|]*\|[\s*_`]*$")
+_KOREAN_NOT = re.compile(r"(?<!\w)[안못]\s+[*_`]*$")
+_LIMITED_BEFORE = re.compile(
+    r"\b(?:only|just|than|at (?:least|most)|up to|over|under|above|below|nearly|almost|until|before|except|without)\s+$"
+    r"|(?<!\w)(?:최대|최소|거의|오직|단지|약|대략|주로|대부분|보통|가끔|일부)\s+$"
+)
+_LIMITED_BEHIND = re.compile(
+    r"\s?(?:이상|이하|초과|미만|이전|이후|제외|외에|만(?!\w)|밖에|뿐|넘|못 ?되)"
+    r"|\W{0,3}(?:only|except|excluding|unless|without|(?:\w+ )?or (?:more|less|fewer|above|below|older|younger|later"
+    r"|earlier|higher|lower))\b|\s?(?:hundred|thousand|million|billion|trillion|[만억조]\b)"
+)
+
+
+def is_asked(sentence: str) -> bool:
+    """Whether a sentence is a question, which states nothing."""
+    return bool(_ASKS.search(sentence))
+
+
+def lost(text: str, span: Span) -> Loss | None:
+    """What stands outside a span of whole words, in its sentences, and bears on what is inside."""
+    start, end = _lines(text, span)
+    near = _unwrapped(text[start:end])
+    first, last = span.start - start, span.end - start
+    head, tail = near[:first], near[last:]
+    for one in sentences(near):
+        if one.start <= first < one.end:
+            head = near[one.start : first]
+        if one.start < last <= one.end:
+            tail = near[last : one.end]
+    quote = _plain(near[first:last]).rstrip(" \t*_`\"'")
+    aside = _ASIDE.match(_plain(tail).lstrip())
+    if aside and _LIMITED_ASIDE.search(aside[0]):
+        return "cut_limit"
+    head, tail = (_ASIDE.sub(" ", _plain(one)) for one in (head, tail))
+    if re.search(r"\w", tail) and is_asked(tail):
+        return "question"
+    if _LIMITED_BEFORE.search(head) or _LIMITED_BEHIND.match(tail):
+        return "cut_limit"
+    return (
+        "cut_negation"
+        if _negated_before(head, quote) or _negated_behind(head, quote, tail)
+        else None
+    )
+
+
+def _negated_before(head: str, quote: str) -> bool:
+    """English denies before what it denies; Korean does with one adverb, or with the name of a value."""
+    if _is_korean(f"{head}{quote}"):
+        key = _KEY.search(head)
+        if key is None or _FINITE.search(quote):
+            return bool(_KOREAN_NOT.search(head))
+        return bool(NEGATION.search(re.split(r"[|:]", head[: key.start()])[-1]))
+    breaks = [*_BREAK_BEFORE.finditer(head)]
+    if _states(quote):
+        breaks += _BREAK_OF_VALUES.finditer(head)
+    return _denies(head[max((found.end() for found in breaks), default=0) :])
+
+
+def _negated_behind(head: str, quote: str, tail: str) -> bool:
+    goes_on = re.match(r"\s*[있싶계]", tail)
+    if (_CONNECTED.search(quote) and not goes_on) or (
+        _FINITE.search(quote) and not tail[:1].isalnum()
+    ):
+        return False
+    breaks = [*_BREAK_BEHIND.finditer(tail)]
+    if _states(quote) or _IN_ROW.search(head):
+        breaks += _BREAK_OF_VALUES.finditer(tail)
+    return _denies(
+        tail[: min((found.start() for found in breaks), default=None)], quote[-_NEGATABLE:]
+    )
+
+
+def _states(quote: str) -> bool:
+    """Whether words are more than the name of what follows: they have a number, or a value of their own."""
+    return any(map(str.isdigit, quote)) or bool(_VALUE.search(quote))
+
+
+def _denies(rest: str, before: str = "") -> bool:
+    """Whether words deny; the end of those before may begin the negation: 걸지 | 말고."""
+    bare = _HARMLESS.sub(" ", before + rest)
+    found = [match.end() for match in NEGATION.finditer(bare)]
+    return max(found, default=0) > len(before) or bool(_REFUSES.search(bare, len(before)))
+
+
+def _is_korean(text: str) -> bool:
+    """Whether its grammar is Korean, English words aside."""
+    hangul = sum("가" <= char <= "힣" for char in text)
+    return 2 * hangul >= sum(char.isascii() and char.isalpha() for char in text)
+
+
+def _plain(text: str) -> str:
+    """A text as it is compared, for it to be searched for words."""
+    return visible(text).text
+
+
+def _lines(text: str, span: Span) -> tuple[int, int]:
+    """The lines of a span, and those before and behind that go on in it, not farther than a sentence reaches."""
+    least, most = max(0, span.start - _REACH), min(len(text), span.end + _REACH)
+    start = max(least, text.rfind("\n", least, span.start) + 1)
+    end = text.find("\n", span.end, most)
+    end = most if end < 0 else end
+    while start > least:
+        before = max(least, text.rfind("\n", least, start - 1) + 1)
+        if not _goes_on(text[before : start - 1], text[start:end]):
+            break
+        start = before
+    while end < most:
+        behind = text.find("\n", end + 1, most)
+        behind = most if behind < 0 else behind
+        if not _goes_on(text[start:end].rpartition("\n")[2], text[end + 1 : behind]):
+            break
+        end = behind
+    return start, end
+
+
+def _unwrapped(text: str) -> str:
+    """A text of the same length in which a sentence that was wrapped stands in one line."""
+    lines = text.replace("\r", " ").split("\n")
+    joined = lines[0]
+    for before, line in pairwise(lines):
+        joined += (" " if _goes_on(before, line) else "\n") + line
+    return joined
+
+
+def _goes_on(before: str, line: str) -> bool:
+    if len(before) < _MIN_WRAPPED or _ENDED.search(before) or before.lstrip()[:1] in {"#", "|"}:
+        return False
+    text = line.lstrip()[:1]
+    return not _MARKED.match(line) and (text.islower() or "가" <= text <= "힣")

@@ -1,0 +1,311 @@
+"""Whether a quote that was found proves what it says: the one rule of memory and of every judge.
+
+The passage is widened to whole words, and all words of the two must be the same but for what `words` forgives: a
+particle, an article, a bracket left out, "..." for words that limit nothing, spaces between Hangul, one keystroke in
+a long word.  Nothing in the rest of the sentence may deny or limit what is quoted.  Any other difference refuses.
+"""
+
+import re
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+from typing import Literal
+
+from rapidfuzz.distance import Levenshtein, Opcodes
+
+from gigamind.evidence import critical
+from gigamind.evidence.clause import Loss, lost
+from gigamind.evidence.normalize import Folding, unmarked, visible
+from gigamind.evidence.words import (
+    ELLIPSIS,
+    Word,
+    is_keystroke,
+    is_rest,
+    is_typo,
+    may_be_left_out,
+    same_particles,
+    words,
+)
+from gigamind.spans import Span
+
+Doubt = critical.Critical | Literal["name", "wording", "cut_word"] | Loss
+
+_AROUND = 80  # characters to either side in which a window may go on
+_FURTHER = 4  # words that the window of the fewest edits may have cut off
+_NAME = re.compile(r"\b[A-Z]\w+")
+_YEAR_DIGITS = 4
+_NO_UNITS = frozenset(("and", "but", "so", "while", "which"))
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """Why a quote proves nothing.
+
+    Attributes:
+        quoted: its words that differ, lower-cased; "" where the source has more.
+        original: those of the source in their place; "" where the quote has more.
+        near: only a keystroke in one word, so that asking once more for the exact words may help.
+    """
+
+    reason: Doubt
+    quoted: str = ""
+    original: str = ""
+    near: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its words are those of the source, but others beside them say something else."""
+        return self.reason in {"cut_word", "cut_negation", "cut_limit", "question"}
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Words of a quote that stand in the place of others of the source; one of the two may be empty."""
+
+    quoted: Sequence[Word]
+    original: Sequence[Word]
+    last: bool
+
+
+def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unproven | None:
+    """Why the words of a quote found under `span` prove nothing; None when they prove what they say.
+
+    A fuzzy window is also tried four words longer: the one with the fewest edits may end before "지 않았다".
+    """
+    start, end = _region(span, source)
+    # A mark in front: what stands at the start of the region stands at that of no line.
+    mark = "" if start == 0 or source[start - 1] == "\n" else "\0"
+    texts = (quote, mark + source[start:end])
+    (quoted, quoted_bare), (around, around_bare) = (_foldings(text) for text in texts)
+    pairs = [(quoted, around)]
+    # The numbers of list items may miss on one side, never on both: then one may have been changed.
+    if around_bare.text != around.text:
+        pairs.append((quoted, around_bare))
+    elif quoted_bare.text != quoted.text:
+        pairs.append((quoted_bare, around))
+    best: Unproven | None = None
+    for one, other in pairs:
+        asked = words(one.text)
+        found = _Comparison(
+            quote=quote,
+            quoted=asked,
+            questions=one.text.count("?", asked[0].start if asked else 0),
+            folding=other,
+            around=words(other.text),
+            base=start - len(mark),
+            span=span,
+            source=source,
+            fuzzy=fuzzy,
+        ).why()
+        if found is None:
+            return None
+        best = best or found
+    return best
+
+
+def _foldings(text: str) -> tuple[Folding, Folding]:
+    """A text without Markdown marks, with the numbers of its list items and without."""
+    n1 = visible(text)
+    return unmarked(text, n1, is_quote=True), unmarked(text, n1, is_quote=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Comparison:
+    """The words of a quote and those around a span of its source.
+
+    Attributes:
+        questions: the question marks of the quote.
+        folding: the text of the words around the span.
+        base: where in the source that text begins.
+    """
+
+    quote: str
+    quoted: list[Word]
+    questions: int
+    folding: Folding
+    around: list[Word]
+    base: int
+    span: Span
+    source: str
+    fuzzy: bool
+
+    def why(self) -> Unproven | None:
+        first, last = self._window()
+        found = self._between(first, last)
+        if found is None or not self.fuzzy:
+            return found
+        further = self._trimmed(max(0, first - _FURTHER), min(len(self.around), last + _FURTHER))
+        return found if further == (first, last) else self._between(*further) and found
+
+    def _window(self) -> tuple[int, int]:
+        """The words that the span touches, and the parts of those that it cuts."""
+        start, end = self.folding.range(
+            Span(self.span.start - self.base, self.span.end - self.base)
+        )
+        words_around = self.around
+        first = bisect_right(words_around, start, key=lambda word: word.end)
+        last = bisect_left(words_around, end, key=lambda word: word.start)
+        if first >= last:
+            return 0, 0
+        while first > 0 and words_around[first].tight:
+            first -= 1
+        while last < len(words_around) and words_around[last].tight:
+            last += 1
+        return first, last
+
+    def _trimmed(self, first: int, last: int) -> tuple[int, int]:
+        """A window without the words at its ends for which the quote has none."""
+        runs = _opcodes(self.quoted, self.around[first:last])
+        if runs and runs[0].tag == "insert":
+            first += runs[0].dest_end
+        if len(runs) > 1 and runs[-1].tag == "insert":
+            last -= runs[-1].dest_end - runs[-1].dest_start
+        return first, last
+
+    def _between(self, first: int, last: int) -> Unproven | None:
+        """Why the quote does not say what the words from `first` to `last` do."""
+        original = self.around[first:last]
+        if not original or not self.quoted:
+            return (
+                None
+                if not original and not self.quoted
+                else _changed(self.quoted, original, frozenset())
+            )
+        span = Span(self._origin(original[0]).start, self._origin(original[-1]).end)
+        passage = span.slice(self.source)
+        names = frozenset(name.lower() for name in _NAME.findall(f"{self.quote} {passage}"))
+        if found := _difference(self.quoted, original, names):
+            return found if self.fuzzy else replace(found, reason="cut_word")
+        behind = self.around[last].start if last < len(self.around) else None
+        if self.questions != self.folding.text[original[0].start : behind].count("?"):
+            return Unproven("question")
+        if self._loses_unit(last):
+            return Unproven("cut_word", original[-1].whole, self.around[last].whole)
+        loss = lost(self.source, span)
+        return Unproven(loss) if loss else None
+
+    def _loses_unit(self, last: int) -> bool:
+        """Whether the quote ends with a number, of days or of millions, that is no year."""
+        number, behind = self.around[last - 1], self.around[last : last + 1]
+        if not number.text.isdigit() or len(number.text) == _YEAR_DIGITS or not behind:
+            return False
+        gap = self.folding.text[number.end : behind[0].start]
+        unit = behind[0].text
+        return gap == " " and unit.isascii() and unit.isalpha() and unit not in _NO_UNITS
+
+    def _origin(self, word: Word) -> Span:
+        span = self.folding.span(word.start, word.end)
+        return Span(max(0, span.start + self.base), span.end + self.base)
+
+
+def _region(span: Span, source: str) -> tuple[int, int]:
+    """The span with as many whole words around it as a window may need."""
+    start, end = max(0, span.start - _AROUND), min(len(source), span.end + _AROUND)
+    while 0 < start < span.start and not source[start - 1].isspace():
+        start += 1
+    while span.end < end < len(source) and not source[end].isspace():
+        end -= 1
+    if start == span.start:
+        start = max(0, span.start - _AROUND)
+    return start, end if end > span.end else min(len(source), span.end + _AROUND)
+
+
+def _opcodes(quoted: Sequence[Word], original: Sequence[Word]) -> Opcodes:
+    return Levenshtein.opcodes([w.text for w in quoted], [w.text for w in original])
+
+
+def _difference(
+    quoted: Sequence[Word], original: Sequence[Word], names: frozenset[str]
+) -> Unproven | None:
+    """The first difference of two runs of words that is not forgiven."""
+    pairs: list[tuple[Word, Word]] = []
+    changes: list[_Run] = []
+    typos = 0
+    for run in _runs(quoted, original, pairs):
+        if _is_forgiven(run, original):
+            continue
+        if len(run.quoted) == len(run.original) == 1:
+            one, other = run.quoted[0], run.original[0]
+            known = names | {word.text for word in original if word is not other}
+            if is_typo(one, other, known):
+                typos += 1
+                pairs.append((one, other))
+                continue
+        changes.append(run)
+    if changes:
+        first = changes[0]
+        return _changed(first.quoted, first.original, names, alone=len(changes) == 1 and not typos)
+    if typos > 1:
+        return Unproven("wording")
+    for one, other in [] if same_particles(pairs) else pairs:
+        if one.particle != other.particle:
+            return Unproven("wording", one.whole, other.whole)
+    return None
+
+
+def _runs(
+    quoted: Sequence[Word], original: Sequence[Word], pairs: list[tuple[Word, Word]]
+) -> Iterator[_Run]:
+    """Where the two differ; the words that are the same go to `pairs`."""
+    for equal, group in groupby(_opcodes(quoted, original), lambda code: code.tag == "equal"):
+        codes = list(group)
+        left = quoted[codes[0].src_start : codes[-1].src_end]
+        right = original[codes[0].dest_start : codes[-1].dest_end]
+        if equal:
+            pairs += zip(left, right, strict=True)
+        else:
+            yield _Run(left, right, codes[-1].dest_end == len(original))
+
+
+def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
+    quoted, given = run.quoted, run.original
+    if not quoted:
+        if run.last and len(given) == 1 and given[0].tight and is_rest("-", "-" + given[0].whole):
+            return True
+        return _are_brackets(given, original) and may_be_left_out(given)
+    if not given:
+        return all(word.text == ELLIPSIS for word in quoted)
+    if len(quoted) == 1 and quoted[0].text == ELLIPSIS:
+        return _may_be_elided(given, original)
+    if run.last and len(quoted) == len(given) == 1 and is_rest(quoted[0].whole, given[0].whole):
+        return True
+    return _joined(quoted) == _joined(given) is not None
+
+
+def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:
+    """Whether words are all that stands in one bracket or several."""
+    numbers = {word.bracket for word in given}
+    return 0 not in numbers and len(given) == sum(word.bracket in numbers for word in original)
+
+
+def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
+    """Whether an ellipsis may stand for words: inside of a sentence, or for whole ones, so that no two are merged."""
+    before = next(
+        (left for left, right in pairwise(original) if right is given[0]),
+        None,
+    )
+    begins = before is None or before.ends
+    inside = not begins and not any(word.ends for word in given)
+    return (inside or (begins and given[-1].ends)) and may_be_left_out(given)
+
+
+def _joined(group: Sequence[Word]) -> str | None:
+    """Hangul written without the spaces between its words; None where others are among them."""
+    text = "".join(word.whole for word in group)
+    return text if all("ㄱ" <= char <= "ㅣ" or "가" <= char <= "힣" for char in text) else None
+
+
+def _changed(
+    quoted: Sequence[Word], original: Sequence[Word], names: frozenset[str], *, alone: bool = False
+) -> Unproven:
+    one, other = (" ".join(word.whole for word in group) for group in (quoted, original))
+    differing = critical.differences(one, other)
+    reason: Doubt = "wording"
+    if differing:
+        reason = differing[0]
+    elif any(word.text in names for word in (*quoted, *original)):
+        reason = "name"
+    numbers = any(word.is_number for word in (*quoted, *original))
+    near = alone and not numbers and len(quoted) == len(original) == 1 and is_keystroke(one, other)
+    return Unproven(reason, one, other, near)
