@@ -38,17 +38,31 @@ class ClaimRow:
 
 
 @dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact that an answer should give, by people's labels; `vital` where it is useless without."""
+
+    given: bool
+    vital: bool
+
+
+@dataclass(frozen=True, slots=True)
 class GroundingTable:
     """The claims of one answer and the notes it was given.
 
     Attributes:
         notes: how many there were; they are numbered from 1.
         relevant: numbers of those that bear on the question; None when nobody says.
+        omissions: how many things are proven to be asked for and left out.
+        answerable: whether anybody says that the notes answer the question.
+        facts: that people say belong into the answer, and that a note backs; empty where nobody says.
     """
 
     claims: tuple[ClaimRow, ...]
     notes: int
     relevant: frozenset[int] | None = None
+    omissions: int = 0
+    answerable: bool = False
+    facts: tuple[FactRow, ...] = ()
 
 
 def faithfulness(table: GroundingTable) -> float | None:
@@ -118,6 +132,30 @@ def citation_recall(table: GroundingTable) -> float | None:
     return _share(one.note in one.cited for one in table.claims if one.is_supported)
 
 
+def share_given(supported: int, omitted: int, *, answerable: bool) -> float | None:
+    """Supported claims over those and what is left out, in [0, 1].
+
+    With neither, 0.0 where the notes answer the question, so of each abstention there; else None, for nothing was to
+    be given.
+    """
+    if supported + omitted:
+        return supported / (supported + omitted)
+    return 0.0 if answerable else None
+
+
+def completeness(table: GroundingTable) -> float | None:
+    """Labelled facts that the answer gives, over all; where there are none, `share_given`."""
+    if table.facts:
+        return _share(one.given for one in table.facts)
+    supported = sum(one.is_supported for one in table.claims)
+    return share_given(supported, table.omissions, answerable=table.answerable)
+
+
+def completeness_vital(table: GroundingTable) -> float | None:
+    """Vital facts that the answer gives, over all vital ones; None without any.  After nugget recall of TREC."""
+    return _share(one.given for one in table.facts if one.vital)
+
+
 _metric = Rows("answers", "claims")
 METRICS = (
     _metric(None, "correctness", "correctness", "정확성", SHOWN).told(
@@ -125,6 +163,17 @@ METRICS = (
     ),
     _metric(None, "utility", "utility", "유용성", SHOWN).told(
         "how much the answer helps who asked", "질문한 사람에게 쓸모 있는 정도"
+    ),
+    _metric(completeness, "completeness", "completeness", "완전성", SHOWN).told(
+        "what is asked for and stands in the notes, given and not left out",
+        "질문이 묻고 노트에 있는 내용 가운데 답변이 빠뜨리지 않은 비율",
+    ),
+    _metric(
+        completeness_vital,
+        "completeness_vital",
+        "completeness (vital)",
+        "완전성(필수)",
+        Use(gate=True),
     ),
     _metric(faithfulness, "faithfulness", "faithfulness", "충실성"),
     _metric(

@@ -1,7 +1,7 @@
 """The calls about one answer, and the answer as they show it.
 
-One call for an answer of usual length; the claims of a longer one are asked about in turn.  A claim that the model left
-out, or judged twice, is asked about once more; then the item is unscored.
+One call for an answer of usual length; the sentences of a longer one are asked about in turn.  A sentence that the
+model left out, or judged twice, is asked about once more; then the item is unscored.
 """
 
 import json
@@ -37,7 +37,7 @@ class Questions:
         self._fenced = fence(case.notes, fence_key)
 
     def batches(self) -> list[list[int]]:
-        """Ids of the claims of each call, the first one about the whole as well."""
+        """Ids of the sentences of each call, the first one about the whole as well."""
         size = self._judge.file.claims_per_call
         ids = [claim.id for claim in self.claims]
         return [ids[start : start + size] for start in range(0, max(1, len(ids)), size)]
@@ -64,7 +64,7 @@ class Calls:
     seat: Seat
 
     async def all_of_them(self) -> tuple[SearchQAReply, Mapping[int, ClaimFinding]]:
-        """What the model says of the whole, and of each claim.
+        """What the model says of the whole, and of each sentence.
 
         Raises:
             LlmError: it gave no usable reply.
@@ -86,7 +86,8 @@ class Calls:
         if lost:
             named = ", ".join(str(number) for number in lost)
             raise LlmError(
-                f"the model gave no verdict, or several, on claim {named}, twice", "invalid_output"
+                f"the model gave no verdict, or several, on sentence {named}, twice",
+                "invalid_output",
             )
         return found
 
@@ -101,11 +102,11 @@ class Calls:
 
 
 def answer_as_json(pieces: Sequence[Piece]) -> str:
-    """An answer as a judge reads it: its pieces in order, claims with their ids, citations apart from the text."""
+    """An answer as a judge reads it: its pieces in order, sentences with their ids, citations apart from the text."""
     numbers = iter(claims_of(pieces))
     shown: list[dict[str, object]] = []
     for piece in pieces:
-        one: dict[str, object] = {"id": next(numbers).id} if piece.role == "claim" else {}
+        one: dict[str, object] = {"id": next(numbers).id} if piece.role != "other" else {}
         one["text"] = piece.text
         if piece.cited:
             one["cites"] = list(piece.cited)
@@ -114,6 +115,6 @@ def answer_as_json(pieces: Sequence[Piece]) -> str:
 
 
 def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
-    """The findings about the claims asked for that were given exactly once."""
+    """The findings about the sentences asked for that were given exactly once."""
     times = Counter(one.id for one in reply.claims)
     return {one.id: one for one in reply.claims if one.id in ids and times[one.id] == 1}

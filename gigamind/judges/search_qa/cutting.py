@@ -77,7 +77,7 @@ def refined(
     numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
     found: list[Piece] = []
     for one in pieces:
-        parts = told.get(numbers.get(one.span, 0), ()) if one.role == "claim" else ()
+        parts = told.get(numbers.get(one.span, 0), ()) if one.role != "other" else ()
         found += _in_parts(answer, one, parts) if len(parts) > 1 else (one,)
     return tuple(found)
 
@@ -93,7 +93,7 @@ def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, .
     spans = _spans(sentence.text, parts) if _may_state_two(whole, answer) else ()
     places = [sentence.origin(one) for one in spans]
     cuts = [
-        piece(answer, Span(whole.span.start + one.start, whole.span.start + one.end), "claim")
+        piece(answer, Span(whole.span.start + one.start, whole.span.start + one.end), whole.shape)
         for one in places
     ]
     if not cuts or any(len(one.text.split()) < _LEAST_WORDS for one in cuts):

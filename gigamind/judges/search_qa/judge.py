@@ -26,6 +26,11 @@ from gigamind.judges.protocol import (
 )
 from gigamind.judges.search_qa.asking import Calls, Questions
 from gigamind.judges.search_qa.cutting import cut, cutting_calls
+from gigamind.judges.search_qa.omissions import (
+    JudgedOmission,
+    is_same_place,
+    judged_omissions,
+)
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
     PartsReply,
@@ -33,14 +38,19 @@ from gigamind.judges.search_qa.reply import (
     SearchQAReply,
     load_search_qa_judge,
 )
+from gigamind.judges.search_qa.roles import Roles, with_roles
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.judges.search_qa.verify import Coverage, JudgedClaim, Verifier, agreed, coverage
+from gigamind.judges.search_qa.words import is_of_another_language
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.fences import Flag
+from gigamind.metrics.grounding import share_given
 
 Outcome = Literal["judged", "abstained", "no_claims"]
 Confidence = Literal["high", "medium", "low"]
+Notice = Literal["other_language"]
+"""The answer or a note is neither Korean nor English: the words that tell roles and omissions are not known there."""
 Answerable = Literal["proven", "told", "no"]
 """Whether the notes answer a question: by a quote that proves it, by the word of a model alone, or not."""
 
@@ -52,15 +62,11 @@ def correctness(claims: Sequence[JudgedClaim]) -> float | None:
     return sum(one.verdict == "supported" for one in claims) / len(claims)
 
 
-def outcome(claims: Sequence[JudgedClaim], pieces: Sequence[Piece], *, abstains: bool) -> Outcome:
-    """What kind of answer it is: one with claims is judged by them, whatever it says about not knowing.
-
-    `abstains` is the model's word, taken only where there is nothing else to judge.
-    """
-    if claims:
+def outcome(sentences: Sequence[JudgedClaim]) -> Outcome:
+    """What kind of answer it is: one with claims is judged by them, whatever it says about not knowing."""
+    if any(one.role == "claim" for one in sentences):
         return "judged"
-    said = abstains or any(piece.role == "abstention" for piece in pieces)
-    return "abstained" if said else "no_claims"
+    return "abstained" if any(one.untold for one in sentences) else "no_claims"
 
 
 def utility(kind: Outcome, reported: float, *, answerable: bool) -> float:
@@ -99,8 +105,10 @@ class Judgement:
     """What an answer is worth, claim by claim.
 
     Attributes:
-        pieces: the whole answer in its order, claims and the rest.
+        sentences: those of the answer in their order, claims and the rest.
+        omissions: what the model says is left out, with what became of its quotes.
         correctness: verified supported claims over all, in [0, 1]; None without claims.
+        completeness: supported claims over those and what is left out; see `metrics.grounding`.
         utility: in [0, 1], by the rule for abstentions.
         confidence: None without claims.
         abstains: it says that the notes do not tell, whatever it says besides.
@@ -110,13 +118,15 @@ class Judgement:
         reported_utility: that before the rule.
         reported_issues: what the model says is not grounded.
         flagged: what a person should look at: in the notes and their titles by their number from 1, in the answer by 0.
+        notices: what makes the judgement less sure than others; see `Notice`.
     """
 
     outcome: Outcome
-    pieces: tuple[Piece, ...]
-    claims: tuple[JudgedClaim, ...]
+    sentences: tuple[JudgedClaim, ...]
+    omissions: tuple[JudgedOmission, ...]
     coverage: tuple[Coverage, ...]
     correctness: float | None
+    completeness: float | None
     utility: float
     confidence: Confidence | None
     abstains: bool
@@ -128,6 +138,12 @@ class Judgement:
     reported_issues: tuple[str, ...]
     summary: str
     flagged: Mapping[int, tuple[Flag, ...]]
+    notices: tuple[Notice, ...] = ()
+
+    @property
+    def claims(self) -> tuple[JudgedClaim, ...]:
+        """The sentences that state something."""
+        return tuple(one for one in self.sentences if one.role == "claim")
 
 
 async def judge_answer(
@@ -181,16 +197,24 @@ def judgement_of(
 ) -> Judgement:
     """The judgement that a reply amounts to; `findings` has one for the id of each claim."""
     verifier = Verifier(case.notes, case.question, judge.file)
-    claims = verifier.judge(claims_of(pieces), findings)
-    (place,) = verifier.align([(reply.answer_note, reply.answer_quote)])
-    found = answerable(told=reply.answerable, proven=verifier.proof(place)[1] is None)
-    kind = outcome(claims, pieces, abstains=reply.abstains)
-    correct = correctness(claims)
+    numbered = claims_of(pieces)
+    (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
+    place, doubt = verifier.proof(quoted)
+    found = answerable(told=reply.answerable, proven=doubt is None)
+    sentences = with_roles(
+        verifier.judge(numbered, findings),
+        findings,
+        Roles(case.question, case.notes, numbered),
+        place if found == "proven" else None,
+    )
+    claims = [one for one in sentences if one.role == "claim"]
+    omissions = judged_omissions(reply.omissions, case.answer, verifier)
+    kind, correct = outcome(sentences), correctness(claims)
     useful = utility(kind, reply.utility, answerable=found != "no")
     return Judgement(
         outcome=kind,
-        pieces=tuple(pieces),
-        claims=claims,
+        sentences=sentences,
+        omissions=omissions,
         coverage=coverage(
             case.notes,
             case.answer,
@@ -199,10 +223,11 @@ def judgement_of(
             uses=reply.source_coverage,
             verifier=verifier,
         ),
+        completeness=_completeness(claims, omissions, answerable=found != "no"),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
-        abstains=kind == "abstained" or any(piece.role == "abstention" for piece in pieces),
+        abstains=any(one.untold for one in sentences),
         answerable=found == "proven",
         told_answerable=reply.answerable,
         reported_correctness=reply.correctness,
@@ -211,7 +236,23 @@ def judgement_of(
         reported_issues=reply.grounding_issues,
         summary=reply.summary,
         flagged=case.flagged,
+        notices=_notices(case),
     )
+
+
+def _completeness(
+    claims: Sequence[JudgedClaim], omissions: Sequence[JudgedOmission], *, answerable: bool
+) -> float | None:
+    return share_given(
+        sum(one.verdict == "supported" for one in claims),
+        sum(one.doubt is None for one in omissions),
+        answerable=answerable,
+    )
+
+
+def _notices(case: AnswerCase) -> tuple[Notice, ...]:
+    foreign = any(map(is_of_another_language, [*case.texts, case.question]))
+    return ("other_language",) if foreign else ()
 
 
 def _silent(case: AnswerCase) -> Judgement:
@@ -221,10 +262,10 @@ def _silent(case: AnswerCase) -> Judgement:
         for number, note in enumerate(case.notes, start=1)
     )
     return Judgement(
-        outcome="no_claims", pieces=(), claims=(), coverage=notes, correctness=None, utility=0.0,
-        confidence=None, abstains=False, answerable=False, told_answerable=None, reported_correctness=None,
-        reported_utility=None, utility_reason="", reported_issues=(), summary="",
-        flagged=case.flagged,
+        outcome="no_claims", sentences=(), omissions=(), coverage=notes, correctness=None,
+        completeness=None, utility=0.0, confidence=None, abstains=False, answerable=False,
+        told_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
+        reported_issues=(), summary="", flagged=case.flagged,
     )  # fmt: skip
 
 
@@ -290,39 +331,56 @@ def _is_clear(found: Judgement, near: float) -> bool:
 
 def _together(found: Sequence[Judgement]) -> Judgement:
     """What seats say that all judged the same claims; where they are split in halves, the less favourable."""
-    claims = tuple(_majority(rows) for rows in zip(*(one.claims for one in found), strict=True))
-    correct = correctness(claims)
-    kind, reported = _outcome(found), median(one.reported_utility or 0.0 for one in found)
+    sentences = tuple(
+        _majority(rows) for rows in zip(*(one.sentences for one in found), strict=True)
+    )
+    claims = [one for one in sentences if one.role == "claim"]
+    kind, correct = outcome(sentences), correctness(claims)
+    reported = median(one.reported_utility or 0.0 for one in found)
     told = 2 * sum(bool(one.told_answerable) for one in found) >= len(found)
     useful = utility(kind, reported, answerable=told)
     speaker = min(found, key=lambda one: (_apart(one, correct), abs(one.utility - useful)))
+    omissions = tuple(one for one in speaker.omissions if _is_agreed(one, found))
     return replace(
         speaker,
         outcome=kind,
-        claims=claims,
+        sentences=sentences,
+        omissions=omissions,
         coverage=agreed([one.coverage for one in found], claims),
+        completeness=_completeness(claims, omissions, answerable=told),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
-        abstains=2 * sum(one.abstains for one in found) > len(found),
+        abstains=any(one.untold for one in sentences),
         answerable=2 * sum(one.answerable for one in found) >= len(found),
         told_answerable=told,
     )
 
 
-def _outcome(found: Sequence[Judgement]) -> Outcome:
-    """That of more than half of the seats, which can differ only on an answer without claims; else it says nothing."""
-    times: Counter[Outcome] = Counter(one.outcome for one in found)
-    name, count = times.most_common(1)[0]
-    return name if 2 * count > len(found) else "no_claims"
+def _is_agreed(omission: JudgedOmission, seats: Sequence[Judgement]) -> bool:
+    """Whether more than half of the seats prove something left out at this place; what is unproven is only told."""
+    alike = (
+        any(
+            one.doubt is None and is_same_place(one.evidence, omission.evidence)
+            for one in seat.omissions
+        )
+        for seat in seats
+    )
+    return omission.doubt is not None or 2 * sum(alike) > len(seats)
 
 
 def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
-    """The claim as the majority has it; without one, as the first has it that does not call it supported."""
+    """The sentence as the majority has it; without one, a claim, and of claims one that nobody calls supported."""
+    role, count = Counter(row.role for row in rows).most_common(1)[0]
+    if role != "claim" and 2 * count > len(rows):
+        return next(row for row in rows if row.role == role)
     verdict, count = Counter(row.verdict for row in rows).most_common(1)[0]
-    if 2 * count > len(rows):
-        return next(row for row in rows if row.verdict == verdict)
-    return next(row for row in rows if row.verdict != "supported")
+    row = next(
+        row
+        for row in rows
+        if (row.verdict == verdict if 2 * count > len(rows) else row.verdict != "supported")
+    )
+    return replace(row, role="claim")
 
 
 def _apart(one: Judgement, correct: float | None) -> float:
@@ -340,6 +398,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
     kind = "search_qa"
     scales: ClassVar[Mapping[str, Scale]] = {
         "correctness": "graded",
+        "completeness": "graded",
         "utility": "graded",
         "supported": "binary",
     }
@@ -382,7 +441,11 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             return Verdict({}, panel, errors=errors, code=code or "", why=why)
         told = [claim.told == "supported" for claim in judgement.claims]
         return Verdict(
-            {"correctness": judgement.correctness, "utility": judgement.utility},
+            {
+                "correctness": judgement.correctness,
+                "completeness": judgement.completeness,
+                "utility": judgement.utility,
+            },
             panel,
             told={
                 "correctness": sum(told) / len(told) if told else None,

@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, model_validator
 
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import (
@@ -18,11 +18,13 @@ from gigamind.judges.spec import (
 from gigamind.llm.prompts import Prompt
 
 Told = Literal["supported", "contradicted", "not_found"]
+ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"]
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict: the rules of proof, of
 # numbers or of utility, or how an answer is cut into claims.
-# 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
+# 4: roles told by the model, vetoes of them, omissions.
 # 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
-RULES = 3
+# 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
+RULES = 4
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
 _CLAIMS_IN_MAX_TOKENS = (
     4  # of about 120 Korean characters of quote each, beside 250 tokens for the rest
@@ -46,10 +48,17 @@ class SearchQAJudgeFile(PanelJudgeFile):
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
 
 
-class ClaimFinding(BaseModel, extra="forbid", frozen=True):
-    """What the model says about one claim."""
+_AS_CLAIM = {"role": "claim", "abstention_quote": ""}
 
-    id: int = Field(description="number of the claim")
+
+class ClaimFinding(BaseModel, extra="forbid", frozen=True):
+    """What the model says about one sentence; without a role or words of abstention, it is a claim."""
+
+    id: int = Field(description="number of the sentence")
+    role: ToldRole = Field(description="what the sentence is there for; claim if in doubt")
+    abstention_quote: str = Field(
+        description="the words of the sentence that say that the notes do not tell, copied; empty if none do"
+    )
     verdict: Told = Field(
         description="supported: a note says it; contradicted: a note says otherwise; not_found: neither"
     )
@@ -57,6 +66,22 @@ class ClaimFinding(BaseModel, extra="forbid", frozen=True):
     quote: str = Field(
         description="the words of that note that show it, copied character for character; empty if not_found"
     )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _claim_by_default(cls, given: Any) -> Any:  # noqa: ANN401  whatever a model sent
+        """The schema asks for both fields, as providers' strict modes do; a reply without them is a reply."""
+        if not isinstance(given, dict):
+            return given
+        return {"role": "claim", "abstention_quote": ""} | cast("dict[str, Any]", given)
+
+
+class Omission(BaseModel, extra="forbid", frozen=True):
+    """What the model says that an answer leaves out."""
+
+    what: str = Field(description="what is left out, in a few words")
+    note: int | None = Field(description="number of the note that says it")
+    quote: str = Field(description="the words of that note, copied character for character")
 
 
 class NoteUse(BaseModel, extra="forbid", frozen=True):
@@ -72,17 +97,19 @@ class NoteUse(BaseModel, extra="forbid", frozen=True):
 
 
 class ClaimsReply(BaseModel, extra="forbid", frozen=True):
-    """A reply about some claims."""
+    """A reply about some sentences."""
 
-    claims: tuple[ClaimFinding, ...] = Field(description="one for each claim asked about")
+    claims: tuple[ClaimFinding, ...] = Field(description="one for each sentence asked about")
 
 
 class SearchQAReply(ClaimsReply, frozen=True):
-    """A reply about claims and the whole answer."""
+    """A reply about sentences and the whole answer."""
 
     source_coverage: tuple[NoteUse, ...] = Field(description="one for each note")
     grounding_issues: tuple[str, ...] = Field(description="what the answer says without a note")
-    abstains: bool = Field(description="whether the answer says that the notes do not tell")
+    omissions: tuple[Omission, ...] = Field(
+        description="what the question asks for and a note says, and the answer leaves out"
+    )
     answerable: bool = Field(description="whether the notes answer the question")
     answer_note: int | None = Field(description="number of a note that answers it, or null")
     answer_quote: str = Field(description="its words that answer it, copied; empty if none do")

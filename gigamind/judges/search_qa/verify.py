@@ -17,7 +17,7 @@ from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, SearchQAJudgeFile, Told
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
-from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.segments.pieces import Piece, Role
 from gigamind.llm.fences import Source
 from gigamind.spans import Span
 from gigamind.text import sentences
@@ -35,11 +35,14 @@ Doubt = (
     | Weakness
 )
 Caution = Literal["negation", "polarity", "question"]
+Veto = Literal[
+    "form", "citation", "number", "word_of_a_note", "states", "no_words", "answered", "proven"
+]
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedClaim:
-    """A claim and what became of the model's word about it.
+    """A sentence and what became of the model's word about it; one that is no claim has the verdict `not_found`.
 
     Attributes:
         verdict: the one that counts.
@@ -49,6 +52,10 @@ class JudgedClaim:
         new_numbers: of a supported claim, numbers that stand neither in that note nor in the question.
         cautions: of a supported claim, what in the quote speaks against it: a negation that only one of the two has, a
             word whose opposite the claim has, or a question that states nothing.  It changes no verdict.
+        role: what it counts as; only claims count in correctness.
+        told_role: what the model said it is.
+        veto: why it is a claim although the model said otherwise; see `roles`.
+        untold: it says, maybe beside a claim, that the notes do not tell.
     """
 
     claim: Claim
@@ -59,6 +66,10 @@ class JudgedClaim:
     doubt: Doubt | None
     new_numbers: tuple[str, ...]
     cautions: tuple[Caution, ...] = ()
+    role: Role = "claim"
+    told_role: Role = "claim"
+    veto: Veto | None = None
+    untold: bool = False
 
 
 class Verifier:

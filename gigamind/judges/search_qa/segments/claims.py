@@ -1,7 +1,7 @@
-"""Cuts an answer into sentences, and tells which are claims: the ones that a judge decides on, numbered by us.
+"""Cuts an answer into sentences, and numbers those that a judge decides on: all that have a word of their own.
 
-An answer is Markdown: each item of a list, row of a table and block of code is looked at by itself, headings are none,
-and a citation stays with the sentence it follows.  Spans count code points of the answer.
+An answer is Markdown: each item of a list, row of a table and block of code is looked at by itself, and a citation
+stays with the sentence it follows.  Spans count code points of the answer.
 """
 
 import re
@@ -10,17 +10,13 @@ from dataclasses import dataclass, replace
 
 from gigamind.judges.search_qa.segments.citations import (
     end_of_citations,
-    heads_sources,
-    is_title,
     without_citations,
 )
-from gigamind.judges.search_qa.segments.lines import Line, Shape, composed, lines_of, mask
-from gigamind.judges.search_qa.segments.pieces import Piece, piece, role_of
-from gigamind.judges.search_qa.segments.statements import introduces
+from gigamind.judges.search_qa.segments.lines import Line, composed, lines_of, mask
+from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.spans import Span
 from gigamind.text import sentences
 
-_INTRODUCED: frozenset[Shape] = frozenset({"item", "row", "code"})
 # A sentence in a quotation that goes on behind it: "좋다." 라고 말했다.
 _GOES_ON = re.compile(
     r"(?:이?라(?:고|며|면서|는)|고 |하고 |하며 |said |asked |wrote |he said|she said)"
@@ -29,7 +25,7 @@ _GOES_ON = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """One statement of an answer.
+    """A sentence of an answer, or a part of one: a claim, unless its role turns out to be another.
 
     Attributes:
         id: its number, from 1.
@@ -40,54 +36,28 @@ class Claim:
 
 
 def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
-    """The claims among the pieces of an answer, numbered in their order."""
-    found = (one for one in pieces if one.role == "claim")
+    """The sentences among the pieces of an answer, numbered in their order, whatever their roles."""
+    found = (one for one in pieces if one.role != "other")
     return tuple(Claim(number, one) for number, one in enumerate(found, start=1))
 
 
 def pieces_of(answer: str) -> tuple[Piece, ...]:
     """The pieces of an answer in their order; they overlap nowhere, and cover all but white space and markers."""
     whole = composed(answer)
-    lines = lines_of(whole.text)
-    found: list[Piece] = []
-    in_sources = False  # whether a line above says that titles follow
-    for index, line in enumerate(lines):
-        following = lines[index + 1] if index + 1 < len(lines) else None
-        pieces = list(_pieces_of_line(whole.text, line, following))
-        if in_sources:
-            pieces = [_as_title(one) for one in pieces]
-        titles = in_sources and all(one.role == "other" for one in pieces)
-        in_sources = titles or any(heads_sources(one.text) for one in pieces)
-        found += pieces
+    found = (one for line in lines_of(whole.text) for one in _pieces_of_line(whole.text, line))
     return tuple(replace(one, span=whole.origin(one.span)) for one in found)
 
 
-def _as_title(one: Piece) -> Piece:
-    """A line under "출처:" that has the form of a title is one."""
-    return replace(one, role="other") if one.role == "claim" and is_title(one.text) else one
-
-
-def _pieces_of_line(answer: str, line: Line, following: Line | None) -> Iterator[Piece]:
-    if line.shape == "heading":
-        yield piece(answer, line.span, "heading")
-    elif line.shape == "code":
-        yield piece(answer, line.span, "claim", line.span.slice(answer).strip())
+def _pieces_of_line(answer: str, line: Line) -> Iterator[Piece]:
+    if line.shape == "code":
+        yield piece(answer, line.span, line.shape, line.span.slice(answer).strip())
     elif line.shape == "row":
-        shown = without_citations(line.text)
-        yield piece(answer, line.span, role_of(shown), shown)
+        yield piece(answer, line.span, line.shape, without_citations(line.text))
+    elif line.shape == "heading":
+        yield piece(answer, line.span, line.shape)
     else:
-        spans = _sentences_in(answer, line.span)
-        for number, span in enumerate(spans, start=1):
-            last = number == len(spans)
-            leads = last and following is not None and following.shape in _INTRODUCED
-            yield piece(
-                answer, span, "lead_in" if leads and _is_lead_in(span.slice(answer)) else None
-            )
-
-
-def _is_lead_in(text: str) -> bool:
-    bare = without_citations(text)
-    return introduces(bare) and role_of(bare) == "claim"
+        for span in _sentences_in(answer, line.span):
+            yield piece(answer, span, line.shape)
 
 
 def _sentences_in(answer: str, span: Span) -> list[Span]:

@@ -8,11 +8,10 @@ import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
 
 from gigamind.evidence.normalize import composes_backwards
 from gigamind.judges.search_qa.segments.citations import citations_in
-from gigamind.judges.search_qa.segments.statements import states
+from gigamind.judges.search_qa.segments.pieces import Shape
 from gigamind.spans import Span
 
 
@@ -125,8 +124,6 @@ def _with_end(found: re.Match[str]) -> str:
     return found[0][:-1] + "."
 
 
-Shape = Literal["prose", "heading", "item", "row", "code"]
-
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)([^`]*)$")
 _ATTRIBUTES = re.compile(r"\s*(?:\{[^{}]*\}|[\w-]+=\S+|\s)*$")
 _PROSE_IN_FENCE = frozenset({"", "text", "txt", "plaintext", "markdown", "md"})
@@ -223,8 +220,7 @@ class _Reader:
         if not text.strip() or _RULE.match(text):
             self._joins = False
         elif heading := _HEADING.match(text):
-            stated = states(text[heading.end() :])
-            self._add("prose" if stated else "heading", heading.end(), heading[0].count("#"))
+            self._add("heading", heading.end(), heading[0].count("#"))
             self._joins = False
         elif self._is_bold_heading(text):
             self._add("heading", 0, _BOLD_LEVEL)
@@ -261,13 +257,12 @@ class _Reader:
         return text[:1].islower() or "가" <= text[:1] <= "힣"
 
     def _is_bold_heading(self, text: str) -> bool:
-        """Whether a line all in bold stands over something; one with a number or a full stop says something itself."""
-        found = _BOLD_ALONE.match(text)
+        """Whether a line all in bold stands over something."""
         more = any(
             self._text(index).strip()
             for index in range(self._at + 1, min(self._at + 3, len(self._raw)))
         )
-        return bool(found) and more and not states(found[1])
+        return more and bool(_BOLD_ALONE.match(text))
 
     def _read_fence(self, opening: re.Match[str]) -> None:
         fence, language = opening[1], opening[2].lower()

@@ -1,0 +1,204 @@
+"""What a sentence of an answer is there for: the model tells it, and code only takes back what would hide a fact.
+
+Let off being a claim is a sentence that says nothing but what its role says: each word is of the few by which answers
+speak of themselves, of the question, or, of what leads on, of what follows.  The words below decide nothing else; they
+were chosen on half of the answers in tests/data/answer_roles.jsonl, and measured on the other half.
+"""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from gigamind.evidence.align import align
+from gigamind.evidence.critical import NEGATION
+from gigamind.evidence.result import Aligned, Alignment
+from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
+from gigamind.judges.search_qa.omissions import is_same_place
+from gigamind.judges.search_qa.reply import ClaimFinding
+from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.segments.claims import Claim
+from gigamind.judges.search_qa.segments.pieces import Role
+from gigamind.judges.search_qa.verify import JudgedClaim, Veto
+from gigamind.judges.search_qa.words import (
+    ASKED_FOR,
+    COURTEOUS,
+    HANGUL,
+    OF_ITSELF,
+    POINTING,
+    POLITE,
+    TELLING,
+    stems,
+)
+from gigamind.llm.fences import Source
+
+_DENIAL = re.compile(
+    rf"{NEGATION.pattern}|\b(?:un(?:clear|known|certain|able|sure|specified)|impossible|difficult|hard|insufficient|lacks?|nothing|silent)\b"
+    r"|모[르릅른]|불분명|불명확|어렵|부족|미상"
+)
+_SAYS_NO = re.compile(
+    r"\S*다(?:고|는|며)"
+)  # "없다고 나와 있습니다": the notes do tell, and they tell a no
+_NEAR = 5  # words from a denial to what it denies: behind it in English, before it in Korean
+_CLAUSES = re.compile(
+    r"[,;:—–]|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
+    r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s|(?<=니다)\s"
+)
+_FEWEST_OF_CLAUSE = 3  # words; fewer behind a comma, as a country behind its town, state nothing
+_MAX_BEYOND = 1  # words of an abstention that are neither its own nor the question's, as people put topics otherwise
+_SET_PHRASES = re.compile(r"\bfeel free\b|\bfree to\b", re.IGNORECASE)
+
+
+class Roles:
+    """What the sentences of one answer may be let off as, over its question and notes."""
+
+    def __init__(self, question: str, notes: Sequence[Source], claims: Sequence[Claim]) -> None:
+        self._claims = claims
+        self._texts = [note.text for note in notes]
+        self._question = stems(question)
+        self._numbers = known_numbers(question)
+        self._titles = stems(" ".join(note.title for note in notes))
+        self._notes = stems(" ".join(f"{note.title} {note.text}" for note in notes))
+
+    def veto(self, claim: Claim, role: Role, words: str) -> Veto | None:
+        """Why a sentence is a claim although the model says that it is another thing; None where it is none.
+
+        Args:
+            words: of an abstention, those by which it says that the notes do not tell.
+        """
+        piece = claim.piece
+        if not self._has_form(claim, role):
+            return "form"
+        if piece.cited and role != "source":
+            return "citation"
+        text = _SET_PHRASES.sub(" ", without_note_names(piece.text))
+        if role != "source" and new_numbers(text, self._numbers):
+            return "number"
+        if role == "abstention" and not says_untold(words, piece.text):
+            return "no_words"
+        left = self._beyond(text, role, claim)
+        if role == "abstention" and len(left) <= _MAX_BEYOND:
+            left = stems(text) if self._says_a_note(piece.text) else self._of_facts(text)
+        if not left:
+            return None
+        return "states" if left.isdisjoint(self._notes) else "word_of_a_note"
+
+    def _says_a_note(self, text: str) -> bool:
+        return any(isinstance(align(text, note), Aligned) for note in self._texts)
+
+    def _has_form(self, claim: Claim, role: Role) -> bool:
+        """Whether a sentence of this role may look so; rows of tables and codes always state."""
+        piece = claim.piece
+        if piece.shape in {"row", "code"}:
+            return False
+        match role:
+            case "heading":
+                return piece.shape == "heading"
+            case "question":
+                return bool(re.search(r"[?？][\W_]*$", piece.text))
+            case "lead_in":
+                pointing = piece.text.rstrip("*_ ").endswith((":", "："))
+                pointing = pointing or not POINTING.isdisjoint(stems(piece.text))
+                return pointing and claim.id < self._claims[-1].id
+            case "courtesy":
+                return not COURTEOUS.isdisjoint(stems(piece.text))
+            case _:
+                return True
+
+    def _beyond(self, text: str, role: Role, claim: Claim) -> frozenset[str]:
+        """The words of a sentence that are none of its role."""
+        allowed = OF_ITSELF
+        if role != "source":
+            allowed |= POLITE
+        if role != "courtesy":
+            allowed |= self._question | ASKED_FOR
+        if role in {"lead_in", "heading", "source"}:
+            allowed |= self._titles
+        if role in {"lead_in", "heading"}:
+            later = (one.piece.text for one in self._claims if one.id > claim.id)
+            allowed |= stems(" ".join(later))
+        return stems(text) - allowed
+
+    def _of_facts(self, text: str) -> frozenset[str]:
+        """The words of the clauses of an abstention that do not say themselves that something is untold."""
+        told = (one for one in _clauses(text) if not _denies_telling(one))
+        return stems(" ".join(told)) - OF_ITSELF - POLITE - ASKED_FOR - self._question
+
+
+def _clauses(text: str) -> list[str]:
+    found: list[str] = []
+    for part in _CLAUSES.split(text):
+        if found and len(part.split()) < _FEWEST_OF_CLAUSE:
+            found[-1] += f" {part}"
+        else:
+            found.append(part)
+    return found
+
+
+def says_untold(words: str, sentence: str) -> bool:
+    """Whether words that stand in a sentence deny that notes tell, or that the answerer knows."""
+    place = align(words, sentence)
+    return isinstance(place, Aligned) and place.method != "fuzzy" and _denies_telling(words)
+
+
+def _denies_telling(text: str) -> bool:
+    folded = text.casefold().replace("’", "'")
+    for denial in _DENIAL.finditer(folded):
+        start = folded.rfind(" ", 0, denial.start()) + 1
+        near = folded[start:].split()[: _NEAR + 1]
+        if HANGUL.search(denial[0]):
+            near = folded[: denial.end()].split()[-_NEAR - 1 :]
+        if not _SAYS_NO.match(folded, denial.end()) and not TELLING.isdisjoint(
+            stems(" ".join(near))
+        ):
+            return True
+    return False
+
+
+def with_roles(
+    judged: Sequence[JudgedClaim],
+    findings: Mapping[int, ClaimFinding],
+    roles: Roles,
+    answer: Alignment | None,
+) -> tuple[JudgedClaim, ...]:
+    """The sentences of an answer, each by the role that it counts as.
+
+    Args:
+        answer: where the words stand that answer the question; None where none are proven.
+    """
+    found = [_in_role(one, findings[one.claim.id], roles) for one in judged]
+    return tuple(
+        replace(one, role="claim", veto="answered", untold=False)
+        if one.role == "abstention" and _is_answered(one, found, answer)
+        else one
+        for one in found
+    )
+
+
+def _in_role(one: JudgedClaim, finding: ClaimFinding, roles: Roles) -> JudgedClaim:
+    role, text = finding.role, one.claim.piece.text
+    if role == "claim":
+        return replace(one, untold=says_untold(finding.abstention_quote, text))
+    proven = one.verdict == "supported"  # it states something, for a note says it
+    veto = "proven" if proven else roles.veto(one.claim, role, finding.abstention_quote)
+    if veto is not None:
+        return replace(one, told_role=role, veto=veto)
+    return JudgedClaim(
+        one.claim, "not_found", "not_found", None, None, None, (),
+        role=role, told_role=role, untold=role == "abstention",
+    )  # fmt: skip
+
+
+def _is_answered(
+    abstention: JudgedClaim, judged: Sequence[JudgedClaim], answer: Alignment | None
+) -> bool:
+    """Whether a claim beside it rests on the very words that answer the question, and has its topic."""
+    if not isinstance(answer, Aligned):
+        return False
+    topic = stems(abstention.claim.piece.text) - OF_ITSELF
+    return any(
+        one.verdict == "supported"
+        and isinstance(place := one.evidence, Aligned)
+        and is_same_place(place, answer)
+        and topic <= stems(f"{one.claim.piece.text} {place.quote.text}")
+        for one in judged
+    )
