@@ -38,15 +38,16 @@ class AnswerabilityLabel(Label):
 
 
 class AnswerLabel(Label):
-    """How good an answer is; one of the two may be left out."""
+    """How good an answer is; all but one may be left out."""
 
     correctness: _Grade | None = None
+    completeness: _Grade | None = None
     utility: _Grade | None = None
 
     @model_validator(mode="after")
     def _check_any(self) -> Self:
-        if self.correctness is None and self.utility is None:
-            raise ValueError("has neither correctness nor utility")
+        if not self.values():
+            raise ValueError("has neither correctness nor completeness nor utility")
         return self
 
 

@@ -37,6 +37,7 @@ _ANSWER_PHRASES = {
     ),
     "correctness": ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
     "utility": ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
+    "vital": ("true or false", "Write true or false, or leave the field out"),
     "note": ("the number of a note", "Count the context notes from 1, or leave the field out"),
     "context_notes": ("a list", 'Write a list such as [{"path": "a.md"}]'),
     "labels": ("an object", 'Write an object such as {"correctness": 0.75, "utility": 1.0}'),

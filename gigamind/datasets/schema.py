@@ -140,10 +140,18 @@ class LabelledClaim(Row):
     quote: str | None = None
 
 
+class LabelledFact(Row):
+    """A fact that the question asks for, in words of a note; `vital` where an answer is useless without."""
+
+    text: Text
+    vital: bool = True
+
+
 class AnswerLabels(Row):
     """What people say of an answer; the run is held against it.
 
     Attributes:
+        facts: all that a complete answer gives; completeness is measured by them.
         correctness: share of its claims that the notes support.
         abstains: whether it says that the notes do not tell.
     """
@@ -152,6 +160,7 @@ class AnswerLabels(Row):
     utility: Share | None = None
     abstains: bool | None = None
     claims: tuple[LabelledClaim, ...] = ()
+    facts: tuple[LabelledFact, ...] = ()
 
 
 class AnswerItem(Row):

@@ -256,7 +256,7 @@ def _rests_on(metric: str, own: Collection[str]) -> tuple[str, ...]:
     if name in own:
         return (name,)
     if block == "answers":
-        return ("utility",) if name == "utility" else _CLAIMS
+        return (name,) if name in {"utility", "completeness"} else _CLAIMS
     return ("unanswerable",) if block == "unanswerable" else ()
 
 

@@ -39,7 +39,7 @@ def reply(**changes):
     """A whole reply of a model that finds nothing, but for what is changed."""
     values = {
         "claims": [{"id": number, "verdict": "not_found", "note": None, "quote": ""} for number in (1, 2)],
-        "source_coverage": [], "grounding_issues": [], "abstains": False, "answerable": False,
+        "source_coverage": [], "grounding_issues": [], "omissions": [], "answerable": False,
         "answer_note": None, "answer_quote": "", "utility_reason": "", "utility": 0.0, "correctness": 0.0,
         "summary": "",
     }  # fmt: skip

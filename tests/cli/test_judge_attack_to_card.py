@@ -214,7 +214,7 @@ def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
     (case / "answers.jsonl").write_text("".join(rows), encoding="utf-8")
     server.script.extend([OF_ANSWERS] * 600)
     seats = f"panel = {json.dumps(panel)}\n" if panel else ""
-    judge = 'kind = "search_qa"\nprompt = "search_qa/v1"\n' + seats
+    judge = 'kind = "search_qa"\nprompt = "search_qa/v2"\n' + seats
     (case / "judge.toml").write_text(judge, encoding="utf-8")
     asked = ("--api-base", server.url, *(() if panel else ("--model", "openai/judge")))
     dataset = ("--dataset", "answers.jsonl", "--notes", "vault")

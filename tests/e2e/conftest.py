@@ -15,6 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from answer_reply import aside
+
+from gigamind.text import sentences as sentences_of
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 120
@@ -242,14 +245,18 @@ class LabelledAnswers:
         row: dict[str, Any], told: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
     ) -> dict[str, Any]:
         labels, wrongly = row["labels"], "abstains-wrongly" in row["tags"]
+        claims = {claim["text"]: claim for claim in labels["claims"]}
+        sentences = [span.slice(row["answer"]) for span in sentences_of(row["answer"])]
         return {
             "claims": [
-                {"id": number} | told(row, claim)
-                for number, claim in enumerate(labels["claims"], start=1)
+                {"id": number} | told(row, claims[text])
+                if text in claims
+                else aside("abstention", text, number)
+                for number, text in enumerate(sentences, start=1)
             ],
             "source_coverage": [],
             "grounding_issues": [],
-            "abstains": labels["abstains"],
+            "omissions": [],
             "answerable": wrongly,
             "answer_note": 1 if wrongly else None,
             "answer_quote": _long_line(row["context_notes"][0]) if wrongly else "",

@@ -12,7 +12,7 @@ def answer_reply(
         "claims": list(claims),
         "source_coverage": [],
         "grounding_issues": [],
-        "abstains": False,
+        "omissions": [],
         "answerable": True,
         "answer_note": 1 if quote else None,
         "answer_quote": quote,
@@ -21,6 +21,18 @@ def answer_reply(
         "correctness": 1.0,
         "summary": "요약",
         **changes,
+    }
+
+
+def aside(role: str, words: str = "", number: int = 1) -> dict[str, Any]:
+    """A sentence that is no claim; `words` are those by which an abstention says so."""
+    return {
+        "id": number,
+        "role": role,
+        "abstention_quote": words,
+        "verdict": "not_found",
+        "note": None,
+        "quote": "",
     }
 
 

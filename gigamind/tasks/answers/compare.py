@@ -32,7 +32,7 @@ def check_of(quality: QualityReport | None) -> SnapshotCheck | None:
     return SnapshotCheck(passed=quality.passed, yes={item.id: item.yes for item in quality.items})
 
 
-_LEADING = ("correctness", "utility")
+_LEADING = ("correctness", "completeness", "utility")
 
 
 class AnswerItem(SnapshotItem):
@@ -42,6 +42,7 @@ class AnswerItem(SnapshotItem):
         evaluated: whether it has an evaluation.
         metrics: as in per_item.jsonl.
         unsupported: texts of the claims that are not supported.
+        left_out: what is shown to be left out; of snapshots of versions that did not keep it, nothing.
         check: by the checklist; null without one, and in snapshots of versions that did not keep it.
     """
 
@@ -49,6 +50,7 @@ class AnswerItem(SnapshotItem):
     evaluated: bool
     metrics: dict[str, Finite | None]
     unsupported: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
     check: SnapshotCheck | None = None
 
 
@@ -76,6 +78,7 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
             evaluated=line.is_judged,
             metrics=line.metrics,
             unsupported=tuple(claim.text for claim in claims if claim.verdict != "supported"),
+            left_out=line.left_out,
             check=check_of(line.quality),
         )
 
@@ -109,7 +112,7 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         return summary.llm.models if summary.llm else {}
 
     def change(self, before: AnswerItem, after: AnswerItem) -> Change | None:
-        """Correctness decides, then utility, then the checklist; what either run lacks decides nothing.
+        """Correctness decides, then completeness, utility, the checklist; what either run lacks decides nothing.
 
         Of a team's own judge its figures decide, in its order.
         """
@@ -123,6 +126,8 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
                 parts.append(f"{name} {old:.2f} -> {new:.2f}")
         fresh = [text for text in after.unsupported if text not in before.unsupported]
         parts += [f"no longer supported: {fresh[0]}"] if gain < 0 and fresh else []
+        missing = [text for text in after.left_out if text not in before.left_out]
+        parts += [f"left out: {missing[0]}"] if gain < 0 and missing else []
         checked, difference = check_change(before.check, after.check)
         parts += [difference] if difference else []
         gain = gain or checked

@@ -8,6 +8,7 @@ from pydantic import BaseModel
 from gigamind.evaluation.asking import ModelRun, unscored
 from gigamind.evaluation.costs import panel_report
 from gigamind.evidence.record import record
+from gigamind.evidence.result import Alignment
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.search_qa.judge import Judgement, PanelOfAnswer
@@ -23,7 +24,10 @@ from gigamind.tasks.answers.labels import grounding_of, labels_report
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerVoteReport,
+    EvaluatedAside,
     EvaluatedClaim,
+    EvaluatedOmission,
+    LabelsReport,
     NoteReport,
     QualityReport,
     SearchQAEvaluation,
@@ -56,8 +60,17 @@ def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) ->
             SourceCoverage.model_validate(use, from_attributes=True) for use in judgement.coverage
         ),
         grounding_issues=grounding_issues(judgement, language),
-        summary=judgement.summary or ("" if judgement.pieces else _SILENT[language]),
+        summary=judgement.summary or ("" if judgement.sentences else _SILENT[language]),
         claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
+        asides=tuple(
+            EvaluatedAside.like(one, **_place(one, answer))
+            for one in judgement.sentences
+            if one.role != "claim"
+        ),
+        omissions=tuple(
+            EvaluatedOmission.like(one, evidence=_evidence(one.evidence, notes))
+            for one in judgement.omissions
+        ),
         flagged=dict(judgement.flagged),
     )
 
@@ -74,36 +87,48 @@ def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...
 
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:
     piece = judged.claim.piece
-    start, end = answer.span_from_code_points(piece.span)
     return EvaluatedClaim.like(
         judged,
-        id=judged.claim.id,
-        text=piece.text,
-        start=piece.span.start,
-        end=piece.span.end,
-        utf16_start=start,
-        utf16_end=end,
+        **_place(judged, answer),
         cited=piece.cited,
-        evidence=_evidence(judged, notes),
+        evidence=None if judged.evidence is None else _evidence(judged.evidence, notes),
         cut=piece.cut,
     )
 
 
-def _evidence(judged: JudgedClaim, notes: list[Utf16]) -> dict[str, Any] | None:
-    if judged.evidence is None:
-        return None
-    index = judged.evidence.quote.source_index
-    return dict(record(judged.evidence, notes[index] if 0 <= index < len(notes) else Utf16("")))
+def _place(judged: JudgedClaim, answer: Utf16) -> dict[str, Any]:
+    """What every sentence has."""
+    piece = judged.claim.piece
+    start, end = answer.span_from_code_points(piece.span)
+    return {
+        "id": judged.claim.id,
+        "text": piece.text,
+        "start": piece.span.start,
+        "end": piece.span.end,
+        "utf16_start": start,
+        "utf16_end": end,
+    }
+
+
+def _evidence(place: Alignment, notes: list[Utf16]) -> dict[str, Any]:
+    index = place.quote.source_index
+    return dict(record(place, notes[index] if 0 <= index < len(notes) else Utf16("")))
 
 
 def votes_of(asked: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
     """The votes of the seats, those that gave none last."""
+    whole = asked.judgement.claims if asked.judgement else ()
+    counted = {one.claim.id for one in whole}
     given = [
         AnswerVoteReport.like(
             seat,
             correctness=judgement.correctness,
             utility=judgement.utility,
-            verdicts=tuple(claim.verdict for claim in judgement.claims),
+            verdicts=tuple(
+                one.verdict if one.role == "claim" else "no_claim"
+                for one in judgement.sentences
+                if one.claim.id in counted
+            ),
         )
         for seat, judgement in asked.by_seat.items()
     ]
@@ -171,6 +196,7 @@ def answer_item(
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
     own = _read(VerdictReport, value.get("verdict"))
+    labels = labels_report(case.labels, evaluation, [note.text for note in case.notes])
     return AnswerItemReport.like(
         case,
         answer=value.get("answer", checked.get("answer", case.answer)),
@@ -178,8 +204,12 @@ def answer_item(
         outcome=result.outcome if result else "not_run",
         code=result.code if result else "",
         evaluation=evaluation,
-        metrics=_metrics(case, evaluation) if evaluation else dict(own.scores) if own else {},
-        labels=labels_report(case.labels, evaluation),
+        metrics=_metrics(case, evaluation, labels)
+        if evaluation
+        else dict(own.scores)
+        if own
+        else {},
+        labels=labels,
         flipped=value.get("flipped"),
         quality=_read(QualityReport, checked.get("quality")),
         quality_code=check.code if check else "",
@@ -204,8 +234,11 @@ def failures(run: ModelRun) -> list[ErrorReport]:
     )
 
 
-def _metrics(case: EvalCase, evaluation: SearchQAEvaluation) -> dict[str, float | None]:
-    grounding = grounding_of(evaluation, len(case.notes), case.labels, case.relevant)
+def _metrics(
+    case: EvalCase, evaluation: SearchQAEvaluation, labels: LabelsReport | None
+) -> dict[str, float | None]:
+    facts = labels.facts if labels else ()
+    grounding = grounding_of(evaluation, len(case.notes), case.labels, facts, case.relevant)
     return {
         "correctness": evaluation.correctness,
         "utility": evaluation.utility,

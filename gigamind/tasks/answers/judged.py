@@ -18,6 +18,7 @@ class _Claim(JsonPart):
 
 class _Evaluation(JsonPart):
     correctness: float | None
+    completeness: float | None = None
     utility: float | None
     claims: tuple[_Claim, ...]
 
@@ -59,6 +60,7 @@ def answer_items(line: object) -> list[RunItem]:
         language=item.language,
         verdicts={
             "correctness": judged.correctness if judged else None,
+            "completeness": judged.completeness if judged else None,
             "utility": judged.utility if judged else None,
             **(item.verdict.scores if item.verdict else {}),
         },

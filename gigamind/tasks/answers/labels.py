@@ -5,18 +5,29 @@ import unicodedata
 from collections.abc import Sequence
 from math import fsum
 
-from gigamind.datasets.schema import AnswerLabels
+from gigamind.datasets.schema import AnswerLabels, LabelledFact
+from gigamind.evidence.align import align_all
+from gigamind.evidence.result import Aligned, Quote
+from gigamind.judges.quotes import best_proof
+from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.segments.citations import without_citations
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.metrics.grounding import ClaimRow, GroundingTable, measure_claims
+from gigamind.judges.search_qa.words import GRAMMAR, stems
+from gigamind.metrics.grounding import ClaimRow, FactRow, GroundingTable, measure_claims
+from gigamind.spans import Span
 from gigamind.tasks.answers.schema import (
     AgreementReport,
     AnswerItemReport,
+    EvaluatedClaim,
     LabelledClaimReport,
+    LabelledFactReport,
     LabelsReport,
     SearchQAEvaluation,
 )
+from gigamind.vault.language import text_language
 
+_FEWEST_CHARS = 8  # letters and digits of a fact, as of a quote
+_LEAST_WORDS = 0.5  # of a fact's words, that a claim must have to give it
 _AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 
@@ -33,10 +44,56 @@ def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -
     ]
 
 
+def unbacked_facts(labels: AnswerLabels | None, notes: Sequence[str]) -> list[str]:
+    """Texts of labelled facts that no note backs."""
+    if labels is None:
+        return []
+    return [fact.text for fact in labels.facts if not _backing(fact.text, notes)]
+
+
+def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
+    """Where a fact stands in notes, proven as the quotes of a judge are."""
+    asked = [Quote(fact, source_index=index) for index in range(len(notes))]
+    places = (best_proof(one, notes, _FEWEST_CHARS) for one in align_all(asked, notes).outcomes)
+    return [place for place, proves in places if proves and isinstance(place, Aligned)]
+
+
+def _fact(
+    fact: LabelledFact, evaluation: SearchQAEvaluation | None, notes: Sequence[str]
+) -> LabelledFactReport:
+    places = _backing(fact.text, notes)
+    giving = (
+        claim.id
+        for claim in (evaluation.claims if evaluation else ())
+        if any(_gives(claim, fact.text, place) for place in places)
+    )
+    note = places[0].quote.source_index + 1 if places else None
+    return LabelledFactReport.like(fact, note=note, claim=next(giving, None))
+
+
+def _gives(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
+    """Whether a supported claim rests on the place of a fact and says it: its numbers, and half of its words or more.
+
+    Of a claim in another language only numbers can be held against the fact.
+    """
+    evidence = claim.evidence
+    if claim.verdict != "supported" or not evidence or evidence["status"] != "aligned":
+        return False
+    proof = Span(int(evidence["start"]), int(evidence["end"]))
+    if evidence["source_index"] != place.quote.source_index or not proof.iou(place.span):
+        return False
+    if new_numbers(fact, known_numbers(claim.text)):
+        return False
+    words = stems(fact) - GRAMMAR
+    if text_language(fact) != text_language(claim.text) or not words:
+        return True
+    return len(words & stems(claim.text)) >= _LEAST_WORDS * len(words)
+
+
 def labels_report(
-    labels: AnswerLabels | None, evaluation: SearchQAEvaluation | None
+    labels: AnswerLabels | None, evaluation: SearchQAEvaluation | None, notes: Sequence[str] = ()
 ) -> LabelsReport | None:
-    """The labels, each claim with the id of the judge's claim of the same text."""
+    """The labels: claims with the id of the judge's claim of that text, facts with that of a claim that gives them."""
     if labels is None:
         return None
     ids = _ids([(claim.id, claim.text) for claim in evaluation.claims] if evaluation else [])
@@ -46,6 +103,7 @@ def labels_report(
             LabelledClaimReport.like(claim, claim=ids.get(_comparable(claim.text)))
             for claim in labels.claims
         ),
+        facts=tuple(_fact(fact, evaluation, notes) for fact in labels.facts),
     )
 
 
@@ -53,11 +111,13 @@ def grounding_of(
     evaluation: SearchQAEvaluation,
     notes: int,
     labels: AnswerLabels | None,
+    facts: Sequence[LabelledFactReport],
     relevant: frozenset[int] | None,
 ) -> dict[str, float | None]:
     """The figures of one evaluated answer.
 
     Args:
+        facts: that people say belong into the answer; those that no note backs count nowhere.
         relevant: notes that bear on the question, where the dataset knows; else as the judge says, if of every note.
     """
     known = {
@@ -70,7 +130,18 @@ def grounding_of(
         for claim in evaluation.claims
     )
     return measure_claims(
-        GroundingTable(rows, notes, relevant if relevant is not None else _told(evaluation))
+        GroundingTable(
+            rows,
+            notes,
+            relevant if relevant is not None else _told(evaluation),
+            omissions=sum(one.doubt is None for one in evaluation.omissions),
+            answerable=bool(evaluation.told_answerable),
+            facts=tuple(
+                FactRow(given=fact.claim is not None, vital=fact.vital)
+                for fact in facts
+                if fact.note is not None
+            ),
+        )
     )
 
 

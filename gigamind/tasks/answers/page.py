@@ -38,6 +38,7 @@ from gigamind.tasks.answers.schema import (
     AnswerSliceReport,
     AnswerSummaryReport,
     EvaluatedClaim,
+    EvaluatedOmission,
     NoteReport,
     QualitySummaryReport,
     SearchQAEvaluation,
@@ -45,14 +46,14 @@ from gigamind.tasks.answers.schema import (
 )
 from gigamind.wording import Language, Words, between, share, signed, words
 
-_DIGITS = {verdict: str(digit) for digit, verdict in enumerate(get_args(Verdict))}
+_DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(Verdict), "no_claim"))}
 _DECIMALS = 3  # as many as the page shows
 
 
 def answer_votes(item: AnswerItemReport, places: Mapping[Seat, int]) -> list[list[object]]:
     """Of each seat its place, why it did not vote, correctness, utility, and a digit a claim: its place in `Verdict`.
 
-    A seat that did not vote ends with the reason.
+    A seat that did not vote ends with the reason; the last digit is of a sentence that states nothing to the seat.
     """
     return [
         [places[seat_of(vote)], vote.code]
@@ -130,15 +131,17 @@ class OwnScores:
 
 
 def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
-    """The answer in pieces: text, verdict of the claim ("" where it is none), and the claim's number."""
-    answer = item.answer or ""
+    """The answer in pieces: text, verdict of a claim or role of another sentence ("" between them), and its number."""
+    answer, told = item.answer or "", item.evaluation
+    claims = [(one, one.verdict) for one in told.claims] if told else []
+    asides = [(one, one.role) for one in told.asides] if told else []
     found: list[tuple[str, str, int]] = []
     at = 0
-    for claim in item.evaluation.claims if item.evaluation else ():
-        if claim.start > at:
-            found.append((answer[at : claim.start], "", 0))
-        found.append((answer[claim.start : claim.end], claim.verdict, claim.id))
-        at = claim.end
+    for sentence, kind in sorted([*claims, *asides], key=lambda pair: pair[0].start):
+        if sentence.start > at:
+            found.append((answer[at : sentence.start], "", 0))
+        found.append((answer[sentence.start : sentence.end], kind, sentence.id))
+        at = sentence.end
     return [*found, (answer[at:], "", 0)] if at < len(answer) else found
 
 
@@ -172,6 +175,29 @@ def _item(
         _flagged(told or item.verdict, item.notes),
         _quality(item),
         answer_votes(item, places),
+        item.metrics.get("completeness"),
+        [_omission(one, item) for one in told.omissions] if told else [],
+        [
+            (fact.text, fact.vital, fact.note is not None, fact.claim)
+            for fact in (item.labels.facts if item.labels else ())
+        ],
+    ]
+
+
+def _omission(one: EvaluatedOmission, item: AnswerItemReport) -> list[object]:
+    """What is left out: in the model's words, why it does not count, and its quote as `_source` has it."""
+    return [one.what, one.doubt or "", *_source(one.evidence, item)]
+
+
+def _source(evidence: Mapping[str, Any], item: AnswerItemReport) -> list[object]:
+    """The title of the note, the quote, and where it stands there; None where it does not."""
+    index = int(evidence.get("source_index", -1))
+    note = item.notes[index] if 0 <= index < len(item.notes) else None
+    stands = note and evidence.get("status") == "aligned"
+    return [
+        note.title if note else "",
+        evidence.get("quote", ""),
+        _passage(evidence, note) if note and stands else None,
     ]
 
 
@@ -185,21 +211,19 @@ def _outcome(item: AnswerItemReport, told: SearchQAEvaluation | None) -> str:
 
 def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
     evidence: dict[str, Any] = claim.evidence or {}
-    index = int(evidence.get("source_index", -1))
-    note = item.notes[index] if 0 <= index < len(item.notes) else None
     labels = item.labels.claims if item.labels else ()
     return [
         claim.id,
         claim.text,
         claim.verdict,
         claim.doubt or "",
-        note.title if note else "",
-        evidence.get("quote", ""),
-        _passage(evidence, note) if note and evidence.get("status") == "aligned" else None,
+        *_source(evidence, item),
         claim.cited,
         next((label.verdict for label in labels if label.claim == claim.id), ""),
         evidence.get("method") == "fuzzy",
         _cautions(claim),
+        (claim.told_role, claim.veto) if claim.veto else None,
+        claim.untold,
     ]
 
 
@@ -403,6 +427,8 @@ def answer_content(
             "own": own,
             "separation": _separation(record, say),
             "cuts": _cuts(record, say),
+            "left_out": _left_out(record, say),
+            "foreign": summary.notices.get("other_language", 0),
             "grades": _GRADES,
             "verdicts": _VERDICTS,
             "quality": quality_block(summary.quality, say, comparison),
@@ -458,6 +484,17 @@ def _separation(record: AnswerRunRecord, say: Words) -> str:
         return say("answer.separation_unknown", n=found.n)
     key = "answer.separate" if found.separate else "answer.inseparable"
     return say(key, n=found.n, r=f"{found.r:.2f}".replace("-", "−"))
+
+
+def _left_out(record: AnswerRunRecord, say: Words) -> str:
+    """How many things are proven to be left out, and labelled facts that count nowhere."""
+    found, unbacked = record.summary.omissions, record.summary.facts_unbacked
+    told = (
+        [say("answer.left_out", proven=found.get("proven", 0), told=sum(found.values()))]
+        if found
+        else []
+    )
+    return " ".join([*told, *([say("answer.unbacked", count=unbacked)] if unbacked else [])])
 
 
 def _cuts(record: AnswerRunRecord, say: Words) -> str:

@@ -29,7 +29,7 @@ from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
 from gigamind.tasks.answers.case import EvalCase, language_of
 from gigamind.tasks.answers.checklist import Gate, choose_gate
-from gigamind.tasks.answers.labels import unmatched_labels
+from gigamind.tasks.answers.labels import unbacked_facts, unmatched_labels
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
@@ -223,10 +223,15 @@ def _case(one: CheckedAnswer) -> EvalCase:
 
 
 def _odd(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool) -> Iterable[str]:
-    """A warning for each labelled claim that is none to the judge: its label would be lost without a word."""
+    """A warning for each labelled claim that is none to the judge, and each fact of no note: both would be lost."""
     for one in chosen:
         for text in unmatched_labels(one.item.answer, one.item.labels, parts=parts):
             yield (
                 f'{checked.dataset.path}:{one.line}: field "labels.claims": no claim of the answer reads'
                 f' "{text}"; the label is not used'
+            )
+        for text in unbacked_facts(one.item.labels, [note.text for note in one.notes]):
+            yield (
+                f'{checked.dataset.path}:{one.line}: field "labels.facts": no context note says "{text}"; the fact is'
+                " not counted. Write it in the words of a note"
             )

@@ -20,6 +20,7 @@ Confidence = Literal["high", "medium", "low"]
 AnswerOutcome = Literal["judged", "abstained", "no_claims"]
 Told = Literal["supported", "contradicted", "not_found"]
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
+Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
 
 
 class SourceCoverage(Report):
@@ -33,16 +34,12 @@ class SourceCoverage(Report):
     marked: bool
 
 
-class EvaluatedClaim(Report):
-    """One claim; offsets are half-open, in the answer.
+class AnswerSentence(Report):
+    """One sentence, numbered in the answer; offsets are half-open, in it.
 
     Attributes:
         start: code points; so is `end`.
         utf16_start: UTF-16 code units; so is `utf16_end`.
-        cited: numbers of the notes that the answer names for it.
-        cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
-        cautions: what in the quote of a supported claim speaks against it; see `JudgedClaim` of the judge.
-        evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
     """
 
     id: int
@@ -52,6 +49,40 @@ class EvaluatedClaim(Report):
     end: int
     utf16_start: int
     utf16_end: int
+
+
+class EvaluatedAside(AnswerSentence):
+    """A sentence that is no claim."""
+
+    role: Aside
+
+
+class EvaluatedOmission(Report):
+    """What the model says is left out; see `JudgedOmission` of the judge.
+
+    Attributes:
+        doubt: why it does not count; null where it does.
+        evidence: as in `EvaluatedClaim`.
+    """
+
+    what: str
+    note: int | None
+    doubt: str | None
+    evidence: dict[str, Any]
+
+
+class EvaluatedClaim(AnswerSentence):
+    """One claim.
+
+    Attributes:
+        cited: numbers of the notes that the answer names for it.
+        cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
+        cautions: what in the quote of a supported claim speaks against it; see `JudgedClaim` of the judge.
+        evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
+        told_role: what the model said it is; `veto` is why it is a claim all the same.
+        untold: it says besides that the notes do not tell.
+    """
+
     cited: tuple[int, ...]
     told: Told
     verdict: Verdict
@@ -61,6 +92,9 @@ class EvaluatedClaim(Report):
     evidence: dict[str, Any] | None
     cut: Literal["sentence", "part", "uncut"] = "sentence"
     cautions: tuple[str, ...] = ()
+    told_role: Aside | Literal["claim"] = "claim"
+    veto: str | None = None
+    untold: bool = False
 
 
 class SearchQAEvaluation(Report):
@@ -69,10 +103,14 @@ class SearchQAEvaluation(Report):
     Attributes:
         correctness: in [0, 1]; None without claims, where the seed has a number always.  So is `confidence`.
         utility: in [0, 1].
+        completeness: in [0, 1]; by what the model shows to be left out.  None where nothing was to be given.
+        asides: the sentences that are no claims.
+        notices: what makes the evaluation less sure than others.
         grounding_issues: one sentence for each claim that is not supported, in the language of the item.
     """
 
     correctness: float | None
+    completeness: float | None
     utility: float
     confidence: Confidence | None
     source_coverage: tuple[SourceCoverage, ...]
@@ -80,6 +118,8 @@ class SearchQAEvaluation(Report):
     summary: str
     outcome: AnswerOutcome
     claims: tuple[EvaluatedClaim, ...]
+    asides: tuple[EvaluatedAside, ...]
+    omissions: tuple[EvaluatedOmission, ...]
     abstains: bool
     answerable: bool
     told_answerable: bool | None
@@ -88,6 +128,7 @@ class SearchQAEvaluation(Report):
     utility_reason: str
     reported_issues: tuple[str, ...]
     flagged: dict[int, tuple[str, ...]]
+    notices: tuple[str, ...] = ()
 
 
 class QualityItemReport(Report):
@@ -195,6 +236,20 @@ class LabelledClaimReport(Report):
     claim: int | None
 
 
+class LabelledFactReport(Report):
+    """A fact that people say belongs into the answer.
+
+    Attributes:
+        note: number of the note that backs it, from 1; null where none does: then it counts nowhere.
+        claim: id of a supported claim that gives it; null when none does.
+    """
+
+    text: str
+    vital: bool
+    note: int | None
+    claim: int | None
+
+
 class LabelsReport(Report):
     """What people say of an answer."""
 
@@ -202,10 +257,15 @@ class LabelsReport(Report):
     utility: Share | None
     abstains: bool | None
     claims: tuple[LabelledClaimReport, ...]
+    facts: tuple[LabelledFactReport, ...] = ()
 
 
 class AnswerVoteReport(SeatReport):
-    """What one seat of a panel said of an answer; `verdicts` are on the claims, in their order."""
+    """What one seat of a panel said of an answer.
+
+    Attributes:
+        verdicts: on the panel's claims, in their order; `no_claim` of a sentence that states nothing to the seat.
+    """
 
     correctness: Share | None = None
     utility: Share | None = None
@@ -221,7 +281,7 @@ class AnswerItemReport(Report):
         code: of errors.jsonl; empty when scored.
         evaluation: null without one, also when there was no context note to judge by.
         metrics: by name, as in the summary; empty without an evaluation, null where undefined.
-        flipped: whether a fresh judgment differs in correctness or utility; null where none was asked for.
+        flipped: whether a fresh judgment has other scores; null where none was asked for.
         quality: of the checklist; null where none was asked for, or where it could not be had.
         votes: of the seats of a panel; empty without one.
         quality_code: why it could not, as in errors.jsonl; empty otherwise.
@@ -245,6 +305,15 @@ class AnswerItemReport(Report):
     votes: tuple[AnswerVoteReport, ...] = ()
     verdict: VerdictReport | None = Field(default=None, exclude_if=lambda verdict: verdict is None)
     latency_ms: Milliseconds
+
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """What the answer leaves out: labelled facts that a note backs; without any, what the model proves."""
+        facts = [one for one in (self.labels.facts if self.labels else ()) if one.note is not None]
+        if facts:
+            return tuple(one.text for one in facts if one.claim is None)
+        shown = self.evaluation.omissions if self.evaluation else ()
+        return tuple(one.what for one in shown if one.doubt is None)
 
     @property
     def is_judged(self) -> bool:
@@ -346,6 +415,10 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     Attributes:
         confidence: answers by grade; `none` are those without claims.
         verdicts: claims by verdict; `doubts` counts why the unverified ones are.
+        roles: sentences by what they count as; `vetoes` counts why some are claims against the model's word.
+        omissions: what the model says is left out, `proven` or by why it does not count.
+        facts_unbacked: labelled facts that no note backs; they count nowhere.
+        notices: answers by what makes their evaluation less sure.
         cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
@@ -358,6 +431,11 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     verdicts: dict[str, Count]
     doubts: dict[str, Count]
     cuts: dict[str, Count] = Field(default_factory=dict[str, int])
+    roles: dict[str, Count] = Field(default_factory=dict[str, int])
+    vetoes: dict[str, Count] = Field(default_factory=dict[str, int])
+    omissions: dict[str, Count] = Field(default_factory=dict[str, int])
+    facts_unbacked: Count = 0
+    notices: dict[str, Count] = Field(default_factory=dict[str, int])
     quotes: QuoteQualityReport | None
     correlation: CorrelationReport
     agreement: AgreementReport | None

@@ -56,7 +56,8 @@ def summarise_answers(
 ) -> AnswerSummaryReport:
     """The figures of a run; equal runs give equal summaries, times apart."""
     seed = prepared.options.seed
-    claims = [claim for item in items if item.evaluation for claim in item.evaluation.claims]
+    judged = [item.evaluation for item in items if item.evaluation]
+    claims = [claim for told in judged for claim in told.claims]
     return AnswerSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
@@ -69,6 +70,15 @@ def summarise_answers(
         verdicts=_counted(claim.verdict for claim in claims),
         doubts=_counted(claim.doubt for claim in claims if claim.doubt),
         cuts=_counted(claim.cut for claim in claims),
+        roles=_counted(
+            ["claim"] * len(claims) + [one.role for told in judged for one in told.asides]
+        ),
+        vetoes=_counted(claim.veto for claim in claims if claim.veto),
+        omissions=_counted(one.doubt or "proven" for told in judged for one in told.omissions),
+        facts_unbacked=sum(
+            fact.note is None for item in items if item.labels for fact in item.labels.facts
+        ),
+        notices=_counted(name for told in judged for name in told.notices),
         quotes=_quotes([claim.evidence for claim in claims if claim.evidence]),
         correlation=_correlation(items),
         agreement=agreement(items),

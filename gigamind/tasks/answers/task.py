@@ -66,7 +66,12 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
     compared = AnswerComparison()
     view = AnswerView()
     judged = JudgedKind(
-        {"correctness": "graded", "utility": "graded", "supported": "binary"},
+        {
+            "correctness": "graded",
+            "completeness": "graded",
+            "utility": "graded",
+            "supported": "binary",
+        },
         AnswerLabel,
         answer_items,
     )

@@ -64,22 +64,34 @@ def separation(record: AnswerRunRecord) -> str:
 
 
 def _worst(items: Sequence[AnswerItemReport]) -> list[dict[str, object]]:
-    """The answers with the most that no note supports, worst first."""
+    """The answers with the most that no note supports or that is left out, worst first."""
     judged = [
-        (item.evaluation, item)
+        (item.evaluation, item, issues)
         for item in items
-        if item.evaluation and item.evaluation.grounding_issues
+        if item.evaluation
+        and (
+            issues := [
+                *item.evaluation.grounding_issues,
+                *(f"left out: {text}" for text in item.left_out),
+            ]
+        )
     ]
-    judged.sort(key=lambda pair: (pair[0].correctness or 0.0, pair[1].id))
+    judged.sort(
+        key=lambda row: (row[0].correctness or 0.0, _completeness(row[1]) or 0.0, row[1].id)
+    )
     return [
         {
             "id": item.id,
             "question": item.question,
-            "score": f"correctness {share(told.correctness)}",
-            "issues": told.grounding_issues[:3],
+            "score": f"correctness {share(told.correctness)}, completeness {share(_completeness(item))}",
+            "issues": issues[:3],
         }
-        for told, item in judged[:_WORST_SHOWN]
+        for told, item, issues in judged[:_WORST_SHOWN]
     ]
+
+
+def _completeness(item: AnswerItemReport) -> float | None:
+    return item.metrics.get("completeness")
 
 
 def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[dict[str, object]]:

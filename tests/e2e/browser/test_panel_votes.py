@@ -34,7 +34,7 @@ def _reply(second, utility):
         ],
         "source_coverage": [],
         "grounding_issues": [],
-        "abstains": False,
+        "omissions": [],
         "answerable": True,
         "answer_note": 1,
         "answer_quote": FRIDAY,
@@ -57,7 +57,7 @@ def record(tmp_path_factory):
         "language": "en",
     }
     (folder / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
-    judge = 'kind = "search_qa"\nprompt = "search_qa/v1"\ntemperature = 0.1\nrepeats = 3\n'
+    judge = 'kind = "search_qa"\nprompt = "search_qa/v2"\ntemperature = 0.1\nrepeats = 3\n'
     (folder / "judge.toml").write_text(judge, encoding="utf-8")
     paths = {
         "dataset": "answers.jsonl",

@@ -5,6 +5,7 @@ import json
 from pathlib import Path
 
 import pytest
+from answer_reply import aside
 
 from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.search_qa.judge import judge_answer_by_panel
@@ -60,6 +61,12 @@ def found():
     return finding
 
 
+@pytest.fixture(name="aside")
+def _aside():
+    """What the model says about a sentence that is no claim to it."""
+    return lambda number, role, words="": aside(role, words, number)
+
+
 @pytest.fixture
 def reply_of():
     """A whole reply with these verdicts."""
@@ -68,7 +75,7 @@ def reply_of():
         rest = {
             "source_coverage": [],
             "grounding_issues": ["모델이 본 문제"],
-            "abstains": False,
+            "omissions": [],
             "answerable": False,
             "answer_note": None,
             "answer_quote": "",
@@ -89,7 +96,7 @@ def judge_file(tmp_path):
     def write(**fields):
         lines = [f"{name} = {json.dumps(value)}" for name, value in fields.items()]
         path = tmp_path / "judge.toml"
-        text = 'kind = "search_qa"\nprompt = "search_qa/v1"\n' + "\n".join(lines)
+        text = 'kind = "search_qa"\nprompt = "search_qa/v2"\n' + "\n".join(lines)
         path.write_text(text, encoding="utf-8")
         return path
 

@@ -103,7 +103,7 @@ def test_a_missing_and_a_doubled_verdict_are_asked_for_once_more(
     client = scripted(first, again)
     judged = judge_by(client, ANSWER)
     assert [one.verdict for one in judged.claims] == ["supported", "supported", "not_found"]
-    assert "주장의 id: 2, 3\n" in client.requests[1].messages[1]["content"]
+    assert "문장의 id: 2, 3\n" in client.requests[1].messages[1]["content"]
     assert len(client.requests) == 2
 
 
@@ -115,7 +115,7 @@ def test_verdicts_on_claims_that_nobody_made_change_nothing(judge_by, scripted, 
 
 def test_a_verdict_missing_twice_leaves_the_item_unscored(judge_by, scripted, reply_of, found):
     client = scripted(reply_of(found(1, "supported", 1, LEAVE)), {"claims": []})
-    with pytest.raises(LlmError, match="claim 2, 3, twice") as caught:
+    with pytest.raises(LlmError, match="sentence 2, 3, twice") as caught:
         judge_by(client, ANSWER)
     assert caught.value.code == "invalid_output"
     assert len(client.requests) == 2

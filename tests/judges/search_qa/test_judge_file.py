@@ -16,7 +16,7 @@ GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")
 
 @pytest.mark.parametrize(("claims", "tokens"), [(0, 768), (4, 768), (5, 928), (24, 3968)])
 def test_a_reply_has_room_for_four_claims_and_more_for_each_further_one(claims, tokens):
-    file = SearchQAJudgeFile(kind="search_qa", prompt="search_qa/v1")
+    file = SearchQAJudgeFile(kind="search_qa", prompt="search_qa/v2")
     assert file.tokens_for(claims) == tokens
 
 

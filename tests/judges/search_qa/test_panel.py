@@ -3,6 +3,7 @@
 import asyncio
 
 import pytest
+from answer_reply import aside
 
 from gigamind.judges.protocol import AnswerCase, Asking
 from gigamind.judges.search_qa.judge import judge_answer_by_panel
@@ -71,9 +72,15 @@ def test_use_that_the_model_shows_counts_when_most_seats_show_it(panel_of, reply
     assert coverage([], [], shown) == (False, True)  # two seats say nothing of the note
 
 
+SILENT = aside("abstention", "관련 내용을 찾을 수 없습니다")
+
+
 def proven(reply_of, *, answerable):
-    told = {"answerable": answerable, "abstains": True}
-    return reply_of(**told, **({"answer_note": 1, "answer_quote": LEAVE} if answerable else {}))
+    return reply_of(
+        SILENT,
+        answerable=answerable,
+        **({"answer_note": 1, "answer_quote": LEAVE} if answerable else {}),
+    )
 
 
 @pytest.mark.parametrize(
@@ -108,13 +115,13 @@ def test_a_utility_is_near_its_threshold_on_both_sides_alike(
 def test_an_abstention_has_no_use_where_most_seats_tell_an_answer_that_none_proves(
     panel_of, reply_of
 ):
-    told = reply_of(abstains=True, answerable=True, answer_note=1, answer_quote="없는 말이다.")
+    told = reply_of(SILENT, answerable=True, answer_note=1, answer_quote="없는 말이다.")
     judged, _ = panel_of(ABSTAINS, told, told, proven(reply_of, answerable=False))
     assert (judged.utility, judged.answerable, judged.told_answerable) == (0.0, False, True)
 
 
 def test_an_adaptive_panel_asks_the_others_where_the_proof_of_an_answer_failed(panel_of, reply_of):
-    unproven = reply_of(abstains=True, answerable=True, answer_note=1, answer_quote="없는 말이다.")
+    unproven = reply_of(SILENT, answerable=True, answer_note=1, answer_quote="없는 말이다.")
     _, calls = panel_of(ABSTAINS, unproven, repeats=3, adaptive=True)
     assert calls == 3
     _, calls = panel_of(ABSTAINS, proven(reply_of, answerable=False), repeats=3, adaptive=True)

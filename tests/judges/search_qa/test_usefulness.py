@@ -22,14 +22,19 @@ from gigamind.judges.search_qa.judge import answerable, confidence, outcome, uti
     ],
 )
 def test_an_abstention_is_useful_iff_nobody_says_that_the_notes_answer(
-    judge_by, scripted, reply_of, answerable, note, quote, expected
+    judge_by, scripted, reply_of, aside, answerable, note, quote, expected
 ):
     reply = reply_of(
-        abstains=True, answerable=answerable, answer_note=note, answer_quote=quote, utility=0.3
+        aside(1, "abstention", "관련 정보가 없습니다"),
+        answerable=answerable,
+        answer_note=note,
+        answer_quote=quote,
+        utility=0.3,
     )
     judged = judge_by(scripted(reply), "노트에는 관련 정보가 없습니다.")
     assert (judged.outcome, judged.correctness, judged.confidence) == ("abstained", None, None)
     assert (judged.utility, judged.reported_utility) == (expected, 0.3)
+    assert judged.completeness == (0.0 if answerable else None)
 
 
 def test_a_blank_answer_is_useless_and_costs_nothing(judge_by, scripted, reply_of):
@@ -39,8 +44,8 @@ def test_a_blank_answer_is_useless_and_costs_nothing(judge_by, scripted, reply_o
     assert client.requests == []
 
 
-def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripted, reply_of, found):
-    reply = reply_of(found(1, "not_found"), abstains=True)
+def test_a_word_of_the_model_turns_no_claim_into_an_abstention(judge_by, scripted, reply_of, aside):
+    reply = reply_of(aside(1, "abstention", "연차는 99일이다."))
     judged = judge_by(scripted(reply), "연차는 99일이다.")
     assert (judged.outcome, judged.correctness) == ("judged", 0.0)
 
@@ -76,6 +81,6 @@ def test_confidence_boundaries(correct, useful, expected):
 
 
 def test_an_answer_that_neither_claims_nor_abstains_is_useless():
-    assert outcome((), (), abstains=False) == "no_claims"
+    assert outcome(()) == "no_claims"
     assert utility("no_claims", 1.0, answerable=False) == 0.0
     assert utility("judged", 0.4, answerable=False) == 0.4

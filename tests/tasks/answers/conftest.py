@@ -4,7 +4,7 @@ import json
 from types import SimpleNamespace
 
 import pytest
-from answer_reply import answer_reply
+from answer_reply import answer_reply, aside
 
 from gigamind.evaluation.options import validated
 from gigamind.tasks.answers.options import AnswerEvalOptions
@@ -75,7 +75,7 @@ MIXED = reply(
     utility=0.75,
 )
 FORGED = reply(found(1, "supported", 1, "연차는 입사 첫해에 20일을 준다."), utility=0.5)
-SILENT = reply(abstains=True, utility=0.9)
+SILENT = reply(aside("abstention", "관련 정보가 없습니다"), utility=0.9)
 
 
 @pytest.fixture

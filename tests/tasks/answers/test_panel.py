@@ -17,7 +17,7 @@ LEAVE = "연차는 입사 첫해에 15일을 준다."
 GARDEN = "The garden has roses and tulips near the gate."
 ONE_CLAIM = "연차는 15일이다."
 TWO_CLAIMS = "연차는 15일이다. 장미는 없다."
-JUDGE = 'kind = "search_qa"\nprompt = "search_qa/v1"\ntemperature = 0.1\n'
+JUDGE = 'kind = "search_qa"\nprompt = "search_qa/v2"\ntemperature = 0.1\n'
 
 
 @pytest.fixture

@@ -148,7 +148,7 @@ def test_an_answer_of_too_many_claims_is_unscored_for_good_and_the_others_are_ju
     options, server, tmp_path, replies, by_id, lines
 ):
     judge = tmp_path / "judge.toml"
-    judge.write_text('kind = "search_qa"\nprompt = "search_qa/v1"\nmax_claims = 1\n')
+    judge.write_text('kind = "search_qa"\nprompt = "search_qa/v2"\nmax_claims = 1\n')
     server.script.extend([replies.good, replies.forged, replies.silent])
     done = evaluate(options(judge=judge))
     mixed = by_id(done.out)["mixed"]

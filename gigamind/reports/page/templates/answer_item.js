@@ -1,9 +1,13 @@
 
 // How one judged answer is shown, and what the list of answers is searched, filtered and sorted by.
 const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
-  "claims", "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes"];
-const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled", "inexact", "cautions"];
-const VERDICTS = ["supported", "contradicted", "not_found", "unverified"];
+  "claims", "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes",
+  "completeness", "omissions", "facts"];
+const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled", "inexact", "cautions",
+  "veto", "untold"];
+const OMISSION_FIELDS = ["what", "doubt", "note", "quote", "passage"];
+const ASIDES = ["abstention", "courtesy", "lead_in", "question", "heading", "source"];
+const VERDICTS = ["supported", "contradicted", "not_found", "unverified", "no_claim"];
 const VOTE_FIELDS = ["seat", "code", "correctness", "utility", "verdicts"]; // a digit a claim: its place in VERDICTS
 const GRADES = ["high", "medium", "low"];
 // Of a team's own judge: its scores, in the place of correctness and utility, and what it rests on.
@@ -15,13 +19,16 @@ const meta = (item) => [item.id, item.language, ...item.tags.map((at) => data.ta
 const tagsOf = (item) => item.tags;
 const unsupported = (item) => item.claims.filter((claim) => claim[2] !== "supported").length;
 const unlike = (item) => item.claims.filter((claim) => claim[8] && claim[8] !== judgedAs(claim[2])).length;
+// What people or the model show to be missing; a doubt takes an omission back, and a fact of no note counts nowhere.
+const leftOut = (item) => (item.facts.some((fact) => fact[2]) ? item.facts.filter(([, , backed, claim]) => backed && claim === null).length
+  : item.omissions.filter((one) => !one[1]).length);
 const judgedAs = (verdict) => (verdict === "unverified" ? "not_found" : verdict);
 // Seats differ where a verdict or the utility does; correctness follows from the verdicts.
 const split = (item) => new Set(item.votes.filter((vote) => !vote[1]).map((vote) => vote.slice(3).join())).size > 1;
 const CHECKED = data.items.some((values) => values[FIELDS.indexOf("quality")] !== null);
 const FILTERS = {
   all: () => true,
-  ...(SCORES.length ? {} : { issues: (item) => unsupported(item) > 0, abstained: (item) => item.abstains }),
+  ...(SCORES.length ? {} : { issues: (item) => unsupported(item) > 0, abstained: (item) => item.abstains, incomplete: (item) => leftOut(item) > 0 }),
   unjudged: (item) => !["judged", "abstained", "no_claims"].includes(item.outcome),
   ...(SCORES.length ? {} : { unlike: (item) => unlike(item) > 0 }),
   ...(data.seats.length ? { split } : {}),
@@ -51,7 +58,8 @@ function verdict(item) {
   const grade = item.confidence;
   const shown = grade ? make("span", { className: `badge ${grade}`, text: say(grade) })
     : make("span", { className: "was", text: say(item.outcome) });
-  return make("span", {}, shown, item.change ? make("span", { className: "was", text: say(item.change) }) : null);
+  const missing = leftOut(item);
+  return make("span", {}, shown, missing ? make("span", { className: "was", text: say("left_out", { count: missing }) }) : null, item.change ? make("span", { className: "was", text: say(item.change) }) : null);
 }
 
 function detail(item) {
@@ -65,6 +73,8 @@ function detail(item) {
   if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
   if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
+  if (item.completeness !== null) parts.push(make("p", { className: "small", text: `${say("completeness")}: ${figure(item.completeness)}` }));
+  if (item.omissions.length || item.facts.length) parts.push(make("h4", { text: say("omissions") }), omissions(item));
   if (item.quality) parts.push(make("h4", { text: say("checklist") }), checklist(item.quality));
   return parts;
 }
@@ -74,15 +84,18 @@ function legend(item) {
 }
 
 function legendOf(used) {
-  return make("p", { className: "legend" }, ...VERDICTS.filter((one) => used.has(one)).map((one) => make("span", {}, sign(one))));
+  return make("p", { className: "legend" }, ...VERDICTS.filter((one) => used.has(one)).map((one) => make("span", {}, sign(one))),
+    ...ASIDES.filter((one) => used.has(one)).map((one) => make("span", { className: "aside", text: say(`role_${one}`) })));
 }
 
 const sign = (verdict) => make("mark", { className: `sign ${verdict}`, text: say(verdict) });
 
-// The answer with its claims marked by verdict.
+// The answer with its claims marked by verdict; what is no claim is grey, and says what it is.
 function answerText(item) {
-  return make("blockquote", { className: "note-text" }, ...item.pieces.map(([text, kind, number]) => (kind
-    ? make("mark", { className: kind, text, title: `${number}. ${say(kind)}` }) : make("span", { text }))));
+  return make("blockquote", { className: "note-text" }, ...item.pieces.map(([text, kind, number]) => {
+    if (VERDICTS.includes(kind)) return make("mark", { className: kind, text, title: `${number}. ${say(kind)}` });
+    return kind ? make("span", { className: "aside", text, title: `${number}. ${say(`role_${kind}`)}` }) : make("span", { text });
+  }));
 }
 
 function claimTable(item) {
@@ -91,6 +104,8 @@ function claimTable(item) {
     const told = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
       ...claim.cautions.map(([name, what]) => make("div", { className: "meta caution", text: say(`caution_${name}`, { what }) })),
       claim.doubt ? make("div", { className: "meta", text: say(claim.doubt) }) : null,
+      claim.veto ? make("div", { className: "meta", text: say("vetoed", { role: say(`role_${claim.veto[0]}`), why: say(`veto_${claim.veto[1]}`) }) }) : null,
+      claim.untold ? make("div", { className: "meta", text: say("untold") }) : null,
       claim.labelled ? make("div", { className: "meta", text: say("labelled", { verdict: say(claim.labelled) }) }) : null);
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
       make("td", {}, make("div", { text: claim.text }), source(claim)), told);
@@ -121,6 +136,19 @@ function coverage(item) {
     make("li", { className: cited ? "cited" : "" }, make("span", { text: `${say("note", { number })} ${name} ` }),
       make("span", { className: cited ? "tick" : "faint", text: say(cited ? "cited" : marked ? "marked_only" : "not_cited") }),
       claim ? make("div", { className: "meta", text: claim }) : null)));
+}
+
+// What the answer leaves out, by the model with the words of a note, and by people.
+function omissions(item) {
+  const told = item.omissions.map((values) => {
+    const one = named(OMISSION_FIELDS, values);
+    return make("li", { className: one.doubt ? "" : "missing" }, make(one.doubt ? "s" : "span", { text: one.what }),
+      one.doubt ? make("span", { className: "faint", text: ` ${say(one.doubt)}` }) : null, source(one));
+  });
+  const facts = item.facts.map(([text, vital, backed, claim]) => make("li", { className: backed && claim === null ? "missing" : "" },
+    make("span", { text: `${text} ` }), make("span", { className: "faint",
+      text: !backed ? say("fact_unbacked") : `${say(claim === null ? "fact_missing" : "fact_given", { claim })}${vital ? ` · ${say("vital")}` : ""}` })));
+  return make("ul", { className: "issues" }, ...facts, ...told);
 }
 
 function issues(item) {
