@@ -1,6 +1,7 @@
 import contextlib
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -211,6 +212,15 @@ class LabelledAnswers:
             return {"verdict": "supported", "note": note, "quote": forge(claim)}
 
         return [self._reply(row, forged) for row in self.rows]
+
+    def hiding(self, role: str) -> list[dict[str, Any]]:
+        """Every claim is said to be no claim, and to be backed by no note."""
+
+        def hidden(_row: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
+            words = re.sub(r"\s*\[[^\]]*\]", "", claim["text"])
+            return {name: value for name, value in aside(role, words).items() if name != "id"}
+
+        return [self._reply(row, hidden) for row in self.rows]
 
     def checks(self) -> list[dict[str, Any]]:
         """A checklist's reply for each answer: what its labels say of directness, grounds, sources and doubt."""

@@ -96,6 +96,21 @@ def test_every_answer_passes_its_checklist_as_three_of_four_items_say(honest, la
     assert block["overall"]["pass_rate"] == passed.total() / 40
 
 
+@pytest.mark.parametrize("role", ["abstention", "courtesy"])
+def test_no_claim_of_people_is_let_off_because_the_model_gives_it_another_role(
+    labelled_answers, role
+):
+    """73 claims, true and false: each is said to state nothing, with its own words for an abstention."""
+    out = labelled_answers.run(role, labelled_answers.hiding(role), "--format", "json")
+    found = lines(out)
+    for row in labelled_answers.rows:
+        claims = [claim["text"] for claim in found[row["id"]]["evaluation"]["claims"]]
+        assert (row["id"], len(claims)) == (row["id"], len(row["labels"]["claims"]))
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert sum(summary["vetoes"].values()) == summary["roles"]["claim"] == 73
+    assert summary["roles"]["abstention"] == 8
+
+
 def own_words(claim):
     return re.sub(r"\[[^\]]*\]", "", claim["text"]).strip(" .")
 

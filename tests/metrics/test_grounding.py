@@ -3,7 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 
-from gigamind.metrics.grounding import ClaimRow, GroundingTable, correlation, measure_claims
+from gigamind.metrics.grounding import (
+    ClaimRow,
+    FactRow,
+    GroundingTable,
+    correlation,
+    measure_claims,
+)
 
 # Four claims over three notes, of which 1 and 2 bear on the question: the first rests on note 1 and says so, the second
 # rests on note 3 but names note 1, the third is disproved by note 2, the fourth stands nowhere.
@@ -23,6 +29,8 @@ def known(*right):
 def test_the_figures_of_an_answer_of_four_claims():
     found = measure_claims(GroundingTable(known(True, False, False, True), 3, frozenset({1, 2})))
     assert found == {
+        "completeness": 1.0,  # nothing is shown to be left out
+        "completeness_vital": None,
         "faithfulness": 2 / 4,
         "contradiction": 1 / 4,
         "source_coverage": 2 / 3,  # notes 1 and 3
@@ -34,6 +42,41 @@ def test_the_figures_of_an_answer_of_four_claims():
         "citation_precision": 1 / 3,  # the first of the first three
         "citation_recall": 1 / 2,  # the first of the first two
     }
+
+
+@pytest.mark.parametrize(
+    ("claims", "omissions", "answerable", "expected"),
+    [
+        (CLAIMS[:1], 2, True, 1 / 3),  # one of three things given
+        (CLAIMS, 0, True, 1.0),
+        ((), 1, True, 0.0),
+        ((), 0, True, 0.0),  # an abstention where the notes answer
+        ((), 0, False, None),  # where they do not, nothing was to be given
+        (
+            (),
+            1,
+            False,
+            0.0,
+        ),  # what is proven to be left out stands in a note, whatever else is said
+        (CLAIMS[3:], 0, False, None),
+    ],
+)
+def test_completeness_is_supported_claims_over_those_and_what_is_left_out(
+    claims, omissions, answerable, expected
+):
+    table = GroundingTable(claims, 3, omissions=omissions, answerable=answerable)
+    assert measure_claims(table)["completeness"] == expected
+    assert measure_claims(table)["completeness_vital"] is None
+
+
+def test_labelled_facts_are_what_completeness_is_measured_by_where_there_are_any():
+    facts = (
+        FactRow(given=True, vital=True),
+        FactRow(given=False, vital=True),
+        FactRow(given=True, vital=False),
+    )
+    found = measure_claims(GroundingTable(CLAIMS, 3, omissions=9, answerable=True, facts=facts))
+    assert (found["completeness"], found["completeness_vital"]) == (2 / 3, 1 / 2)
 
 
 def test_without_knowing_what_is_right_or_relevant_half_of_the_figures_are_undefined():

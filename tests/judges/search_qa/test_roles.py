@@ -1,0 +1,225 @@
+"""Which sentences of an answer are let off being claims, whatever a model says of them."""
+
+import json
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from gigamind.judges.search_qa.roles import Roles, says_untold
+from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.words import is_of_another_language
+from gigamind.llm.fences import Source
+
+DATA = Path(__file__).parents[2] / "data" / "answer_roles.jsonl"
+QUESTIONS = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
+LEAVE = Source(
+    "휴가 규정",
+    "연차는 첫해에 15일을 준다. 이월은 5일까지다. 담당자는 김하나이다. 관련 문서는 외부에 공개하지 않는다.",
+)
+PARENTS = Source(
+    "Parental leave",
+    "Parental leave is 10 working days. It is paid in full. Refunds are free. The desk is closed.",
+)
+GERMAN = (
+    "Der Urlaub beträgt im ersten Jahr fünfzehn Tage, davon können fünf Tage bis Ende März des nächsten Jahres"
+    " genommen werden, wenn Vorgesetzte zustimmen."
+)
+KO, EN = "연차는 며칠인가요?", "How long is parental leave?"
+
+
+def veto(text, role, words=None, *, question=EN, notes=(PARENTS,), behind=""):
+    """Why the first sentence of an answer is a claim; an abstention shows all of its words."""
+    claims = claims_of(pieces_of(text + behind))
+    shown = claims[0].piece.text if words is None else words
+    return Roles(question, notes, claims).veto(claims[0], role, shown)
+
+
+@pytest.mark.each(
+    "role, text",
+    [
+        ("courtesy", "Sure, here's what I found."),
+        ("courtesy", "Of course!"),
+        ("courtesy", "Let me know if you'd like the full list."),
+        ("courtesy", "I hope this helps, feel free to ask!"),
+        ("courtesy", "Thank you for your question."),
+        ("abstention", "The notes do not say how long parental leave is."),
+        ("abstention", "I'm sorry, but I could not find this in the provided notes."),
+        ("abstention", "It is unclear whether the leave is paid, based on the passages."),
+        ("abstention", "I don't know."),
+        ("question", "Would you like more details?"),
+        ("source", "Sources: Parental leave"),
+    ],
+)
+def test_what_states_nothing_in_english_is_let_off(role, text):
+    assert veto(text, role) is None
+
+
+@pytest.mark.each(
+    "role, text",
+    [
+        ("courtesy", "네, 안내해 드리겠습니다."),
+        ("courtesy", "물론입니다!"),
+        ("courtesy", "더 궁금한 점이 있으시면 언제든지 말씀해 주세요."),
+        ("abstention", "노트에는 연차에 관한 내용이 없습니다."),
+        ("abstention", "제공된 문서에서 해당 정보를 찾을 수 없습니다."),
+        ("abstention", "연차가 며칠인지는 알 수 없습니다."),
+        ("abstention", "죄송하지만 노트에 나와 있지 않아 답변드리기 어렵습니다."),
+        ("question", "더 필요한 정보가 있으신가요?"),
+        ("source", "출처: 휴가 규정"),
+    ],
+)
+def test_what_states_nothing_in_korean_is_let_off(role, text):
+    assert veto(text, role, question=KO, notes=(LEAVE,)) is None
+
+
+@pytest.mark.each(
+    "role, text, why",
+    [
+        ("courtesy", "Of course, it is paid in full.", "word_of_a_note"),
+        ("courtesy", "Sure, the bonus is generous.", "states"),
+        ("courtesy", "Yes.", "form"),
+        ("courtesy", "Sure, it is 10 days.", "number"),
+        ("courtesy", "Glad to help [Note 1].", "citation"),
+        ("abstention", "Parental leave is long.", "no_words"),
+        ("abstention", "Parental leave is not long.", "no_words"),
+        ("abstention", "The notes do not say more, but refunds are free.", "word_of_a_note"),
+        ("abstention", "The notes do not say more, but dogs are welcome.", "states"),
+        ("abstention", "The notes do not mention the 90 days.", "number"),
+        ("abstention", "The notes do not say [Note 1].", "citation"),
+        ("abstention", "The desk is closed without information.", "word_of_a_note"),
+        ("question", "Did you know that refunds are free?", "word_of_a_note"),
+        ("question", "Is it long.", "form"),
+        ("heading", "Parental leave is long", "form"),
+        ("lead_in", "Here is what I found:", "form"),  # nothing follows
+        ("source", "Sources: dogs are welcome", "states"),
+    ],
+)
+def test_what_could_be_a_fact_in_english_stays_a_claim(role, text, why):
+    assert veto(text, role) == why
+
+
+@pytest.mark.each(
+    "role, text, why",
+    [
+        ("courtesy", "네.", "form"),
+        ("courtesy", "물론입니다, 담당자는 김하나입니다.", "word_of_a_note"),
+        ("courtesy", "감사합니다만 반차는 폐지되었습니다.", "states"),
+        ("abstention", "연차는 길다.", "no_words"),
+        ("abstention", "연차는 길지 않다.", "no_words"),
+        ("abstention", "노트에는 연차가 없다고 나와 있습니다.", "no_words"),
+        ("abstention", "며칠인지는 노트에 없지만 담당자는 김하나입니다.", "word_of_a_note"),
+        ("abstention", "노트에 없지만 반차는 무료로 제공됩니다.", "states"),
+        ("abstention", "노트에는 20일에 대한 내용이 없습니다.", "number"),
+        ("abstention", "관련 문서는 외부에 공개하지 않는다.", "word_of_a_note"),
+        ("question", "담당자가 김하나인 것을 아시나요?", "word_of_a_note"),
+    ],
+)
+def test_what_could_be_a_fact_in_korean_stays_a_claim(role, text, why):
+    assert veto(text, role, question=KO, notes=(LEAVE,)) == why
+
+
+def test_an_abstention_shows_words_of_its_own_that_say_so():
+    text = "The notes do not say how long parental leave is."
+    assert veto(text, "abstention", "The notes do not say") is None
+    assert veto(text, "abstention", "The notes say nothing") == "no_words"
+    assert veto(text, "abstention", "how long parental leave is") == "no_words"
+    assert veto(text, "abstention", "") == "no_words"
+
+
+def test_a_number_and_a_word_of_the_question_may_stand_in_an_abstention():
+    asked = "What was the 2024 budget for refunds?"
+    assert veto("The notes do not mention the 2024 budget.", "abstention", question=asked) is None
+    assert veto("The notes do not mention the refunds.", "abstention", question=asked) is None
+    assert (
+        veto("The notes do not mention the 2025 budget.", "abstention", question=asked) == "number"
+    )
+
+
+def test_one_word_that_is_not_the_questions_may_stand_in_an_abstention_and_two_may_not():
+    assert veto("The notes do not mention a sabbatical.", "abstention") is None
+    assert veto("The notes do not mention a sabbatical bonus.", "abstention") == "states"
+
+
+@pytest.mark.each(
+    "role, text, why",
+    [
+        ("lead_in", "Here is what I found:", None),
+        ("lead_in", "The days of parental leave are as follows:", None),
+        ("lead_in", "The desk is closed, and the steps are:", "word_of_a_note"),
+        ("lead_in", "Parental leave is long.", "form"),  # announces nothing
+        ("heading", "# Parental leave", None),
+        ("heading", "# Days and pay", None),  # of what stands below it
+        ("heading", "# The desk is closed", "word_of_a_note"),
+        ("heading", "# Dogs are welcome", "states"),
+    ],
+)
+def test_a_lead_in_and_a_heading_name_only_what_is_asked_or_follows(role, text, why):
+    assert veto(text, role, behind="\n- Pay is for all days.") == why
+
+
+def test_rows_and_codes_are_claims():
+    assert veto("| Hello |\n|---|\n| Thanks |", "courtesy") == "form"
+    assert veto("```sh\nthanks\n```", "courtesy") == "form"
+
+
+# Sentences of models, labelled by hand; see answer_roles.md.  A fact is out of another model's answer.
+
+
+def let_off(question, sentence):
+    others = (facts for model, facts in question["facts"].items() if model != sentence["model"])
+    notes = (Source("", ". ".join(fact for facts in others for fact in facts)),)
+    behind = f"\n- {sentence['follows']}" if "follows" in sentence else ""
+    asked = question["question"]
+    return (
+        veto(sentence["text"], sentence["role"], question=asked, notes=notes, behind=behind) is None
+    )
+
+
+def test_of_the_sentences_of_models_nineteen_in_twenty_are_let_off_as_what_people_say():
+    found, all_of_them = Counter(), Counter()
+    for question in QUESTIONS:
+        for sentence in question["sentences"]:
+            all_of_them[sentence["role"]] += 1
+            found[sentence["role"]] += let_off(question, sentence)
+    assert all_of_them == {"abstention": 111, "lead_in": 20, "courtesy": 6}
+    assert found["abstention"] >= 0.95 * all_of_them["abstention"]
+    assert found["lead_in"] >= 0.95 * all_of_them["lead_in"]
+    assert found["courtesy"] == all_of_them["courtesy"]
+
+
+def test_no_fact_that_people_found_in_the_passages_passes_for_an_abstention_or_a_courtesy():
+    attacks = [
+        (role, question["question"], facts, f"{fact}.")
+        for question in QUESTIONS
+        for facts in [[fact for own in question["facts"].values() for fact in own]]
+        for fact in facts[:6]
+        for role in ("abstention", "courtesy", "lead_in")
+    ]
+    assert len(attacks) >= 600
+    passed = [
+        text
+        for role, question, facts, text in attacks
+        if veto(text, role, question=question, notes=(Source("", ". ".join(facts)),)) is None
+    ]
+    assert passed == []
+
+
+def test_words_must_stand_in_their_sentence_to_say_that_something_is_untold():
+    assert says_untold("notes do not say", "The notes do not say when.")
+    assert not says_untold("notes do not tell", "The notes do not say when.")
+    assert not says_untold("not", "The notes do not say when.")
+
+
+@pytest.mark.each(
+    "text, expected",
+    [
+        ("연차는 첫해에 15일을 준다. 이월은 다음 해 3월 31일에 소멸하며, 담당자는 김하나이다.", False),
+        ("The leave is fifteen days in the first year, and five of them may be carried over to the next.", False),
+        (GERMAN, True),
+        ("有給休暇は初年度に十五日付与され、翌年度に五日まで繰り越すことができます。", True),
+        ("VPN", False),
+    ],
+)  # fmt: skip
+def test_a_text_of_a_third_language_is_known_where_it_has_some_length(text, expected):
+    assert is_of_another_language(text) is expected

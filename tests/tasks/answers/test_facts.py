@@ -1,0 +1,111 @@
+"""Facts that a dataset labels, and what the files of a run say of what is left out."""
+
+import json
+
+import pytest
+from answer_reply import answer_reply
+
+from gigamind.tasks import evaluate
+
+NOTE = "연차는 입사 첫해에 15일을 준다. 남은 연차는 5일까지 이월한다. 이월분은 3월 31일에 소멸한다."
+FIRST = "연차는 입사 첫해에 15일을 준다."
+FACTS = [
+    {"text": "입사 첫해에 15일을 준다", "vital": True},
+    {"text": "남은 연차는 5일까지 이월한다.", "vital": True},
+    {"text": "이월분은 3월 31일에 소멸한다.", "vital": False},
+    {"text": "연차는 돈으로 바꿀 수 있다고 어디에도 없다."},
+]
+
+
+def row(answer, facts=FACTS):
+    return {
+        "id": "a",
+        "question": "연차는 며칠이고 얼마나 이월되며 언제 소멸하나요?",
+        "answer": answer,
+        "language": "ko",
+        "context_notes": [{"title": "휴가", "text": NOTE}],
+        "labels": {"facts": facts},
+    }
+
+
+@pytest.fixture
+def judged(options, server, by_id):
+    """The line, the summary and the out folder of one answer, judged by these replies."""
+
+    def run(item, *claims, **changes):
+        server.script.append(answer_reply(claims, FIRST, **changes))
+        out = evaluate(options([item])).out
+        return by_id(out)["a"], json.loads((out / "summary.json").read_text("utf-8")), out
+
+    return run
+
+
+def supported(number, quote):
+    return {"id": number, "verdict": "supported", "note": 1, "quote": quote}
+
+
+def test_a_fact_is_given_by_a_supported_claim_that_rests_on_its_place_and_says_it(judged):
+    line, summary, _ = judged(row("연차는 첫해에 15일입니다."), supported(1, FIRST))
+    assert [(one["note"], one["claim"]) for one in line["labels"]["facts"]] == [
+        (1, 1), (1, None), (1, None), (None, None),
+    ]  # fmt: skip
+    assert (line["metrics"]["completeness"], line["metrics"]["completeness_vital"]) == (
+        1 / 3,
+        1 / 2,
+    )
+    assert line["metrics"]["correctness"] == 1.0
+    assert summary["facts_unbacked"] == 1
+    assert set(summary["overall"]["intervals"]) >= {
+        "answers.completeness",
+        "answers.completeness_vital",
+    }
+
+
+def test_a_claim_that_quotes_three_facts_and_says_one_gives_one(judged):
+    line, *_ = judged(row("연차는 첫해에 15일입니다."), supported(1, NOTE))
+    assert [one["claim"] for one in line["labels"]["facts"]] == [1, None, None, None]
+    whole = "연차는 첫해에 15일이고, 남은 연차는 5일까지 이월하며, 이월분은 3월 31일에 소멸합니다."
+    line, *_ = judged(row(whole), supported(1, NOTE))
+    assert line["metrics"]["completeness"] == 1.0
+
+
+def test_a_fact_of_no_note_is_told_and_counts_nowhere(judged):
+    told = {"quote": "남은 연차는 5일까지 이월한다.", "what": "이월", "note": 1}
+    line, summary, out = judged(
+        row("연차는 첫해에 15일입니다.", FACTS[3:]), supported(1, FIRST), omissions=[told]
+    )
+    assert line["metrics"]["completeness"] == 1 / 2  # by what the model shows instead
+    assert line["metrics"]["completeness_vital"] is None
+    assert summary["omissions"] == {"proven": 1}
+    warnings = json.loads((out / "run.json").read_text("utf-8"))["warnings"]
+    assert any('field "labels.facts": no context note says' in one for one in warnings)
+
+
+def test_the_files_of_a_run_say_what_is_left_out_and_what_is_no_claim(judged):
+    told = {"quote": "남은 연차는 5일까지 이월한다.", "what": "이월 한도", "note": 1}
+    hello = {
+        "role": "courtesy",
+        "abstention_quote": "",
+        "verdict": "not_found",
+        "note": None,
+        "quote": "",
+    }
+    line, summary, out = judged(
+        row("안녕하세요! 연차는 첫해에 15일입니다.", []),
+        {"id": 1} | hello,
+        supported(2, FIRST),
+        omissions=[told],
+    )
+    assert [(one["id"], one["role"]) for one in line["evaluation"]["asides"]] == [(1, "courtesy")]
+    (left,) = line["evaluation"]["omissions"]
+    assert (left["what"], left["doubt"], left["evidence"]["status"]) == (
+        "이월 한도",
+        None,
+        "aligned",
+    )
+    assert (summary["roles"], summary["vetoes"]) == ({"claim": 1, "courtesy": 1}, {})
+    text = (out / "summary.md").read_text("utf-8")
+    assert "| completeness | 0.50" in text
+    assert "left out: 이월 한도" in text
+    page = (out / "report.html").read_text("utf-8")
+    assert all(word in page for word in ("completeness", "Left out", "이월 한도", "courtesy"))
