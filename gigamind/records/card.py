@@ -93,7 +93,7 @@ class CardScale(Report):
     """One thing that the judge judges.
 
     Attributes:
-        name: "unanswerable", "correctness", "utility", or "supported", whose items are claims of answers.
+        name: such as "unanswerable", "correctness", or "supported", whose items are claims of answers.
         flips: mean difference of the verdicts of two equal runs; null when only one was given.
         headline: null when every judged item has a label, or the labels are of fewer than two clusters.
         misses: the worst first; `missed` counts all.

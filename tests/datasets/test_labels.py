@@ -43,7 +43,7 @@ def test_an_answer_may_be_labelled_on_one_scale_alone(file):
         ('{"id": "a", ', AnswerabilityLabel, "no JSON object on one line"),
         pytest.param("[" * 100_000, AnswerabilityLabel, "no JSON object on one line", id="deep"),
         (b"\xff", AnswerabilityLabel, "no JSON object on one line"),
-        ('{"id": "a"}', AnswerLabel, "has neither correctness nor utility"),
+        ('{"id": "a"}', AnswerLabel, "has neither correctness nor completeness nor utility"),
         ('{"id": "a", "utility": 1.01}', AnswerLabel, "less than or equal to 1"),
         ('{"id": "a", "utility": -0.01}', AnswerLabel, "greater than or equal to 0"),
         ('{"id": "a", "utility": NaN}', AnswerLabel, 'field "utility"'),

@@ -45,7 +45,7 @@ _CLAUSES = re.compile(
 )
 _FEWEST_OF_CLAUSE = 3  # words; fewer behind a comma, as a country behind its town, state nothing
 _MAX_BEYOND = 1  # words of an abstention that are neither its own nor the question's, as people put topics otherwise
-_SET_PHRASES = re.compile(r"\bfeel free\b|\bfree to\b", re.IGNORECASE)
+_SET_PHRASES = re.compile(r"\bfeel free\b", re.IGNORECASE)
 
 
 class Roles:
@@ -79,7 +79,10 @@ class Roles:
         if role == "abstention" and len(left) <= _MAX_BEYOND:
             left = stems(text) if self._says_a_note(piece.text) else self._of_facts(text)
         if not left:
-            return None
+            alone = role == "courtesy" and COURTEOUS.isdisjoint(
+                stems(text)
+            )  # "네." may be the answer
+            return "form" if alone else None
         return "states" if left.isdisjoint(self._notes) else "word_of_a_note"
 
     def _says_a_note(self, text: str) -> bool:
@@ -99,8 +102,6 @@ class Roles:
                 pointing = piece.text.rstrip("*_ ").endswith((":", "："))
                 pointing = pointing or not POINTING.isdisjoint(stems(piece.text))
                 return pointing and claim.id < self._claims[-1].id
-            case "courtesy":
-                return not COURTEOUS.isdisjoint(stems(piece.text))
             case _:
                 return True
 

@@ -81,7 +81,7 @@ POLITE = stems(
     보세 네 예 그럼 먼저 바로 다음 아래 같습 같은 같다 정리 안내 요약 간단 개요 목록 순서 방법 단계 절차 즐거
     하루 보내 점이 있으시면 생기 필요하 요청 추가로 살펴 검토"""
 )
-COURTEOUS = POLITE - stems("네 예")  # alone, a yes is an answer
+COURTEOUS = POLITE - stems("네 예")
 POINTING = stems("here below following follows these step list 다음 아래 이렇")
 
 

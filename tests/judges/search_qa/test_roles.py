@@ -78,7 +78,7 @@ def test_what_states_nothing_in_korean_is_let_off(role, text):
     [
         ("courtesy", "Of course, it is paid in full.", "word_of_a_note"),
         ("courtesy", "Sure, the bonus is generous.", "states"),
-        ("courtesy", "Yes.", "form"),
+        ("courtesy", "Yes.", "states"),
         ("courtesy", "Sure, it is 10 days.", "number"),
         ("courtesy", "Glad to help [Note 1].", "citation"),
         ("abstention", "Parental leave is long.", "no_words"),
