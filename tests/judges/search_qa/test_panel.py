@@ -48,6 +48,34 @@ def test_a_note_is_cited_only_by_claims_that_the_panel_supports(panel_of, reply_
     ]
 
 
+HELLO = "안녕하세요! 연차는 15일이다."
+
+
+@pytest.mark.parametrize(
+    ("courteous", "claims"),
+    [((True, True, False), [2]), ((True, False, False), [1, 2]), ((True, False), [1, 2])],
+)
+def test_a_sentence_is_let_off_only_by_more_than_half_of_the_seats(
+    panel_of, reply_of, found, courteous, claims
+):
+    backed = found(2, "supported", 1, LEAVE)
+    seats = [aside("courtesy") if one else found(1, "not_found") for one in courteous]
+    judged, _ = panel_of(HELLO, *(reply_of(seat, backed) for seat in seats))
+    assert [one.claim.id for one in judged.claims] == claims
+    assert judged.correctness == 1 / len(claims)
+
+
+@pytest.mark.parametrize(("seats", "expected"), [((1, 1, 0), 1 / 2), ((1, 0, 0), 1.0)])
+def test_an_omission_counts_where_more_than_half_of_the_seats_prove_one_there(
+    panel_of, reply_of, found, seats, expected
+):
+    told = [{"what": "반차", "note": 1, "quote": "반차는 0.5일로 계산한다."}]
+    claim = found(1, "supported", 1, LEAVE)
+    replies = (reply_of(claim, omissions=told if one else []) for one in seats)
+    judged, _ = panel_of("연차는 15일이다.", *replies)
+    assert judged.completeness == expected
+
+
 def use(number, *, relevant, quote="", words=""):
     return {
         "note_index": number,

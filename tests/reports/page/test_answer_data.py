@@ -5,8 +5,11 @@ import pytest
 from gigamind.tasks.answers.page import answers_json, pieces
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
+    EvaluatedAside,
     EvaluatedClaim,
+    EvaluatedOmission,
     LabelledClaimReport,
+    LabelledFactReport,
     LabelsReport,
     NoteReport,
     SearchQAEvaluation,
@@ -98,6 +101,39 @@ def test_the_pieces_of_an_answer_are_the_answer_with_its_claims_marked(item):
         ("unverified", 2),
         ("", 0),
     ]
+
+
+def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):
+    greeting = EvaluatedAside(
+        id=9, text="Hi!", start=0, end=3, utf16_start=0, utf16_end=3, role="courtesy"
+    )
+    told = item.evaluation.model_copy(update={"asides": (greeting,)})
+    found = pieces(item.model_copy(update={"evaluation": told}))
+    assert found[:3] == [("Hi!", "courtesy", 9), (" ", "", 0), ("It is 15 days.", "supported", 1)]
+    assert "".join(text for text, _, _ in found) == ANSWER
+
+
+def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item):
+    start = NOTE.text.index("It is 15 days.")
+    aligned = {
+        "status": "aligned",
+        "quote": "It is",
+        "source_index": 0,
+        "start": start,
+        "end": start + 5,
+    }
+    failed = {"status": "failed", "quote": "no such words", "source_index": 0}
+    told = item.evaluation.model_copy(update={"omissions": (
+        EvaluatedOmission(what="days", note=1, doubt=None, evidence=aligned),
+        EvaluatedOmission(what="pay", note=None, doubt="quote_not_in_note", evidence=failed),
+    )})  # fmt: skip
+    facts = (LabelledFactReport(text="f", vital=True, note=1, claim=2),)
+    changes = {"evaluation": told, "labels": item.labels.model_copy(update={"facts": facts})}
+    row = json.loads(answers_json([item.model_copy(update=changes)], {}))["items"][0]
+    (what, doubt, title, quote, passage), unproven = row[21]
+    assert (what, doubt, title, quote, passage[1]) == ("days", "", "Leave", "It is", "It is")
+    assert unproven[1:] == ["quote_not_in_note", "Leave", "no such words", None]
+    assert row[22] == [["f", True, True, 2]]
 
 
 def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item):

@@ -148,7 +148,7 @@ function omissions(item) {
   const facts = item.facts.map(([text, vital, backed, claim]) => make("li", { className: backed && claim === null ? "missing" : "" },
     make("span", { text: `${text} ` }), make("span", { className: "faint",
       text: !backed ? say("fact_unbacked") : `${say(claim === null ? "fact_missing" : "fact_given", { claim })}${vital ? ` · ${say("vital")}` : ""}` })));
-  return make("ul", { className: "issues" }, ...facts, ...told);
+  return make("ul", { className: "sources" }, ...facts, ...told);
 }
 
 function issues(item) {
