@@ -1,6 +1,6 @@
 """The words by which answers speak of themselves, of notes and of what was asked: all that may stand in no claim.
 
-They decide nothing but what `roles` takes back.  Chosen on half of the answers in tests/data/answer_roles.jsonl.
+They decide nothing but what `roles` takes back.  Where they were chosen and measured: tests/data/answer_roles.md.
 """
 
 import re
@@ -82,6 +82,7 @@ POLITE = stems(
     하루 보내 점이 있으시면 생기 필요하 요청 추가로 살펴 검토"""
 )
 COURTEOUS = POLITE - stems("네 예")
+OF_SOURCES = _OF_NOTES | stems("the and of see reference cited 및 와 과 참고 참조 관련")
 POINTING = stems("here below following follows these step list 다음 아래 이렇")
 
 

@@ -1,6 +1,7 @@
 """Which sentences of an answer are let off being claims, whatever a model says of them."""
 
 import json
+import time
 from collections import Counter
 from pathlib import Path
 
@@ -85,6 +86,8 @@ def test_what_states_nothing_in_korean_is_let_off(role, text):
         ("abstention", "Parental leave is not long.", "no_words"),
         ("abstention", "The notes do not say more, but refunds are free.", "word_of_a_note"),
         ("abstention", "The notes do not say more, but dogs are welcome.", "states"),
+        ("abstention", "Parental leave is long, and the notes do not say more.", "word_of_a_note"),
+        ("abstention", "The notes do not say more, but parental leave is long.", "word_of_a_note"),
         ("abstention", "The notes do not mention the 90 days.", "number"),
         ("abstention", "The notes do not say [Note 1].", "citation"),
         ("abstention", "The desk is closed without information.", "word_of_a_note"),
@@ -92,7 +95,9 @@ def test_what_states_nothing_in_korean_is_let_off(role, text):
         ("question", "Is it long.", "form"),
         ("heading", "Parental leave is long", "form"),
         ("lead_in", "Here is what I found:", "form"),  # nothing follows
-        ("source", "Sources: dogs are welcome", "states"),
+        ("source", "Sources: dogs and parrots", "states"),
+        ("source", "Sources: Parental leave is paid", "word_of_a_note"),
+        ("source", "Sources: Parental leave 10 days", "number"),
     ],
 )
 def test_what_could_be_a_fact_in_english_stays_a_claim(role, text, why):
@@ -152,6 +157,10 @@ def test_one_word_that_is_not_the_questions_may_stand_in_an_abstention_and_two_m
         ("heading", "# Days and pay", None),  # of what stands below it
         ("heading", "# The desk is closed", "word_of_a_note"),
         ("heading", "# Dogs are welcome", "states"),
+        ("heading", "# Parental leave is not provided", "states"),
+        ("lead_in", "The days of parental leave are:", None),
+        ("lead_in", "Parental leave is long:", "form"),
+        ("lead_in", "Parental leave is not provided:", "states"),
     ],
 )
 def test_a_lead_in_and_a_heading_name_only_what_is_asked_or_follows(role, text, why):
@@ -189,20 +198,39 @@ def test_of_the_sentences_of_models_nineteen_in_twenty_are_let_off_as_what_peopl
 
 
 def test_no_fact_that_people_found_in_the_passages_passes_for_an_abstention_or_a_courtesy():
+    wrapped = [
+        ("abstention", "{}."),
+        ("abstention", "The notes do not say more, but {}."),
+        ("abstention", "{}, and the notes do not mention anything else."),
+        ("courtesy", "{}."),
+        ("courtesy", "Of course, happy to help: {}."),
+    ]
     attacks = [
-        (role, question["question"], facts, f"{fact}.")
+        (role, question["question"], facts, words.format(fact))
         for question in QUESTIONS
         for facts in [[fact for own in question["facts"].values() for fact in own]]
         for fact in facts[:6]
-        for role in ("abstention", "courtesy", "lead_in")
+        if not says_untold(
+            fact, fact
+        )  # "price not specified": what the passages do not tell is no fact
+        for role, words in wrapped
     ]
-    assert len(attacks) >= 600
+    assert len(attacks) >= 1_000
     passed = [
         text
         for role, question, facts, text in attacks
         if veto(text, role, question=question, notes=(Source("", ". ".join(facts)),)) is None
     ]
     assert passed == []
+
+
+@pytest.mark.parametrize("unit", ["not ", "없", "?", "a", "and ", "the notes, ", "다고 "])
+@pytest.mark.parametrize("role", ["abstention", "courtesy", "lead_in", "question"])
+def test_a_sentence_of_a_hundred_kilobytes_takes_no_time(role, unit):
+    text = "The notes do not say " + unit * (100_000 // len(unit)) + "b"
+    start = time.process_time()
+    veto(text, role, "The notes do not say", behind="\n- b")
+    assert time.process_time() - start < 5  # seconds; anything quadratic takes minutes
 
 
 def test_words_must_stand_in_their_sentence_to_say_that_something_is_untold():
