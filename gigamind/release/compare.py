@@ -99,7 +99,7 @@ class SpeedChange(_Part):
 
     Attributes:
         ratio: current over baseline, each in units of the load that its passes were interleaved with; null where not
-            both were so measured.  `low`, `high`: its 95 % interval.
+            both were so measured.  `low`, `high`: its 99 % interval.
         passes, baseline_passes: how many passes each run has.
         query_ms: time of one of the baseline's timed queries.
     """
@@ -329,6 +329,9 @@ def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChan
     )
 
 
+_CONFIDENCE = 0.99  # the passes of one run share what sets it off from the next
+
+
 def speed_change(
     name: Speed,
     times_ms: tuple[float | None, float | None],
@@ -349,6 +352,6 @@ def speed_change(
     costs = after.over(shared), before.over(shared)
     if not all(costs):
         return change
-    found = ratio_of_means(*costs)
+    found = ratio_of_means(*costs, confidence=_CONFIDENCE)
     told = {"ratio": found.value, "low": found.low, "high": found.high}
     return change.model_copy(update={**told, "query_ms": before.query_ms})

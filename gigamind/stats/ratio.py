@@ -15,8 +15,10 @@ from gigamind.stats.intervals import CONFIDENCE, Interval, student_quantile
 _LEAST = 2  # measurements without which nothing is known of their scatter
 
 
-def ratio_of_means(over: Sequence[float], under: Sequence[float]) -> Estimate:
-    """The quotient of the geometric means, with its 95 % interval; without one where a side has a single measurement.
+def ratio_of_means(
+    over: Sequence[float], under: Sequence[float], confidence: float = CONFIDENCE
+) -> Estimate:
+    """The quotient of the geometric means, with its interval; without one where a side has a single measurement.
 
     `n` counts the measurements of the shorter side.
 
@@ -33,7 +35,9 @@ def ratio_of_means(over: Sequence[float], under: Sequence[float]) -> Estimate:
     squares = [float(side.var(ddof=1)) / side.size for side in sides]
     total = sum(squares)
     if total == 0:
-        return Estimate(exp(difference), Interval(exp(difference), exp(difference)), n, n)
+        ends = Interval(exp(difference), exp(difference), confidence)
+        return Estimate(exp(difference), ends, n, n)
     spread = sum(s**2 / (side.size - 1) for s, side in zip(squares, sides, strict=True))
-    arm = student_quantile((1 + CONFIDENCE) / 2, total**2 / spread) * total**0.5
-    return Estimate(exp(difference), Interval(exp(difference - arm), exp(difference + arm)), n, n)
+    arm = student_quantile((1 + confidence) / 2, total**2 / spread) * total**0.5
+    ends = Interval(exp(difference - arm), exp(difference + arm), confidence)
+    return Estimate(exp(difference), ends, n, n)

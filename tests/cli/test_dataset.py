@@ -84,3 +84,15 @@ def test_a_size_that_cannot_be_names_the_option(gigamind, rows, tmp_path):
     ended = gigamind("dataset", "sample", *given)
     assert ended.code == 1
     assert ended.stderr.startswith("Error: --size 0: expected a count")
+
+
+def test_check_says_when_an_evaluation_would_stop_in_the_same_words(gigamind, rows, tmp_path):
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "other.md").write_text("text")
+    path = rows(*({**GOOD, "id": str(n), "expected_notes": ["zzz"]} for n in range(3)))
+    why = "None of the notes of this dataset is in this vault. Is it the dataset of another vault?"
+    checked = gigamind("dataset", "check", "--dataset", path, "--notes", tmp_path / "v")
+    run = gigamind("eval", "search", "--dataset", path, "--notes", tmp_path / "v", "--dry-run")
+    assert (checked.code, run.code) == (1, 1)
+    assert why in checked.stdout
+    assert why in run.stderr

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from flow_artifacts import artifacts_of
+from gate_policy import shipped
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
@@ -94,7 +95,9 @@ def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
 ):
     evaluate(links(out=tmp_path / "base"))
     # As a deployment gives them: JSON, with the task by its name.
-    worse = links(compare=tmp_path / "base", phase=phase, min_confidence=1.0)
+    (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
+    how = {"compare": tmp_path / "base", "gates": tmp_path / "gates.toml", "phase": phase}
+    worse = links(**how, min_confidence=1.0)
     state = load("release_gate")(worse.model_dump(mode="json"), return_state=True)
     assert (state.is_failed(), state.name) == (failed, name)
     artifacts = artifacts_of(state)

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from flow_artifacts import newest_artifact
+from gate_policy import shipped
 from prefect.client.orchestration import get_client
 from prefect.flows import load_flow_from_entrypoint
 
@@ -51,6 +52,7 @@ def release(tmp_path, monkeypatch):
             "notes": vault,
             "out": tmp_path / out,
             "mode": "keyword",
+            "speed_passes": 0,
             **changes,
         }
         return SearchEvalOptions.model_validate(given)
@@ -94,7 +96,10 @@ def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, tmp_p
     (worse / "misc.md").write_text(
         "# misc\n\nannual leave days, said three times: annual leave days\n", "utf-8"
     )
-    state = gate(release("worse", compare=tmp_path / "base", notes=worse))
+    (tmp_path / "gates.toml").write_text(shipped("notes"), "utf-8")
+    how = {"compare": tmp_path / "base", "notes": worse}
+    assert gate(release("refused", **how)).name == "NotComparable"
+    state = gate(release("worse", **how, gates=tmp_path / "gates.toml"))
     assert (state.is_failed(), state.name) == (True, "Regressed")
     assert "search.hit_at_1: 1.0000 -> 0.5000" in state.message
     assert "annual leave days" in newest_artifact(GATE_KEY).data

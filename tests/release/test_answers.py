@@ -2,6 +2,8 @@
 
 import pytest
 
+from gigamind.records.judged import LlmReport, UsageReport
+from gigamind.release.compare import compare
 from gigamind.tasks.answers.compare import AnswerComparison, AnswerItem
 
 
@@ -48,3 +50,29 @@ def test_figures_are_over_the_answers_that_both_runs_have():
         "answers.correctness": [(1.0, 0.5)],
         "answers.utility": [(0.5, 0.5), (1.0, 1.0)],
     }
+
+
+def served(run, *names):
+    """The run, its answers given by models of these names."""
+    part = UsageReport.model_validate(USAGE | {"answered_by": names})
+    fields = {**USAGE, "by_role": {"answer: m": part}, "outcomes": {}, "items": 1, "coverage": None}
+    metrics = run.metrics.model_copy(update={"llm": LlmReport.model_validate(fields)})
+    return run.model_copy(update={"metrics": metrics})
+
+
+USAGE = dict.fromkeys(UsageReport.model_fields, 0) | {"usd": None, "usd_source": "unpriced"}
+USAGE |= {"answered_by": ()}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "expected"),
+    [
+        (["m-05"], ["m-05"], []),
+        (["m-05"], ["m-08"], [("model version", "no-verdict", "answer: m m-05 -> m-08")]),
+        (["m-05"], [], []),  # all from the store, which names none
+    ],
+)
+def test_answers_of_another_version_of_the_model_get_no_verdict(answers, before, after, expected):
+    run = answers({"a": "dgs"})
+    found = compare(served(run, *before), served(run, *after)).mismatches
+    assert [(one.what, one.severity, one.detail) for one in found] == expected

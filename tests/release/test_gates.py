@@ -1,3 +1,4 @@
+import re
 from functools import partial
 from pathlib import Path
 
@@ -6,9 +7,11 @@ from gate_policy import POLICY, policy_of
 
 from gigamind.errors import InputError
 from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import SpeedReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import judge_release
 from gigamind.release.policy import read_policy
+from gigamind.wording import words
 
 
 @pytest.fixture
@@ -385,3 +388,82 @@ def test_metrics_of_another_task_are_not_judged(snapshot):
 def test_links_are_soft_in_mvp_and_hard_afterwards():
     phases = read_policy(None, "mvp").phases
     assert [phases[name].soft for name in ("mvp", "beta", "ga")] == [("links",), (), ()]
+
+
+def timed(run, costs, queries=("a", "b"), clock="cpu"):
+    """The run with passes in which each query cost so much, and a p95 that says something else."""
+    passes = SpeedReport(
+        clock=clock,
+        queries=queries,
+        query_ms=5.0,
+        unit_ms=0.5,
+        costs=tuple((cost,) * len(queries) for cost in costs),
+    )
+    performance = run.metrics.performance.model_copy(update={"passes": passes})
+    metrics = run.metrics.model_copy(update={"performance": performance})
+    return run.model_copy(update={"metrics": metrics})
+
+
+STEADY = (10.0, 10.1, 9.9, 10.0, 10.1, 9.9, 10.0, 10.0)
+WILD = (10.0, 30.0, 4.0, 9.0, 25.0, 6.0, 10.0, 12.0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "factor", "expected"),
+    [
+        (STEADY, STEADY, 1.14, "passed"),
+        (STEADY, STEADY, 1.16, "failed"),
+        (STEADY, STEADY, 0.5, "passed"),
+        (STEADY, WILD, 1.3, "inconclusive"),  # a rise that chance explains
+        (STEADY[:5], STEADY[:5], 1.3, "inconclusive"),  # too few passes
+    ],
+)
+def test_speed_is_held_by_the_ratio_of_passes_whatever_the_p95_was(
+    snapshot, policy, before, after, factor, expected
+):
+    """p95 is 39 ms and 276 ms: a busy machine."""
+    baseline = timed(snapshot({"a": 1, "b": 1}, p95=39.0), before)
+    current = timed(snapshot({"a": 1, "b": 1}, p95=276.0), [factor * cost for cost in after])
+    gate = verdict(baseline, current, policy())
+    (rule,) = (rule for rule in gate.rules if rule.metric == "search_p95")
+    assert (rule.status, gate.verdict) == (expected, expected)
+    assert (rule.limit, rule.baseline, rule.current) == (1.15, 39.0, 276.0)
+    assert "(p95 as it was: 39 ms -> 276 ms)" in rule.explanation
+
+
+def test_a_slow_search_fails_from_a_rise_of_200_ms_on(snapshot, policy):
+    """A query of 5 ms may rise by 15 %; one of 4 000 ms by 200, which are 5 %."""
+    run = snapshot({"a": 1})
+    slow = timed(run, STEADY)
+    passes = slow.metrics.performance.passes.model_copy(update={"query_ms": 4_000.0})
+    performance = slow.metrics.performance.model_copy(update={"passes": passes})
+    metrics = slow.metrics.model_copy(update={"performance": performance})
+    slow = slow.model_copy(update={"metrics": metrics})
+    for factor, expected in ((1.04, "passed"), (1.06, "failed")):
+        current = timed(run, [factor * cost for cost in STEADY])
+        assert verdict(slow, current, policy()).verdict == expected
+
+
+def test_only_queries_that_both_runs_timed_are_compared(snapshot, policy):
+    run = snapshot({"a": 1, "b": 1})
+    both, one = timed(run, STEADY), timed(run, STEADY, queries=("b",))
+    assert compare(both, one).speed[0].ratio == pytest.approx(1.0)
+    assert verdict(both, one, policy()).verdict == "passed"
+    assert compare(both, timed(run, STEADY, clock="wall")).speed[0].ratio is None
+
+
+def test_a_run_that_measures_speed_no_more_fails(snapshot, policy):
+    run = snapshot({"a": 1})
+    gate = verdict(timed(run, STEADY), run, policy())
+    assert gate.verdict == "failed"
+    assert "--speed-passes" in gate.reasons[0]
+    assert verdict(run, timed(run, STEADY), policy()).verdict == "passed"  # a baseline before it
+
+
+def test_every_explanation_can_be_said_in_korean(snapshot, policy):
+    before = timed(measuring(snapshot, ["hit_at_1", "ndcg_at_10"]), STEADY)
+    after = timed(measuring(snapshot, ["hit_at_1"]), WILD)
+    gate = verdict(before, after, policy(NDCG + '[floors]\n"search.mrr" = 0.5\n'))
+    for rule in gate.rules:
+        assert rule.told(words("en")) == rule.explanation
+        assert re.search("[가-힣]", rule.told(words("ko"))), rule

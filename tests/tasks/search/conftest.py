@@ -93,6 +93,7 @@ def make_options(tmp_path: Path, notes: Path) -> MakeOptions:
             "notes": notes,
             "out": tmp_path / "out",
             "mode": "keyword",
+            "speed_passes": 0,
             "cache_dir": tmp_path / "cache",
         }
         return SearchEvalOptions.model_validate(settings | changes)

@@ -216,3 +216,20 @@ def test_a_pattern_keeps_files_out_of_the_notes_hash(make_options, notes):
 def test_a_converter_is_refused_for_a_note_that_is_not_there(make_options):
     with pytest.raises(KeyError, match=r"gone\.md"):
         prepare(make_options()).units("gone.md")
+
+
+@pytest.mark.parametrize(
+    ("good", "lost", "least", "stops"),
+    [(1, 1, 0.5, False), (1, 2, 0.5, True), (1, 2, 0.3, False), (1, 2, 0, False)],
+)
+def test_a_run_needs_its_share_of_usable_rows(make_options, good, lost, least, stops):
+    rows = [GOOD | {"id": f"g{n}"} for n in range(good)]
+    rows += [LOST | {"id": f"l{n}"} for n in range(lost)]
+    options = make_options(rows, min_rows=least)
+    if not stops:
+        assert prepare(options).rows_rejected == lost
+        return
+    with pytest.raises(DatasetError, match="1 of 3 rows can be used, and --min-rows asks") as said:
+        prepare(options)
+    assert "Most of the others name notes this vault lacks." in str(said.value)
+    assert said.value.exit_code == 1

@@ -1,0 +1,72 @@
+"""The cost of a search in units of the load, on a clock that the test moves."""
+
+import pytest
+
+from gigamind.errors import EvaluationError
+from gigamind.evaluation import speed
+from gigamind.evaluation.speed import Effort, load, measure_speed
+
+QUERIES = {f"q{n}": f"text {n}" for n in range(40)}
+
+
+def spin(times):
+    for _ in range(times):
+        load()
+
+
+@pytest.mark.parametrize("clock", ["cpu", "wall"])
+def test_a_query_that_does_the_loads_work_twice_costs_two_units(clock):
+    found = measure_speed(QUERIES, lambda _: spin(2), Effort(6, 1, 300.0, clock))
+    assert (found.clock, len(found.costs)) == (clock, 6)
+    costs = sorted(sum(row) / len(row) for row in found.costs)
+    assert costs[2] == pytest.approx(2, rel=0.35)  # nearly 2.00 where nothing else runs
+
+
+def test_the_queries_are_drawn_by_the_seed_and_alike_in_every_run():
+    asked = []
+    for seed in (1, 1, 2):
+        found = measure_speed(QUERIES, lambda _: spin(1), Effort(1, seed, 60.0))
+        asked.append(found.queries)
+    one, again, other = asked
+    shared = min(len(one), len(again))
+    assert one[:shared] == again[:shared]
+    assert one[0] != other[0]
+    assert [len(row) for row in found.costs] == [len(found.queries)]
+
+
+def test_time_bounds_how_many_queries_are_searched():
+    few = measure_speed(QUERIES, lambda _: spin(40), Effort(1, 1, 40.0))
+    many = measure_speed(QUERIES, lambda _: spin(1), Effort(1, 1, 400.0))
+    assert len(few.queries) == 1  # 40 units are past the 10 ms that one pass has for queries
+    assert len(many.queries) > 5
+
+
+def test_the_effort_is_a_share_of_the_runs_time_within_bounds():
+    limits = [Effort.within(ms, 8, 1, "cpu").limit_ms for ms in (100, 4_000, 20_000, 100_000)]
+    assert limits == [300, 1_000, 2_000, 5_000]
+
+
+def test_a_run_without_queries_has_no_speed_and_a_search_that_fails_ends_the_measuring():
+    def fail(text):
+        raise EvaluationError(text)
+
+    assert measure_speed({}, fail, Effort(2, 1, 10.0)) is None
+    assert measure_speed(QUERIES, fail, Effort(2, 1, 10.0)) is None
+
+
+def test_ctrl_c_keeps_the_passes_that_had_ended():
+    asked = 0
+
+    def press(_):
+        nonlocal asked
+        asked += 1
+        if asked > 2:  # the warm-up, and one pass
+            raise KeyboardInterrupt
+
+    found = measure_speed({"q": "text"}, press, Effort(9, 1, 10_000.0))
+    assert found is None or len(found.costs) == 1  # None where the clock saw nothing in it
+
+
+def test_the_load_is_the_same_work_each_time():
+    assert load() == load()
+    assert speed._numbers().size == 6_000
