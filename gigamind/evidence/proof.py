@@ -10,13 +10,13 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby, pairwise
-from typing import Literal
 
 from rapidfuzz.distance import Levenshtein, Opcodes
 
 from gigamind.evidence import critical
-from gigamind.evidence.clause import Loss, lost
+from gigamind.evidence.clause import lost
 from gigamind.evidence.normalize import Folding, unmarked, visible
+from gigamind.evidence.result import Doubt, Unproven
 from gigamind.evidence.words import (
     ELLIPSIS,
     Word,
@@ -29,34 +29,11 @@ from gigamind.evidence.words import (
 )
 from gigamind.spans import Span
 
-Doubt = critical.Critical | Literal["name", "wording", "cut_word"] | Loss
-
 _AROUND = 80  # characters to either side in which a window may go on
 _FURTHER = 4  # words that the window of the fewest edits may have cut off
 _NAME = re.compile(r"\b[A-Z]\w+")
 _YEAR_DIGITS = 4
 _NO_UNITS = frozenset(("and", "but", "so", "while", "which"))
-
-
-@dataclass(frozen=True, slots=True)
-class Unproven:
-    """Why a quote proves nothing.
-
-    Attributes:
-        quoted: its words that differ, lower-cased; "" where the source has more.
-        original: those of the source in their place; "" where the quote has more.
-        near: only a keystroke in one word, so that asking once more for the exact words may help.
-    """
-
-    reason: Doubt
-    quoted: str = ""
-    original: str = ""
-    near: bool = False
-
-    @property
-    def is_cut(self) -> bool:
-        """Whether its words are those of the source, but others beside them say something else."""
-        return self.reason in {"cut_word", "cut_negation", "cut_limit", "question"}
 
 
 @dataclass(frozen=True, slots=True)

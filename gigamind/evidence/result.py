@@ -5,12 +5,36 @@ from itertools import pairwise
 from typing import Literal
 
 from gigamind.errors import InputError
+from gigamind.evidence.clause import Loss
 from gigamind.evidence.critical import Critical
-from gigamind.evidence.proof import Unproven
 from gigamind.spans import Span
 
 LEAST_FUZZY = 0.80  # below, foreign passages pass
 _LEAST_SEARCH = 0.5  # below, more than half of the quote may be missing
+
+
+Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Unproven:
+    """Why a quote proves nothing.
+
+    Attributes:
+        quoted: its words that differ, lower-cased; "" where the source has more.
+        original: those of the source in their place; "" where the quote has more.
+        near: only a keystroke in one word, so that asking once more for the exact words may help.
+    """
+
+    reason: Doubt
+    quoted: str = ""
+    original: str = ""
+    near: bool = False
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether its words are those of the source, but others beside them say something else."""
+        return self.reason in {"cut_word", "cut_negation", "cut_limit", "question"}
 
 
 @dataclass(frozen=True, slots=True)

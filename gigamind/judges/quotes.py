@@ -44,7 +44,7 @@ def strongest(
         text: the source that it was found in.
         min_chars: letters and digits that it must have, unless it is a whole line or cell.
         says: a statement that it is to prove; the words of a short line must stand in it, those before a colon aside.
-        marks: whether a citation in brackets is enough by itself.
+        marks: whether a citation in brackets is enough by itself, whatever its sentence says.
     """
     sites = exact_sites(place.span.slice(text), text)[:_MAX_SITES]
     first: Weakness | None = None
@@ -87,7 +87,7 @@ def _weakness(
         return "quote_changed"
     if is_too_short(place.span, text, min_chars, says=says, marks=marks):
         return "quote_too_short"
-    if place.unproven:
+    if place.unproven and not (marks and _is_mark(place.span, text)):  # a citation denies nothing
         return "quote_cut"
     return "speaks_to_judge" if speaks_to_judge(text, place.span) else None
 

@@ -47,7 +47,7 @@ def test_what_the_caller_can_mend_ends_with_code_1_and_no_traceback(case, search
 )
 def test_notes_that_cannot_be_read_end_with_code_2(case, search, place, message):
     (case / "empty").mkdir()
-    ended = search("--notes", place)
+    ended = search("--notes", place, "--min-score", 0)
     assert (ended.code, ended.stdout) == (2, "")
     assert ended.stderr == f"Error: {message} Give the folder that holds the " + (
         "*.md files.\n" if place == "empty" else "notes.\n"
@@ -65,7 +65,7 @@ def test_a_broken_row_is_listed_and_the_run_goes_on(case, search):
 
 def test_a_broken_row_under_strict_ends_with_code_1(case, search):
     add_row(case, "{broken")
-    ended = search("--strict")
+    ended = search("--strict", "--min-score", 0)
     assert ended.code == 1
     assert ended.stderr.startswith(
         "Error: queries.jsonl: 1 problem, and --strict is set\nqueries.jsonl:4: broken"
@@ -129,7 +129,7 @@ def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/v1"
     command = (
-        "eval search --dataset queries.jsonl --notes vault --out out --embedder litellm:openai/m"
+        "eval search --dataset queries.jsonl --notes vault --out out --min-score 0 --embedder litellm:openai/m"
     )
     ended = gigamind(*command.split(), "--embedding-api-base", address)
     server.shutdown()

@@ -30,7 +30,7 @@ def options(tmp_path: Path) -> FolderOptions:
     """A Korean and an English session: one entry verified, one blocked."""
     folder = tmp_path / "sessions"
     folder.mkdir()
-    message = {"role": "user", "content": "Let's ship the release on Friday, not on Monday."}
+    message = {"role": "user", "content": "Let's ship the release on Friday."}
     for name, evidence in (("회의", BAD), ("standup", GOOD)):
         entry = {"entryId": "e", "text": "A plan.", "evidence": [evidence]}
         (folder / f"{name}.jsonl").write_text(json.dumps(message))
