@@ -393,7 +393,9 @@ def answer_figures(
     )
 
 
-_LEADING = ("answers.correctness", "answers.utility", "quality.pass_rate")
+_LEADING = (
+    "answers.correctness", "answers.completeness", "answers.utility", "quality.pass_rate",
+)  # fmt: skip
 _GRADES = ("high", "medium", "low", "none")
 _CUTS = ("part", "sentence", "uncut")
 _VERDICTS = ("supported", "contradicted", "not_found", "unverified")
@@ -427,8 +429,6 @@ def answer_content(
             "own": own,
             "separation": _separation(record, say),
             "cuts": _cuts(record, say),
-            "left_out": _left_out(record, say),
-            "foreign": summary.notices.get("other_language", 0),
             "grades": _GRADES,
             "verdicts": _VERDICTS,
             "quality": quality_block(summary.quality, say, comparison),
@@ -484,17 +484,6 @@ def _separation(record: AnswerRunRecord, say: Words) -> str:
         return say("answer.separation_unknown", n=found.n)
     key = "answer.separate" if found.separate else "answer.inseparable"
     return say(key, n=found.n, r=f"{found.r:.2f}".replace("-", "−"))
-
-
-def _left_out(record: AnswerRunRecord, say: Words) -> str:
-    """How many things are proven to be left out, and labelled facts that count nowhere."""
-    found, unbacked = record.summary.omissions, record.summary.facts_unbacked
-    told = (
-        [say("answer.left_out", proven=found.get("proven", 0), told=sum(found.values()))]
-        if found
-        else []
-    )
-    return " ".join([*told, *([say("answer.unbacked", count=unbacked)] if unbacked else [])])
 
 
 def _cuts(record: AnswerRunRecord, say: Words) -> str:

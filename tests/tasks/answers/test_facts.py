@@ -69,6 +69,24 @@ def test_a_claim_that_quotes_three_facts_and_says_one_gives_one(judged):
     assert line["metrics"]["completeness"] == 1.0
 
 
+@pytest.mark.parametrize(
+    ("answer", "given"),
+    [
+        ("재택근무는 팀장이 승인합니다.", [1, None]),
+        ("재택근무는 팀장이 승인하고, 신청은 화요일까지 게시판에 합니다.", [1, 1]),
+        ("The team lead approves it.", [1, 1]),  # in another language only numbers can be compared
+    ],
+)
+def test_without_numbers_half_of_the_words_of_a_fact_tell_whether_it_is_given(
+    judged, answer, given
+):
+    note = "재택근무는 팀장이 승인한다. 신청은 화요일까지 게시판에 한다."
+    facts = [{"text": "재택근무는 팀장이 승인한다."}, {"text": "신청은 화요일까지 게시판에 한다."}]
+    item = row(answer, facts) | {"context_notes": [{"title": "재택", "text": note}]}
+    line, *_ = judged(item, supported(1, note))
+    assert [one["claim"] for one in line["labels"]["facts"]] == given
+
+
 def test_a_fact_of_no_note_is_told_and_counts_nowhere(judged):
     told = {"quote": "남은 연차는 5일까지 이월한다.", "what": "이월", "note": 1}
     line, summary, out = judged(
