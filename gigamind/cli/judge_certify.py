@@ -37,7 +37,7 @@ def certify(
     """Certify the judge of RUN, the out folder of an evaluation; further RUNs are its repetitions.
 
     A label is {"id": ..., "unanswerable": true} for a search run, and {"id": ..., "correctness": 0.5, "utility": 1.0}
-    for a run over answers.  Writes judge_card.json, judge_card.md and judge_card.html.
+    (or "completeness") for a run over answers.  Writes judge_card.json, judge_card.md and judge_card.html.
     """
     from gigamind.assurance.certify import CertifyOptions, write_card
     from gigamind.tasks import judged_kinds

@@ -110,7 +110,7 @@ class SearchQAEvaluation(Report):
     """
 
     correctness: float | None
-    completeness: float | None
+    completeness: float | None = None
     utility: float
     confidence: Confidence | None
     source_coverage: tuple[SourceCoverage, ...]
@@ -118,8 +118,8 @@ class SearchQAEvaluation(Report):
     summary: str
     outcome: AnswerOutcome
     claims: tuple[EvaluatedClaim, ...]
-    asides: tuple[EvaluatedAside, ...]
-    omissions: tuple[EvaluatedOmission, ...]
+    asides: tuple[EvaluatedAside, ...] = ()
+    omissions: tuple[EvaluatedOmission, ...] = ()
     abstains: bool
     answerable: bool
     told_answerable: bool | None

@@ -6,6 +6,7 @@ import pytest
 from answer_reply import answer_reply
 
 from gigamind.tasks import evaluate
+from gigamind.tasks.answers.compare import AnswerComparison, AnswerItem
 
 NOTE = "연차는 입사 첫해에 15일을 준다. 남은 연차는 5일까지 이월한다. 이월분은 3월 31일에 소멸한다."
 FIRST = "연차는 입사 첫해에 15일을 준다."
@@ -127,3 +128,15 @@ def test_the_files_of_a_run_say_what_is_left_out_and_what_is_no_claim(judged):
     assert "left out: 이월 한도" in text
     page = (out / "report.html").read_text("utf-8")
     assert all(word in page for word in ("completeness", "Left out", "이월 한도", "courtesy"))
+
+
+def test_a_comparison_tells_what_an_answer_has_come_to_leave_out():
+    before = AnswerItem(
+        id="a", question="q", evaluated=True, metrics={"correctness": 1.0, "completeness": 1.0}, unsupported=(),
+        left_out=("pay",),
+    )  # fmt: skip
+    after = before.model_copy(
+        update={"metrics": {"correctness": 1.0, "completeness": 0.5}, "left_out": ("pay", "days")}
+    )
+    change = AnswerComparison().change(before, after)
+    assert (change.gain, change.what) == (-0.5, "completeness 1.00 -> 0.50; left out: days")
