@@ -128,9 +128,7 @@ def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RefusesQueries)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     address = f"http://127.0.0.1:{server.server_port}/v1"
-    command = (
-        "eval search --dataset queries.jsonl --notes vault --out out --min-score 0 --embedder litellm:openai/m"
-    )
+    command = "eval search --dataset queries.jsonl --notes vault --out out --min-score 0 --embedder litellm:openai/m"
     ended = gigamind(*command.split(), "--embedding-api-base", address)
     server.shutdown()
     server.server_close()

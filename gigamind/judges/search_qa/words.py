@@ -1,6 +1,6 @@
 """The words by which answers speak of themselves, of notes and of what was asked: all that may stand in no claim.
 
-They decide nothing but what `roles` takes back.  Where they were chosen and measured: tests/data/answer_roles.md.
+They decide nothing but what `roles` takes back.  Where they were chosen and measured: benchmarks/README.md.
 """
 
 import re

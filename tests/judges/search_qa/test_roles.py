@@ -1,9 +1,6 @@
 """Which sentences of an answer are let off being claims, whatever a model says of them."""
 
-import json
 import time
-from collections import Counter
-from pathlib import Path
 
 import pytest
 
@@ -12,8 +9,6 @@ from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.words import is_of_another_language
 from gigamind.llm.fences import Source
 
-DATA = Path(__file__).parents[2] / "data" / "answer_roles.jsonl"
-QUESTIONS = [json.loads(line) for line in DATA.read_text(encoding="utf-8").splitlines()]
 LEAVE = Source(
     "휴가 규정",
     "연차는 첫해에 15일을 준다. 이월은 5일까지다. 담당자는 김하나이다. 관련 문서는 외부에 공개하지 않는다.",
@@ -170,58 +165,6 @@ def test_a_lead_in_and_a_heading_name_only_what_is_asked_or_follows(role, text, 
 def test_rows_and_codes_are_claims():
     assert veto("| Hello |\n|---|\n| Thanks |", "courtesy") == "form"
     assert veto("```sh\nthanks\n```", "courtesy") == "form"
-
-
-# Sentences of models, labelled by hand; see answer_roles.md.  A fact is out of another model's answer.
-
-
-def let_off(question, sentence):
-    others = (facts for model, facts in question["facts"].items() if model != sentence["model"])
-    notes = (Source("", ". ".join(fact for facts in others for fact in facts)),)
-    behind = f"\n- {sentence['follows']}" if "follows" in sentence else ""
-    asked = question["question"]
-    return (
-        veto(sentence["text"], sentence["role"], question=asked, notes=notes, behind=behind) is None
-    )
-
-
-def test_of_the_sentences_of_models_nineteen_in_twenty_are_let_off_as_what_people_say():
-    found, all_of_them = Counter(), Counter()
-    for question in QUESTIONS:
-        for sentence in question["sentences"]:
-            all_of_them[sentence["role"]] += 1
-            found[sentence["role"]] += let_off(question, sentence)
-    assert all_of_them == {"abstention": 111, "lead_in": 20, "courtesy": 6}
-    assert found["abstention"] >= 0.95 * all_of_them["abstention"]
-    assert found["lead_in"] >= 0.95 * all_of_them["lead_in"]
-    assert found["courtesy"] == all_of_them["courtesy"]
-
-
-def test_no_fact_that_people_found_in_the_passages_passes_for_an_abstention_or_a_courtesy():
-    wrapped = [
-        ("abstention", "{}."),
-        ("abstention", "The notes do not say more, but {}."),
-        ("abstention", "{}, and the notes do not mention anything else."),
-        ("courtesy", "{}."),
-        ("courtesy", "Of course, happy to help: {}."),
-    ]
-    attacks = [
-        (role, question["question"], facts, words.format(fact))
-        for question in QUESTIONS
-        for facts in [[fact for own in question["facts"].values() for fact in own]]
-        for fact in facts[:6]
-        if not says_untold(
-            fact, fact
-        )  # "price not specified": what the passages do not tell is no fact
-        for role, words in wrapped
-    ]
-    assert len(attacks) >= 1_000
-    passed = [
-        text
-        for role, question, facts, text in attacks
-        if veto(text, role, question=question, notes=(Source("", ". ".join(facts)),)) is None
-    ]
-    assert passed == []
 
 
 @pytest.mark.parametrize("unit", ["not ", "없", "?", "a", "and ", "the notes, ", "다고 "])
