@@ -3,7 +3,6 @@
 import pytest
 
 from gigamind.errors import EvaluationError
-from gigamind.evaluation import speed
 from gigamind.evaluation.speed import Effort, load, measure_speed
 
 QUERIES = {f"q{n}": f"text {n}" for n in range(40)}
@@ -35,9 +34,9 @@ def test_the_queries_are_drawn_by_the_seed_and_alike_in_every_run():
 
 
 def test_time_bounds_how_many_queries_are_searched():
-    few = measure_speed(QUERIES, lambda _: spin(40), Effort(1, 1, 40.0))
+    few = measure_speed(QUERIES, lambda _: spin(20), Effort(1, 1, 40.0))
     many = measure_speed(QUERIES, lambda _: spin(1), Effort(1, 1, 400.0))
-    assert len(few.queries) == 1  # 40 units are past the 10 ms that one pass has for queries
+    assert len(few.queries) == 1  # 20 units are past the 10 ms that one pass has for queries
     assert len(many.queries) > 5
 
 
@@ -69,4 +68,3 @@ def test_ctrl_c_keeps_the_passes_that_had_ended():
 
 def test_the_load_is_the_same_work_each_time():
     assert load() == load()
-    assert speed._numbers().size == 6_000
