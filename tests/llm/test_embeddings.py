@@ -260,6 +260,17 @@ def e5_server() -> Iterator[str]:
             yield f"http://127.0.0.1:{port}/v1"
         finally:
             server.terminate()
+            _close_connections()
+
+
+def _close_connections() -> None:
+    """This server keeps them open; litellm would drop its clients with theirs open, in the middle of another test."""
+    import litellm
+    import openai
+
+    for client in litellm.in_memory_llm_clients_cache.cache_dict.values():
+        if isinstance(client, openai.OpenAI):
+            client.close()
 
 
 def wait_for(address: str) -> None:
