@@ -60,8 +60,10 @@ deploy: $(READY)
 	@$(PROFILE) $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + "/health", timeout=30)' \
 	  "$$PREFECT_API_URL" >/dev/null 2>&1 \
 	  || { echo "No Prefect server answers at $$PREFECT_API_URL: start one with make server"; exit 1; }
+	@# A worker that starts meanwhile makes the pool, too.
 	@$(PROFILE) $(BIN)/prefect work-pool inspect local >/dev/null 2>&1 \
-	  || $(BIN)/prefect work-pool create local --type process
+	  || $(BIN)/prefect work-pool create local --type process \
+	  || $(BIN)/prefect work-pool inspect local >/dev/null
 	@$(PROFILE) $(BIN)/prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml
 
 lock:

@@ -247,9 +247,8 @@ render_html = functools.partial(render_page, search_content)
 
 def _notices(summary: SummaryReport, say: Words) -> list[str]:
     found = summary.out_of_reach
-    if (
-        found is None or say.language == "en"
-    ):  # the run's warning, which the page tells, is in English
+    # On an English page the run's own warning, which is in English, says it.
+    if found is None or say.language == "en":
         return []
     lengths = {"label": f"{found.label_chars:g}", "piece": f"{found.piece_chars:g}"}
     return [say("page.out_of_reach", count=found.count, labels=found.labels, **lengths)]

@@ -171,7 +171,7 @@ def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_option
 @pytest.mark.parametrize(
     ("lang", "said"),
     [
-        ("en", "1 of 1 (medians: 5 characters labelled, sentences of 21)"),
+        ("en", "1 of 1, with a median of 5 characters beside sentences of 21."),
         ("ko", "1개 중 1개는 근거와 길이가 너무 달라"),
     ],
 )
