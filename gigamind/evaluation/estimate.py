@@ -63,17 +63,25 @@ def asking(
     Raises:
         InputError: the price file cannot be read, or the cost is limited and the price not known.
     """
+    certain = [call for call in calls if call.certain]
     likely = sum(tokens.likely(call.request) for call in calls)
+    surely = (
+        likely
+        if len(certain) == len(calls)
+        else sum(tokens.likely(call.request) for call in certain)
+    )
     most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
-    low = (round(0.7 * votes[0] * likely), votes[0] * sum(call.least for call in calls))
+    low = (round(0.7 * votes[0] * surely), votes[0] * sum(call.least for call in certain))
     high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
     price = price_of(model, read_prices(options.prices) if options.prices else {})
     if price is None and options.max_cost_usd is not None:
         raise unpriced(model)
     used = sum(low), sum(high)
     seconds = [
-        _seconds(options, len(calls) * count, used_tokens, reply_s)
-        for count, used_tokens, reply_s in zip(votes, used, _REPLY_S, strict=True)
+        _seconds(options, made * count, used_tokens, reply_s)
+        for made, count, used_tokens, reply_s in zip(
+            (len(certain), len(calls)), votes, used, _REPLY_S, strict=True
+        )
     ]
     return Estimate(
         f"{what} with {model}",

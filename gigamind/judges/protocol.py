@@ -178,6 +178,8 @@ class PlannedCall:
         least, most: tokens of the reply.
         seats: whether every seat of a panel makes it; else the first one alone.
         what: it is for, in words that go before "... answers with MODEL".
+        model: that is asked, whoever votes; empty for those that do.
+        certain: whether it is made at all; else it counts for the high end of an estimate alone.
     """
 
     request: Request
@@ -185,6 +187,8 @@ class PlannedCall:
     most: int
     seats: bool = True
     what: str = "judging"
+    model: str = ""
+    certain: bool = True
 
 
 class Judge(ABC, Generic[Case_contra, Detail_co]):
@@ -234,6 +238,18 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
     @abstractmethod
     def planned(self, case: Case_contra) -> Iterator[PlannedCall]:
         """What judging a case would send, were every reply good at once."""
+
+    def voters(self, options: ModelOptions) -> tuple[str, ...]:
+        """Those of `models` that each planned call goes to, unless it names one.
+
+        Raises:
+            InputError: see `models`.
+        """
+        return self.models(options)
+
+    def planned_once(self) -> Iterator[PlannedCall]:
+        """What a run would send besides, however many cases it has."""
+        return iter(())
 
     @abstractmethod
     async def judge(self, case: Case_contra, asking: Asking) -> Verdict[Detail_co]:

@@ -3,6 +3,7 @@
 What a judged answer is worth follows the product's rules (seed 004), none of which a model is asked to apply.
 """
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -39,12 +40,23 @@ from gigamind.judges.search_qa.reply import (
     load_search_qa_judge,
 )
 from gigamind.judges.search_qa.roles import Roles, with_roles
+from gigamind.judges.search_qa.second_look import (
+    LEAST_TOKENS,
+    LooksReply,
+    SecondLook,
+    Statement,
+    Trial,
+    tokens_for,
+)
+from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.support import Passage
 from gigamind.judges.search_qa.verify import Coverage, JudgedClaim, Verifier, agreed, coverage
 from gigamind.judges.search_qa.words import is_of_another_language
 from gigamind.judges.spec import LANGUAGES
 from gigamind.llm.fences import Flag
+from gigamind.llm.options import ModelOptions
 from gigamind.metrics.grounding import share_given
 
 Outcome = Literal["judged", "abstained", "no_claims"]
@@ -119,6 +131,7 @@ class Judgement:
         reported_issues: what the model says is not grounded.
         flagged: what a person should look at: in the notes and their titles by their number from 1, in the answer by 0.
         notices: what makes the judgement less sure than others; see `Notice`.
+        trial: of the model that looked at claims once more; None where none was asked to.
     """
 
     outcome: Outcome
@@ -139,6 +152,7 @@ class Judgement:
     summary: str
     flagged: Mapping[int, tuple[Flag, ...]]
     notices: tuple[Notice, ...] = ()
+    trial: Trial | None = None
 
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -161,7 +175,42 @@ async def judge_answer(
         return _silent(case)
     questions = Questions(judge, case, pieces, asking.fence_key)
     reply, findings = await Calls(judge, questions, asking, seat).all_of_them()
-    return judgement_of(case, pieces, judge, reply, findings)
+    verifier = Verifier(case.notes, case.question, judge.file)
+    judged = verifier.judge(claims_of(pieces), findings)
+    trial, said = await _second_look(
+        judge, case.question, verifier.to_look_at(judged), asking, seat
+    )
+    heard = _Heard(reply, findings, verifier.looked_at(judged, said), trial)
+    return _judgement(case, pieces, verifier, heard)
+
+
+@dataclass(frozen=True, slots=True)
+class _Heard:
+    """What was told of an answer: `findings` by the ids of its sentences, and `judged`, what each amounts to."""
+
+    reply: SearchQAReply
+    findings: Mapping[int, ClaimFinding]
+    judged: Sequence[JudgedClaim]
+    trial: Trial | None
+
+
+async def _second_look(
+    judge: SearchQAJudge,
+    question: str,
+    claims: Sequence[JudgedClaim],
+    asking: Asking,
+    seat: Seat,
+) -> tuple[Trial | None, Mapping[int, bool | None]]:
+    """What looking at claims once more gives, by their ids, and how the model that looked was tried."""
+    statements = {
+        one.claim.id: Statement(without_note_names(one.claim.piece.text), one.passage, question)
+        for one in claims
+        if one.passage
+    }
+    if judge.second is None or not statements:
+        return None, {}
+    trial, said = await judge.second.look(list(statements.values()), asking, seat)
+    return trial, dict(zip(statements, said, strict=True))
 
 
 async def cut_answer(judge: SearchQAJudge, answer: str, asking: Asking) -> tuple[Piece, ...]:
@@ -188,23 +237,18 @@ def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
         )
 
 
-def judgement_of(
-    case: AnswerCase,
-    pieces: Sequence[Piece],
-    judge: SearchQAJudge,
-    reply: SearchQAReply,
-    findings: Mapping[int, ClaimFinding],
+def _judgement(
+    case: AnswerCase, pieces: Sequence[Piece], verifier: Verifier, heard: _Heard
 ) -> Judgement:
-    """The judgement that a reply amounts to; `findings` has one for the id of each claim."""
-    verifier = Verifier(case.notes, case.question, judge.file)
-    numbered = claims_of(pieces)
+    """The judgement that it amounts to."""
+    reply = heard.reply
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
     found = answerable(told=reply.answerable, proven=doubt is None)
     sentences = with_roles(
-        verifier.judge(numbered, findings),
-        findings,
-        Roles(case.question, case.notes, numbered),
+        heard.judged,
+        heard.findings,
+        Roles(case.question, case.notes, claims_of(pieces)),
         place if found == "proven" else None,
     )
     claims = [one for one in sentences if one.role == "claim"]
@@ -237,6 +281,7 @@ def judgement_of(
         summary=reply.summary,
         flagged=case.flagged,
         notices=_notices(case),
+        trial=heard.trial,
     )
 
 
@@ -392,6 +437,20 @@ _LEAST_REPLY, _LEAST_CLAIM = 120, 40
 _PARTS = 2  # claims of a sentence that a model cuts, as a rule at most
 
 
+_DOUBTFUL = 0.34  # of the claims of an answer: what an estimate counts with
+
+
+def _look(second: SecondLook, statements: Sequence[Statement]) -> PlannedCall:
+    return PlannedCall(
+        counted(second.messages(statements), LooksReply.model_json_schema()),
+        LEAST_TOKENS * len(statements),
+        tokens_for(len(statements)),
+        what="looking once more at",
+        model=second.model,
+        certain=False,
+    )
+
+
 class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
     """The judge of kind `search_qa`: is every claim of an answer grounded in its notes, and does the answer help?"""
 
@@ -407,6 +466,23 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
     def cuts(self) -> bool:
         """Whether a model cuts sentences into claims."""
         return self.judge_in("").cutting is not None
+
+    def models(self, options: ModelOptions) -> tuple[str, ...]:
+        """Those that vote, and the one that looks at claims once more."""
+        voting = self.voters(options)
+        second = self.judge_in("").second
+        return tuple(dict.fromkeys((*voting, second.model))) if second and second.model else voting
+
+    def voters(self, options: ModelOptions) -> tuple[str, ...]:
+        return super().models(options)
+
+    def planned_once(self) -> Iterator[PlannedCall]:
+        """What a model is asked before its second looks are believed, in each language that may occur."""
+        for judge in self.by_language.values():
+            if judge.second is None:
+                continue
+            for pairs in judge.second.trials():
+                yield _look(judge.second, pairs)
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if not case.answer.strip() or not case.has_context:
@@ -429,6 +505,13 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
                 _LEAST_REPLY * (not place) + _LEAST_CLAIM * len(ids),
                 judge.file.tokens_for(claims * len(ids)),
             )
+        if judge.second and questions.claims:
+            doubtful = [
+                Statement(text, Passage("", text), case.question)
+                for claim in questions.claims[: math.ceil(_DOUBTFUL * len(questions.claims))]
+                if (text := claim.piece.text)
+            ]
+            yield _look(judge.second, doubtful)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         """Without a note that has text, there is nothing to judge by, and no score."""

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal, cast
 from pydantic import BaseModel, Field, model_validator
 
 from gigamind.judges.panel import PanelJudgeFile
+from gigamind.judges.search_qa.second_look import SecondLook, load_second_look
 from gigamind.judges.spec import (
     Language,
     LlmJudge,
@@ -21,10 +22,11 @@ Told = Literal["supported", "contradicted", "not_found"]
 ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"]
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict: the rules of proof, of
 # numbers or of utility, or how an answer is cut into claims.
+# 5: the source sentence around a quote is held against its claim, and looked at a second time.
 # 4: roles told by the model, vetoes of them, omissions.
 # 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
 # 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
-RULES = 4
+RULES = 5
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
 _CLAIMS_IN_MAX_TOKENS = (
     4  # of about 120 Korean characters of quote each, beside 250 tokens for the rest
@@ -39,7 +41,10 @@ class SearchQAJudgeFile(PanelJudgeFile):
     claims_per_call: Annotated[int, Field(ge=1, le=200)] = 24
     max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
-    new_numbers: Literal["flag", "refuse"] = "flag"
+    contradiction: Literal["refuse", "flag"] = "refuse"
+    second_look: Literal["doubtful", "all", "never"] = "doubtful"
+    second_model: Annotated[str, Field(max_length=200)] = ""
+    second_prompt: PromptName = "search_qa_second/v1"
     claims: Literal["sentences", "llm"] = "sentences"
     claims_prompt: PromptName = "search_qa_claims/v1"
 
@@ -140,14 +145,17 @@ class SearchQAJudge(LlmJudge[SearchQAJudgeFile]):
 
     Attributes:
         cutting: how a model is asked to cut sentences into claims; None where our code does it alone.
+        second: how it is asked to look at claims once more; None where it is not.
     """
 
     cutting: Prompt | None = None
+    second: SecondLook | None = None
 
     @property
     def prompts(self) -> tuple[Prompt, ...]:
         """All that it sends."""
-        return (self.prompt, self.cutting) if self.cutting else (self.prompt,)
+        more = (self.cutting, self.second.prompt if self.second else None)
+        return (self.prompt, *filter(None, more))
 
 
 def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
@@ -157,9 +165,12 @@ def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
         InputError: see `load_llm_judge`.
     """
     found = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
+    file, cutting, second = found.file, None, None
     parts: list[str | type[BaseModel]] = [found.fingerprint, f"rules {RULES}"]
-    if found.file.claims == "sentences":
-        return SearchQAJudge(found.file, found.prompt, fingerprint_of(found.file, *parts))
-    cutting = load_judge_prompt(found.file.claims_prompt, language, ("sentences",))
-    mark = fingerprint_of(found.file, *parts, cutting.fingerprint, PartsReply)
-    return SearchQAJudge(found.file, found.prompt, mark, cutting)
+    if file.claims == "llm":
+        cutting = load_judge_prompt(file.claims_prompt, language, ("sentences",))
+        parts += [cutting.fingerprint, PartsReply]
+    if file.second_look != "never":
+        second = load_second_look(file.second_prompt, language, file.second_model)
+        parts.append(second.fingerprint)
+    return SearchQAJudge(file, found.prompt, fingerprint_of(file, *parts), cutting, second)

@@ -9,8 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.evidence.align import align, align_all
-from gigamind.evidence.clause import is_asked
-from gigamind.evidence.critical import opposed
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
@@ -18,9 +16,8 @@ from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, SearchQAJudge
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece, Role
+from gigamind.judges.search_qa.support import Contradiction, Passage, Support, passage_of, support
 from gigamind.llm.fences import Source
-from gigamind.spans import Span
-from gigamind.text import sentences
 
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
 Doubt = (
@@ -30,11 +27,13 @@ Doubt = (
         "quote_not_in_note",
         "quote_of_another_note",
         "quote_changed",
-        "new_number",
+        "contradiction",
+        "little_in_common",
+        "not_confirmed",
+        "not_looked_at",
     ]
     | Weakness
 )
-Caution = Literal["negation", "polarity", "question"]
 Veto = Literal[
     "form", "citation", "number", "word_of_a_note", "states", "no_words", "answered", "proven"
 ]
@@ -49,9 +48,9 @@ class JudgedClaim:
         note: number of the note that proves it, from 1; None without proof.
         evidence: where the quote stands, or why it does not; None when none was given.
         doubt: why the model was not believed; None when it was.
-        new_numbers: of a supported claim, numbers that stand neither in that note nor in the question.
-        cautions: of a supported claim, what in the quote speaks against it: a negation that only one of the two has, a
-            word whose opposite the claim has, or a question that states nothing.  It changes no verdict.
+        new_numbers: of a claim with a proven quote, numbers that stand neither in that note nor in the question.
+        passage: of such a claim, the whole sentence around its quote; `support`: what that says of the claim.
+        said: what a second look at that sentence found; None where nobody looked.
         role: what it counts as; only claims count in correctness.
         told_role: what the model said it is.
         veto: why it is a claim although the model said otherwise; see `roles`.
@@ -65,11 +64,18 @@ class JudgedClaim:
     evidence: Alignment | None
     doubt: Doubt | None
     new_numbers: tuple[str, ...]
-    cautions: tuple[Caution, ...] = ()
+    passage: Passage | None = None
+    support: Support | None = None
+    said: bool | None = None
     role: Role = "claim"
     told_role: Role = "claim"
     veto: Veto | None = None
     untold: bool = False
+
+    @property
+    def contradictions(self) -> tuple[Contradiction, ...]:
+        """What in the source sentence speaks against the claim."""
+        return self.support.contradictions if self.support else ()
 
 
 class Verifier:
@@ -118,16 +124,62 @@ class Verifier:
         # What speaks against a claim need not share its words.
         supports = finding.verdict == "supported"
         place, doubt = self.proof(place, says=text if supports else None)
-        new: tuple[str, ...] = ()
-        cautions: tuple[Caution, ...] = ()
+        judged = JudgedClaim(
+            claim, finding.verdict, finding.verdict, finding.note, place, doubt, ()
+        )
         if doubt is None and supports:
-            index = place.quote.source_index
-            new = new_numbers(without_note_names(text), self._numbers_known(index))
-            doubt = "new_number" if new and self._file.new_numbers == "refuse" else None
-            cautions = _cautions(text, place, self._texts[index])
-        verdict = finding.verdict if doubt is None else "unverified"
-        note = finding.note if doubt is None else None
-        return JudgedClaim(claim, finding.verdict, verdict, note, place, doubt, new, cautions)
+            judged = self._held_against_source(judged, place)
+        if judged.doubt is not None:
+            return replace(judged, verdict="unverified", note=None)
+        return judged
+
+    def _held_against_source(self, judged: JudgedClaim, place: Alignment) -> JudgedClaim:
+        note, said = self._notes[place.quote.source_index], judged.claim.piece.text
+        if not isinstance(place, Aligned):
+            return judged
+        passage = passage_of(place.span, note.text)
+        found = support(said, passage, title=note.title, question=self._question, note=note.text)
+        refused = found.contradictions and self._file.contradiction == "refuse"
+        return replace(
+            judged,
+            new_numbers=new_numbers(
+                without_note_names(said), self._numbers_known(place.quote.source_index)
+            ),
+            passage=passage,
+            support=found,
+            doubt="contradiction" if refused else None,
+        )
+
+    def to_look_at(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
+        """The claims to be looked at once more, by the rule of the judge file."""
+        asked = self._file.second_look
+        believed = (one for one in claims if one.verdict == "supported" and one.support)
+        return [
+            one for one in believed if asked == "all" or (asked == "doubtful" and _is_doubtful(one))
+        ]
+
+    def looked_at(
+        self, claims: Sequence[JudgedClaim], said: Mapping[int, bool | None]
+    ) -> tuple[JudgedClaim, ...]:
+        """The claims by what a second look says of some, by their ids; None where it says nothing that counts."""
+        return tuple(
+            replace(one, verdict="unverified", note=None, doubt=doubt, said=said.get(one.claim.id))
+            if (doubt := self._doubt_of_look(one, said))
+            else replace(one, said=said.get(one.claim.id))
+            for one in claims
+        )
+
+    def _doubt_of_look(self, one: JudgedClaim, said: Mapping[int, bool | None]) -> Doubt | None:
+        if one.verdict != "supported" or said.get(one.claim.id):
+            return None
+        if said.get(one.claim.id) is False:
+            return "not_confirmed"
+        if not _is_doubtful(one) or one.support is None:
+            return None
+        if self._file.second_look != "never":
+            return "not_looked_at"
+        # Words of two languages have little in common whatever they say.
+        return None if one.support.foreign else "little_in_common"
 
     def _why_not_found(self, place: Alignment) -> Doubt:
         quote = place.quote.text
@@ -146,18 +198,8 @@ class Verifier:
         return self._known[index]
 
 
-def _cautions(claim: str, place: Alignment, text: str) -> tuple[Caution, ...]:
-    if not isinstance(place, Aligned):
-        return ()
-    quoted = place.span.slice(text)
-    signs: tuple[Caution, ...] = opposed(claim.casefold(), quoted.casefold())
-    return (*signs, "question") if _is_asked(place.span, text) else signs
-
-
-def _is_asked(span: Span, text: str) -> bool:
-    """Whether the sentence that a span ends in is a question."""
-    last = next((one for one in sentences(text) if one.start < span.end <= one.end), span)
-    return is_asked(last.slice(text))
+def _is_doubtful(one: JudgedClaim) -> bool:
+    return one.support is not None and (one.support.doubtful or bool(one.contradictions))
 
 
 _FEW = 4  # letters and digits of an answer; fewer stand in any

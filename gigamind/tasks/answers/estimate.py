@@ -3,7 +3,7 @@
 Replies that stand in the store already, and requests that fail, are not known here.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gigamind.evaluation.estimate import Estimate, asking, with_fresh
@@ -23,7 +23,6 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         InputError: the price file cannot be read, or the cost is limited and the price not known.
     """
     options, judge = prepared.options, prepared.judge.judge
-    models = judge.models(options)
     works: list[Estimate] = []
 
     def add(what: str, model: str, calls: Sequence[PlannedCall], votes: int = 1) -> None:
@@ -33,16 +32,27 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
         add("answering", options.answer_model, calls)
-    planned = _planned(prepared, judge)
-    if first := [call for call in planned if not call.seats]:
-        add(first[0].what, models[0], with_fresh(first, options))
-    seats = with_fresh([call for call in planned if call.seats], options)
-    for model in models:  # an adaptive panel may ask fewer
-        add("judging", model, seats, judge.repeats)
+    voters = judge.voters(options)
+    planned = [*_planned(prepared, judge), *judge.planned_once()]
+    for what, group in _by_what(planned).items():
+        calls, first = with_fresh(group, options), group[0]
+        if first.model:  # every seat may ask it
+            add(what, first.model, calls, judge.repeats * len(voters))
+            continue
+        for model in voters if first.seats else voters[:1]:  # an adaptive panel may ask fewer
+            add(what, model, calls, judge.repeats if first.seats else 1)
     if gate := prepared.gate:
         checks = with_fresh(_planned(prepared, gate.judge), options)
         add("checking", options.settings().model, checks)
     return works
+
+
+def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
+    """The calls by what they are for, which tells who is asked."""
+    found: dict[str, list[PlannedCall]] = {}
+    for call in calls:
+        found.setdefault(call.what, []).append(call)
+    return found
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:

@@ -31,7 +31,9 @@ from gigamind.tasks.answers.schema import (
     NoteReport,
     QualityReport,
     SearchQAEvaluation,
+    SecondLookReport,
     SourceCoverage,
+    SourceSentence,
 )
 
 _ISSUES: dict[Language, dict[Verdict, str]] = {
@@ -72,6 +74,9 @@ def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) ->
             for one in judgement.omissions
         ),
         flagged=dict(judgement.flagged),
+        second_look=SecondLookReport.like(trial, believed=trial.is_passed)
+        if (trial := judgement.trial)
+        else None,
     )
 
 
@@ -93,6 +98,8 @@ def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedC
         cited=piece.cited,
         evidence=None if judged.evidence is None else _evidence(judged.evidence, notes),
         cut=piece.cut,
+        source=SourceSentence.like(judged.passage) if judged.passage else None,
+        share=judged.support.share if judged.support else None,
     )
 
 

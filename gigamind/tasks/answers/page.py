@@ -221,18 +221,39 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
         claim.cited,
         next((label.verdict for label in labels if label.claim == claim.id), ""),
         evidence.get("method") == "fuzzy",
-        _cautions(claim),
+        _doors(claim),
+        _contradictions(claim),
         (claim.told_role, claim.veto) if claim.veto else None,
         claim.untold,
     ]
 
 
-def _cautions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
-    """What a person should look at in a supported claim: its name, and the numbers that are meant."""
-    if claim.verdict != "supported":
-        return []
-    numbers = [("numbers", ", ".join(claim.new_numbers))] if claim.new_numbers else []
-    return [*numbers, *((name, "") for name in claim.cautions)]
+_OF_SUPPORT = ("contradiction", "not_confirmed", "not_looked_at", "little_in_common")
+
+
+def _doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
+    """What a claim had to pass to be supported, in order: each with whether it did; None where nobody can tell.
+
+    The model says so; its quote is proven; the sentence around the quote says the claim.
+    """
+    doors: list[tuple[str, bool | None]] = [(f"told_{claim.told}", claim.told == "supported")]
+    if claim.told == "not_found":
+        return doors
+    proven = claim.doubt is None or claim.doubt in _OF_SUPPORT
+    doors.append(("proven" if proven else "unproven", proven))
+    if not proven or claim.source is None:
+        return doors
+    if claim.doubt:
+        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[2:] else False)]
+    if claim.said:
+        return [*doors, ("confirmed", True)]
+    return [*doors, ("flagged", None) if claim.contradictions else ("says", True)]
+
+
+def _contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
+    """What in the source speaks against a claim: its name, and the numbers that are meant."""
+    numbers = ", ".join(claim.new_numbers)
+    return [(name, numbers if name == "number" else "") for name in claim.contradictions]
 
 
 def _quality(item: AnswerItemReport) -> list[object] | None:

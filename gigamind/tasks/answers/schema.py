@@ -71,13 +71,37 @@ class EvaluatedOmission(Report):
     evidence: dict[str, Any]
 
 
+class SourceSentence(Report):
+    """What a quote stands in."""
+
+    heading: str
+    text: str
+
+
+class SecondLookReport(Report):
+    """How a model that looks at claims once more told apart the pairs that every such model is tried with first.
+
+    Attributes:
+        said: pairs whose text says the statement, and how many of them it saw; `unsaid`: the others, as many.
+        believed: it told enough of them apart for its looks to count.
+    """
+
+    model: str
+    language: str
+    said: tuple[Count, Count]
+    unsaid: tuple[Count, Count]
+    believed: bool
+
+
 class EvaluatedClaim(AnswerSentence):
     """One claim.
 
     Attributes:
         cited: numbers of the notes that the answer names for it.
         cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
-        cautions: what in the quote of a supported claim speaks against it; see `JudgedClaim` of the judge.
+        source: the sentence around a proven quote and the heading above it, which the claim was held against.
+        contradictions: what in it speaks against the claim; `share`: of the claim's words that it has, in [0, 1].
+        said: whether a second look found it to say the claim; null where nobody looked.
         evidence: where its quote stands, as `AlignedRecord`, or why it does not, as `FailedRecord`.
         told_role: what the model said it is; `veto` is why it is a claim all the same.
         untold: it says besides that the notes do not tell.
@@ -91,7 +115,10 @@ class EvaluatedClaim(AnswerSentence):
     new_numbers: tuple[str, ...]
     evidence: dict[str, Any] | None
     cut: Literal["sentence", "part", "uncut"] = "sentence"
-    cautions: tuple[str, ...] = ()
+    source: SourceSentence | None = None
+    contradictions: tuple[str, ...] = ()
+    share: Share | None = None
+    said: bool | None = None
     told_role: Aside | Literal["claim"] = "claim"
     veto: str | None = None
     untold: bool = False
@@ -107,6 +134,7 @@ class SearchQAEvaluation(Report):
         asides: the sentences that are no claims.
         notices: what makes the evaluation less sure than others.
         grounding_issues: one sentence for each claim that is not supported, in the language of the item.
+        second_look: the model that looked at doubtful claims once more; null where none had to.
     """
 
     correctness: float | None
@@ -129,6 +157,7 @@ class SearchQAEvaluation(Report):
     reported_issues: tuple[str, ...]
     flagged: dict[int, tuple[str, ...]]
     notices: tuple[str, ...] = ()
+    second_look: SecondLookReport | None = None
 
 
 class QualityItemReport(Report):
@@ -420,6 +449,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         facts_unbacked: labelled facts that no note backs; they count nowhere.
         notices: answers by what makes their evaluation less sure.
         cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
+        second_looks: the models that looked at doubtful claims once more, by language; `looked_at` counts the claims.
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
         llm: its outcomes are of evaluations, those of its `checks` of the checklist.
@@ -436,6 +466,8 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     omissions: dict[str, Count] = Field(default_factory=dict[str, int])
     facts_unbacked: Count = 0
     notices: dict[str, Count] = Field(default_factory=dict[str, int])
+    second_looks: tuple[SecondLookReport, ...] = ()
+    looked_at: Count = 0
     quotes: QuoteQualityReport | None
     correlation: CorrelationReport
     agreement: AgreementReport | None

@@ -27,6 +27,8 @@ from gigamind.tasks.answers.schema import (
     AnswerSummaryReport,
     CorrelationReport,
     QuoteQualityReport,
+    SearchQAEvaluation,
+    SecondLookReport,
 )
 
 
@@ -79,6 +81,8 @@ def summarise_answers(
             fact.note is None for item in items if item.labels for fact in item.labels.facts
         ),
         notices=_counted(name for told in judged for name in told.notices),
+        second_looks=_second_looks(judged),
+        looked_at=sum(claim.said is not None for claim in claims),
         quotes=_quotes([claim.evidence for claim in claims if claim.evidence]),
         correlation=_correlation(items),
         agreement=agreement(items),
@@ -87,6 +91,12 @@ def summarise_answers(
         quality=quality_summary(prepared.gate, items),
         llm=_llm(prepared, asked, items),
     )
+
+
+def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:
+    """Each model that looked, once a language."""
+    looks = {(one.model, one.language): one for told in judged if (one := told.second_look)}
+    return tuple(looks[key] for key in sorted(looks))
 
 
 def _llm(

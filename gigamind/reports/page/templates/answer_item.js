@@ -3,7 +3,7 @@
 const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
   "claims", "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes",
   "completeness", "omissions", "facts"];
-const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled", "inexact", "cautions",
+const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled", "inexact", "doors", "contradictions",
   "veto", "untold"];
 const OMISSION_FIELDS = ["what", "doubt", "note", "quote", "passage"];
 const ASIDES = ["abstention", "courtesy", "lead_in", "question", "heading", "source"];
@@ -102,8 +102,10 @@ function claimTable(item) {
   return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values, at) => {
     const claim = named(CLAIM_FIELDS, values);
     const told = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
-      ...claim.cautions.map(([name, what]) => make("div", { className: "meta caution", text: say(`caution_${name}`, { what }) })),
-      claim.doubt ? make("div", { className: "meta", text: say(claim.doubt) }) : null,
+      make("ul", { className: "doors" }, ...claim.doors.map(([name, passed]) =>
+        make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: say(`door_${name}`) }))),
+      claim.doubt && !claim.doors.some(([name]) => name === claim.doubt) ? make("div", { className: "meta", text: say(claim.doubt) }) : null,
+      ...claim.contradictions.map(([name, what]) => make("div", { className: "meta caution", text: `${say(`against_${name}`)}${what ? `: ${what}` : ""}` })),
       claim.veto ? make("div", { className: "meta", text: say("vetoed", { role: say(`role_${claim.veto[0]}`), why: say(`veto_${claim.veto[1]}`) }) }) : null,
       claim.untold ? make("div", { className: "meta", text: say("untold") }) : null,
       claim.labelled ? make("div", { className: "meta", text: say("labelled", { verdict: say(claim.labelled) }) }) : null);

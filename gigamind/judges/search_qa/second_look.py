@@ -1,0 +1,223 @@
+"""Has claims that their source sentences hardly share words with looked at once more: by those sentences alone.
+
+One more request an answer, for its doubtful claims together, of the same model or another.  A weak second look is worse
+than none, so a model is believed only once it has told apart the pairs of `judges/trials/second_look.jsonl`.
+"""
+
+import asyncio
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cache
+from hashlib import sha256
+from typing import Any
+from weakref import WeakKeyDictionary
+
+from pydantic import BaseModel, Field
+
+from gigamind.assets import asset
+from gigamind.errors import LlmCode, LlmError
+from gigamind.judges.panel import Seat
+from gigamind.judges.protocol import Asking
+from gigamind.judges.search_qa.support import Passage
+from gigamind.judges.spec import Language, PromptName, load_judge_prompt
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.client import Message
+from gigamind.llm.prompts import Prompt
+
+LEAST_BALANCED_ACCURACY = 0.9
+"""Of the pairs, below which a model is not believed; a real one of 1.5 billion parameters guesses."""
+LEAST_TOKENS = 20  # of the reply about one statement
+_PAIRS_A_CALL = 12
+_TOKENS = 80  # of the reply about one statement, at most
+# What a model says by its reply, which nobody else would mend.
+_OF_THE_REPLY: frozenset[LlmCode] = frozenset(
+    {"invalid_output", "truncated", "refused", "content_filtered"}
+)
+
+
+class Look(BaseModel, extra="forbid", frozen=True):
+    """What the model says about one statement."""
+
+    id: int = Field(description="number of the statement")
+    unsaid: str = Field(
+        description="the words of the statement that its text does not say; or empty"
+    )
+    said: bool = Field(description="whether the text, with its heading, says the whole statement")
+
+
+class LooksReply(BaseModel, extra="forbid", frozen=True):
+    """A reply about some statements."""
+
+    looks: tuple[Look, ...] = Field(description="one for each statement")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What is looked at: a claim, what it is said to rest on, and the question that it answers."""
+
+    text: str
+    passage: Passage
+    question: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair(Statement):
+    """A statement whose right verdict is known."""
+
+    said: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """How a model told the pairs apart.
+
+    Attributes:
+        said: pairs whose text says the statement, and how many of them the model saw; `unsaid`: the others.
+    """
+
+    model: str
+    language: Language
+    said: tuple[int, int]
+    unsaid: tuple[int, int]
+
+    @property
+    def balanced_accuracy(self) -> float:
+        """In [0, 1]; 0.5 by guessing."""
+        return sum(right / total for total, right in (self.said, self.unsaid)) / 2
+
+    @property
+    def is_passed(self) -> bool:
+        """Whether the model is believed."""
+        return self.balanced_accuracy >= LEAST_BALANCED_ACCURACY
+
+
+@dataclass(frozen=True, slots=True)
+class SecondLook:
+    """How statements are looked at once more, in one language.
+
+    Attributes:
+        model: that looks; empty for the one that judges.
+        fingerprint: of the prompt, the pairs and the reply; whoever asks the same of a model gets the same reply.
+    """
+
+    prompt: Prompt
+    language: Language
+    model: str
+    fingerprint: str
+
+    def messages(self, statements: Sequence[Statement]) -> list[Message]:
+        """What is sent about statements, which are numbered from 1."""
+        shown = [
+            {
+                "id": number,
+                "statement": one.text,
+                "heading": one.passage.heading,
+                "text": one.passage.text,
+            }
+            | ({"question": one.question} if one.question else {})
+            for number, one in enumerate(statements, start=1)
+        ]
+        return self.prompt.render(statements=json.dumps(shown, ensure_ascii=False))
+
+    def trials(self) -> Iterator[Sequence[Pair]]:
+        """The pairs that a model is tried with, a call each."""
+        pairs = pairs_in(self.language)
+        for start in range(0, len(pairs), _PAIRS_A_CALL):
+            yield pairs[start : start + _PAIRS_A_CALL]
+
+    async def look(
+        self, statements: Sequence[Statement], asking: Asking, seat: Seat
+    ) -> tuple[Trial, Sequence[bool | None]]:
+        """How the model was tried, and whether each text says its statement; None where it is not believed or silent.
+
+        Raises:
+            LlmError: the model gave no usable reply.
+        """
+        chair = replace(seat, model=self.model) if self.model else seat
+        trial = await self._trial(asking, chair.model)
+        if not trial.is_passed:
+            return trial, [None] * len(statements)
+        return trial, await self._said(statements, asking, chair)
+
+    async def _said(
+        self, statements: Sequence[Statement], asking: Asking, seat: Seat
+    ) -> Sequence[bool | None]:
+        reply = await asking.ask(
+            self.messages(statements),
+            LooksReply,
+            fingerprint=self.fingerprint,
+            seat=seat,
+            max_tokens=tokens_for(len(statements)),
+        )
+        said: dict[int, list[bool]] = {}
+        for look in reply.looks:
+            # Who names words that the text does not say does not say that it says all.
+            said.setdefault(look.id, []).append(look.said and not look.unsaid.strip())
+        found = (said.get(number, []) for number in range(1, len(statements) + 1))
+        return [one[0] if len(one) == 1 else None for one in found]
+
+    async def _trial(self, asking: Asking, model: str) -> Trial:
+        """That of a model, made once for all items that it is asked about."""
+        asked = asking.models[model]
+        made = _TRIALS.setdefault(asked, {})
+        if self.fingerprint not in made:
+            made[self.fingerprint] = asyncio.ensure_future(self._tried(asking, model))
+        try:
+            return await asyncio.shield(made[self.fingerprint])
+        except LlmError:
+            made.pop(self.fingerprint, None)  # the next item asks again
+            raise
+
+    async def _tried(self, asking: Asking, model: str) -> Trial:
+        asking = replace(asking, item_id="second look: pairs", fresh=False)
+        right = {True: [0, 0], False: [0, 0]}
+        for pairs in self.trials():
+            try:
+                said = await self._said(pairs, asking, Seat(model))
+            except LlmError as error:
+                if error.code not in _OF_THE_REPLY:
+                    raise
+                said = [None] * len(pairs)
+            for pair, one in zip(pairs, said, strict=True):
+                right[pair.said][0] += 1
+                right[pair.said][1] += one is pair.said
+        (yes, seen), (no, told) = right[True], right[False]
+        return Trial(model, self.language, (yes, seen), (no, told))
+
+
+_TRIALS: WeakKeyDictionary[LanguageModel, dict[str, asyncio.Future[Trial]]] = WeakKeyDictionary()
+
+
+def load_second_look(name: PromptName, language: Language, model: str) -> SecondLook:
+    """That of a prompt.
+
+    Raises:
+        InputError: see `load_judge_prompt`.
+    """
+    prompt = load_judge_prompt(name, language, ("statements",))
+    pairs = [asdict(pair) for pair in pairs_in(language)]
+    mark = json.dumps([prompt.fingerprint, language, pairs, LooksReply.model_json_schema()])
+    return SecondLook(prompt, language, model, sha256(mark.encode()).hexdigest())
+
+
+def tokens_for(statements: int) -> int:
+    """Tokens that a reply about so many statements may take."""
+    return 64 + _TOKENS * statements
+
+
+@cache
+def pairs_in(language: Language) -> tuple[Pair, ...]:
+    """The pairs in one language; half of them are to be seen as said."""
+    lines = (asset("judges") / "trials" / "second_look.jsonl").read_text(encoding="utf-8")
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines.splitlines()]
+    return tuple(
+        Pair(
+            row["statement"],
+            Passage(row["heading"], row["text"]),
+            row.get("question", ""),
+            row["said"],
+        )
+        for row in rows
+        if row["language"] == language
+    )

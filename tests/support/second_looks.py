@@ -1,0 +1,38 @@
+"""A model that tells the pairs of a second look apart, and says of other statements what it is told to."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from gigamind.judges.search_qa.second_look import pairs_in
+
+_SAID = {
+    (pair.text, pair.passage.text): pair.said
+    for language in ("ko", "en")
+    for pair in pairs_in(language)
+}
+
+
+def is_second_look(text: str) -> bool:
+    """Whether the last message of a request asks for one."""
+    return '"statement":' in text
+
+
+def looks(
+    text: str, says: Callable[[str], bool | None], *, able: bool = True
+) -> dict[str, list[dict[str, Any]]]:
+    """The reply to such a message.
+
+    Args:
+        says: whether the text of a statement says it; None where the model leaves it out.
+        able: whether the model tells the pairs apart; else it says yes to all of them.
+    """
+    start = text.index("[{")
+    statements, _ = json.JSONDecoder().raw_decode(text[start:])
+    found: list[dict[str, Any]] = []
+    for one in statements:
+        known = _SAID.get((one["statement"], one["text"]))
+        said = says(one["statement"]) if known is None else known or not able
+        if said is not None:
+            found.append({"id": one["id"], "unsaid": "" if said else one["statement"], "said": said})
+    return {"looks": found}
