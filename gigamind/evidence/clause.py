@@ -76,12 +76,8 @@ def lost(text: str, span: Span) -> Loss | None:
     start, end = _lines(text, span)
     near = _unwrapped(text[start:end])
     first, last = span.start - start, span.end - start
-    head, tail = near[:first], near[last:]
-    for one in sentences(near):
-        if one.start <= first < one.end:
-            head = near[one.start : first]
-        if one.start < last <= one.end:
-            tail = near[last : one.end]
+    whole = _sentences(near, first, last)
+    head, tail = near[whole.start : first], near[last : whole.end]
     quote = _plain(near[first:last]).rstrip(" \t*_`\"'")
     aside = _ASIDE.match(_plain(tail).lstrip())
     if aside and _LIMITED_ASIDE.search(aside[0]):
@@ -96,6 +92,23 @@ def lost(text: str, span: Span) -> Loss | None:
         if _negated_before(head, quote) or _negated_behind(head, quote, tail)
         else None
     )
+
+
+def sentences_around(text: str, span: Span) -> Span:
+    """The whole sentences that a span touches, over the lines that they were wrapped in."""
+    start, end = _lines(text, span)
+    found = _sentences(_unwrapped(text[start:end]), span.start - start, span.end - start)
+    return Span(start + found.start, start + found.end)
+
+
+def _sentences(near: str, first: int, last: int) -> Span:
+    begin, end = 0, len(near)
+    for one in sentences(near):
+        if one.start <= first < one.end:
+            begin = one.start
+        if one.start < last <= one.end:
+            end = one.end
+    return Span(begin, end)
 
 
 def _negated_before(head: str, quote: str) -> bool:

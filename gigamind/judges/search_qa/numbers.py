@@ -186,15 +186,28 @@ def known_numbers(text: str) -> frozenset[Number]:
     return frozenset(number for _, number in _numbers(text)) | frozenset(_loosely(text))
 
 
-def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
-    """The numbers in digits of a claim that are not known, as the claim has them, each once.
+def numbers_of(text: str) -> tuple[Number, ...]:
+    """The numbers in digits of a text, in its order."""
+    found = sorted(_numbers(text), key=lambda one: one[0])
+    return tuple(number for _, number in found)
 
-    An amount is known by its value, unless both have units and they are two; a date by all that both say of it.
-    """
+
+def numbers_in_words(text: str) -> tuple[Number, ...]:
+    """The amounts in words of a text, generously: "이 일" is read as two days."""
+    return tuple(Number(str(value), unit) for value, unit in amounts_in_words(_folded(text)))
+
+
+def is_known(number: Number, known: Collection[Number]) -> bool:
+    """Whether one of those known is the same: a value, unless both have units and they are two; all said of a date."""
+    return any(_same(number, other) for other in known)
+
+
+def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
+    """The numbers in digits of a claim that are not known, as the claim has them, each once."""
     new = (
         span.slice(claim).strip()
         for span, number in sorted(_numbers(claim), key=lambda one: one[0])
-        if not any(_same(number, other) for other in known)
+        if not is_known(number, known)
     )
     return tuple(dict.fromkeys(new))
 
@@ -255,8 +268,7 @@ def _value(match: re.Match[str]) -> Decimal:
 
 def _loosely(text: str) -> Iterator[Number]:
     """What a text says besides: amounts in words, and the parts of its dates and times."""
-    for value, unit in amounts_in_words(_folded(text)):
-        yield Number(str(value), unit)
+    yield from numbers_in_words(text)
     yield from (Number(month, "월") for month in months(_folded(text)))
     for _, one in _numbers(text):
         if one.year:
