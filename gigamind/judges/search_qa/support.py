@@ -70,11 +70,13 @@ class Support:
         contradictions: what speaks against it for certain, each once.
         share: of the claim's words that passage, title and question have, in [0, 1].
         doubtful: to be looked at a second time.
+        foreign: claim and passage are of two languages, so that words tell nothing.
     """
 
     contradictions: tuple[Contradiction, ...]
     share: float
     doubtful: bool
+    foreign: bool = False
 
 
 def passage_of(span: Span, text: str) -> Passage:
@@ -197,7 +199,7 @@ def support(
     numbers, doubtful = _numbers(says, source, around, note, own)
     found += numbers
     if says.is_korean != source.is_korean:
-        return Support(tuple(found), share, doubtful=True)
+        return Support(tuple(found), share, doubtful=True, foreign=True)
     doubtful = doubtful or share < _LEAST[says.is_korean]
     if own >= _SAME_MATTER:
         for name, rule in _RULES:
