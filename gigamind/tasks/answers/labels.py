@@ -1,7 +1,5 @@
 """Holds the labels of people against the claims that the judge decides on, and tells how far the two agree."""
 
-import re
-import unicodedata
 from collections.abc import Sequence
 from math import fsum
 
@@ -10,8 +8,7 @@ from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Quote
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
-from gigamind.judges.search_qa.segments.citations import without_citations
-from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
+from gigamind.judges.search_qa.segments.claims import claims_of, comparable, pieces_of
 from gigamind.judges.search_qa.words import GRAMMAR, stems
 from gigamind.metrics.grounding import ClaimRow, FactRow, GroundingTable, measure_claims
 from gigamind.spans import Span
@@ -28,15 +25,14 @@ from gigamind.vault.language import text_language
 
 _FEWEST_CHARS = 8  # letters and digits of a fact, as of a quote
 _LEAST_WORDS = 0.5  # of a fact's words, that a claim must have to give it
-_AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 
 def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -> list[str]:
     """Texts of labelled claims that are no claim of the answer; with `parts`, nor any part of one."""
     if labels is None:
         return []
-    known = {_comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
-    told = [(claim.text, _comparable(claim.text)) for claim in labels.claims]
+    known = {comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
+    told = [(claim.text, comparable(claim.text)) for claim in labels.claims]
     return [
         text
         for text, one in told
@@ -100,7 +96,7 @@ def labels_report(
     return LabelsReport.like(
         labels,
         claims=tuple(
-            LabelledClaimReport.like(claim, claim=ids.get(_comparable(claim.text)))
+            LabelledClaimReport.like(claim, claim=ids.get(comparable(claim.text)))
             for claim in labels.claims
         ),
         facts=tuple(_fact(fact, evaluation, notes) for fact in labels.facts),
@@ -121,12 +117,12 @@ def grounding_of(
         relevant: notes that bear on the question, where the dataset knows; else as the judge says, if of every note.
     """
     known = {
-        _comparable(claim.text): claim.correct
+        comparable(claim.text): claim.correct
         for claim in (labels.claims if labels else ())
         if claim.correct is not None
     }
     rows = tuple(
-        ClaimRow(claim.verdict, claim.note, claim.cited, known.get(_comparable(claim.text)))
+        ClaimRow(claim.verdict, claim.note, claim.cited, known.get(comparable(claim.text)))
         for claim in evaluation.claims
     )
     return measure_claims(
@@ -156,14 +152,8 @@ def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
     """The first of equal texts."""
     found: dict[str, int] = {}
     for number, text in claims:
-        found.setdefault(_comparable(text), number)
+        found.setdefault(comparable(text), number)
     return found
-
-
-def _comparable(text: str) -> str:
-    """A claim without what people leave out or add when they copy one; marks inside a number or a word stay."""
-    told = unicodedata.normalize("NFC", without_citations(text)).casefold()
-    return " ".join(_AT_EDGES.sub("", told).split())
 
 
 def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:

@@ -5,6 +5,7 @@ stays with the sentence it follows.  Spans count code points of the answer.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
@@ -21,6 +22,7 @@ from gigamind.text import sentences
 _GOES_ON = re.compile(
     r"(?:이?라(?:고|며|면서|는)|고 |하고 |하며 |said |asked |wrote |he said|she said)"
 )
+_AT_EDGES = re.compile(r"[*`]|(?<!\w)(?!-\d)[^\w\s]+|[^\w\s%]+(?!\w)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,12 @@ def pieces_of(answer: str) -> tuple[Piece, ...]:
     whole = composed(answer)
     found = (one for line in lines_of(whole.text) for one in _pieces_of_line(whole.text, line))
     return tuple(replace(one, span=whole.origin(one.span)) for one in found)
+
+
+def comparable(text: str) -> str:
+    """A claim without what people leave out or add when they copy one; marks inside a number or a word stay."""
+    told = unicodedata.normalize("NFC", without_citations(text)).casefold()
+    return " ".join(_AT_EDGES.sub("", told).split())
 
 
 def _pieces_of_line(answer: str, line: Line) -> Iterator[Piece]:
