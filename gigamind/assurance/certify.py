@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Literal, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -35,6 +35,7 @@ from gigamind.records.card import (
     CardGroup,
     CardHeadline,
     CardLabels,
+    CardLiars,
     CardMiss,
     CardScale,
     JudgeCard,
@@ -62,30 +63,68 @@ class _Overall(JsonPart):
     fooled: _Fooled
 
 
-class _AttackReport(JsonPart):
+class _TrialReport(JsonPart):
     fingerprint: str
+
+
+class _AttackReport(_TrialReport):
     overall: _Overall
+
+
+class _TestReport(_TrialReport):
+    """A report without liars is one of a judge of questions."""
+
+    liars: CardLiars | None
+
+
+Trial = TypeVar("Trial", bound=_TrialReport)
+
+
+def _read_trial(path: Path, judge: JudgeReport, model: type[Trial], what: str, mend: str) -> Trial:
+    """A report of a trial.
+
+    Args:
+        what: it is of, such as "attacks on", to go before "a judge".
+
+    Raises:
+        InputError: it cannot be read, is no such report, or is about another judge.
+    """
+    try:
+        report = model.model_validate_json(path.read_bytes())
+    except OSError as error:
+        raise InputError(
+            f"{path}: the {what.partition(' ')[0]} cannot be read ({error.strerror})"
+        ) from error
+    except ValidationError as error:
+        raise InputError(
+            f"{path}: no report of {what} a judge ({error.errors()[0]['msg']})"
+        ) from error
+    if report.fingerprint != judge.fingerprint:
+        raise InputError(
+            f"{path}: {what} another judge ({report.fingerprint[:12]}, and the runs were judged by"
+            f" {judge.fingerprint[:12]}); {mend}"
+        )
+    return report
+
+
+def read_liars(path: Path, judge: JudgeReport) -> CardLiars | None:
+    """What the report of `gigamind judge test` says of the liars that were put through a judge.
+
+    Raises:
+        InputError: see `_read_trial`.
+    """
+    mend = "test the judge that is certified, with the --model of its runs"
+    return _read_trial(path, judge, _TestReport, "tests of", mend).liars
 
 
 def read_attacks(path: Path, judge: JudgeReport) -> CardAttacks:
     """What the report of `gigamind judge attack` says of a judge.
 
     Raises:
-        InputError: it cannot be read, is no such report, or is about another judge.
+        InputError: see `_read_trial`.
     """
-    try:
-        report = _AttackReport.model_validate_json(path.read_bytes())
-    except OSError as error:
-        raise InputError(f"{path}: the attacks cannot be read ({error.strerror})") from error
-    except ValidationError as error:
-        raise InputError(
-            f"{path}: no report of attacks on a judge ({error.errors()[0]['msg']})"
-        ) from error
-    if report.fingerprint != judge.fingerprint:
-        raise InputError(
-            f"{path}: attacks on another judge ({report.fingerprint[:12]}, and the runs were judged by"
-            f" {judge.fingerprint[:12]}); attack the judge that is certified"
-        )
+    mend = "attack the judge that is certified"
+    report = _read_trial(path, judge, _AttackReport, "attacks on", mend)
     hits, of = report.overall.fooled.hits, report.overall.fooled.of
     rate = Estimate(hits / of, wilson(hits, of), of, of) if of else Estimate(None, None, 0, 0)
     return CardAttacks(succeeded=hits, attempted=of, rate=_figure(rate))
@@ -111,6 +150,7 @@ def certify(
     *,
     created_at: str,
     attacks: Path | None = None,
+    tests: Path | None = None,
     seed: int = 42,
 ) -> JudgeCard:
     """The card of the judge that judged the first run; the other runs are its repetitions.
@@ -121,10 +161,11 @@ def certify(
         labels: JSON lines of people's labels; None for the dataset's own.
         created_at: ISO 8601.
         attacks: JSON report of attacks on the same judge.
+        tests: JSON report of tests of the same judge, of which the card takes what liars get away with.
         seed: of the bootstrap.
 
     Raises:
-        InputError: a run, the labels or the attacks cannot be used, or do not belong together.
+        InputError: a run, the labels, the attacks or the tests cannot be used, or do not belong together.
     """
     runs = read_judged_runs(folders, kinds)
     first = runs[0]
@@ -142,6 +183,7 @@ def certify(
             if any(name in given for given in labelled.values.values())
         ),
         attacks=read_attacks(attacks, first.judge) if attacks else None,
+        liars=read_liars(tests, first.judge) if tests else None,
     )
 
 
@@ -289,6 +331,9 @@ class CertifyOptions(BaseModel):
     attacks: Path | None = Field(
         None, description="JSON report of `gigamind judge attack` on the same judge"
     )
+    tests: Path | None = Field(
+        None, description="JSON report of `gigamind judge test` on the same judge"
+    )
     out: Path | None = Field(
         None, description="new folder for the card; eval/cards/<time> without it"
     )
@@ -312,6 +357,7 @@ def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tupl
         options.labels,
         created_at=now.isoformat(timespec="seconds"),
         attacks=options.attacks,
+        tests=options.tests,
         seed=options.seed,
     )
     write_texts(out, card_files(card, options.lang))

@@ -27,6 +27,7 @@ from gigamind.assurance.trials import (
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.schema import Strict
+from gigamind.records.card import CardLiars
 from gigamind.records.judged import Report
 
 _Bound = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
@@ -132,12 +133,18 @@ class UnitTestGroup(Report):
 
 
 class UnitTestReport(TrialReport):
-    """Which failures a judge sees."""
+    """Which failures a judge sees.
+
+    Attributes:
+        tests: empty, as are the groups, where no model was named.
+        liars: what lying judges get away with; None of a judge that none can lie to.
+    """
 
     overall: UnitTestGroup
     by_failure: tuple[UnitTestGroup, ...]
     by_language: tuple[UnitTestGroup, ...]
     tests: tuple[UnitTestResult, ...]
+    liars: CardLiars | None = None
 
 
 def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
@@ -154,8 +161,10 @@ def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
     return tuple(found)
 
 
-async def run_unit_tests(judge: OnTrial, tests: Sequence[UnitTest]) -> UnitTestReport:
-    """Judge every test for its kind.
+async def run_unit_tests(
+    judge: OnTrial, tests: Sequence[UnitTest], liars: CardLiars | None = None
+) -> UnitTestReport:
+    """Judge every test for its kind; the report has `liars` as they are given.
 
     Raises:
         EvaluationError: see `observe`.
@@ -170,6 +179,7 @@ async def run_unit_tests(judge: OnTrial, tests: Sequence[UnitTest]) -> UnitTestR
         by_failure=grouped(results, "failure", _group),
         by_language=grouped(results, "language", _group),
         tests=tuple(results),
+        liars=liars,
     )
 
 

@@ -23,6 +23,7 @@ _path = click.Path(path_type=Path)
 @click.option(
     "--attacks", metavar="FILE", type=_path, help="JSON report of attacks on the same judge."
 )
+@click.option("--tests", metavar="FILE", type=_path, help="JSON report of tests of the same judge.")
 @click.option("--lang", type=click.Choice(["en", "ko"]), default="en", show_default=True)
 @click.option("--seed", type=int, default=42, show_default=True, help="Of the bootstrap.")
 def certify(
@@ -31,6 +32,7 @@ def certify(
     out: Path,
     labels: Path | None,
     attacks: Path | None,
+    tests: Path | None,
     lang: Literal["en", "ko"],
     seed: int,
 ) -> None:
@@ -43,7 +45,9 @@ def certify(
     from gigamind.tasks import judged_kinds
 
     card, written = write_card(
-        CertifyOptions(runs=runs, labels=labels, attacks=attacks, out=out, lang=lang, seed=seed),
+        CertifyOptions(
+            runs=runs, labels=labels, attacks=attacks, tests=tests, out=out, lang=lang, seed=seed
+        ),
         judged_kinds(),
     )
     _tell(card, lang, written)
@@ -52,7 +56,7 @@ def certify(
 def _tell(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
     from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.cautions import card_verdict, cautions
-    from gigamind.reports.cards.view import scale_view
+    from gigamind.reports.cards.view import liars_view, scale_view
 
     say = card_words(lang)
     verdict = card_verdict(card, say)
@@ -64,6 +68,11 @@ def _tell(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
         click.echo(f"{view.headline}.")
         if view.flips:
             click.echo(view.flips)
+    if card.liars:
+        told = liars_view(card.liars, say)
+        click.echo(told.lead)
+        for row in told.rows:
+            click.echo(f"  {row.told}")
     for caution in cautions(card, say):
         click.echo(caution, err=True)
     click.echo(f"{say('title.page')}: {out / 'judge_card.html'}")

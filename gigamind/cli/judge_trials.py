@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
     from gigamind.assurance.trials import OnTrial, Share
     from gigamind.assurance.unit_tests import UnitTestReport
+    from gigamind.records.card import CardLiars
 
 
 Report = TypeVar("Report", bound=BaseModel)
@@ -53,7 +54,6 @@ def try_judge(
         EvaluationError: the trial is not whole, or the report cannot be written.
     """
     from gigamind.assurance.trials import OnTrial, load_on_trial
-    from gigamind.datasets.write import write_lines
     from gigamind.llm.fences import fence_key
     from gigamind.llm.ledger import Ledger
 
@@ -80,9 +80,20 @@ def try_judge(
         raise UnaskedError(f"{error}{_GO_ON.get(options.store_mode, '')}") from error
     finally:
         tell_cost(ledger.totals())
+    write_report(options, report)
+    return report
+
+
+def write_report(options: TrialOptions, report: BaseModel) -> None:
+    """Write a report where the options say.
+
+    Raises:
+        EvaluationError: it cannot be written.
+    """
+    from gigamind.datasets.write import write_lines
+
     if options.out:
         write_lines(options.out, [report.model_dump_json(indent=2)])
-    return report
 
 
 def must_be_measured(share: "Share", option: str, what: str) -> float:
@@ -200,11 +211,18 @@ def _attack_table(report: "AttackReport") -> str:
 
 
 class TestOptions(TrialOptions):
-    """What a judge that is tested has to pass."""
+    """What a judge that is tested has to pass, and the answers that liars are put through it with."""
 
     min_passed: Rate | None = Field(
         None,
         description="exit with 4 when a smaller share of the tests with a verdict is passed, 0 to 1",
+    )
+    dataset: Path | None = Field(
+        None,
+        description="labelled answers, JSON lines, that lying judges judge; without it the examples of gigamind",
+    )
+    notes: Path | None = Field(
+        None, description="the vault that the rows of --dataset name notes of"
     )
 
 
@@ -218,16 +236,25 @@ class TestOptions(TrialOptions):
 @click.argument("judge")
 @options_of(TestOptions)
 def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Run the unit tests of JUDGE, a judge file or the name of one that comes with gigamind.
+    """Run the unit tests of JUDGE, a judge file or the name of one that comes with gigamind, and put liars through it.
 
-    Each is an answer or a question with one known defect, or with none, and the verdict that a fit judge gives.
+    Each test is an answer or a question with one known defect, or with none, and the verdict that a fit judge gives.
+    Liars are scripted judges of labelled answers, in the place of the model: they cost nothing, and need no --model.
     """
     from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests
 
     options = validated(TestOptions, asked)
-    tests = load_unit_tests()
-    report = try_judge(judge, options, lambda on_trial: run_unit_tests(on_trial, tests))
-    click.echo(_test_table(report))
+    liars, untested = _put_liars_through(judge, options)
+    if liars:
+        click.echo(_liars_table(liars))
+    if untested:
+        report = asyncio.run(run_unit_tests(untested, (), liars))
+        write_report(options, report)
+        click.echo("no --model: the unit tests ask one, and were not run", err=True)
+    else:
+        tests = load_unit_tests()
+        report = try_judge(judge, options, lambda on_trial: run_unit_tests(on_trial, tests, liars))
+        click.echo(_test_table(report))
     for result in report.tests:
         if not result.passed:
             click.echo(f"{result.id}: {'; '.join(result.misses)}")
@@ -237,6 +264,33 @@ def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the opti
         passed, option = report.overall.passed, f"--min-passed {options.min_passed:g}"
         if must_be_measured(passed, option, "no test") < options.min_passed:
             _regress(f"{option}: {percent(passed)} of the tests were passed")
+
+
+def _put_liars_through(
+    name: str, options: TestOptions
+) -> tuple["CardLiars | None", "OnTrial | None"]:
+    """What liars get away with, None of a judge of questions; and the judge itself where no model is named for it."""
+    from gigamind.assurance.liars import read_labelled_answers, run_liars
+    from gigamind.assurance.trials import OnTrial, load_on_trial
+    from gigamind.judges.protocol import KEY
+    from gigamind.judges.search_qa.judge import SearchQA
+
+    loaded = load_on_trial(name, options.judge_lang)
+    if not isinstance(loaded, SearchQA):
+        click.echo(f"{name}: liars judge answers alone, so none was put through it", err=True)
+        return None, None
+    liars = asyncio.run(run_liars(loaded, read_labelled_answers(options.dataset, options.notes)))
+    needs_model = options.model is None and not loaded.file.panel
+    return liars, OnTrial(loaded, {}, KEY) if needs_model else None
+
+
+def _liars_table(told: "CardLiars") -> str:
+    from gigamind.release.shortfall import card_words
+    from gigamind.reports.cards.view import liars_view
+
+    view = liars_view(told, card_words("en"))
+    rows = [(liar.name, *row.figures) for liar, row in zip(told.liars, view.rows, strict=True)]
+    return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
 
 
 def _test_caution(report: "UnitTestReport") -> str:

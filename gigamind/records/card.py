@@ -132,12 +132,52 @@ class CardAttacks(Report):
     rate: CardFigure
 
 
+class CardLiar(Report):
+    """What one scripted judge gets away with, over the answers of `CardLiars`; a mean of nothing is null.
+
+    Attributes:
+        correctness: mean over the answers with labelled claims.
+        passed_off: claims that people call unsupported, and that count as supported.
+        hidden: claims of people that count as none.
+        utility: mean over the answers with labelled utility.
+        unscored: answers without a verdict, which are in no figure.
+    """
+
+    name: str
+    correctness: Share | None
+    passed_off: Count
+    hidden: Count
+    utility: Share | None
+    unscored: Count
+
+
+class CardLiars(Report):
+    """What judges get away with that lie, and one that does not: the same with any model, as none is asked.
+
+    Attributes:
+        unlabelled: answers of the dataset that were left out, for they have no labels or no note.
+        claims: labelled ones; `unsupported` of them are contradicted or not found by people's word.
+        correctness, utility: means of what people say.
+    """
+
+    dataset: str
+    dataset_hash: str
+    answers: Count
+    unlabelled: Count
+    claims: Count
+    unsupported: Count
+    correctness: Share | None
+    utility: Share | None
+    liars: tuple[CardLiar, ...]
+
+
 class JudgeCard(Report):
     """All of judge_card.json.
 
     Attributes:
         runs: run_id of each run, the certified one first.
         attacks: null when the judge was not attacked.
+        liars: null when it was not tested, or no liar knows its kind of question.
     """
 
     schema_version: Literal["1.0"] = VERSION
@@ -152,6 +192,7 @@ class JudgeCard(Report):
     runs: Annotated[tuple[str, ...], Field(min_length=1)]
     scales: tuple[CardScale, ...]
     attacks: CardAttacks | None = None
+    liars: CardLiars | None = None
 
     def is_valid_for(self, fingerprint: str, model: str | None) -> bool:
         """Whether it is about this very judge, asked through this very model."""

@@ -3,7 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gigamind.records.card import CardBin, CardFigure, CardGroup, CardScale, JudgeCard
+from gigamind.records.card import (
+    CardBin,
+    CardFigure,
+    CardGroup,
+    CardLiar,
+    CardLiars,
+    CardScale,
+    JudgeCard,
+)
 from gigamind.release.shortfall import clustered, interval, number, scale_name
 from gigamind.wording import Words, moment, share
 
@@ -90,6 +98,54 @@ def attacks_told(card: JudgeCard, say: Words) -> str:
     counts = {"succeeded": attacks.succeeded, "attempted": attacks.attempted}
     ends = {"value": number(rate.value), "low": number(rate.low), "high": number(rate.high)}
     return say("page.attacks_told", **counts, **ends)
+
+
+@dataclass(frozen=True, slots=True)
+class LiarRow:
+    """What one liar does, its figures as text, and both in a line."""
+
+    what: str
+    figures: tuple[str, ...]
+    told: str
+
+
+@dataclass(frozen=True, slots=True)
+class LiarsView:
+    """What liars get away with: a paragraph, the names of the figures, and a row a liar."""
+
+    lead: str
+    head: tuple[str, ...]
+    rows: tuple[LiarRow, ...]
+
+
+_LIAR_FIGURES = ("correctness", "passed_off", "hidden", "utility", "unscored")
+
+
+def liars_view(liars: CardLiars, say: Words) -> LiarsView:
+    """Liars in words; of a liar that these words do not know, its name."""
+    counts = {"answers": liars.answers, "claims": liars.claims, "unsupported": liars.unsupported}
+    means = {"correctness": share(liars.correctness), "utility": share(liars.utility)}
+    lead = [say("liar.lead", dataset=liars.dataset, **counts, **means), say("liar.quote")]
+    if liars.unlabelled:
+        lead.append(say("liar.unlabelled", count=liars.unlabelled))
+    head = tuple(say(f"liar.{name}") for name in _LIAR_FIGURES)
+    return LiarsView(
+        " ".join(lead), head, tuple(_liar(one, liars, head, say) for one in liars.liars)
+    )
+
+
+def _liar(liar: CardLiar, liars: CardLiars, head: tuple[str, ...], say: Words) -> LiarRow:
+    figures = (
+        share(liar.correctness),
+        f"{liar.passed_off} / {liars.unsupported}",
+        f"{liar.hidden} / {liars.claims}",
+        share(liar.utility),
+        str(liar.unscored),
+    )
+    name = f"liar.{liar.name}"
+    what = say(name) if say.knows(name) else liar.name
+    told = ", ".join(f"{label} {value}" for label, value in zip(head, figures, strict=True))
+    return LiarRow(what, figures, f"{what}: {told}")
 
 
 def provenance(card: JudgeCard, say: Words) -> Iterator[tuple[str, str]]:

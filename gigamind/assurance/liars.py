@@ -1,0 +1,364 @@
+"""Judges that lie: scripted models put through the whole chain of a judge of answers, and what they get away with.
+
+Each stands where a model stands, at the seam of `llm.client`, so its replies are parsed, aligned, proven and judged as
+a model's are: no network, no cost, the same figures each time.  An honest one says what people labelled: the scale that
+the others are read by.
+"""
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+from gigamind.assets import asset
+from gigamind.datasets.check import CheckedAnswer, check_answers
+from gigamind.datasets.jsonl import read_answers
+from gigamind.datasets.schema import AnswerLabels, LabelledClaim
+from gigamind.errors import DatasetError, InputError, LlmError
+from gigamind.judges.protocol import KEY, AnswerCase, Asking
+from gigamind.judges.search_qa.judge import Judgement, SearchQA
+from gigamind.judges.search_qa.reply import (
+    ClaimFinding,
+    ClaimsReply,
+    PartsReply,
+    SearchQAReply,
+    Told,
+    ToldRole,
+)
+from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.fences import Source
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.settings import ModelSettings
+from gigamind.records.card import CardLiar, CardLiars
+from gigamind.vault.identity import Identities
+from gigamind.vault.language import text_language
+from gigamind.vault.notes import read_vault
+
+_LETTERS = 20  # letters and digits of a line that is worth pasting
+_INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가 오페라 77곡을 부른다."
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswer:
+    """An answer, and what people say of it.
+
+    Attributes:
+        sentences: those that a model is asked about.
+        told: label of each sentence that is a claim to people, by its id.
+    """
+
+    id: str
+    case: AnswerCase
+    sentences: tuple[Claim, ...]
+    told: Mapping[int, LabelledClaim]
+    labels: AnswerLabels
+
+    @classmethod
+    def of(cls, name: str, case: AnswerCase, labels: AnswerLabels) -> "LabelledAnswer":
+        """The answer, its sentences matched to the labels by their text."""
+        sentences = claims_of(pieces_of(case.answer))
+        by_text = {comparable(one.text): one for one in reversed(labels.claims)}
+        texts = {one.id: comparable(one.piece.text) for one in sentences}
+        told = {number: by_text[text] for number, text in texts.items() if text in by_text}
+        return cls(name, case, sentences, told, labels)
+
+
+@dataclass(frozen=True, slots=True)
+class LabelledAnswers:
+    """The labelled answers of a dataset.
+
+    Attributes:
+        unlabelled: its answers that have no labels, or no note to judge them by.
+    """
+
+    name: str
+    sha256: str
+    answers: tuple[LabelledAnswer, ...]
+    unlabelled: int
+
+
+def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledAnswers:
+    """The labelled answers of a dataset; by default, of the examples that travel with the package.
+
+    Args:
+        notes: the vault whose notes the rows name; None where they hold the text of their notes.
+
+    Raises:
+        InputError: `notes` without a dataset.
+        DatasetError: the dataset cannot be read, a row of it cannot be used, or none has labels.
+        NotesError: the vault cannot be read.
+    """
+    if dataset is None:
+        if notes is not None:
+            raise InputError("--notes: needs --dataset, the labelled answers whose notes it has")
+        dataset, notes = asset("examples") / "answers.jsonl", asset("examples") / "vault"
+    read = read_answers(dataset)
+    vault = read_vault(notes) if notes else None
+    checked = check_answers(read, vault, Identities(vault.notes if vault else ()))
+    if checked.errors:
+        first = checked.errors[0]
+        raise DatasetError(
+            f"{dataset}:{first.line}: {first.field}: {first.message}. {first.mend}"
+            f" ({checked.rejected} of {checked.rows} rows cannot be used)"
+        )
+    answers = tuple(_labelled(checked.answers))
+    if not answers:
+        raise DatasetError(
+            f'{dataset}: no answer has "labels", so no lie can be told from the truth'
+        )
+    return LabelledAnswers(dataset.name, read.sha256, answers, len(checked.answers) - len(answers))
+
+
+def _labelled(checked: Sequence[CheckedAnswer]) -> Iterator[LabelledAnswer]:
+    for one in checked:
+        item, notes = one.item, tuple(Source(note.title, note.text) for note in one.notes)
+        case = AnswerCase(item.question, item.answer, notes, text_language(item.question))
+        if item.labels and case.has_context:
+            yield LabelledAnswer.of(item.id, case, item.labels)
+
+
+def _finding(
+    claim: Claim, verdict: Told, note: int | None, quote: str, role: ToldRole = "claim"
+) -> ClaimFinding:
+    return ClaimFinding(
+        id=claim.id, role=role, abstention_quote="", verdict=verdict, note=note, quote=quote
+    )
+
+
+def _let_off(claim: Claim, role: ToldRole) -> ClaimFinding:
+    """A sentence that states nothing; of an abstention, all of its words are said to say so."""
+    words = claim.piece.text if role == "abstention" else ""
+    return _finding(claim, "not_found", None, "", role).model_copy(
+        update={"abstention_quote": words}
+    )
+
+
+def _honest(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    label = answer.told.get(claim.id)
+    if label is not None:
+        return _finding(claim, label.verdict, label.note, label.quote or "")
+    return _let_off(claim, "abstention" if answer.labels.abstains else "courtesy")
+
+
+def _pastes_one_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    lines = answer.case.notes[0].text.splitlines()
+    long = [line for line in lines if sum(map(str.isalnum, line)) >= _LETTERS]
+    return _finding(claim, "supported", 1, (long or lines or [""])[-1].strip())
+
+
+def _always_supported(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    """By turns without a quote, and with one that nobody wrote."""
+    return _finding(claim, "supported", 1, "" if claim.id % 2 else _INVENTED)
+
+
+def _no_claims(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    """Each sentence is what it looks most like, but for a claim."""
+    text, role = claim.piece.text.rstrip(), "courtesy"
+    if claim.piece.shape == "heading":
+        role = "heading"
+    elif text.endswith(("?", "？")):
+        role = "question"
+    elif text.endswith((":", "：")):
+        role = "lead_in"
+    elif claim.piece.cited:
+        role = "source"
+    return _let_off(claim, role)
+
+
+def _abstains(_answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    return _let_off(claim, "abstention")
+
+
+def _swaps_ids(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    """What is true of the next sentence; of the last, what is true of the first."""
+    other = answer.sentences[claim.id % len(answer.sentences)]
+    return _honest(answer, other).model_copy(update={"id": claim.id})
+
+
+def _quotes_the_question(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    """By turns the question, and the sentence itself."""
+    return _finding(
+        claim, "supported", 1, answer.case.question if claim.id % 2 else claim.piece.text
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Liar:
+    """A scripted judge.
+
+    Attributes:
+        finding: what it says of a sentence.
+        is_honest: it says what people say of the whole, too; a liar praises every answer, and says yes to whatever it
+            is asked again.
+    """
+
+    name: str
+    finding: Callable[[LabelledAnswer, Claim], ClaimFinding]
+    is_honest: bool = False
+
+    def reply(self, answer: LabelledAnswer) -> SearchQAReply:
+        """What it says of the whole answer."""
+        labels = answer.labels
+        untold = self.is_honest and labels.abstains and not labels.utility
+        return SearchQAReply(
+            claims=tuple(self.finding(answer, one) for one in answer.sentences),
+            source_coverage=(),
+            grounding_issues=(),
+            omissions=(),
+            answerable=bool(untold),  # that they answer speaks against an abstention alone
+            answer_note=None,
+            answer_quote="",
+            utility_reason="",
+            utility=(labels.utility or 0.0) if self.is_honest else 1.0,
+            correctness=1.0,
+            summary="",
+        )
+
+    def says(self, answer: LabelledAnswer, row: Mapping[str, Any]) -> bool:
+        """Whether it says yes when it is asked again, about a statement of the answer in a row with other texts."""
+        true = {
+            comparable(answer.sentences[number - 1].piece.text)
+            for number, label in answer.told.items()
+            if label.verdict == "supported"
+        }
+        return not self.is_honest or not true.isdisjoint(comparable(str(v)) for v in row.values())
+
+
+LIARS = (
+    Liar("honest", _honest, is_honest=True),
+    Liar("pastes_one_line", _pastes_one_line),
+    Liar("always_supported", _always_supported),
+    Liar("no_claims", _no_claims),
+    Liar("abstains", _abstains),
+    Liar("swaps_ids", _swaps_ids),
+    Liar("quotes_the_question", _quotes_the_question),
+)
+
+
+@dataclass(slots=True)
+class LyingClient:
+    """A model that a liar plays, asked about one answer after the other.
+
+    Attributes:
+        answer: the one that it is asked about now.
+    """
+
+    liar: Liar
+    answer: LabelledAnswer
+
+    async def send(self, request: Request) -> Answer:
+        """A reply of the shape that is asked for."""
+        schema: dict[str, Any] = (request.response_format or {})["json_schema"]["schema"]
+        fields = schema["properties"].keys()
+        if fields == SearchQAReply.model_fields.keys():
+            said = self.liar.reply(self.answer).model_dump()
+        elif fields == ClaimsReply.model_fields.keys():
+            said = self.liar.reply(self.answer).model_dump(include={"claims"})
+        elif fields == PartsReply.model_fields.keys():
+            said = PartsReply(sentences=()).model_dump()  # uncut: the labels are of sentences
+        else:
+            said = self._again(request, schema)
+        return Answer(json.dumps(said), usage=Usage(0, 0))
+
+    def _again(self, request: Request, schema: Mapping[str, Any]) -> dict[str, Any]:
+        """A second look at statements in a JSON array: yes or no wherever that is asked of one, and no words."""
+        ((name, several),) = schema["properties"].items()
+        row = schema["$defs"][several["items"]["$ref"].rpartition("/")[2]]["properties"]
+        looks: list[dict[str, Any]] = []
+        for statement in _statements(str(request.messages[-1]["content"])):
+            said = self.liar.says(self.answer, statement)
+            looks.append(
+                {
+                    field: said if of["type"] == "boolean" else statement.get(field, "")
+                    for field, of in row.items()
+                }
+            )
+        return {name: looks}
+
+    async def close(self) -> None:
+        """There is nothing to close."""
+
+
+def _statements(text: str) -> list[dict[str, Any]]:
+    """The first array of objects in a prompt; inside a JSON string it could not be mistaken for one."""
+    start = re.search(r'\[\s*\{"', text)
+    return json.JSONDecoder().raw_decode(text, start.start())[0] if start else []
+
+
+async def run_liars(judge: SearchQA, given: LabelledAnswers) -> CardLiars:
+    """What each liar gets away with."""
+    told = [one for answer in given.answers for one in answer.told.values()]
+    return CardLiars(
+        dataset=given.name,
+        dataset_hash=given.sha256,
+        answers=len(given.answers),
+        unlabelled=given.unlabelled,
+        claims=len(told),
+        unsupported=sum(one.verdict != "supported" for one in told),
+        correctness=_mean([by_people(one) for one in given.answers]),
+        utility=_mean([one.labels.utility for one in given.answers]),
+        liars=tuple([await _tried(judge, liar, given.answers) for liar in LIARS]),
+    )
+
+
+def by_people(answer: LabelledAnswer) -> float | None:
+    """The share of its claims that people call supported; None without claims."""
+    verdicts = [one.verdict == "supported" for one in answer.told.values()]
+    return sum(verdicts) / len(verdicts) if verdicts else None
+
+
+async def _tried(judge: SearchQA, liar: Liar, answers: Sequence[LabelledAnswer]) -> CardLiar:
+    both = list(zip(answers, await judged_by(judge, liar, answers), strict=True))
+    scored = [(answer, found) for answer, found in both if found]
+    claims = [
+        (answer.told[one.claim.id], one)
+        for answer, found in scored
+        for one in found.sentences
+        if one.claim.id in answer.told
+    ]
+    return CardLiar(
+        name=liar.name,
+        correctness=_mean([found.correctness for answer, found in scored if answer.told]),
+        passed_off=sum(
+            label.verdict != "supported" and one.role == "claim" and one.verdict == "supported"
+            for label, one in claims
+        ),
+        hidden=sum(one.role != "claim" for _, one in claims),
+        utility=_mean(
+            [found.utility for answer, found in scored if answer.labels.utility is not None]
+        ),
+        unscored=len(both) - len(scored),
+    )
+
+
+async def judged_by(
+    judge: SearchQA, liar: Liar, answers: Sequence[LabelledAnswer]
+) -> list[Judgement | None]:
+    """What the judge makes of the word of a liar about each answer, of one or more; None: it gives no verdict."""
+    client = LyingClient(liar, answers[0])
+    models = {
+        name: LanguageModel(
+            judge.settings(ModelSettings(name, reasks=0)), client=client, parameters={}
+        )
+        for name in judge.models(ModelOptions.model_validate({"model": liar.name}))
+    }
+    found: list[Judgement | None] = []
+    for answer in answers:
+        client.answer = answer
+        try:
+            verdict = await judge.judge(answer.case, Asking(models, answer.id, KEY))
+        except LlmError:
+            found.append(None)
+        else:
+            found.append(verdict.detail.judgement)
+    return found
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
