@@ -34,5 +34,7 @@ def looks(
         known = _SAID.get((one["statement"], one["text"]))
         said = says(one["statement"]) if known is None else known or not able
         if said is not None:
-            found.append({"id": one["id"], "unsaid": "" if said else one["statement"], "said": said})
+            found.append(
+                {"id": one["id"], "unsaid": "" if said else one["statement"], "said": said}
+            )
     return {"looks": found}

@@ -203,7 +203,7 @@ async def _second_look(
 ) -> tuple[Trial | None, Mapping[int, bool | None]]:
     """What looking at claims once more gives, by their ids, and how the model that looked was tried."""
     statements = {
-        one.claim.id: Statement(without_note_names(one.claim.piece.text), one.passage, question)
+        one.claim.id: Statement(without_note_names(one.stated), one.passage, question)
         for one in claims
         if one.passage
     }

@@ -18,12 +18,12 @@ from gigamind.judges.search_qa.reply import ClaimFinding
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Role
+from gigamind.judges.search_qa.untold import denies_telling, says_untold
 from gigamind.judges.search_qa.verify import JudgedClaim, Veto
 from gigamind.judges.search_qa.words import (
     ASKED_FOR,
     COURTEOUS,
     GRAMMAR,
-    HANGUL,
     OF_ITSELF,
     OF_SOURCES,
     POINTING,
@@ -34,24 +34,13 @@ from gigamind.judges.search_qa.words import (
 )
 from gigamind.llm.fences import Source
 
-_DENIAL = re.compile(
-    rf"{NEGATION.pattern}|\b(?:un(?:clear|known|certain|able|sure|specified)|impossible|difficult|hard|insufficient|lacks?|nothing|silent)\b"
-    r"|모[르릅른]|불분명|불명확|어렵|부족|미상"
-)
-_SAYS_NO = re.compile(
-    r"\S*다(?:고|는|며)"
-)  # "없다고 나와 있습니다": the notes do tell, and they tell a no
-_NEAR = 5  # words from a denial to what it denies: behind it in English, before it in Korean
 _CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
     r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s|(?<=니다)\s"
 )
 _OVER_OTHERS: frozenset[Role] = frozenset({"lead_in", "heading"})  # these may name what follows
 _ASKS = re.compile(r"[?？][\W_]*$")
-_END, _REACH = (
-    80,
-    120,
-)  # characters at the end of a sentence, and around a denial, that are looked at
+_END = 80  # characters at the end of a sentence that are looked at
 _LAST_WORD = re.compile(r"(\w+)\W*[:：]$")
 _TOPIC = re.compile(
     r"^\W*(?:regarding|concerning|about|as (?:for|to)|for|on|in|with|from|based|according|given|whether|if)\b"
@@ -144,7 +133,7 @@ class Roles:
         """
         found: frozenset[str] = frozenset()
         for clause, loose in _clauses(text):
-            if _denies_telling(clause):
+            if denies_telling(clause):
                 continue
             words = stems(clause)
             asked = (words & self._question) - OF_ITSELF - ASKED_FOR
@@ -174,26 +163,6 @@ def _clauses(text: str) -> list[tuple[str, bool]]:
         found.append((part, loose))
         at, before = (end.end() if end else 0), behind.strip()
     return found
-
-
-def says_untold(words: str, sentence: str) -> bool:
-    """Whether words that stand in a sentence deny that notes tell, or that the answerer knows."""
-    place = align(words, sentence)
-    return isinstance(place, Aligned) and place.method != "fuzzy" and _denies_telling(words)
-
-
-def _denies_telling(text: str) -> bool:
-    folded = text.casefold().replace("’", "'")
-    for denial in _DENIAL.finditer(folded):
-        start = folded.rfind(" ", 0, denial.start()) + 1
-        near = folded[start : start + _REACH].split()[: _NEAR + 1]
-        if HANGUL.search(denial[0]):
-            near = folded[max(0, denial.end() - _REACH) : denial.end()].split()[-_NEAR - 1 :]
-        if not _SAYS_NO.match(folded, denial.end()) and not TELLING.isdisjoint(
-            stems(" ".join(near))
-        ):
-            return True
-    return False
 
 
 def with_roles(

@@ -71,12 +71,14 @@ class Support:
         share: of the claim's words that passage, title and question have, in [0, 1].
         doubtful: to be looked at a second time.
         foreign: claim and passage are of two languages, so that words tell nothing.
+        sparse: they are of one, and have little in common.
     """
 
     contradictions: tuple[Contradiction, ...]
     share: float
     doubtful: bool
     foreign: bool = False
+    sparse: bool = False
 
 
 def passage_of(span: Span, text: str) -> Passage:
@@ -200,14 +202,16 @@ def support(
     found += numbers
     if says.is_korean != source.is_korean:
         return Support(tuple(found), share, doubtful=True, foreign=True)
-    doubtful = doubtful or share < _LEAST[says.is_korean]
+    sparse = share < _LEAST[says.is_korean]
+    doubtful = doubtful or sparse
     if own >= _SAME_MATTER:
         for name, rule in _RULES:
             verdict = rule(says, source)
             found += [name] if verdict else []
             doubtful = doubtful or verdict is not None
     doubtful = doubtful or _replaces(says, source, around)
-    return Support(tuple(dict.fromkeys(found)), share, doubtful or bool(found))
+    doubtful = doubtful or bool(found)
+    return Support(tuple(dict.fromkeys(found)), share, doubtful, sparse=sparse)
 
 
 def _share(says: _Reading, around: _Reading) -> float:

@@ -17,6 +17,7 @@ from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece, Role
 from gigamind.judges.search_qa.support import Contradiction, Passage, Support, passage_of, support
+from gigamind.judges.search_qa.untold import without_untold
 from gigamind.llm.fences import Source
 
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
@@ -49,6 +50,7 @@ class JudgedClaim:
         evidence: where the quote stands, or why it does not; None when none was given.
         doubt: why the model was not believed; None when it was.
         new_numbers: of a claim with a proven quote, numbers that stand neither in that note nor in the question.
+        stated: of such a claim, its words but for those that say that the notes do not tell.
         passage: of such a claim, the whole sentence around its quote; `support`: what that says of the claim.
         said: what a second look at that sentence found; None where nobody looked.
         role: what it counts as; only claims count in correctness.
@@ -64,6 +66,7 @@ class JudgedClaim:
     evidence: Alignment | None
     doubt: Doubt | None
     new_numbers: tuple[str, ...]
+    stated: str = ""
     passage: Passage | None = None
     support: Support | None = None
     said: bool | None = None
@@ -128,13 +131,14 @@ class Verifier:
             claim, finding.verdict, finding.verdict, finding.note, place, doubt, ()
         )
         if doubt is None and supports:
-            judged = self._held_against_source(judged, place)
+            stated = without_untold(text, finding.abstention_quote)
+            judged = self._held_against_source(replace(judged, stated=stated), place)
         if judged.doubt is not None:
             return replace(judged, verdict="unverified", note=None)
         return judged
 
     def _held_against_source(self, judged: JudgedClaim, place: Alignment) -> JudgedClaim:
-        note, said = self._notes[place.quote.source_index], judged.claim.piece.text
+        note, said = self._notes[place.quote.source_index], judged.stated
         if not isinstance(place, Aligned):
             return judged
         passage = passage_of(place.span, note.text)
@@ -178,8 +182,7 @@ class Verifier:
             return None
         if self._file.second_look != "never":
             return "not_looked_at"
-        # Words of two languages have little in common whatever they say.
-        return None if one.support.foreign else "little_in_common"
+        return "little_in_common" if one.support.sparse else None
 
     def _why_not_found(self, place: Alignment) -> Doubt:
         quote = place.quote.text

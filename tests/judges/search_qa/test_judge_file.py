@@ -21,7 +21,7 @@ def test_a_reply_has_room_for_four_claims_and_more_for_each_further_one(claims, 
 
 
 def test_the_rules_in_code_are_part_of_the_fingerprint(judge_file):
-    path = judge_file()
+    path = judge_file(second_look="never")
     without = load_llm_judge(path, "ko", SearchQAJudgeFile, SearchQAReply, GIVEN)
     judge = load_search_qa_judge(path, "ko")
     parts = (without.fingerprint, f"rules {RULES}")
@@ -37,7 +37,7 @@ def test_the_judge_of_the_project_is_the_seeds():
     ("fields", "message"),
     [
         ({"claims_per_call": 0}, "claims_per_call: Input should be greater than or equal to 1"),
-        ({"new_numbers": "maybe"}, "new_numbers: Input should be 'flag' or 'refuse'"),
+        ({"contradiction": "maybe"}, "contradiction: Input should be 'refuse' or 'flag'"),
         ({"max_claim": 3}, "max_claim: there is no such field; max_claims is meant"),
     ],
 )

@@ -99,7 +99,7 @@ def test_a_partial_abstention_is_both(judged, found):
     seen = judged(answer, told)
     assert (seen.outcome, seen.correctness, seen.abstains) == ("judged", 1.0, True)
     unsaid = judged(answer, told | {"abstention_quote": "the fee is 30 euros"})
-    assert (unsaid.correctness, unsaid.abstains) == (1.0, False)
+    assert not unsaid.abstains
 
 
 def test_a_sentence_taken_back_is_judged_as_the_model_judged_it(judged, aside):

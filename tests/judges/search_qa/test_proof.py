@@ -18,7 +18,8 @@ from gigamind.tasks.answers.items import evaluation_of
 def test_a_short_quote_proves_a_claim_only_as_a_whole_line(
     judge_by, scripted, reply_of, found, quote, verdict
 ):
-    judged = judge_by(scripted(reply_of(found(1, "supported", 1, quote))), "3일이다.")
+    client = scripted(reply_of(found(1, "supported", 1, quote)))
+    judged = judge_by(client, "연차 15일." if "15" in quote else "병가 3일.")
     assert judged.claims[0].verdict == verdict
 
 
@@ -50,26 +51,29 @@ def test_what_contradicts_a_claim_need_not_have_its_words(judge_by, scripted, re
 
 
 @pytest.mark.parametrize(
-    ("note", "claim", "cautions"),
+    ("note", "claim", "against"),
     [
         ("비밀번호는 12자 이상이어야 한다.", "비밀번호는 12자 이하여야 합니다.", ("polarity",)),
-        ("알림은 켜지지 않는다고 한다.", "알림은 켜집니다.", ("negation",)),
+        ("알림은 따로 저장하지 않는다.", "알림은 따로 저장합니다.", ("negation",)),
         ("Q: 환불은 90일 이내에 가능한가요?\nA: 아니요.", "환불은 90일 이내에 가능합니다.", ("question",)),
         ("# 환불 정책은 90일 입니까\n\n정해지지 않음", "환불은 90일입니다.", ("question",)),
         ("Is remote work allowed on Fridays? No.", "Remote work is allowed on Fridays.", ("question",)),
         ("환불은 90일 이내에 가능하다.", "환불은 90일 이내에 가능합니다.", ()),
     ],
 )  # fmt: skip
-def test_what_speaks_against_a_supported_claim_is_shown_and_changes_nothing(
-    judge_by, scripted, reply_of, found, note, claim, cautions
+def test_a_claim_that_its_source_sentence_speaks_against_is_unverified(
+    judge_by, scripted, reply_of, found, note, claim, against
 ):
     quote = note.splitlines()[0].removeprefix("# ").partition(" No.")[0]
     client = scripted(reply_of(found(1, "supported", 1, quote)))
     notes = (Source("노트", note),)
     judged = judge_by(client, claim, notes=notes)
-    assert [(one.verdict, one.cautions) for one in judged.claims] == [("supported", cautions)]
+    seen = [(one.verdict, one.doubt, one.contradictions) for one in judged.claims]
+    assert seen == [
+        ("unverified", "contradiction", against) if against else ("supported", None, ())
+    ]
     written = evaluation_of(judged, AnswerCase("연차는 며칠?", claim, notes), "ko")
-    assert written.claims[0].cautions == cautions
+    assert written.claims[0].contradictions == against
 
 
 def test_a_quote_in_other_typography_still_proves(judge_by, scripted, reply_of, found):

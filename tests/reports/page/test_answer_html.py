@@ -20,7 +20,7 @@ def page(tmp_path, monkeypatch):
     row = {
         "id": "a",
         "question": f"When? {HOSTILE}",
-        "answer": f"On Fridays. {HOSTILE}",
+        "answer": f"Every Friday at three. {HOSTILE}",
         "context_notes": [{"title": HOSTILE, "text": TEXT}],
         "language": "en",
     }

@@ -103,14 +103,14 @@ def test_progress_is_told_of_judging_and_of_checking(options, server, replies, a
 
 
 def test_a_dry_run_counts_a_check_for_each_answer(options, model):
-    judging, checking = estimate_answers(prepare_answers(options(checklist=True), Quiet()))
+    judging, _, checking = estimate_answers(prepare_answers(options(checklist=True), Quiet()))
     assert (judging.calls, checking.calls) == (4, 5)
     assert checking.what == f"checking 5 answers with {model}"
 
 
 def test_a_dry_run_counts_what_is_checked_again(options):
     prepared = prepare_answers(options(checklist=True, fresh_fraction=0.5), Quiet())
-    judging, checking = estimate_answers(prepared)
+    judging, _, checking = estimate_answers(prepared)
     assert (judging.calls, checking.calls) == (6, 8)  # of 4 and of 5, half again
 
 

@@ -30,12 +30,14 @@ def row(answer, facts=FACTS):
 
 
 @pytest.fixture
-def judged(options, server, by_id):
+def judged(options, server, by_id, tmp_path):
     """The line, the summary and the out folder of one answer, judged by these replies."""
+    judge = tmp_path / "judge.toml"
+    judge.write_text('kind = "search_qa"\nprompt = "search_qa/v2"\nsecond_look = "never"\n')
 
     def run(item, *claims, **changes):
         server.script.append(answer_reply(claims, FIRST, **changes))
-        out = evaluate(options([item])).out
+        out = evaluate(options([item], judge=judge)).out
         return by_id(out)["a"], json.loads((out / "summary.json").read_text("utf-8")), out
 
     return run

@@ -17,7 +17,7 @@ LEAVE = "연차는 입사 첫해에 15일을 준다."
 GARDEN = "The garden has roses and tulips near the gate."
 ONE_CLAIM = "연차는 15일이다."
 TWO_CLAIMS = "연차는 15일이다. 장미는 없다."
-JUDGE = 'kind = "search_qa"\nprompt = "search_qa/v2"\ntemperature = 0.1\n'
+JUDGE = 'kind = "search_qa"\nprompt = "search_qa/v2"\ntemperature = 0.1\nsecond_look = "never"\n'
 
 
 @pytest.fixture
@@ -161,8 +161,8 @@ def test_a_panel_of_one_is_refused(options):
         prepare_answers(options('panel = ["openai/judge"]\n', ONE_CLAIM), Quiet())
 
 
-LONG_CLAIM = "연차는 15일이고 장미는 없다."
-IN_TWO = {"sentences": [{"id": 1, "parts": ["연차는 15일이고", "장미는 없다."]}]}
+LONG_CLAIM = "연차는 15일이고 입사 첫해에 준다."
+IN_TWO = {"sentences": [{"id": 1, "parts": ["연차는 15일이고", "입사 첫해에 준다."]}]}
 
 
 def test_all_seats_vote_on_the_claims_that_the_first_model_cut(options, server):
@@ -172,7 +172,7 @@ def test_all_seats_vote_on_the_claims_that_the_first_model_cut(options, server):
     claims = items_of(done)[0]["evaluation"]["claims"]
     assert [(one["text"], one["verdict"], one["cut"]) for one in claims] == [
         ("연차는 15일이고", "supported", "part"),
-        ("장미는 없다.", "not_found", "part"),
+        ("입사 첫해에 준다.", "not_found", "part"),
     ]
     assert [(one["start"], one["end"]) for one in claims] == [(0, 9), (10, 17)]
     assert (server.seen.total, done.summary.cuts) == (4, {"part": 2})

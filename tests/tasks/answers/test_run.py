@@ -103,29 +103,33 @@ def test_a_share_judged_again_tells_what_flips(
 
 
 def test_a_dry_run_says_what_would_be_asked_and_sends_nothing(options, server):
-    (judging,) = estimate_answers(prepare_answers(options(), Quiet()))
+    judging, looking = estimate_answers(prepare_answers(options(), Quiet()))
     assert judging.calls == 4  # "alone" has nothing to be judged by
+    # at most one more of each, and before them the pairs, two calls a language
+    assert (looking.calls, looking.tokens[0], looking.usd[0]) == (8, 0, 0.0)
+    assert looking.what == "looking once more at 5 answers with openai/judge"
     assert 0 < judging.usd[0] < judging.usd[1]
     assert not server.seen.bodies
 
 
 def test_a_limit_a_minute_makes_the_foretold_run_longer(options):
-    (free,) = estimate_answers(prepare_answers(options(), Quiet()))
+    free, looking = estimate_answers(prepare_answers(options(), Quiet()))
     assert free.seconds == (4.0, 32.0)  # one request at a time, 1 to 8 s each
-    (slow,) = estimate_answers(prepare_answers(options(requests_per_minute=2), Quiet()))
+    assert looking.seconds == (0.0, 64.0)  # maybe none
+    slow, _ = estimate_answers(prepare_answers(options(requests_per_minute=2), Quiet()))
     assert slow.seconds == (120.0, 120.0)
-    (few,) = estimate_answers(prepare_answers(options(tokens_per_minute=60), Quiet()))
+    few, _ = estimate_answers(prepare_answers(options(tokens_per_minute=60), Quiet()))
     assert few.seconds == tuple(map(float, few.tokens))  # a token a second
 
 
 def test_a_limit_in_dollars_that_cannot_be_kept_is_said_before_answers_are_judged(options):
     unheard = {"model": "openai/unheard-of"}
-    (unknown,) = estimate_answers(prepare_answers(options(**unheard), Quiet()))
+    unknown, _ = estimate_answers(prepare_answers(options(**unheard), Quiet()))
     assert unknown.usd is None
     limited = prepare_answers(options(**unheard, max_cost_usd=1.0), Quiet())
     with pytest.raises(InputError, match="no known price"):
         estimate_answers(limited)
-    (priced,) = estimate_answers(prepare_answers(options(max_cost_usd=1.0), Quiet()))
+    priced, _ = estimate_answers(prepare_answers(options(max_cost_usd=1.0), Quiet()))
     assert priced.usd is not None
 
 
