@@ -38,12 +38,13 @@ MIN_QUOTE_CHARS = 8
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One quote of a note; a forged one must prove nothing."""
+    """One quote of a note; a forged one must prove nothing.  `source` is what the note has in its place."""
 
     kind: str
     language: str
     forged: bool
     note: str
+    source: str
     quote: str
 
 
@@ -75,7 +76,8 @@ def cases(documents: Sequence[str], seed: int) -> Iterator[Case]:
                 if found is None or (kind == "merged" and found[1] in found[0]):
                     continue
                 source, quote = found
-                yield Case(kind, language, kind not in HONEST, _note(text, sentence, source), quote)
+                note = _note(text, sentence, source)
+                yield Case(kind, language, kind not in HONEST, note, source, quote)
                 made += 1
                 if made == A_KIND:
                     break

@@ -28,6 +28,7 @@ from gigamind.judges.search_qa.reply import (
     Told,
     ToldRole,
 )
+from gigamind.judges.search_qa.second_look import known_pair
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer, Request, Usage
@@ -221,6 +222,8 @@ class Liar:
 
     def says(self, answer: LabelledAnswer, row: Mapping[str, Any]) -> bool:
         """Whether it says yes when it is asked again, about a statement of the answer in a row with other texts."""
+        if self.is_honest and (pair := known_pair(row)):
+            return pair.said
         true = {
             comparable(answer.sentences[number - 1].piece.text)
             for number, label in answer.told.items()

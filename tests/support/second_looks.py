@@ -4,13 +4,7 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-from gigamind.judges.search_qa.second_look import pairs_in
-
-_SAID = {
-    (pair.text, pair.passage.text): pair.said
-    for language in ("ko", "en")
-    for pair in pairs_in(language)
-}
+from gigamind.judges.search_qa.second_look import known_pair
 
 
 def is_second_look(text: str) -> bool:
@@ -31,8 +25,8 @@ def looks(
     statements, _ = json.JSONDecoder().raw_decode(text[start:])
     found: list[dict[str, Any]] = []
     for one in statements:
-        known = _SAID.get((one["statement"], one["text"]))
-        said = says(one["statement"]) if known is None else known or not able
+        pair = known_pair(one)
+        said = says(one["statement"]) if pair is None else pair.said or not able
         if said is not None:
             found.append(
                 {"id": one["id"], "unsaid": "" if said else one["statement"], "said": said}

@@ -6,11 +6,11 @@ than none, so a model is believed only once it has told apart the pairs of `judg
 
 import asyncio
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import Any
+from typing import Any, get_args
 from weakref import WeakKeyDictionary
 
 from pydantic import BaseModel, Field
@@ -221,3 +221,13 @@ def pairs_in(language: Language) -> tuple[Pair, ...]:
         for row in rows
         if row["language"] == language
     )
+
+
+def known_pair(shown: Mapping[str, Any]) -> Pair | None:
+    """The pair that a statement is, as a model is shown it; None where it is none."""
+    known = {
+        (pair.text, pair.passage.text): pair
+        for language in get_args(Language)
+        for pair in pairs_in(language)
+    }
+    return known.get((str(shown.get("statement")), str(shown.get("text"))))

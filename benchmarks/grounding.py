@@ -1,0 +1,253 @@
+"""How well code alone tells which claims the sentence around a quote supports, and what the verification takes.
+
+    python benchmarks/grounding.py                          # the labelled examples, claims made false, CPU times
+    python benchmarks/grounding.py --data DIR               # with begin_wow_dev.jsonl and kornli_dev.jsonl as well
+    python benchmarks/grounding.py --text xquad.en.json --half odd --seed 9     # claims made of other texts
+    python benchmarks/grounding.py --show                   # each false claim believed, each honest one contradicted
+
+BEGIN (Dziri et al. 2022) and KorNLI (Ham et al. 2020) are not among the files.  Half of each, by the hash of the id, is
+for choosing thresholds; the other half is only measured.
+"""
+
+import argparse
+import hashlib
+import json
+import re
+import time
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from forgeries import MIN_QUOTE_CHARS, VAULT, Case, cases, package_docs, texts_of
+
+from gigamind.evidence.align import align
+from gigamind.evidence.result import Aligned
+from gigamind.judges.quotes import strongest
+from gigamind.judges.search_qa.support import Passage, Support, passage_of, support
+from gigamind.metrics.calibration import auc
+from gigamind.spans import Span
+from gigamind.text import sentences
+
+ANSWERS = VAULT.parent / "answers.jsonl"
+Fate = Literal["contradicted", "doubtful", "believed"]
+CLAIMS = 200  # of one answer over one long note
+LONG = 100_000  # characters of that note
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A text and what is said of it, labelled by people."""
+
+    id: str
+    text: str
+    said: str
+    supported: bool
+
+    @property
+    def is_for_choosing(self) -> bool:
+        return hashlib.sha256(self.id.encode()).digest()[0] % 2 == 0
+
+
+def pairs_of(folder: Path) -> dict[str, list[Pair]]:
+    begin = [
+        Pair(row["id"], row["note"], row["response"], row["label"] == "Fully attributable")
+        for row in rows(folder / "begin_wow_dev.jsonl")
+    ]
+    kornli = [
+        Pair(row["id"], row["premise"], row["hypothesis"], row["label"] == "entailment")
+        for row in rows(folder / "kornli_dev.jsonl")
+    ]
+    return {"BEGIN": begin, "KorNLI": kornli}
+
+
+def rows(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+
+
+def word_coverage(pair: Pair) -> float:
+    """The share of the words said that the text has: what support is measured against."""
+    there, said = (re.findall(r"\w+", one.lower()) for one in (pair.text, pair.said))
+    return sum(word in set(there) for word in said) / len(said) if said else 0.0
+
+
+def free_support(pair: Pair) -> float:
+    """The share, and what is contradicted beneath all else."""
+    found = support(pair.said, Passage("", pair.text), note=pair.text)
+    return found.share - bool(found.contradictions)
+
+
+def fate(found: Support) -> Fate:
+    if found.contradictions:
+        return "contradicted"
+    return "doubtful" if found.doubtful else "believed"
+
+
+def f1(scores: Sequence[float], truth: Sequence[bool], threshold: float) -> float:
+    called = [score >= threshold for score in scores]
+    hits = sum(one and true for one, true in zip(called, truth, strict=True))
+    return 2 * hits / (sum(called) + sum(truth))
+
+
+def print_collections(folder: Path) -> None:
+    print("| collection | by | AUC chosen on | AUC measured | threshold | F1 measured |")
+    print("|---|---|---:|---:|---:|---:|")
+    ways: dict[str, Callable[[Pair], float]] = {
+        "word coverage": word_coverage,
+        "support": free_support,
+    }
+    for name, pairs in pairs_of(folder).items():
+        halves = [[one for one in pairs if one.is_for_choosing is half] for half in (True, False)]
+        truths = [[one.supported for one in half] for half in halves]
+        for way, score in ways.items():
+            scores = [[score(one) for one in half] for half in halves]
+            best = max(sorted(set(scores[0])), key=lambda at: f1(scores[0], truths[0], at))
+            aucs = [auc(own, truth) or 0.0 for own, truth in zip(scores, truths, strict=True)]
+            measured = f1(scores[1], truths[1], best)
+            print(
+                f"| {name} | {way} | {aucs[0]:.3f} | {aucs[1]:.3f} | {best:.2f} | {measured:.3f} |"
+            )
+        for half, what in zip(halves, ("chosen on", "measured"), strict=True):
+            for supported in (True, False):
+                found = [
+                    fate(support(one.said, Passage("", one.text), note=one.text))
+                    for one in half
+                    if one.supported is supported
+                ]
+                label = "supported" if supported else "not supported"
+                print(f"{name}, {what}, {label} by people: {told(found)}")
+
+
+def told(found: Iterable[Fate]) -> str:
+    counts = Counter(found)
+    all_of_them = sum(counts.values())
+    parts = (f"{counts[one]} {one}" for one in ("believed", "doubtful", "contradicted"))
+    return f"{', '.join(parts)} of {all_of_them}"
+
+
+def judged(case: Case) -> Support | None:
+    """What becomes of a claim whose quote is the sentence that it was made of."""
+    at = case.note.find(case.source)
+    if at < 0:
+        return None
+    passage = passage_of(Span(at, at + len(case.source)), case.note)
+    return support(case.quote, passage, note=case.note)
+
+
+def print_claims(made: Sequence[Case], *, show: bool) -> None:
+    fates: defaultdict[tuple[bool, str, str], list[Fate]] = defaultdict(list)
+    for case in made:
+        found = judged(case)
+        if found is None:
+            continue
+        fates[not case.forged, case.kind, case.language].append(fate(found))
+        if show and fate(found) == ("believed" if case.forged else "contradicted"):
+            print(
+                f"{case.kind} {case.language} {found.contradictions}: {case.quote}\n  {case.source}"
+            )
+    print("| claim | ko | en |\n|---|---|---|")
+    for honest, kind in sorted({key[:2] for key in fates}):
+        cells = [told(fates[honest, kind, language]) for language in ("ko", "en")]
+        print(f"| {'honest' if honest else 'false'}: {kind} | {cells[0]} | {cells[1]} |")
+
+
+def print_examples() -> None:
+    """The labelled answers by their quotes, and by the last line of note 1, as of a judge that reads nothing."""
+    notes = {
+        unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix()): path.read_text("utf-8")
+        for path in VAULT.rglob("*.md")
+    }
+    fates: defaultdict[str, list[Fate]] = defaultdict(list)
+    for row in rows(ANSWERS):
+        context = [
+            (one.get("title") or Path(one["path"]).stem, one.get("text") or notes[one["path"]])
+            for one in row["context_notes"]
+        ]
+        for claim in row["labels"]["claims"]:
+            title, text = context[(claim["note"] or 1) - 1]
+            last = sentences(context[0][1])[-1]
+            lied = support(
+                claim["text"],
+                passage_of(last, context[0][1]),
+                title=context[0][0],
+                question=row["question"],
+                note=context[0][1],
+            )
+            fates[f"{claim['verdict']}, by the last line of note 1"].append(fate(lied))
+            found = align(claim["quote"] or "", text)
+            if isinstance(found, Aligned):
+                passage = passage_of(found.span, text)
+                judged = support(
+                    claim["text"], passage, title=title, question=row["question"], note=text
+                )
+                across = is_korean(claim["text"]) != is_korean(passage.text)
+                way = "across languages" if across else "in one language"
+                fates[f"{claim['verdict']}, {way}, by the labelled quote"].append(fate(judged))
+    for name, found in sorted(fates.items()):
+        print(f"examples: {name}: {told(found)}")
+
+
+def is_korean(text: str) -> bool:
+    return bool(re.search("[가-힣]{2}.*[가-힣]{2}", text, re.DOTALL))
+
+
+def print_times(made: Sequence[Case]) -> None:
+    """CPU milliseconds of one claim with a note of its own, in notes of several lengths, the quote being exact."""
+    for copies in (1, 2, 4):
+        spent = [0.0, 0.0, 0.0]
+        lengths: list[int] = []
+        for case in made[:: max(1, len(made) // 150)]:
+            further = case.note.replace(case.source, "")
+            note = "\n\n".join([case.note, *[further] * (copies - 1)])
+            started = time.process_time()
+            found = align(case.source, note)
+            if not isinstance(found, Aligned):
+                continue
+            aligned = time.process_time()
+            strongest(found, note, MIN_QUOTE_CHARS)
+            proven = time.process_time()
+            support(case.quote, passage_of(found.span, note), note=note)
+            ended = time.process_time()
+            for at, step in enumerate((aligned - started, proven - aligned, ended - proven)):
+                spent[at] += 1000 * step
+            lengths.append(len(note))
+        means = [one / len(lengths) for one in spent]
+        print(
+            f"{sum(lengths) // len(lengths):>6} characters: {sum(means):.2f} ms a claim "
+            f"(align {means[0]:.2f}, proof {means[1]:.2f}, support {means[2]:.2f})"
+        )
+    note = "\n\n".join(case.note for case in made)[:LONG]
+    quotes = [one for one in sentences(note) if len(one) >= MIN_QUOTE_CHARS][:CLAIMS]
+    started = time.process_time()
+    for span in quotes:
+        support(f"{span.slice(note)} 77 days", passage_of(span, note), note=note)
+    print(
+        f"{len(quotes)} claims over {len(note)} characters: {time.process_time() - started:.2f} s"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder of the two collections")
+    parser.add_argument("--text", type=Path, nargs="+", help="a vault, XQuAD JSON or JSONL")
+    parser.add_argument("--half", choices=("odd", "even"), help="every other document")
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--show", action="store_true")
+    options = parser.parse_args()
+    if options.data:
+        print_collections(options.data)
+    documents = [text for path in options.text or [VAULT] for text in texts_of(path)]
+    if not options.text:
+        documents += package_docs()
+    if options.half:
+        documents = documents[options.half == "odd" :: 2]
+    made = list(cases(documents, options.seed))
+    print_claims(made, show=options.show)
+    print_examples()
+    print_times(made)
+
+
+if __name__ == "__main__":
+    main()

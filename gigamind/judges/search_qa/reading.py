@@ -1,0 +1,213 @@
+"""A claim and its source as words: which are denied, and where the one has others than the other."""
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from itertools import takewhile
+
+from rapidfuzz.distance import Levenshtein
+
+from gigamind.evidence.critical import LIMIT
+from gigamind.evidence.normalize import unmarked, visible
+from gigamind.evidence.words import Word, words
+from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, stem
+
+_MOSTLY = (
+    0.5  # of the claim's words in the order of the source, from which single words are compared
+)
+_FEW = 2  # words in the place of others
+_SYLLABLES = 2  # of a stem
+_FURTHEST = 5  # words from an English negation to what it denies
+
+_LETTER = re.compile(r"[^\W\d_]")
+
+
+# Endings of Korean predicates in jamo: 씁니다, 쓴다, 쓰고 and 쓰지 are one word.
+_PREDICATE = re.compile(
+    unicodedata.normalize(
+        "NFD",
+        "(?:이)?(?:었|았|였|했|겠)?(?:습니|ㅂ니|는|ㄴ)?다$|(?:으?세|어|아|여|이에|예)?요$|(?:이)?(?:고|며|지|지만|으며|어야|아야)$",
+    )
+    .replace("ㅂ", "\u11b8")
+    .replace("ㄴ", "\u11ab")
+)
+
+
+@lru_cache(maxsize=16_384)
+def key_of(word: str) -> str:
+    """What a word shares with its other forms."""
+    if not HANGUL.match(word):
+        return stem(word)
+    bare = _PREDICATE.sub("", unicodedata.normalize("NFD", word))
+    return stem(unicodedata.normalize("NFC", bare) or word)
+
+
+def is_content(key: str) -> bool:
+    """Whether a word says something by itself."""
+    return key not in GRAMMAR and any(map(str.isalnum, key))
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A text as words that are compared."""
+
+    raw: str
+
+    @cached_property
+    def text(self) -> str:
+        """Without Markdown, in lower case, its white space single spaces."""
+        return unmarked(self.raw, visible(self.raw), is_quote=False).text
+
+    @cached_property
+    def words(self) -> Sequence[Word]:
+        return words(self.text)
+
+    @cached_property
+    def keys(self) -> Sequence[str]:
+        """What each word shares with its other forms."""
+        return [key_of(word.text) for word in self.words]
+
+    @cached_property
+    def content(self) -> AbstractSet[str]:
+        return {key for key in self.keys if is_content(key)}
+
+    @cached_property
+    def is_korean(self) -> bool:
+        return 3 * len(HANGUL.findall(self.text)) >= len(_LETTER.findall(self.text))
+
+    @cached_property
+    def denials(self) -> Sequence[int]:
+        """Where the words stand that are denied."""
+        return [at for at, word in enumerate(self.words) for at in _denied(self, at, word.whole)]
+
+    @cached_property
+    def denied(self) -> AbstractSet[str]:
+        return {self.keys[at] for at in self.denials}
+
+    @cached_property
+    def stated(self) -> AbstractSet[str]:
+        """Words that stand somewhere undenied."""
+        return {key for at, key in enumerate(self.keys) if at not in self.denials}
+
+
+_BEHIND = re.compile(r"않|없|아[니닌닐님닙]|못[하했합한할해함]|말|불가|금지")
+_INSIDE = re.compile(r".+지(?:는|도)?(?:않|못|말)|.+없|.+불가|.+금지|.+(?:n't)$")
+DENIALS = frozenset(("안", "못", "not", "no", "never"))
+_BEFORE = DENIALS | {"cannot", "without", "none"}
+_AFTER_JI = re.compile(r"[않못말]")  # 지 않다, 지 못하다, 지 말다; 말 alone is a word
+_JI = re.compile(r"지[는도를만]?$")
+_MEANS = frozenset("수적일바것필리때")  # "할 수 없다": what is denied stands before
+
+
+def _denied(reading: Reading, at: int, word: str) -> Iterator[int]:
+    """Where the word stands that is denied by the one at a place; nothing where that denies none."""
+    if word in _BEFORE or word.endswith("n't"):
+        for next_at in range(at + 1, min(at + _FURTHEST, len(reading.words))):
+            if is_content(reading.keys[next_at]):
+                yield next_at
+                return
+    elif _BEHIND.match(word) and at:
+        before = at - 1
+        while before and reading.words[before].bracket:
+            before -= 1
+        if _AFTER_JI.match(word) and not _JI.search(reading.words[before].whole):
+            return
+        while before and (
+            reading.words[before].text in _MEANS
+            or reading.words[before].whole in {"수가", "수는", "수도"}
+        ):
+            before -= 1
+        yield before
+    elif _INSIDE.match(word):
+        yield at
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Words of a claim in the place of others of the source, between words that are the same; one may be empty."""
+
+    ours: Sequence[Word]
+    theirs: Sequence[Word]
+
+    @property
+    def is_short(self) -> bool:
+        return max(len(self.ours), len(self.theirs)) <= _FEW
+
+    @property
+    def texts(self) -> tuple[str, str]:
+        """The words of each, with their particles."""
+        ours, theirs = (" ".join(word.whole for word in own) for own in (self.ours, self.theirs))
+        return ours, theirs
+
+
+def changes_of(says: Reading, source: Reading) -> Iterator[Change]:
+    """Where a claim that is mostly the words of its source differs; nothing where it is in words of its own."""
+    codes = Levenshtein.opcodes(says.keys, source.keys)
+    same = sum(code.src_end - code.src_start for code in codes if code.tag == "equal")
+    if same < _MOSTLY * len(says.keys):
+        return
+    for at, code in enumerate(codes):
+        ours = says.words[code.src_start : code.src_end]
+        theirs = source.words[code.dest_start : code.dest_end]
+        inside = 0 < at < len(codes) - 1 or (code.tag == "replace" and len(codes) > 1)
+        if code.tag == "equal":
+            pairs = zip(ours, theirs, strict=True)
+            yield from (Change([a], [b]) for a, b in pairs if a.whole != b.whole)
+        elif inside or not theirs:
+            yield Change(ours, theirs)
+
+
+# What bounds a statement, or says of how many it holds.
+_BOUND = re.compile(
+    r"만(?!\w)|만[이을은의]|밖에|뿐|외에|제외|까지|이상|이하|미만|초과|이내|최대|최소|마다|보다|조차|단지|거의|대부분|일부|보통|주로|모[든두]|항상"
+    r"|\b(?:only|just|solely|except\w*|excluding|unless|at (?:least|most)|up to|nearly|almost|about|most(?:ly)?|usually"
+    r"|often|sometimes|some|all|every|always|many|few|more|less|or)\b"
+)
+
+
+def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
+    """Whether a change may change what is said; `moved` are words that stand elsewhere in the place of others."""
+    ours, theirs = change.texts
+    if not change.is_short:
+        return False
+    if not ours or not theirs:
+        return bool(_BOUND.search(ours + theirs))
+    for rule in (LIMIT, _BOUND):
+        if sorted(rule.findall(ours)) != sorted(rule.findall(theirs)):
+            return True
+    if len(change.ours) == len(change.theirs) == 1:
+        one, other = change.ours[0], change.theirs[0]
+        if key_of(one.text) == key_of(other.text):
+            return _is_other_word(one, other)
+        if is_content(key_of(one.text)) and is_content(key_of(other.text)):
+            return True
+    return any(
+        is_content(key_of(word.text)) and key_of(word.text) not in moved for word in change.ours
+    )
+
+
+def is_edited(changes: Sequence[Change], known: AbstractSet[str]) -> bool:
+    """Whether one change may change what is said, or two words changed places."""
+    ours = {key_of(word.text) for change in changes for word in change.ours if change.theirs}
+    theirs = {key_of(word.text) for change in changes for word in change.theirs if change.ours}
+    moved = known - (ours & theirs)
+    return any(_is_edit(change, moved) for change in changes)
+
+
+_ENDINGS = re.compile(r"(?:e|e?s|e?d|ing|y|ies|ied|ly|'s|[eo]r|a?t?ions?|al|ment|able|ive)?")
+_VERBAL = frozenset("하되있없했됐였었았겠지고며는한할된될인일")
+
+
+def _is_other_word(one: Word, other: Word) -> bool:
+    """Whether two words with one stem are two, mostly names: 김민수 and 김민주, Anderson and Andersen."""
+    if one.text == other.text or one.is_number:
+        return False
+    if HANGUL.match(one.text):
+        names = len(one.text) == len(other.text) > _SYLLABLES and one.particle == other.particle
+        return names and not {one.text[-1], other.text[-1]} & _VERBAL
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(one.text, other.text, strict=False))
+    shared = sum(1 for _ in same)
+    return not all(_ENDINGS.fullmatch(word.text[shared:]) for word in (one, other))
