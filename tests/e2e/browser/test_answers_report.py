@@ -101,6 +101,7 @@ def test_the_quote_is_marked_in_the_text_of_its_note(show, reader, record):
     detail = reader.open(item.question)
     marked = _texts(detail, ".claims blockquote mark")
     assert marked == [one.evidence["quote"] for one in item.evaluation.claims]
+    assert "A quote proves that its words stand in the note, not that they say" in detail.text
     for passage, claim in zip(
         detail.find_elements(By.CSS_SELECTOR, ".claims blockquote"),
         item.evaluation.claims,
@@ -249,4 +250,5 @@ def test_the_korean_page_speaks_korean(show, reader, record):
     detail = reader.open(item.question)
     assert _texts(detail, "h4") == ["답변", "주장", "소스 활용", "근거 이슈", "체크리스트"]
     assert {"뒷받침됨", "노트와 다름"} <= set(_texts(detail, ".claims td:last-child mark"))
+    assert "인용은 그 글이 노트에 있다는 것만 증명하고" in detail.text
     assert "undefined" not in browser.find_element(By.TAG_NAME, "body").text

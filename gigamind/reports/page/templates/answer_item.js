@@ -69,7 +69,7 @@ function detail(item) {
   if (item.summary) parts.push(make("p", { className: "small", text: item.summary }));
   if (item.reported !== null) parts.push(make("p", { className: "small faint", text: say("reported", { value: figure(item.reported) }) }));
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
-  if (item.claims.length) parts.push(make("h4", { text: say("claims") }), claimTable(item));
+  if (item.claims.length) parts.push(make("h4", { text: say("claims") }), make("p", { className: "small faint", text: say("quote_proves") }), claimTable(item));
   if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
   if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
