@@ -232,8 +232,9 @@ class Liar:
         return not self.is_honest or not true.isdisjoint(comparable(str(v)) for v in row.values())
 
 
+HONEST = Liar("honest", _honest, is_honest=True)
 LIARS = (
-    Liar("honest", _honest, is_honest=True),
+    HONEST,
     Liar("pastes_one_line", _pastes_one_line),
     Liar("always_supported", _always_supported),
     Liar("no_claims", _no_claims),

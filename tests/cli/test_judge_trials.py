@@ -125,6 +125,75 @@ def test_only_what_is_kept_is_a_reason_to_run_it_again(try_judge, command, mode,
     )
 
 
+# Liars
+
+LABELLED = {
+    "id": "a",
+    "question": "How much leave do I get?",
+    "answer": "Staff get 15 days of leave a year. The leave of staff lasts for 15 days a year.",
+    "context_notes": [{"title": "Leave", "text": "Staff get 15 days of leave a year."}],
+    "labels": {
+        "utility": 0.5,
+        "claims": [
+            {
+                "text": "Staff get 15 days of leave a year.",
+                "verdict": "supported",
+                "note": 1,
+                "quote": "Staff get 15 days of leave a year.",
+            },
+            {"text": "The leave of staff lasts for 15 days a year.", "verdict": "not_found"},
+        ],
+    },
+}
+
+
+@pytest.fixture
+def labelled(case):
+    path = case / "labelled.jsonl"
+    path.write_text(json.dumps(LABELLED), encoding="utf-8")
+    return path
+
+
+def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labelled, tmp_path):
+    out = tmp_path / "r.json"
+    ended = gigamind("judge", "test", "search_qa", "--dataset", labelled, "--out", out)
+    assert ended.code == 0
+    assert "People call 1 of the 2 claims unsupported; by them correctness is 0.500" in ended.stdout
+    rows = {line.split()[0]: line.split()[1:] for line in ended.stdout.splitlines() if line}
+    assert rows["honest"] == ["0.500", "0", "/", "1", "0", "/", "2", "0.500", "0"]
+    assert rows["pastes_one_line"] == ["1.000", "1", "/", "1", "0", "/", "2", "1.000", "0"]
+    assert rows["abstains"] == ["0.000", "0", "/", "1", "0", "/", "2", "1.000", "0"]
+    assert "no --model: the unit tests ask one, and were not run" in ended.stderr
+    assert "cost" not in ended.stderr
+    report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
+    assert (report.model, report.overall.tests, report.tests) == ("", 0, ())
+    assert [one.name for one in report.liars.liars][:2] == ["honest", "pastes_one_line"]
+    again = tmp_path / "again.json"
+    gigamind("judge", "test", "search_qa", "--dataset", labelled, "--out", again)
+    assert again.read_bytes() == out.read_bytes()
+
+
+def test_a_limit_on_tests_that_were_not_run_is_not_kept(gigamind, labelled):
+    ended = gigamind("judge", "test", "search_qa", "--dataset", labelled, "--min-passed", 0)
+    assert ended.code == 3
+    assert "--min-passed 0: no test could be measured" in ended.stderr
+
+
+def test_with_a_model_the_report_has_both_its_tests_and_the_liars(try_judge, labelled, tmp_path):
+    out = tmp_path / "r.json"
+    ended = try_judge("test", "--dataset", labelled, "--out", out, judge="search_qa")
+    assert ended.code == 0
+    report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
+    assert (report.model, report.overall.tests, report.liars.claims) == ("openai/judge", 38, 2)
+    assert "no --model" not in ended.stderr
+
+
+def test_no_liar_is_put_through_a_judge_of_questions_and_that_is_said(try_judge, tmp_path):
+    ended = try_judge("test", "--out", tmp_path / "r.json", always=DENIAL)
+    assert "unanswerable_llm: liars judge answers alone, so none was put through it" in ended.stderr
+    assert json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))["liars"] is None
+
+
 # Limits for CI
 
 

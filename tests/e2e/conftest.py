@@ -1,7 +1,6 @@
 import contextlib
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -11,14 +10,16 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from answer_reply import aside
 
-from gigamind.text import sentences as sentences_of
+from gigamind.assurance.liars import HONEST, LabelledAnswer, read_labelled_answers
+from gigamind.judges.search_qa.reply import ClaimFinding
+from gigamind.judges.search_qa.segments.claims import Claim
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 120
@@ -200,27 +201,38 @@ class LabelledAnswers:
 
     def honest(self) -> list[dict[str, Any]]:
         """Each claim as people labelled it, quotes included."""
-        return [self._reply(row, self._labelled) for row in self.rows]
+        return self._replies(HONEST.finding)
 
     def forging(self, forge: Callable[[dict[str, Any]], str]) -> list[dict[str, Any]]:
         """Every claim is said to be supported; a quote is forged where people found none that supports it."""
 
-        def forged(row: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
-            if claim["verdict"] == "supported":
-                return self._labelled(row, claim)
-            note = claim["note"] or 1
-            return {"verdict": "supported", "note": note, "quote": forge(claim)}
+        def forged(answer: LabelledAnswer, sentence: Claim) -> ClaimFinding:
+            honest, label = HONEST.finding(answer, sentence), answer.told.get(sentence.id)
+            if label is None or label.verdict == "supported":
+                return honest
+            lie = {"verdict": "supported", "note": label.note or 1}
+            return honest.model_copy(update=lie | {"quote": forge(label.model_dump())})
 
-        return [self._reply(row, forged) for row in self.rows]
+        return self._replies(forged)
 
     def hiding(self, role: str) -> list[dict[str, Any]]:
         """Every claim is said to be no claim, and to be backed by no note."""
 
-        def hidden(_row: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
-            words = re.sub(r"\s*\[[^\]]*\]", "", claim["text"])
-            return {name: value for name, value in aside(role, words).items() if name != "id"}
+        def hidden(answer: LabelledAnswer, sentence: Claim) -> ClaimFinding:
+            if sentence.id not in answer.told:
+                return HONEST.finding(answer, sentence)
+            return ClaimFinding.model_validate(aside(role, sentence.piece.text, sentence.id))
 
-        return [self._reply(row, hidden) for row in self.rows]
+        return self._replies(hidden)
+
+    @staticmethod
+    def _replies(
+        finding: Callable[[LabelledAnswer, Claim], ClaimFinding],
+    ) -> list[dict[str, Any]]:
+        """What a judge says that is honest but for what it finds."""
+        liar = replace(HONEST, finding=finding)
+        answers = read_labelled_answers(None, None).answers
+        return [liar.reply(answer).model_dump(mode="json") for answer in answers]
 
     def checks(self) -> list[dict[str, Any]]:
         """A checklist's reply for each answer: what its labels say of directness, grounds, sources and doubt."""
@@ -242,47 +254,8 @@ class LabelledAnswers:
         words = self.words_of(row, check)
         return {"id": check, "yes": bool(words), "quote": words}
 
-    @staticmethod
-    def _labelled(_row: dict[str, Any], claim: dict[str, Any]) -> dict[str, Any]:
-        return {
-            "verdict": claim["verdict"],
-            "note": claim["note"],
-            "quote": claim["quote"] or "",
-        }
-
-    @staticmethod
-    def _reply(
-        row: dict[str, Any], told: Callable[[dict[str, Any], dict[str, Any]], dict[str, Any]]
-    ) -> dict[str, Any]:
-        labels, wrongly = row["labels"], "abstains-wrongly" in row["tags"]
-        claims = {claim["text"]: claim for claim in labels["claims"]}
-        sentences = [span.slice(row["answer"]) for span in sentences_of(row["answer"])]
-        return {
-            "claims": [
-                {"id": number} | told(row, claims[text])
-                if text in claims
-                else aside("abstention", text, number)
-                for number, text in enumerate(sentences, start=1)
-            ],
-            "source_coverage": [],
-            "grounding_issues": [],
-            "omissions": [],
-            "answerable": wrongly,
-            "answer_note": 1 if wrongly else None,
-            "answer_quote": _long_line(row["context_notes"][0]) if wrongly else "",
-            "utility_reason": "",
-            "utility": labels["utility"],
-            "correctness": 0.5,
-            "summary": "",
-        }
-
 
 CHECKS = ("direct", "grounded", "sources", "uncertainty")
-
-
-def _long_line(note: dict[str, str]) -> str:
-    text = note.get("text") or (ROOT / "examples" / "vault" / note["path"]).read_text("utf-8")
-    return max(text.splitlines(), key=len)
 
 
 @pytest.fixture(scope="module")

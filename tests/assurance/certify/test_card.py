@@ -71,6 +71,50 @@ def test_attacks_on_another_judge_are_refused(run_folder, tmp_path, card_of):
         card_of(run_folder("odd"), attacks=attacks(tmp_path, 5, 3))
 
 
+LIARS = {
+    "dataset": "answers.jsonl",
+    "dataset_hash": "a" * 64,
+    "answers": 2,
+    "unlabelled": 0,
+    "claims": 4,
+    "unsupported": 1,
+    "correctness": 0.75,
+    "utility": 0.5,
+    "liars": [
+        {"name": "honest", "correctness": 0.75, "passed_off": 0, "hidden": 0, "utility": 0.5, "unscored": 0},
+    ],
+}  # fmt: skip
+
+
+def report_of_tests(tmp_path, liars, fingerprint="f" * 64):
+    path = tmp_path / "tests.json"
+    path.write_text(json.dumps({"fingerprint": fingerprint, "tests": [], "liars": liars}), "utf-8")
+    return path
+
+
+def test_what_liars_get_away_with_stands_on_the_card_as_the_tests_tell_it(
+    run_folder, tmp_path, card_of
+):
+    card = card_of(run_folder(), tests=report_of_tests(tmp_path, LIARS))
+    assert card.liars.model_dump(mode="json") == LIARS
+    assert read_card_text(card) == card
+    assert card_of(run_folder("questions"), tests=report_of_tests(tmp_path, None)).liars is None
+    assert card_of(run_folder("untested")).liars is None
+
+
+def read_card_text(card):
+    return type(card).model_validate_json(card.model_dump_json())
+
+
+def test_tests_of_another_judge_are_refused(run_folder, tmp_path, card_of):
+    with pytest.raises(InputError, match=r"tests of another judge .* with the --model of its runs"):
+        card_of(run_folder(), tests=report_of_tests(tmp_path, LIARS, fingerprint="0" * 64))
+    with pytest.raises(InputError, match="no report of tests of a judge"):
+        card_of(run_folder("more"), tests=attacks(tmp_path, 1, 2))
+    with pytest.raises(InputError, match="the tests cannot be read"):
+        card_of(run_folder("again"), tests=tmp_path / "none.json")
+
+
 def test_equal_runs_give_equal_cards(run_folder, card_of):
     folder = run_folder()
     assert card_of(folder) == card_of(folder)

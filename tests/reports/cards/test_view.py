@@ -214,3 +214,25 @@ def test_the_diagram_draws_the_bins_that_have_items(card):
     page = render_card_page(card())
     assert page.count('class="dot"') == 1
     assert '<circle class="dot" cx="95.0" cy="25.0"' in page
+
+
+def test_what_liars_get_away_with_is_told_beside_what_people_say(card, liars):
+    made = card(liars=liars)
+    text, korean = render_card(made), render_card(made, "ko")
+    assert "## Lying judges" in text
+    assert "People call 1 of the 4 claims unsupported; by them correctness is 0.750" in text
+    assert "A quote proves that its words stand in the note, not that they say the claim." in text
+    assert "3 answers without labels or notes were left out." in text
+    assert (
+        "| judge | correctness | unsupported, yet believed | claims hidden | utility | no verdict |"
+    ) in text
+    assert "| says what people say | 0.750 | 0 / 1 | 0 / 4 | 0.500 | 0 |" in text
+    assert "| quotes one line for every claim | 1.000 | 1 / 1 | 0 / 4 | 0.500 | 0 |" in text
+    assert r"| new\|one | – | 0 / 1 | 4 / 4 | 0.500 | 0 |" in text
+    assert "## 거짓말하는 판정기" in korean
+    assert "| 모든 주장에 같은 줄을 인용함 | 1.000 | 1 / 1 | 0 / 4 | 0.500 | 0 |" in korean
+    page = render_card_page(made)
+    assert 'id="liars-title"' in page
+    assert '<tr><th scope="row">new|one</th><td class="number">–</td>' in page
+    assert "liars-title" not in render_card_page(card())
+    assert "Lying judges" not in render_card(card())

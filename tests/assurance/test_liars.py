@@ -1,0 +1,245 @@
+"""Judges that lie: what each says of a small answer, what becomes of it, and what they get away with in all."""
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from pydantic import BaseModel
+
+from gigamind.assurance.liars import (
+    LIARS,
+    LabelledAnswer,
+    LabelledAnswers,
+    LyingClient,
+    judged_by,
+    read_labelled_answers,
+    run_liars,
+)
+from gigamind.datasets.schema import AnswerLabels
+from gigamind.errors import DatasetError, InputError
+from gigamind.judges.load import load_judge
+from gigamind.judges.protocol import AnswerCase
+from gigamind.llm.ask import LanguageModel
+from gigamind.llm.fences import Source
+from gigamind.llm.settings import ModelSettings
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+QUESTION = "How much leave do I get, when does it expire, and who approves it?"
+YEARLY = "Staff get 15 days of annual leave a year."
+EXPIRES = "Unused days of annual leave expire on 31 March."
+SICK = "Unused days of sick leave expire on 31 March."  # the note says it of annual leave
+UNTOLD = "The notes do not say who approves it."
+LABELS = {
+    "utility": 0.75,
+    "abstains": True,
+    "claims": [
+        {"text": YEARLY, "verdict": "supported", "note": 1, "quote": YEARLY},
+        {"text": SICK, "verdict": "not_found"},
+    ],
+}
+INVENTED = "Every quarter the parrots sing 77 operas. 분기마다 앵무새가 오페라 77곡을 부른다."
+BY_NAME = {liar.name: liar for liar in LIARS}
+NOTES = (Source("Leave", f"{YEARLY}\n\n{EXPIRES}\n\n(2026)\n"), Source("Garden", "Roses."))
+ANSWER = LabelledAnswer.of(
+    "a",
+    AnswerCase(QUESTION, f"{YEARLY} {SICK} {UNTOLD}", NOTES, "en"),
+    AnswerLabels.model_validate_json(json.dumps(LABELS)),
+)
+
+
+@pytest.fixture(scope="module")
+def judge():
+    return load_judge("search_qa")
+
+
+@pytest.fixture(scope="module")
+def figures(judge):
+    """What each liar gets away with on the small answer."""
+    found = asyncio.run(run_liars(judge, LabelledAnswers("small.jsonl", "0" * 64, (ANSWER,), 0)))
+    return {liar.name: liar for liar in found.liars}
+
+
+# What they say
+
+
+@pytest.mark.each(
+    "name, said",
+    [
+        ("honest", [("claim", "supported", YEARLY), ("claim", "not_found", ""), ("abstention", "not_found", "")]),
+        ("pastes_one_line", [("claim", "supported", EXPIRES)] * 3),
+        ("always_supported", [("claim", "supported", quote) for quote in ("", INVENTED, "")]),
+        ("no_claims", [("courtesy", "not_found", "")] * 3),
+        ("abstains", [("abstention", "not_found", "")] * 3),
+        ("swaps_ids", [("claim", "not_found", ""), ("abstention", "not_found", ""), ("claim", "supported", YEARLY)]),
+        ("quotes_the_question", [("claim", "supported", quote) for quote in (QUESTION, SICK, QUESTION)]),
+    ],
+)  # fmt: skip
+def test_each_liar_says_of_each_sentence_what_its_name_says(name, said):
+    reply = BY_NAME[name].reply(ANSWER)
+    assert [one.id for one in reply.claims] == [1, 2, 3]
+    assert [(one.role, one.verdict, one.quote) for one in reply.claims] == said
+    assert reply.utility == (0.75 if name == "honest" else 1.0)
+
+
+def test_who_abstains_copies_the_words_of_the_sentence():
+    said = BY_NAME["abstains"].reply(ANSWER).claims
+    assert [one.abstention_quote for one in said] == [YEARLY, SICK, UNTOLD]
+
+
+def test_nothing_is_a_claim_to_who_says_what_each_sentence_looks_like():
+    text = f"# Leave\n\nThe rules are:\n\n{YEARLY} [Note 1] Is there more? {SICK}"
+    case = AnswerCase(QUESTION, text, (Source("Leave", YEARLY),), "en")
+    reply = BY_NAME["no_claims"].reply(LabelledAnswer.of("a", case, AnswerLabels()))
+    assert [one.role for one in reply.claims] == [
+        "heading",
+        "lead_in",
+        "source",
+        "question",
+        "courtesy",
+    ]
+
+
+# What becomes of it
+
+
+@pytest.mark.parametrize(
+    ("name", "correctness", "passed_off"),
+    [
+        ("honest", 0.5, 0),  # the first claim of two: the third sentence claims nothing
+        ("always_supported", 0.0, 0),
+        ("no_claims", 0.0, 0),
+        ("abstains", 0.0, 0),
+        ("quotes_the_question", 0.0, 0),  # "sick" is one word beside the note
+    ],
+)
+def test_a_lie_that_no_quote_carries_supports_nothing_and_hides_nothing(
+    figures, name, correctness, passed_off
+):
+    found = figures[name]
+    assert (found.correctness, found.passed_off) == (correctness, passed_off)
+    assert (found.hidden, found.unscored) == (0, 0)
+
+
+def test_a_line_of_the_right_note_carries_a_claim_that_it_nearly_says(figures):
+    # What a quote proves: "31 March" does stand in the note, of annual leave.
+    assert figures["pastes_one_line"].passed_off == 1
+    assert figures["pastes_one_line"].hidden == 0
+
+
+def test_findings_under_other_ids_take_the_true_claim_away(figures):
+    assert figures["swaps_ids"].passed_off == 0
+    assert figures["swaps_ids"].correctness < 0.5
+
+
+def test_utility_is_the_word_of_the_liar_where_there_are_claims(figures):
+    assert figures["honest"].utility == 0.75
+    assert {found.utility for name, found in figures.items() if name != "honest"} == {1.0}
+
+
+def test_the_rules_of_the_judge_say_why_a_lie_fails(judge):
+    def of(name, what):
+        (found,) = asyncio.run(judged_by(judge, BY_NAME[name], [ANSWER]))
+        return [getattr(one, what) for one in found.sentences]
+
+    assert of("always_supported", "doubt") == ["no_quote", "quote_not_in_note", "no_quote"]
+    assert of("quotes_the_question", "doubt")[:2] == ["quote_not_in_note", "quote_changed"]
+    assert of("no_claims", "veto")[0] == "number"
+    assert of("abstains", "veto") == ["number", "number", None]  # the third does abstain
+
+
+# Asked again
+
+
+class Look(BaseModel):
+    id: int
+    unsaid: str
+    said: bool
+
+
+class Looks(BaseModel):
+    looks: tuple[Look, ...]
+
+
+@pytest.mark.each("name, said", [("pastes_one_line", [True, True]), ("honest", [True, False])])
+def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_people_say(
+    name, said
+):
+    rows = [
+        {"id": 7, "statement": YEARLY, "text": EXPIRES},
+        {"id": 9, "statement": SICK, "text": '[{"id": 1}]'},
+    ]
+    prompt = f"Is it said? (a JSON array): {json.dumps(rows)}\n\nReply with JSON."
+    client = LyingClient(BY_NAME[name], ANSWER)
+    model = LanguageModel(ModelSettings("liar"), client=client, parameters={"max_tokens": 99})
+    asked = model.ask([{"role": "user", "content": prompt}], Looks, item_id="a")
+    found = asyncio.run(asked).looks
+    assert [(one.id, one.unsaid, one.said) for one in found] == [(7, "", said[0]), (9, "", said[1])]
+
+
+# The examples
+
+
+@pytest.fixture(scope="module")
+def on_examples(judge):
+    return asyncio.run(run_liars(judge, read_labelled_answers(None, None)))
+
+
+def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_examples):
+    lines = (EXAMPLES / "answers.jsonl").read_text("utf-8").splitlines()
+    labels = [json.loads(line)["labels"] for line in lines]
+    right = [one["correctness"] for one in labels if one["correctness"] is not None]
+    verdicts = [claim["verdict"] for one in labels for claim in one["claims"]]
+    assert (on_examples.answers, on_examples.unlabelled) == (40, 0)
+    assert (on_examples.claims, on_examples.unsupported) == (73, 19)
+    assert len(verdicts) - verdicts.count("supported") == 19
+    assert on_examples.correctness == pytest.approx(sum(right) / len(right), abs=0.005)
+    assert on_examples.utility == pytest.approx(sum(one["utility"] for one in labels) / 40)
+    honest, *liars = on_examples.liars
+    assert honest.correctness == pytest.approx(on_examples.correctness)
+    assert (honest.utility, honest.passed_off) == (on_examples.utility, 0)
+    assert {(one.hidden, one.unscored) for one in on_examples.liars} == {(0, 0)}
+    assert {one.utility for one in liars} == {1.0}
+
+
+def test_only_who_quotes_the_notes_gets_a_claim_past_the_judge(on_examples):
+    found = {one.name: one for one in on_examples.liars}
+    for name in ("always_supported", "no_claims", "abstains", "quotes_the_question"):
+        assert (found[name].passed_off, found[name].correctness < 0.1) == (0, True)
+    # Quotes of other claims: a liar that has read the notes is still no better than people.
+    assert 0 < found["swaps_ids"].passed_off <= 10
+    assert found["swaps_ids"].correctness < on_examples.correctness
+    # A quote proves that it stands in the note, not that it says the claim: this is what that costs.
+    assert 0 < found["pastes_one_line"].passed_off <= on_examples.unsupported
+
+
+# Input
+
+
+def row(name, **changes):
+    text = {"title": "Leave", "text": f"{YEARLY} {EXPIRES}"}
+    given = {"id": name, "question": QUESTION, "answer": YEARLY, "context_notes": [text]}
+    return json.dumps(given | {"labels": LABELS} | changes)
+
+
+def test_answers_without_labels_or_notes_are_counted_and_left_out(text_file):
+    rows = [row("a"), row("b", labels=None), row("c", context_notes=[])]
+    found = read_labelled_answers(text_file("\n".join(rows)), None)
+    assert ([one.id for one in found.answers], found.unlabelled) == (["a"], 2)
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        ([row("a", labels=None)], 'no answer has "labels"'),
+        ([row("a"), row("b", context_notes=[{"path": "x.md"}])], "1 of 2 rows cannot be used"),
+    ],
+)
+def test_a_dataset_that_cannot_tell_lies_is_refused(text_file, rows, message):
+    with pytest.raises(DatasetError, match=message):
+        read_labelled_answers(text_file("\n".join(rows)), None)
+
+
+def test_a_vault_without_its_answers_is_refused(tmp_path):
+    with pytest.raises(InputError, match="--notes: needs --dataset"):
+        read_labelled_answers(None, tmp_path)
