@@ -70,6 +70,37 @@ def test_cautions_go_to_standard_error(gigamind, run_folder):
     assert "One run only" in ended.stderr
 
 
+@pytest.mark.parametrize(
+    ("lang", "line"),
+    [
+        (
+            "en",
+            "  quotes one line for every claim: correctness 1.000, unsupported but believed 1 / 1,",
+        ),
+        (
+            "ko",
+            "  모든 주장에 같은 줄을 인용함: 정확성 1.000, 근거 없이 인정된 주장 1 / 1,",
+        ),
+    ],
+)
+def test_what_liars_get_away_with_is_told_with_the_card(gigamind, run_folder, lang, line):
+    figures = {"correctness": 1.0, "passed_off": 1, "hidden": 0, "utility": None, "unscored": 0}
+    counts = {"answers": 1, "unlabelled": 0, "claims": 2, "unsupported": 1}
+    liars = counts | {
+        "dataset": "a.jsonl",
+        "dataset_hash": "h",
+        "correctness": 0.5,
+        "utility": None,
+    }
+    liars["liars"] = [{"name": "pastes_one_line"} | figures]
+    tests = run_folder.parent / "tests.json"
+    tests.write_text(json.dumps({"fingerprint": "f", "liars": liars}), encoding="utf-8")
+    ended = gigamind("judge", "certify", "run", "--tests", tests, "--out", "card", "--lang", lang)
+    assert ended.code == 0, ended.stderr
+    assert line in ended.stdout
+    assert read_card(run_folder.parent / "card").liars.liars[0].passed_off == 1
+
+
 def test_repetitions_are_further_runs(gigamind, run_folder):
     again = shutil.copytree(run_folder, run_folder.parent / "again")
     told = json.loads((again / "run.json").read_text("utf-8"))

@@ -36,6 +36,8 @@ def cautions(card: JudgeCard, say: Words) -> list[str]:
         found.append(say("caution.one_run"))
     if card.attacks is None and card.judge.asks_a_model:
         found.append(say("caution.no_attacks"))
+    if card.liars is None and card.judge.kind == "search_qa":
+        found.append(say("caution.no_liars"))
     return found
 
 

@@ -224,7 +224,7 @@ def test_what_liars_get_away_with_is_told_beside_what_people_say(card, liars):
     assert "A quote proves that its words stand in the note, not that they say the claim." in text
     assert "3 answers without labels or notes were left out." in text
     assert (
-        "| judge | correctness | unsupported, yet believed | claims hidden | utility | no verdict |"
+        "| judge | correctness | unsupported but believed | claims hidden | utility | no verdict |"
     ) in text
     assert "| says what people say | 0.750 | 0 / 1 | 0 / 4 | 0.500 | 0 |" in text
     assert "| quotes one line for every claim | 1.000 | 1 / 1 | 0 / 4 | 0.500 | 0 |" in text
@@ -236,3 +236,10 @@ def test_what_liars_get_away_with_is_told_beside_what_people_say(card, liars):
     assert '<tr><th scope="row">new|one</th><td class="number">–</td>' in page
     assert "liars-title" not in render_card_page(card())
     assert "Lying judges" not in render_card(card())
+
+
+def test_a_judge_of_answers_that_no_liar_was_put_in_the_place_of_says_so(card, liars):
+    of_answers = card().judge.model_copy(update={"kind": "search_qa"})
+    assert ENGLISH("caution.no_liars") in told(card(judge=of_answers))
+    assert ENGLISH("caution.no_liars") not in told(card(judge=of_answers, liars=liars))
+    assert ENGLISH("caution.no_liars") not in told(card())
