@@ -161,7 +161,7 @@ def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labe
     assert "People call 1 of the 2 claims unsupported; by them correctness is 0.500" in ended.stdout
     rows = {line.split()[0]: line.split()[1:] for line in ended.stdout.splitlines() if line}
     assert rows["honest"] == ["0.500", "0", "/", "1", "0", "/", "2", "0.500", "0"]
-    assert rows["pastes_one_line"] == ["1.000", "1", "/", "1", "0", "/", "2", "1.000", "0"]
+    assert rows["always_supported"] == ["0.000", "0", "/", "1", "0", "/", "2", "1.000", "0"]
     assert rows["abstains"] == ["0.000", "0", "/", "1", "0", "/", "2", "1.000", "0"]
     assert "no --model: the unit tests ask one, and were not run" in ended.stderr
     assert "cost" not in ended.stderr
