@@ -33,6 +33,7 @@ from gigamind.text import sentences
 
 ANSWERS = VAULT.parent / "answers.jsonl"
 Fate = Literal["contradicted", "doubtful", "believed"]
+FATES: tuple[Fate, ...] = ("believed", "doubtful", "contradicted")
 CLAIMS = 200  # of one answer over one long note
 LONG = 100_000  # characters of that note
 
@@ -123,7 +124,7 @@ def print_collections(folder: Path) -> None:
 def told(found: Iterable[Fate]) -> str:
     counts = Counter(found)
     all_of_them = sum(counts.values())
-    parts = (f"{counts[one]} {one}" for one in ("believed", "doubtful", "contradicted"))
+    parts = (f"{counts[one]} {one}" for one in FATES)
     return f"{', '.join(parts)} of {all_of_them}"
 
 

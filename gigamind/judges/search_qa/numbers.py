@@ -199,7 +199,8 @@ def numbers_in_words(text: str) -> tuple[Number, ...]:
 
 def is_known(number: Number, known: Collection[Number]) -> bool:
     """Whether one of those known is the same: a value, unless both have units and they are two; all said of a date."""
-    return any(_same(number, other) for other in known)
+    said = [number, *(_times_said(number.value) if number.unit == "time" else ())]
+    return any(_same(one, other) for one in said for other in known)
 
 
 def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:

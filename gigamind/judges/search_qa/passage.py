@@ -9,9 +9,7 @@ from gigamind.spans import Span
 
 _MAX_LINES = 500  # above a table's row or a list's item
 
-HEADING = re.compile(
-    r"[ \t>]*#{1,6}[ \t]+(.*?)[ \t#]*$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$"
-)
+HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+(.*)$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$")
 _ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _LEAD_IN = re.compile(r"[:：][\s*_]*$")
 
@@ -59,7 +57,7 @@ def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
 def _heading_above(text: str, start: int) -> str:
     for _, line in _lines_above(text, start):
         if found := HEADING.match(line):
-            return (found[1] or found[2] or "").strip(" *_`")
+            return (found[1] or found[2] or "").strip(" \t#*_`")
     return ""
 
 

@@ -29,7 +29,7 @@ _LETTER = re.compile(r"[^\W\d_]")
 _PREDICATE = re.compile(
     unicodedata.normalize(
         "NFD",
-        "(?:이)?(?:었|았|였|했|겠)?(?:습니|ㅂ니|는|ㄴ)?다$|(?:으?세|어|아|여|이에|예)?요$|(?:이)?(?:고|며|지|지만|으며|어야|아야)$",
+        "(?:이)?(?:었|았|였|했|겠)?(?:습니|ㅂ니|는|ㄴ)?다(?:는|고|며|면서)?$|(?:으?세|어|아|여|이에|예)?요$|(?:이)?(?:고|며|지|지만|으며|어야|아야)$",
     )
     .replace("ㅂ", "\u11b8")
     .replace("ㄴ", "\u11ab")
@@ -45,9 +45,12 @@ def key_of(word: str) -> str:
     return stem(unicodedata.normalize("NFC", bare) or word)
 
 
+_LIGHT = frozenset("있없하되이않못아")  # stems of 있다, 없다, 하다, ...
+
+
 def is_content(key: str) -> bool:
     """Whether a word says something by itself."""
-    return key not in GRAMMAR and any(map(str.isalnum, key))
+    return key not in GRAMMAR and key not in _LIGHT and any(map(str.isalnum, key))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ contradiction must not hit what is honestly supported.  What was measured, and o
 """
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -40,7 +41,8 @@ Contradiction = Literal[
     "number", "negation", "polarity", "limit", "roles", "question", "heading", "reported"
 ]
 
-_LEAST: Mapping[bool, float] = {True: 0.5, False: 0.5}  # share, by whether the claim is Korean
+# The least share of a claim in the language of its passage, by whether that is Korean.
+_LEAST: Mapping[bool, float] = {True: 0.55, False: 0.65}
 _SAME_MATTER = 0.6  # of the claim's words in the passage, from which the two are about the same
 
 
@@ -98,6 +100,7 @@ def support(
         if verdict:
             found.append(name)
         doubtful = doubtful or verdict is not None
+    doubtful = doubtful or (bool(changes) and _is_of_other_mode(says, source))
     doubtful = doubtful or is_edited(changes, around.keys) or _names_new(says, around, note)
     doubtful = doubtful or bool(found)
     return Support(tuple(dict.fromkeys(found)), share, doubtful, sparse=sparse)
@@ -250,16 +253,27 @@ def _turned(says: Reading, source: Reading, changes: Sequence[Change]) -> bool |
     return any("polarity" in opposed(*change.texts) for change in changes if change.is_short)
 
 
+_MUST = re.compile(r"[해되아어]야 |\b(?:must|shall|should|ha(?:ve|s|d) to|required)\b")
+_MAY = re.compile(r"수(?:가|는|도)? 있|지도 모|[을일] 것|\b(?:may|might|can|could)\b")
+
+
+def _is_of_other_mode(says: Reading, source: Reading) -> bool:
+    """Whether one text has only what must be, the other only what may be or is."""
+    return any(
+        bool(mode.search(says.text)) != bool(mode.search(source.text)) for mode in (_MUST, _MAY)
+    )
+
+
 _ALL = re.compile(
     r"(?<!\w)(?:모든|모두|누구나|누구든|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
     r"|\b(?:all|every|everyone|everybody|anyone|anybody|always|any|anytime"
     r"|everything|everywhere|regardless)\b"
 )
 _ONLY = re.compile(
-    r"(?P<ko>[가-힣\w]+?)(?:만(?!\w)|만[을이은의]|에만|밖에|뿐)|\b(?:only|solely|exclusively)\b"
+    r"(?P<ko>\w{1,20}?)(?:만(?!\w)|만[을이은의]|에만|밖에|뿐)|\b(?:only|solely|exclusively)\b"
 )
 _EXCEPT = re.compile(
-    r"(?P<ko>[가-힣\w]+?)(?:[을를은는]? 제외|[은는]? 예외|[이가]? 아닌 한|[을를]? 뺀|[을를]? 빼고| ?외에는)"
+    r"(?P<ko>\w{1,20}?)(?:[을를은는]? 제외|[은는]? 예외|[이가]? 아닌 한|[을를]? 뺀|[을를]? 빼고| ?외에는)"
     r"|\b(?:except(?: for)?|excluding|unless|other than|apart from|aside from|but not)\b(?P<en>(?: [\w'-]+){1,4})"
 )
 
@@ -293,6 +307,7 @@ _CASE = re.compile(
     rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
 )
 _PASSIVE = re.compile(r"받|당하|당한|당했")
+_NEXT = 3  # words, within which two that changed places are looked for
 _JOINING = frozenset(("and", "or", "with", "equals", "same", "between"))
 
 
@@ -303,20 +318,13 @@ def _swapped(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None
 
 def _cases_swapped(says: Reading, source: Reading) -> bool | None:
     ours, theirs = _cases(says.text), _cases(source.text)
-    moved = [word for word, case in ours.items() if theirs.get(word, case) != case]
-    voices = {bool(_PASSIVE.search(text)) for text in (says.text, source.text)}
-    same = says.keys[-1] == source.keys[-1] and len(voices) == 1
-    for at, one in enumerate(moved):
-        for other in moved[at + 1 :]:
-            if _exchanged(ours[one], theirs[one], ours[other], theirs[other]):
-                return same
-    return False if same and any("T" not in {ours[word], theirs[word]} for word in moved) else None
-
-
-def _exchanged(*cases: str) -> bool:
-    """Whether of two words each has the case that the other had; a topic may be a subject."""
-    one, before, other, before_other = (case.replace("T", "S") for case in cases)
-    return one == before_other != before == other
+    same_voice = bool(_PASSIVE.search(says.text)) == bool(_PASSIVE.search(source.text))
+    same = same_voice and says.keys[-1:] == source.keys[-1:]
+    moved = {(case, theirs[word]) for word, case in ours.items() if theirs.get(word, case) != case}
+    plain = {(one.replace("T", "S"), other.replace("T", "S")) for one, other in moved}
+    if any(one != other and (other, one) in plain for one, other in plain):
+        return same
+    return False if same and any("T" not in pair for pair in moved) else None
 
 
 def _cases(text: str) -> dict[str, str]:
@@ -331,20 +339,20 @@ def _cases(text: str) -> dict[str, str]:
 
 
 def _order_swapped(says: Reading, source: Reading) -> bool | None:
-    places = {key: at for at, key in enumerate(source.keys) if source.keys.count(key) == 1}
+    once = {key for key, count in Counter(source.keys).items() if count == 1}
+    once &= {key for key, count in Counter(says.keys).items() if count == 1 and is_content(key)}
+    places = {key: at for at, key in enumerate(source.keys) if key in once}
     shared = [(at, places[key]) for at, key in enumerate(says.keys) if key in places]
-    own = [
-        pair
-        for pair in shared
-        if is_content(says.keys[pair[0]]) and says.keys.count(says.keys[pair[0]]) == 1
-    ]
-    for one, (a, b) in enumerate(own):
-        for c, d in own[one + 1 :]:
-            if d < b:
-                between = says.keys[a + 1 : c]
-                if between and between == source.keys[d + 1 : b] and not _JOINING & set(between):
+    turned: bool | None = None
+    for one, (a, b) in enumerate(shared):
+        for c, d in shared[one + 1 : one + _NEXT]:
+            between = says.keys[a + 1 : c]
+            if d < b and not _JOINING & {*between, *source.keys[d + 1 : b]}:
+                if between and between == source.keys[d + 1 : b]:
                     return True
-    return None
+                if c - a < _NEXT and b - d < _NEXT:
+                    turned = False
+    return turned
 
 
 _Rule = Callable[[Reading, Reading, Sequence[Change]], bool | None]
