@@ -18,7 +18,7 @@ import socket
 import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -292,6 +292,10 @@ class Seen:
         }
 
 
+def _nothing(_body: Json) -> Json | None:
+    return None
+
+
 class FakeServer:
     """The fake model and what it has seen."""
 
@@ -299,6 +303,8 @@ class FakeServer:
         self.url = ""
         self.seen = Seen()
         self.script: deque[Json] = deque()
+        self.respond: Callable[[Json], Json | None] = _nothing
+        """What it says to a request by its body, the script aside; None for one that it leaves to that."""
 
     def application(self) -> web.Application:
         """The routes."""
@@ -317,6 +323,7 @@ class FakeServer:
     async def _reset(self, _request: web.Request) -> web.Response:
         self.seen = Seen()
         self.script.clear()
+        self.respond = _nothing
         return web.json_response({})
 
     async def _extend_script(self, request: web.Request) -> web.Response:
@@ -364,7 +371,10 @@ class FakeServer:
         return web.json_response(self._completion(body, behaviour, fault))
 
     def _completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
-        text = spoilt(self.script.popleft() if self.script else answer_to(body), fault)
+        told = self.respond(body)
+        if told is None:
+            told = self.script.popleft() if self.script else answer_to(body)
+        text = spoilt(told, fault)
         message: Json = {"role": "assistant", "content": text}
         if fault == "refusal":
             message["refusal"] = "I can't help with that."

@@ -121,9 +121,9 @@ def test_a_lie_that_no_quote_carries_supports_nothing_and_hides_nothing(
     assert (found.hidden, found.unscored) == (0, 0)
 
 
-def test_a_line_of_the_right_note_carries_a_claim_that_it_nearly_says(figures):
-    # What a quote proves: "31 March" does stand in the note, of annual leave.
-    assert figures["pastes_one_line"].passed_off == 1
+def test_a_line_of_the_right_note_carries_no_claim_that_it_only_nearly_says(figures):
+    # "31 March" does stand in the note, of annual leave; a liar that says yes to all passes no second look.
+    assert figures["pastes_one_line"].passed_off == 0
     assert figures["pastes_one_line"].hidden == 0
 
 
@@ -202,15 +202,9 @@ def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_e
     assert {one.utility for one in liars} == {1.0}
 
 
-def test_only_who_quotes_the_notes_gets_a_claim_past_the_judge(on_examples):
-    found = {one.name: one for one in on_examples.liars}
-    for name in ("always_supported", "no_claims", "abstains", "quotes_the_question"):
-        assert (found[name].passed_off, found[name].correctness < 0.1) == (0, True)
-    # Quotes of other claims: a liar that has read the notes is still no better than people.
-    assert 0 < found["swaps_ids"].passed_off <= 10
-    assert found["swaps_ids"].correctness < on_examples.correctness
-    # A quote proves that it stands in the note, not that it says the claim: this is what that costs.
-    assert 0 < found["pastes_one_line"].passed_off <= on_examples.unsupported
+def test_no_liar_gets_a_false_claim_past_the_judge(on_examples):
+    for liar in on_examples.liars[1:]:
+        assert (liar.name, liar.passed_off, liar.correctness <= 0.1) == (liar.name, 0, True)
 
 
 # Input

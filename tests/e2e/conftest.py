@@ -9,6 +9,7 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,10 +17,11 @@ from typing import Any
 
 import pytest
 from answer_reply import aside
+from second_looks import is_second_look, looks
 
 from gigamind.assurance.liars import HONEST, LabelledAnswer, read_labelled_answers
 from gigamind.judges.search_qa.reply import ClaimFinding
-from gigamind.judges.search_qa.segments.claims import Claim
+from gigamind.judges.search_qa.segments.claims import Claim, comparable
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 120
@@ -190,13 +192,30 @@ class LabelledAnswers:
         examples, out = ROOT / "examples", self.folder / name
         paths = ("--dataset", examples / "answers.jsonl", "--notes", examples / "vault")
         kept = ("--store-mode", "off", "--cache-dir", self.folder / "cache", "--out", out)
+        looks_asked = Counter[str]()
+        true = {
+            comparable(one["text"])
+            for row in self.rows
+            for one in row["labels"]["claims"]
+            if one["verdict"] == "supported"
+        }
+
+        def respond(body: dict[str, Any]) -> dict[str, Any] | None:
+            """Second looks, as people labelled the claims."""
+            text = str(body["messages"][-1]["content"])
+            if not is_second_look(text):
+                return None
+            looks_asked["all"] += 1
+            return looks(text, lambda statement: comparable(statement) in true)
+
         with running() as server:
             server.script.extend(replies)
+            server.respond = respond
             model = ("--model", "openai/judge", "--api-base", server.url, "--max-in-flight", 1)
             with pytest.raises(SystemExit) as ended:
                 main(["eval", "answers", *map(str, (*paths, *model, *kept)), *options])
         assert not ended.value.code
-        assert server.seen.total == len(replies)
+        assert server.seen.total - looks_asked.total() == len(replies)
         return out
 
     def honest(self) -> list[dict[str, Any]]:

@@ -174,7 +174,7 @@ def test_all_seats_vote_on_the_claims_that_the_first_model_cut(options, server):
         ("연차는 15일이고", "supported", "part"),
         ("입사 첫해에 준다.", "not_found", "part"),
     ]
-    assert [(one["start"], one["end"]) for one in claims] == [(0, 9), (10, 17)]
+    assert [(one["start"], one["end"]) for one in claims] == [(0, 9), (10, 20)]
     assert (server.seen.total, done.summary.cuts) == (4, {"part": 2})
     for name in ("summary.md", "report.html"):
         told = (done.out / name).read_text("utf-8")
