@@ -196,11 +196,13 @@ class Liar:
         finding: what it says of a sentence.
         is_honest: it says what people say of the whole, too; a liar praises every answer, and says yes to whatever it
             is asked again.
+        knows_pairs: it tells apart the pairs that a second look is tried with, so that its yes to the rest is believed.
     """
 
     name: str
     finding: Callable[[LabelledAnswer, Claim], ClaimFinding]
     is_honest: bool = False
+    knows_pairs: bool = False
 
     def reply(self, answer: LabelledAnswer) -> SearchQAReply:
         """What it says of the whole answer."""
@@ -222,7 +224,7 @@ class Liar:
 
     def says(self, answer: LabelledAnswer, row: Mapping[str, Any]) -> bool:
         """Whether it says yes when it is asked again, about a statement of the answer in a row with other texts."""
-        if self.is_honest and (pair := known_pair(row)):
+        if self.knows_pairs and (pair := known_pair(row)):
             return pair.said
         true = {
             comparable(answer.sentences[number - 1].piece.text)
@@ -232,10 +234,11 @@ class Liar:
         return not self.is_honest or not true.isdisjoint(comparable(str(v)) for v in row.values())
 
 
-HONEST = Liar("honest", _honest, is_honest=True)
+HONEST = Liar("honest", _honest, is_honest=True, knows_pairs=True)
 LIARS = (
     HONEST,
     Liar("pastes_one_line", _pastes_one_line),
+    Liar("pastes_and_passes", _pastes_one_line, knows_pairs=True),
     Liar("always_supported", _always_supported),
     Liar("no_claims", _no_claims),
     Liar("abstains", _abstains),

@@ -20,6 +20,7 @@ from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import DatasetError, InputError
 from gigamind.judges.load import load_judge
 from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.second_look import pairs_in
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
@@ -72,6 +73,7 @@ def figures(judge):
         ("no_claims", [("courtesy", "not_found", "")] * 3),
         ("abstains", [("abstention", "not_found", "")] * 3),
         ("swaps_ids", [("claim", "not_found", ""), ("abstention", "not_found", ""), ("claim", "supported", YEARLY)]),
+        ("pastes_and_passes", [("claim", "supported", EXPIRES)] * 3),
         ("quotes_the_question", [("claim", "supported", quote) for quote in (QUESTION, SICK, QUESTION)]),
     ],
 )  # fmt: skip
@@ -121,10 +123,12 @@ def test_a_lie_that_no_quote_carries_supports_nothing_and_hides_nothing(
     assert (found.hidden, found.unscored) == (0, 0)
 
 
-def test_a_line_of_the_right_note_carries_no_claim_that_it_only_nearly_says(figures):
-    # "31 March" does stand in the note, of annual leave; a liar that says yes to all passes no second look.
+def test_a_line_of_the_right_note_carries_a_claim_that_it_nearly_says_for_who_knows_the_pairs(
+    figures,
+):
+    # What a quote proves: "31 March" does stand in the note, of annual leave.
+    assert figures["pastes_and_passes"].passed_off == 1
     assert figures["pastes_one_line"].passed_off == 0
-    assert figures["pastes_one_line"].hidden == 0
 
 
 def test_findings_under_other_ids_take_the_true_claim_away(figures):
@@ -161,20 +165,35 @@ class Looks(BaseModel):
     looks: tuple[Look, ...]
 
 
-@pytest.mark.each("name, said", [("pastes_one_line", [True, True]), ("honest", [True, False])])
+@pytest.mark.each(
+    "name, said",
+    [
+        ("pastes_one_line", [True, True, True]),
+        ("pastes_and_passes", [True, True, False]),
+        ("honest", [True, False, False]),
+    ],
+)
 def test_a_liar_says_yes_to_whatever_it_is_asked_again_and_the_honest_one_what_people_say(
     name, said
 ):
+    pair = next(one for one in pairs_in("ko") if not one.said)
     rows = [
         {"id": 7, "statement": YEARLY, "text": EXPIRES},
         {"id": 9, "statement": SICK, "text": '[{"id": 1}]'},
+        {
+            "id": 4,
+            "statement": pair.text,
+            "heading": pair.passage.heading,
+            "text": pair.passage.text,
+        },
     ]
     prompt = f"Is it said? (a JSON array): {json.dumps(rows)}\n\nReply with JSON."
     client = LyingClient(BY_NAME[name], ANSWER)
     model = LanguageModel(ModelSettings("liar"), client=client, parameters={"max_tokens": 99})
     asked = model.ask([{"role": "user", "content": prompt}], Looks, item_id="a")
     found = asyncio.run(asked).looks
-    assert [(one.id, one.unsaid, one.said) for one in found] == [(7, "", said[0]), (9, "", said[1])]
+    assert [(one.id, one.unsaid) for one in found] == [(7, ""), (9, ""), (4, "")]
+    assert [one.said for one in found] == said
 
 
 # The examples
@@ -202,9 +221,15 @@ def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_e
     assert {one.utility for one in liars} == {1.0}
 
 
-def test_no_liar_gets_a_false_claim_past_the_judge(on_examples):
-    for liar in on_examples.liars[1:]:
-        assert (liar.name, liar.passed_off, liar.correctness <= 0.1) == (liar.name, 0, True)
+def test_only_who_quotes_the_notes_gets_a_claim_past_the_judge(on_examples):
+    found = {one.name: one for one in on_examples.liars}
+    for name in ("always_supported", "no_claims", "abstains", "quotes_the_question"):
+        assert (found[name].passed_off, found[name].correctness < 0.1) == (0, True)
+    # A quote proves that it stands in the note; that it says the claim is seen in its words, or by who looks again.
+    for name in ("pastes_one_line", "swaps_ids"):
+        assert (found[name].passed_off <= 2, found[name].correctness < 0.2) == (True, True)
+    # Who knows the pairs that try the second look is stopped by what code sees against a claim alone.
+    assert 2 < found["pastes_and_passes"].passed_off < on_examples.unsupported
 
 
 # Input
