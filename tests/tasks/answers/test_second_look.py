@@ -1,0 +1,86 @@
+"""Second looks over real HTTP: what a run asks for them, books and writes."""
+
+import json
+
+from second_looks import is_second_look, looks
+
+from gigamind.tasks import evaluate
+
+LEAVE = "연차는 입사 첫해에 15일을 준다."
+SECOND = "openai/second"
+
+
+def rows(*answers):
+    return [
+        {"id": f"a{number}", "question": "연차는 며칠?", "answer": answer, "language": "ko",
+         "context_notes": [{"title": "휴가", "text": LEAVE}]}
+        for number, answer in enumerate(answers, start=1)
+    ]  # fmt: skip
+
+
+def run_of(options, server, items, says=lambda _: True, *, able=True, **changes):
+    """The summary, the lines by id and the attempts of a run whose model proves each claim by the one sentence."""
+    claim = {"id": 1, "verdict": "supported", "note": 1, "quote": LEAVE}
+    whole = {
+        "claims": [claim], "source_coverage": [], "grounding_issues": [], "omissions": [],
+        "answerable": True, "answer_note": 1, "answer_quote": LEAVE, "utility_reason": "",
+        "utility": 1.0, "correctness": 1.0, "summary": "",
+    }  # fmt: skip
+
+    def respond(body):
+        text = str(body["messages"][-1]["content"])
+        return looks(text, says, able=able) if is_second_look(text) else whole
+
+    server.respond = respond
+    out = evaluate(options(items, **changes)).out
+    lines = [json.loads(line) for line in (out / "per_item.jsonl").read_text("utf-8").splitlines()]
+    attempts = (out / "attempts.jsonl").read_text("utf-8").splitlines()
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    return summary, {line["id"]: line for line in lines}, [json.loads(row) for row in attempts]
+
+
+def test_a_model_is_tried_once_a_run_and_asked_once_an_answer_that_has_doubts(options, server):
+    items = rows("New hires get fifteen days.", "연차는 15일을 준다.", "They get leave each year.")
+    summary, lines, attempts = run_of(options, server, items, lambda said: "fifteen" in said)
+    # three answers, two calls with the pairs, two looks
+    assert len(attempts) == server.seen.total == 7
+    assert sum(row["call"] == "second look: pairs" for row in attempts) == 2
+    assert summary["looked_at"] == 2
+    assert summary["second_looks"] == [
+        {"model": "openai/judge", "language": "ko", "said": [12, 12], "unsaid": [12, 12], "believed": True}
+    ]  # fmt: skip
+    claims = {name: line["evaluation"]["claims"][0] for name, line in lines.items()}
+    assert {name: (one["verdict"], one["doubt"], one["said"]) for name, one in claims.items()} == {
+        "a1": ("supported", None, True),
+        "a2": ("supported", None, None),
+        "a3": ("unverified", "not_confirmed", False),
+    }
+    assert claims["a1"]["source"] == {"heading": "", "text": LEAVE}
+    assert summary["doubts"] == {"not_confirmed": 1}
+
+
+def test_another_model_may_look_and_is_booked_by_its_name(options, server, tmp_path):
+    judge = tmp_path / "judge.toml"
+    judge.write_text(
+        f'kind = "search_qa"\nprompt = "search_qa/v2"\nsecond_model = "{SECOND}"\n',
+        encoding="utf-8",
+    )
+    prices = tmp_path / "two.toml"
+    prices.write_text(
+        "".join(
+            f'[models."{name}"]\nprompt = 1\ncompletion = 2\n' for name in ("openai/judge", SECOND)
+        )
+    )
+    items = rows("New hires get fifteen days.")
+    summary, _, attempts = run_of(options, server, items, judge=judge, prices=prices)
+    assert [row["model"] for row in attempts].count(SECOND) == 3
+    assert summary["second_looks"][0]["model"] == SECOND
+    assert set(summary["llm"]["by_role"]) == {"judge: openai/judge", f"judge: {SECOND}"}
+
+
+def test_what_is_doubtful_stays_so_with_a_model_that_does_not_tell_the_pairs_apart(options, server):
+    items = rows("New hires get fifteen days.", "They get leave each year.")
+    summary, _, attempts = run_of(options, server, items, able=False)
+    assert len(attempts) == 4  # the pairs, and no claim
+    assert summary["second_looks"][0]["believed"] is False
+    assert (summary["looked_at"], summary["doubts"]) == (0, {"not_looked_at": 2})
