@@ -3,6 +3,7 @@
 What a judged answer is worth follows the product's rules (seed 004), none of which a model is asked to apply.
 """
 
+import asyncio
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -176,12 +177,13 @@ async def judge_answer(
     questions = Questions(judge, case, pieces, asking.fence_key)
     reply, findings = await Calls(judge, questions, asking, seat).all_of_them()
     verifier = Verifier(case.notes, case.question, judge.file)
-    judged = verifier.judge(claims_of(pieces), findings)
+    # Quotes of a long note take a while: other requests are sent and read meanwhile.
+    judged = await asyncio.to_thread(verifier.judge, claims_of(pieces), findings)
     trial, said = await _second_look(
         judge, case.question, verifier.to_look_at(judged), asking, seat
     )
     heard = _Heard(reply, findings, verifier.looked_at(judged, said), trial)
-    return _judgement(case, pieces, verifier, heard)
+    return await asyncio.to_thread(_judgement, case, pieces, verifier, heard)
 
 
 @dataclass(frozen=True, slots=True)
