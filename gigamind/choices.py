@@ -8,7 +8,6 @@ PromptLanguage = Literal["auto", "ko", "en"]  # auto: that of the item
 LeaveOut = Literal["auto", "always", "never"]  # auto: where few unanswerable queries are known
 FreeJudge = Literal["threshold", "answer_score", "calibrated"]
 UnanswerableMode = Literal[FreeJudge, "llm"]  # the judge of unanswerable queries
-Form = Literal[
-    "title", "heading", "list", "table", "sentence", "near-miss"
-]  # what a question is made of
-FORMS: Final[tuple[Form, ...]] = get_args(Form)
+NamedForm = Literal["title", "heading", "list", "table", "sentence", "near-miss"]
+Form = Literal[NamedForm, "left-out"]  # what a question is made of; --leave-out gives the last
+FORMS: Final[tuple[Form, ...]] = get_args(NamedForm)

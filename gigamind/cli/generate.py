@@ -29,7 +29,7 @@ class QueryWriterOptions(ModelOptions):
     max_unanswerable: int = Field(
         1,
         ge=0,
-        description="questions a note that it does not answer, at most; with --model, or near misses",
+        description="questions a note without an answer, at most; with --model, near misses, or of notes left out",
     )
     max_tokens: int = Field(4_096, ge=1, description="of an answer; doubled once if it is cut off")
     ledger: Path | None = Field(
@@ -122,6 +122,13 @@ def generate_links(
     default="title",
     help=f"what questions are made of: all, or some of {','.join(FORMS)}; a near-miss is unanswerable",
 )
+@click.option(
+    "--leave-out",
+    type=click.FloatRange(0, 1, max_open=True),
+    default=0.0,
+    help="share of the notes that --out-notes lacks; what only they name is asked about, too: unanswerable there",
+)
+@click.option("--out-notes", type=_path, help="folder for the copy without the notes left out")
 @click.option("--limit", type=_count, help="questions in all, balanced over notes and forms")
 @click.option("--seed", type=click.IntRange(min=0), default=42, help="which questions those are")
 @options_of(QueryWriterOptions)
@@ -134,6 +141,8 @@ def generate_queries(
     max_per_note: int,
     include_headers: bool,
     forms: str,
+    leave_out: float,
+    out_notes: Path | None,
     limit: int | None,
     seed: int,
     **given: Any,  # noqa: ANN401
@@ -143,11 +152,12 @@ def generate_queries(
     A model quotes the passage that answers each question; a question whose quote does not stand in its note is dropped.
     It also writes questions that their note does not answer: see in the review whether another note does.
     Without a model, unanswerable questions are near misses: a year, a version or a name is changed to one that stands
-    nowhere in the vault.  All rows are tagged "generated": they are easier than questions of people.
+    nowhere in the vault; with --leave-out also questions about notes that the copy lacks.  All rows are tagged
+    "generated": they are easier than questions of people.
     """
     options = validated(QueryWriterOptions, given)
     if options.model is not None:
-        for option in ("include_headers", "forms", "limit", "seed"):
+        for option in ("include_headers", "forms", "leave_out", "out_notes", "limit", "seed"):
             if context.get_parameter_source(option) == ParameterSource.COMMANDLINE:
                 named = "--" + option.replace("_", "-")
                 raise InputError(f"{named}: makes no sense with --model, which reads whole notes")
@@ -162,10 +172,11 @@ def generate_queries(
         _forms(forms, include_headers=include_headers),
         max_per_note,
         options.max_unanswerable,
+        leave_out,
         limit,
         seed,
     )
-    made = generate(notes, out, wanted)
+    made = generate(notes, out, wanted, out_notes)
     for warning in made.warnings:
         click.echo(f"warning: {warning}", err=True)
     for path in made.empty_notes:
@@ -173,6 +184,8 @@ def generate_queries(
     click.echo(f"{len(made.rows)} questions, for review: {out}")
     for form, (count, able) in made.by_form.items():
         click.echo(f"  {form}: {count}; {able} of {made.notes} notes can give one")
+    if out_notes:
+        click.echo(f"Notes, without {len(made.left_out)} that are left out: {out_notes}")
     click.echo("They are easier than questions of people, and every report over them says so.")
 
 

@@ -6,14 +6,20 @@ Which questions are taken hangs on the vault and the seed alone: in rounds, one 
 import random
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gigamind.choices import FORMS, Form
 from gigamind.datasets.near_misses import Vocabulary, near_misses
 from gigamind.datasets.question_forms import Draft, drafts, says_something
+from gigamind.datasets.sample import sample
 from gigamind.datasets.schema import GENERATED, ExpectedSpan, QueryItem
-from gigamind.datasets.write import refuse_existing_file, write_rows
+from gigamind.datasets.write import (
+    copy_vault,
+    refuse_existing_file,
+    refuse_places,
+    write_rows,
+)
 from gigamind.errors import InputError
 from gigamind.spans import Utf16
 from gigamind.vault.identity import key
@@ -29,7 +35,10 @@ _MADE_OF: Mapping[Form, str] = {
     "table": "a table whose rows begin with a name",
     "sentence": "a paragraph whose first sentence begins with what it is about",
     "near-miss": "a year, a version or a name, in what is asked about, to change",
+    "left-out": "a name that stands in no other note",
 }
+_ORDER: tuple[Form, ...] = (*FORMS, "left-out")
+_UNANSWERABLE: frozenset[Form] = frozenset({"near-miss", "left-out"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,13 +47,16 @@ class QueryForms:
 
     Attributes:
         per_note: answerable questions a note at most, from 1 on.
-        near_per_note: near misses a note at most, where that form is among `forms`.
+        unanswerable_per_note: near misses a note at most, where that form is among `forms`, and questions about a
+            note that is left out.
+        leave_out: share of the notes that the copy lacks, in [0, 1): what only they name has no answer there.
         limit: questions in all; None for as many as there are.
     """
 
     forms: tuple[Form, ...] = ("title",)
     per_note: int = 3
-    near_per_note: int = 1
+    unanswerable_per_note: int = 1
+    leave_out: float = 0.0
     limit: int | None = None
     seed: int = 42
 
@@ -56,6 +68,7 @@ class GeneratedQueries:
     Attributes:
         empty_notes: notes without text, about which nothing can be asked, in path order.
         notes: how many notes have text.
+        left_out: paths of the notes that the copy lacks.
         by_form: form -> questions taken, and the notes that could give one.
         warnings: of the vault, and on what could not be made.
     """
@@ -63,22 +76,38 @@ class GeneratedQueries:
     rows: tuple[QueryItem, ...]
     empty_notes: tuple[str, ...]
     notes: int
+    left_out: tuple[str, ...]
     by_form: Mapping[Form, tuple[int, int]]
     warnings: tuple[str, ...]
 
 
-def generate_queries(notes: Path, out: Path, wanted: QueryForms) -> GeneratedQueries:
+def generate_queries(
+    notes: Path, out: Path, wanted: QueryForms, out_notes: Path | None = None
+) -> GeneratedQueries:
     """Write a dataset of questions about a vault.  Equal vaults and seeds give equal bytes.
 
+    Args:
+        out_notes: folder for the copy without the notes that are left out, where some are.
+
     Raises:
-        InputError: the place cannot be, no note has text, or none gives a question of these forms.
-        NotesError: the vault cannot be read.
+        InputError: a place cannot be, no note has text, or none gives a question of these forms.
+        NotesError: the vault cannot be read or copied.
         EvaluationError: the dataset cannot be written.
     """
-    refuse_query_place(notes, out)
+    if (out_notes is None) != (wanted.leave_out == 0.0):
+        raise InputError(
+            "--leave-out and --out-notes: go together, for the questions are about the copy without those notes"
+        )
+    if out_notes is None:
+        refuse_query_place(notes, out)
+    else:
+        refuse_places(notes, out_notes, out, option="--out")
     made = queries(read_vault(notes), wanted)
     if not made.rows:
         raise InputError("\n".join([f"{notes}: gives no question", *made.warnings]))
+    if out_notes is not None:
+        with copy_vault(notes, out_notes, {}, made.left_out):
+            pass  # nothing in it is changed
     write_rows(out, made.rows)
     return made
 
@@ -119,35 +148,59 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     for option, number in (("--max-per-note", wanted.per_note), ("--limit", wanted.limit)):
         if number is not None and number < 1:
             raise InputError(f"{option} {number}: must be 1 or more")
+    if not 0.0 <= wanted.leave_out < 1.0:
+        raise InputError(f"--leave-out {wanted.leave_out:g}: must be 0 or more, and less than 1")
     askable, empty = askable_notes(vault)
-    offers = _offers(askable, wanted)
+    drawn = sample(askable, float(wanted.leave_out), wanted.seed) if wanted.leave_out else ()
+    gone = {note.path for note in drawn}
+    askable = [note for note in askable if note.path not in gone]
+    if not askable:
+        raise InputError(f"--leave-out {wanted.leave_out:g}: leaves no note with text")
+    vocabulary = Vocabulary.of(askable) if drawn or "near-miss" in wanted.forms else None
+    offers = _offers(askable, wanted, vocabulary)
+    if vocabulary:
+        offers += [_of_left_out(note, vocabulary, wanted.seed) for note in drawn]
     taken = _taken(offers, wanted)
+    askable += drawn
     counts = Counter(draft.form for of_note in taken for draft in of_note)
     by_form: dict[Form, tuple[int, int]] = {
-        form: (counts[form], sum(bool(offer[form]) for offer in offers))
-        for form in FORMS
-        if form in wanted.forms
+        form: (counts[form], sum(bool(offer.get(form)) for offer in offers))
+        for form in _ORDER
+        if form in wanted.forms or (form == "left-out" and drawn)
     }
     rows = _rows(askable, taken)
     warnings = [*vault.warnings, *_shortfalls(by_form, len(askable))]
     if wanted.limit is not None and len(rows) < wanted.limit:
         told = f"--limit {wanted.limit}: only {len(rows)} questions could be made"
         warnings.append(f"{told}; more --forms, notes or --max-per-note give more")
-    return GeneratedQueries(rows, tuple(empty), len(askable), by_form, tuple(warnings))
+    left_out = tuple(note.path for note in drawn)
+    return GeneratedQueries(rows, tuple(empty), len(askable), left_out, by_form, tuple(warnings))
 
 
 _Offer = dict[Form, list[Draft]]
 
 
-def _offers(notes: Sequence[Note], wanted: QueryForms) -> list[_Offer]:
+def _of_left_out(note: Note, kept: Vocabulary, seed: int) -> _Offer:
+    """What is asked about a note that is left out: of what no other note names."""
+    own = [
+        replace(draft, form="left-out", evidence=None)
+        for draft in drafts(note)
+        if not kept.knows(draft.subject or draft.title)
+    ]
+    random.Random(f"{seed} left-out {note.path}").shuffle(own)  # noqa: S311
+    return {"left-out": own}
+
+
+def _offers(
+    notes: Sequence[Note], wanted: QueryForms, vocabulary: Vocabulary | None
+) -> list[_Offer]:
     """What each note could give, by form, drawn by the seed."""
     made = [list(drafts(note)) for note in notes]
     common = _common(made)
-    vocabulary = Vocabulary.of(notes) if "near-miss" in wanted.forms else None
     offers: list[_Offer] = []
     for note, of_note in zip(notes, made, strict=True):
         kept = [draft for draft in of_note if key(draft.subject) not in common]
-        if vocabulary:
+        if vocabulary and "near-miss" in wanted.forms:
             kept += [near for draft in kept for near in near_misses(draft, vocabulary)]
         offer: _Offer = {form: [d for d in kept if d.form == form] for form in wanted.forms}
         for form, of_form in offer.items():
@@ -181,18 +234,18 @@ def _taken(offers: Sequence[_Offer], wanted: QueryForms) -> list[list[Draft]]:
         for note in order:
             if len(asked) == wanted.limit:
                 break
-            near = sum(draft.form == "near-miss" for draft in taken[note])
+            unanswerable = sum(draft.form in _UNANSWERABLE for draft in taken[note])
             full = {
-                form: near >= wanted.near_per_note
-                if form == "near-miss"
-                else len(taken[note]) - near >= wanted.per_note
+                form: unanswerable >= wanted.unanswerable_per_note
+                if form in _UNANSWERABLE
+                else len(taken[note]) - unanswerable >= wanted.per_note
                 for form in left[note]
             }
             open_forms: list[Form] = [
                 form for form, of_form in left[note].items() if of_form and not full[form]
             ]
             if open_forms:
-                form = min(open_forms, key=lambda form: (used[form], FORMS.index(form)))
+                form = min(open_forms, key=lambda form: (used[form], _ORDER.index(form)))
                 draft = left[note][form].pop(0)
                 taken[note].append(draft)
                 used[form] += draft.question not in asked
@@ -225,7 +278,7 @@ def both(known: QueryItem, row: QueryItem) -> QueryItem:
 def _place(draft: Draft) -> tuple[bool, int, int, str]:
     """The title's first, then by the place in the note, near misses last."""
     start = draft.evidence.start if draft.evidence else -1
-    return draft.form == "near-miss", start, FORMS.index(draft.form), draft.question
+    return draft.form in _UNANSWERABLE, start, _ORDER.index(draft.form), draft.question
 
 
 def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
@@ -234,7 +287,7 @@ def _row(id_: str, draft: Draft, note: Note, units: Utf16) -> QueryItem:
         start, end = units.span_from_code_points(draft.evidence)
         text = draft.evidence.slice(note.text)
         spans = (ExpectedSpan(note_path=note.path, start=start, end=end, text=text),)
-    answerable = draft.form != "near-miss"
+    answerable = draft.form not in _UNANSWERABLE
     changed = (f"changed:{draft.change}",) if draft.change else ()
     return QueryItem(
         id=id_,

@@ -4,7 +4,7 @@ import contextlib
 import os
 import secrets
 import shutil
-from collections.abc import Generator, Iterable, Mapping
+from collections.abc import Collection, Generator, Iterable, Mapping
 from pathlib import Path
 
 from gigamind.datasets.schema import Row
@@ -40,8 +40,13 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
         raise EvaluationError(f"{path}: cannot be written ({error.strerror or error})") from error
 
 
-def refuse_places(notes: Path, out_notes: Path, dataset: Path) -> None:
+def refuse_places(
+    notes: Path, out_notes: Path, dataset: Path, *, option: str = "--dataset"
+) -> None:
     """See to it, before any work is done, that neither the vault nor anything else is written over.
+
+    Args:
+        option: that names the dataset.
 
     Raises:
         InputError: a place lies in the vault or around it, or holds something already.
@@ -53,12 +58,12 @@ def refuse_places(notes: Path, out_notes: Path, dataset: Path) -> None:
             " Name a folder beside it."
         )
     if rows.is_relative_to(vault) or rows.is_relative_to(copy):
-        raise InputError(f"--dataset {dataset}: lies in a vault. Name a file beside it.")
+        raise InputError(f"{option} {dataset}: lies in a vault. Name a file beside it.")
     if out_notes.exists() and (not out_notes.is_dir() or any(out_notes.iterdir())):
         raise InputError(
             f"--out-notes {out_notes}: exists already and is no empty folder. Name a new one, or remove it."
         )
-    refuse_existing_file("--dataset", dataset)
+    refuse_existing_file(option, dataset)
 
 
 def refuse_existing_file(option: str, path: Path) -> None:
@@ -72,13 +77,16 @@ def refuse_existing_file(option: str, path: Path) -> None:
 
 
 @contextlib.contextmanager
-def copy_vault(root: Path, out: Path, changed: Mapping[str, str]) -> Generator[dict[str, Path]]:
+def copy_vault(
+    root: Path, out: Path, changed: Mapping[str, str], without: Collection[str] = ()
+) -> Generator[dict[str, Path]]:
     """Copy every file that `walk` finds; the block sees the copied notes, path -> file, before the copy gets its name.
 
     Notes are copied, so that they can be edited apart; attachments are hard links where the file system allows.
 
     Args:
         changed: path of a note -> its text in the copy.
+        without: paths of notes that the copy lacks.
 
     Raises:
         NotesError: something cannot be read or written.
@@ -88,6 +96,8 @@ def copy_vault(root: Path, out: Path, changed: Mapping[str, str]) -> Generator[d
         aside.mkdir(parents=True)
         notes: dict[str, Path] = {}
         for file in walk(root).files:
+            if file.path in without:
+                continue
             place = aside / file.location.relative_to(root)
             place.parent.mkdir(parents=True, exist_ok=True)
             if file.path in changed:

@@ -269,6 +269,43 @@ def test_a_month_and_a_word_that_also_stands_small_are_no_names_to_change(ask):
     assert warning.startswith("no question of the form near-miss: none of 1 notes has a year,")
 
 
+def test_what_only_a_note_that_is_left_out_names_has_no_answer_in_the_copy(ask):
+    notes = {f"n{number}.md": f"# Topic {word}\n\n{word} is told here.\n" for number, word in enumerate(
+        ("Alpaca", "Beaver", "Civet", "Dingo"))}  # fmt: skip
+    made = ask(notes, forms=("title",), leave_out=0.5)
+    unanswerable = [row for row in made.rows if not row.answerable]
+    assert len(made.left_out) == len(unanswerable) == 2
+    assert {row.tags for row in unanswerable} == {("generated", "form:left-out")}
+    assert all(not row.expected_notes and not row.expected_spans for row in unanswerable)
+    kept = {note for row in made.rows for note in row.expected_notes}
+    assert kept == set(notes) - set(made.left_out)
+    assert made.by_form["left-out"] == (2, 2)
+
+
+def test_a_name_that_another_note_has_too_is_not_asked_about_as_left_out(ask):
+    notes = {"a.md": "# Alpaca\n\nSee [[Beaver]].\n", "b.md": "# Beaver\n\nSee [[Alpaca]].\n"}
+    made = ask(notes, forms=("title",), leave_out=0.5)
+    assert [row.answerable for row in made.rows] == [True]
+    assert any("left-out" in one and "no other note" in one for one in made.warnings)
+
+
+def test_the_copy_lacks_the_notes_that_are_left_out(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    for name in ("Alpaca", "Beaver", "Civet"):
+        (vault / f"{name}.md").write_text(f"# {name}\n\nText.\n", encoding="utf-8")
+    wanted = QueryForms(("title",), leave_out=0.3)
+    made = generate_queries(vault, tmp_path / "q.jsonl", wanted, tmp_path / "copy")
+    copied = {file.name for file in (tmp_path / "copy").iterdir()}
+    assert copied == {"Alpaca.md", "Beaver.md", "Civet.md"} - set(made.left_out)
+    assert len(made.left_out) == 1
+    copy = read_vault(tmp_path / "copy")
+    checked = check_queries(read_queries(tmp_path / "q.jsonl"), copy, Identities(copy.notes))
+    assert not checked.errors
+    with pytest.raises(InputError, match="--leave-out and --out-notes: go together"):
+        generate_queries(vault, tmp_path / "r.jsonl", wanted)
+
+
 def test_a_limit_is_shared_by_notes_and_forms(ask):
     note = "---\ntitle: B{0}\n---\n## One {0}\nSome text.\n\n- **Term {0}**: what it really means"
     notes = {f"{name}.md": note.format(name) for name in "pqrstu"}
