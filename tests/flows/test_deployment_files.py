@@ -103,6 +103,11 @@ def test_the_profile_keeps_the_server_on_loopback_and_tells_nobody():
     assert profile["PREFECT_SERVER_ANALYTICS_ENABLED"] == "false"
 
 
+def test_the_server_sleeps_whole_seconds_for_prefect_would_make_none_of_a_part():
+    interval = read_env()["PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL"]
+    assert int(interval) >= 1
+
+
 def test_another_port_reaches_clients_and_pages_too():
     profile = read_env(PREFECT_SERVER_API_PORT="4300")
     assert profile["PREFECT_SERVER_API_PORT"] == "4300"
