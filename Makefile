@@ -56,12 +56,14 @@ server: $(READY)
 worker: $(READY)
 	@$(PROFILE) exec $(BIN)/prefect worker start --pool local --type process
 
+# Whether the server has that page; Prefect's own client takes two seconds to be loaded.
+ANSWERS := $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=30)'
+
 deploy: $(READY)
-	@$(PROFILE) $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1] + "/health", timeout=30)' \
-	  "$$PREFECT_API_URL" >/dev/null 2>&1 \
+	@$(PROFILE) $(ANSWERS) "$$PREFECT_API_URL/health" >/dev/null 2>&1 \
 	  || { echo "No Prefect server answers at $$PREFECT_API_URL: start one with make server"; exit 1; }
 	@# A worker that starts meanwhile makes the pool, too.
-	@$(PROFILE) $(BIN)/prefect work-pool inspect local >/dev/null 2>&1 \
+	@$(PROFILE) $(ANSWERS) "$$PREFECT_API_URL/work_pools/local" >/dev/null 2>&1 \
 	  || $(BIN)/prefect work-pool create local --type process \
 	  || $(BIN)/prefect work-pool inspect local >/dev/null
 	@$(PROFILE) $(BIN)/prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml

@@ -1,3 +1,4 @@
+import gc
 import signal
 from typing import TYPE_CHECKING
 
@@ -7,6 +8,8 @@ from hypothesis import settings
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
+
+    from prefect_stack import Stack
 
     from gigamind.llm.fake import FakeServer
 
@@ -82,6 +85,21 @@ def fake(model_server: "FakeServer") -> "FakeServer":
     model_server.seen.authorizations.clear()
     model_server.script.clear()
     return model_server
+
+
+@pytest.fixture(scope="session")
+def prefect_stack(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Stack]":
+    """A Prefect server, which takes a core half a minute to start: one for all tests that need it."""
+    from prefect_stack import serving
+
+    with serving(tmp_path_factory.mktemp("prefect")) as stack:
+        yield stack
+
+
+def pytest_collection_finish() -> None:
+    """What was imported stays: else each of the many collections of garbage walks through all of it."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -29,6 +29,8 @@ SEARCH = (
     "vault",
     "--mode",
     "keyword",
+    "--speed-passes",
+    "0",
     "--out",
     "out",
 )

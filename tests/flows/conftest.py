@@ -3,6 +3,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from prefect_stack import Stack
 
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -10,27 +11,21 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 
 
 @pytest.fixture(scope="session")
-def prefect_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """API address of a real server of this session's own, on loopback, to which every flow run here speaks."""
+def prefect_server(prefect_stack: Stack, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """API address of the session's own server, to which every flow run here speaks."""
     home = tmp_path_factory.mktemp("prefect")
     with pytest.MonkeyPatch.context() as environment:
         environment.setenv("DO_NOT_TRACK", "1")
         environment.setenv("GIGAMIND_CACHE_DIR", str(home / "cache"))
         from prefect import settings
-        from prefect.testing.utilities import prefect_test_harness
 
         its_own = {
             settings.PREFECT_HOME: home,
-            settings.PREFECT_SERVER_ANALYTICS_ENABLED: False,
-            settings.PREFECT_SERVER_UI_ENABLED: False,
-            settings.PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL: 0.2,  # of 5 s
+            settings.PREFECT_API_URL: prefect_stack.api,
             settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None,  # its thread costs a flow run a second
         }
-        with (
-            settings.temporary_settings(its_own),
-            prefect_test_harness(server_startup_timeout=120),
-        ):
-            yield settings.PREFECT_API_URL.value()
+        with settings.temporary_settings(its_own):
+            yield prefect_stack.api
 
 
 @pytest.fixture
@@ -44,6 +39,7 @@ def options(tmp_path: Path) -> Callable[..., SearchEvalOptions]:
             "notes": tmp_path / "examples" / "vault",
             "out": tmp_path / "out",
             "mode": "keyword",
+            "speed_passes": 0,
             **changes,
         }
         return SearchEvalOptions.model_validate(chosen)

@@ -60,14 +60,14 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     options: Options, tmp_path: Path
 ):
     # A broken row, failures and slices come along: all of both files is compared.
-    chosen = options(mode="hybrid", graph_rerank=True)
+    chosen = options(mode="hybrid", graph_rerank=True, sample="60")
     with chosen.dataset.open("a", encoding="utf-8") as file:
         file.write("{broken\n")
     evaluate(chosen.model_copy(update={"out": tmp_path / "direct"}))
     summary, out, _ = run_flow(chosen)
     assert out == tmp_path / "out"
     assert reports(out) == reports(tmp_path / "direct")
-    assert len(reports(out)[1]) == summary.counts.queries_total == 202
+    assert len(reports(out)[1]) == summary.counts.queries_total == 60
     assert summary.counts.rows_rejected == 1
     assert summary.model_dump(mode="json") == json.loads((out / "summary.json").read_text())
 
@@ -95,7 +95,7 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
 def test_the_log_says_where_the_artifacts_are(
     options: Options, flow: Any, prefect_server: str, caplog: pytest.LogCaptureFixture
 ):
-    flow(options())
+    flow(options(sample="20"))
     address = prefect_server.removesuffix("/api")
     for key in artifact_keys("search"):
         assert re.search(

@@ -1,0 +1,175 @@
+"""A Prefect server and what belongs to it, started as a team starts them, for tests that need the real thing."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+START_SECONDS = 120
+
+
+@dataclass(frozen=True)
+class Stack:
+    """What `make server`, `make worker` and `make deploy` start, from a clone of its own."""
+
+    clone: Path
+    home: Path
+    port: int
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Nothing of the user's own Prefect; a request that leaves this machine ends at a closed port."""
+        return {
+            "PATH": os.environ["PATH"],
+            "PYTHONPATH": os.environ.get("PYTHONPATH", ""),
+            "HOME": str(self.home),
+            "PREFECT_HOME": str(self.home / ".prefect"),
+            "PREFECT_SERVER_API_PORT": str(self.port),
+            # The scheduler looks every minute for schedules that were added since the deploy.
+            "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "3",
+            "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "0.2",  # of 5 s
+            "PREFECT_WORKER_QUERY_SECONDS": "1",
+            "GIGAMIND_CACHE_DIR": str(self.home / "cache"),
+            "OMP_NUM_THREADS": "1",
+            "HTTP_PROXY": "http://127.0.0.1:9",
+            "HTTPS_PROXY": "http://127.0.0.1:9",
+            "NO_PROXY": "127.0.0.1,localhost",
+        }
+
+    def command(self, target: str) -> list[str]:
+        """`make target` with the packages of this Python, which are there already."""
+        return ["make", "-o", ".venv/.ready", f"BIN={Path(sys.executable).parent}", target]
+
+    def make(self, target: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            self.command(target),
+            cwd=self.clone,
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=START_SECONDS,
+            check=False,
+        )
+
+    @contextlib.contextmanager
+    def running(self, target: str) -> Iterator[subprocess.Popen[bytes]]:
+        """`make target` until the block ends."""
+        with (self.home / f"{target}.log").open("wb") as log:
+            process = subprocess.Popen(
+                self.command(target),
+                cwd=self.clone,
+                env=self.environment,
+                stdout=log,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        try:
+            yield process
+        finally:
+            _stop(process)
+
+    def ask(self, path: str, body: object = None) -> Any:
+        """What the API answers: a GET, or a POST where there is a body.
+
+        A server on SQLite answers 503 while its database is locked, and Prefect's own client then asks again: so do we.
+
+        Raises:
+            urllib.error.HTTPError: it refuses.
+        """
+        for wait in (1, 2, 4, 8):
+            try:
+                return self._ask_once(path, body)
+            except urllib.error.HTTPError as error:
+                if error.code != 503:
+                    raise
+                time.sleep(wait)
+        return self._ask_once(path, body)
+
+    def _ask_once(self, path: str, body: object) -> Any:
+        request = urllib.request.Request(
+            self.api + path,
+            data=None if body is None else json.dumps(body).encode(),
+            headers={"Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            return json.loads(answer.read() or "null")
+
+    def wait_for(self, found: Callable[[], Any], seconds: float, what: str) -> Any:
+        """The first true value of `found`; fails with the logs when the time is over."""
+        deadline = time.monotonic() + seconds
+        while time.monotonic() < deadline:
+            try:
+                if value := found():
+                    return value
+            except urllib.error.HTTPError:
+                raise  # an answer, and no server that is not yet there
+            except OSError:
+                pass
+            time.sleep(0.25)
+        logs = "\n".join(f"{log.name}:\n{log.read_text()}" for log in self.home.glob("*.log"))
+        pytest.fail(f"not within {seconds} s: {what}\n{logs}")
+
+    @property
+    def api(self) -> str:
+        return f"http://127.0.0.1:{self.port}/api"
+
+    def deployment(self) -> Any:
+        return self.ask("/deployments/name/eval-search/search-nightly")
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Stack]:
+    """A server on loopback, as `make server` starts it."""
+    # Any clone will do, also one in a folder with such a name.
+    clone, home = folder / "우리 clone", folder / "home"
+    home.mkdir()
+    for part in ("deployments", "examples", "flows"):
+        shutil.copytree(ROOT / part, clone / part)
+    shutil.copy(ROOT / "Makefile", clone)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    stack = Stack(clone, home, port)
+    try:
+        with stack.running("server") as server:
+            stack.wait_for(
+                lambda: server.poll() is None and stack.ask("/health"), START_SECONDS, "a server"
+            )
+            yield stack
+    finally:
+        _kill_leftovers(stack.home)
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """End a process and its group, gently at first: a worker then ends the flow runs it has started."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGTERM)
+    try:
+        process.wait(15)
+    except subprocess.TimeoutExpired:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _kill_leftovers(home: Path) -> None:
+    """End flow runs that have outlived a killed worker: they live in sessions of their own."""
+    marker = f"HOME={home}".encode()
+    for entry in Path("/proc").glob("[0-9]*"):  # without /proc, there is nothing more to be done
+        with contextlib.suppress(OSError):
+            if marker in (entry / "environ").read_bytes().split(b"\0"):
+                os.kill(int(entry.name), signal.SIGKILL)
