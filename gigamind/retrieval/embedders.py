@@ -4,6 +4,7 @@ The default is bundled and needs no download: 512 dimensions, Korean and English
 """
 
 from collections.abc import Sequence
+from functools import cache
 from importlib.metadata import version
 
 import numpy as np
@@ -44,6 +45,12 @@ class UseMultilingual:
         return unit_rows(vectors)[0]
 
 
+@cache
+def _use_multilingual() -> UseMultilingual:
+    """Read once a process: that takes over a second, and one evaluation is often held against another."""
+    return UseMultilingual()
+
+
 def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
     """The embedder of that name, ready to use.
 
@@ -53,7 +60,7 @@ def load_embedder(name: str, *, api_base: str | None = None) -> Embedder:
     """
     provider, _, model = name.partition(":")
     if name == DEFAULT_EMBEDDER:
-        return UseMultilingual()
+        return _use_multilingual()
     if name == E5_SMALL:
         return E5Small()
     if provider == "fastembed" and model:

@@ -11,8 +11,9 @@ import pytest
 import tokenizers
 
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.embedders import UseMultilingual
+from gigamind.retrieval.embedders import UseMultilingual, load_embedder
 from gigamind.retrieval.index import Chunk, Cosines, Ids, IndexContent, rounded
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.spans import Passage, Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
@@ -100,7 +101,9 @@ def identities_of() -> Callable[[Vault], Identities]:
 @pytest.fixture(scope="session")
 def encoder() -> UseMultilingual:
     """The real default encoder, read once."""
-    return UseMultilingual()
+    encoder = load_embedder(DEFAULT_EMBEDDER)
+    assert isinstance(encoder, UseMultilingual)
+    return encoder
 
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz.:배터리교체매일밤"

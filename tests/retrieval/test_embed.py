@@ -46,8 +46,10 @@ def test_the_name_tells_the_version_of_the_model(encoder):
     assert encoder.name.startswith("use-multilingual@0.2.")
 
 
-def test_the_default_is_loaded_by_name():
-    assert isinstance(load_embedder("use-multilingual"), UseMultilingual)
+def test_the_default_is_loaded_by_name_and_once_a_process():
+    embedder = load_embedder("use-multilingual")
+    assert isinstance(embedder, UseMultilingual)
+    assert load_embedder("use-multilingual") is embedder
 
 
 @pytest.mark.each(
