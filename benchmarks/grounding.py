@@ -112,7 +112,7 @@ def print_collections(folder: Path) -> None:
             )
         for half, what in zip(halves, ("chosen on", "measured"), strict=True):
             for supported in (True, False):
-                found = [
+                found: list[Fate] = [
                     fate(support(one.said, Passage("", one.text), note=one.text))
                     for one in half
                     if one.supported is supported
@@ -124,7 +124,7 @@ def print_collections(folder: Path) -> None:
 def told(found: Iterable[Fate]) -> str:
     counts = Counter(found)
     all_of_them = sum(counts.values())
-    parts = (f"{counts[one]} {one}" for one in FATES)
+    parts = [f"{counts[one]} {one}" for one in FATES]
     return f"{', '.join(parts)} of {all_of_them}"
 
 

@@ -139,6 +139,15 @@ def sentences(text: str) -> list[Span]:
     return found
 
 
+def sentences_touched(text: str, span: Span) -> list[Span]:
+    """The sentences that share a character with a span, at the cost of its lines: none goes over a line's end."""
+    start = text.rfind("\n", 0, span.start) + 1
+    end = text.find("\n", span.end)
+    near = text[start : end if end >= 0 else len(text)]
+    found = (Span(start + one.start, start + one.end) for one in sentences(near))
+    return [one for one in found if one.start < span.end and span.start < one.end]
+
+
 def _append_trimmed(found: list[Span], text: str, start: int, end: int) -> None:
     piece = text[start:end]
     if stripped := piece.strip():

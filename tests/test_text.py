@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.text import jaccard, places_of, plain, sentences, short_words, tokens
+from gigamind.spans import Span
+from gigamind.text import (
+    jaccard,
+    places_of,
+    plain,
+    sentences,
+    sentences_touched,
+    short_words,
+    tokens,
+)
 
 
 @pytest.mark.parametrize(
@@ -121,6 +130,15 @@ def split(text: str) -> list[str]:
 )
 def test_sentences(text, expected):
     assert split(text) == expected
+
+
+@given(
+    st.text(st.sampled_from('ab1.!? \n-"다'), max_size=60), st.integers(0, 60), st.integers(0, 60)
+)
+def test_the_sentences_that_a_span_touches_are_those_of_the_whole_text(text, one, other):
+    start, end = sorted((min(one, len(text)), min(other, len(text))))
+    touched = [found for found in sentences(text) if found.start < end and start < found.end]
+    assert sentences_touched(text, Span(start, end)) == touched
 
 
 @given(st.text(st.sampled_from("aB1 .!?。」”\"')(\n\r\t가다👋etc…"), max_size=60))

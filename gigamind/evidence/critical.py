@@ -71,9 +71,11 @@ def opposed(statement: str, passage: str) -> tuple[Literal["negation", "polarity
     return tuple(signs)
 
 
+_STEMS = frozenset(stem for pair in _OPPOSITES for stem in pair if stem.isascii())
+
+
 def _stem(pole: str) -> str:
-    stems = {stem for pair in _OPPOSITES for stem in pair if stem.isascii()}
-    return max((stem for stem in stems if pole.startswith(stem)), key=len, default=pole)
+    return max((stem for stem in _STEMS if pole.startswith(stem)), key=len, default=pole)
 
 
 def _turned(left: AbstractSet[str], right: AbstractSet[str], pole: str, opposite: str) -> bool:

@@ -212,7 +212,9 @@ _INLINE = r"""
 
 def _compiled(prefix: str) -> re.Pattern[str]:
     line = rf"^[ \t]*+(?:(?:(?:{prefix})[ \t]*+)+(?:{_FENCE})?|{_FENCE})"
-    return re.compile(f"{line}|{_INLINE}", re.MULTILINE | re.VERBOSE)
+    # Looking at the first character before the alternatives takes half the time.
+    inline = rf"(?=[!\[\]`*_~=])(?:{_INLINE})"
+    return re.compile(f"{line}|{inline}", re.MULTILINE | re.VERBOSE)
 
 
 _MARKERS = _compiled(_BULLET)

@@ -4,9 +4,10 @@ Korean, English and ISO notation are compared by one value each.
 """
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
+from functools import lru_cache
 
 from gigamind.evidence.normalize import fold_unit
 from gigamind.spans import Span
@@ -181,6 +182,7 @@ class Number:
     year: str = ""
 
 
+@lru_cache(maxsize=64)  # of a note, for each of its claims
 def known_numbers(text: str) -> frozenset[Number]:
     """What numbers a text says, in digits or in words."""
     return frozenset(number for _, number in _numbers(text)) | frozenset(_loosely(text))
@@ -201,6 +203,35 @@ def is_known(number: Number, known: Collection[Number]) -> bool:
     """Whether one of those known is the same: a value, unless both have units and they are two; all said of a date."""
     said = [number, *(_times_said(number.value) if number.unit == "time" else ())]
     return any(_same(one, other) for one in said for other in known)
+
+
+ROUNDED = re.compile(
+    r"약 |거의|대략|가까[이운]|이상|넘[는게은어]|적어도|정도|여 ?(?=[명개원])"
+    r"|\b(?:about|around|approximately|roughly|nearly|almost|over|more than|at least|some)\b"
+)
+_NEAR = Decimal("0.15")  # of the larger of two numbers
+
+
+def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
+    """Whether an amount is one of others, rounded."""
+    if not number.value.replace(".", "", 1).isdigit():
+        return False
+    for other in others:
+        if other.unit in {"", number.unit} and other.value.replace(".", "", 1).isdigit():
+            one, two = Decimal(number.value), Decimal(other.value)
+            if abs(one - two) <= _NEAR * max(one, two):
+                return True
+    return False
+
+
+def are_reordered(said: Sequence[Number], there: Sequence[Number]) -> bool:
+    """Whether numbers of one unit stand in another order than in the source."""
+    at = {(one.value, one.unit): place for place, one in enumerate(there)}
+    places: dict[str, list[int]] = {}
+    for one in said:
+        if (one.value, one.unit) in at:
+            places.setdefault(one.unit, []).append(at[one.value, one.unit])
+    return any(own != sorted(own) for own in places.values())
 
 
 def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:

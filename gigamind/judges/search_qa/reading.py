@@ -10,7 +10,6 @@ from itertools import takewhile
 
 from rapidfuzz.distance import Levenshtein
 
-from gigamind.evidence.critical import LIMIT
 from gigamind.evidence.normalize import unmarked, visible
 from gigamind.evidence.words import Word, words
 from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, stem
@@ -45,7 +44,7 @@ def key_of(word: str) -> str:
     return stem(unicodedata.normalize("NFC", bare) or word)
 
 
-_LIGHT = frozenset("있없하되이않못아")  # stems of 있다, 없다, 하다, ...
+_LIGHT = frozenset("있없하되이않못아") | {"그리"}  # stems of 있다, 없다, 하다, ... and of 그리고
 
 
 def is_content(key: str) -> bool:
@@ -159,7 +158,7 @@ def changes_of(says: Reading, source: Reading) -> Iterator[Change]:
         if code.tag == "equal":
             pairs = zip(ours, theirs, strict=True)
             yield from (Change([a], [b]) for a, b in pairs if a.whole != b.whole)
-        elif inside or not theirs:
+        elif inside or not theirs or (at == 0 and len(theirs) <= _FEW):
             yield Change(ours, theirs)
 
 
@@ -167,7 +166,8 @@ def changes_of(says: Reading, source: Reading) -> Iterator[Change]:
 _BOUND = re.compile(
     r"만(?!\w)|만[이을은의]|밖에|뿐|외에|제외|까지|이상|이하|미만|초과|이내|최대|최소|마다|보다|조차|단지|거의|대부분|일부|보통|주로|모[든두]|항상"
     r"|\b(?:only|just|solely|except\w*|excluding|unless|at (?:least|most)|up to|nearly|almost|about|most(?:ly)?|usually"
-    r"|often|sometimes|some|all|every|always|many|few|more|less|or)\b"
+    r"|often|sometimes|some|all|every|always|many|few|more|less|than|by|or|until|before|after|without|hardly|rarely|seldom"
+    r"|must|may|might|should|would)\b"
 )
 
 
@@ -178,9 +178,8 @@ def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
         return False
     if not ours or not theirs:
         return bool(_BOUND.search(ours + theirs))
-    for rule in (LIMIT, _BOUND):
-        if sorted(rule.findall(ours)) != sorted(rule.findall(theirs)):
-            return True
+    if sorted(_BOUND.findall(ours)) != sorted(_BOUND.findall(theirs)):
+        return True
     if len(change.ours) == len(change.theirs) == 1:
         one, other = change.ours[0], change.theirs[0]
         if key_of(one.text) == key_of(other.text):

@@ -7,18 +7,18 @@ contradiction must not hit what is honestly supported.  What was measured, and o
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from decimal import Decimal
-from functools import lru_cache
 from typing import Literal
 
 from gigamind.evidence.clause import is_asked
 from gigamind.evidence.critical import opposed
 from gigamind.judges.search_qa.numbers import (
-    Number,
+    ROUNDED,
+    are_reordered,
     is_known,
+    is_rounded_from,
     known_numbers,
     numbers_in_words,
     numbers_of,
@@ -120,7 +120,8 @@ def _share(says: Reading, around: _Around) -> float:
 _DENYING = re.compile(
     r"사실(?:이|은|과는?) (?:아니|아닙|다[르릅른])|헛소문|거짓(?:이|입|말|으로)|오해(?:이|입|다|예)|근거[가는]? 없"
     r"|부인[했하합한]|\bden(?:y|ied|ies) (?:that|the|any|all|having|rumou?rs|reports|claims)\b"
-    r"|\b(?:is|are|was|were) (?:a |simply |just )*(?:false|untrue|myths?|wrong|hoax)\b|\b(?:falsely|misconception)\b"
+    r"|\b(?:is|are|was|were) (?:a |simply |just )*(?:false|untrue|not true|myths?|wrong|hoax)\b"
+    r"|\b(?:falsely|misconception)\b"
 )
 _HEARSAY = re.compile(
     r"소문|루머|카더라|낭설|\b(?:rumou?rs?|rumou?red|alleged(?:ly)?|supposedly|reportedly|purported(?:ly)?|hearsay|myth)\b"
@@ -161,56 +162,22 @@ def _numbers(
     in_words = [one for one in numbers_in_words(says.text) if one.unit and one.value != "1"]
     if not digits and not in_words:
         return [], False
-    known = _known(around.text)
+    known = known_numbers(around.text)
     missing = [one for one in digits if not is_known(one, known)]
     missing_words = [one for one in in_words if not is_known(one, known)]
     if not missing and not missing_words:
-        return [], _reordered(digits, numbers_of(source.text))
+        return [], are_reordered(digits, numbers_of(source.text))
     said = known_numbers(says.text)
     others = [one for one in numbers_of(source.text) if one.unit and not is_known(one, said)]
-    if _ROUNDED.search(says.text):
-        missing = [one for one in missing if not _is_near(one, numbers_of(source.text))]
+    if ROUNDED.search(says.text):
+        missing = [one for one in missing if not is_rounded_from(one, numbers_of(source.text))]
     for one in (*missing, *missing_words):
         if own >= _SAME_MATTER and any(one.unit == other.unit for other in others):
             return ["number"], True
-    whole = _known(note)
+    whole = known_numbers(note)
     if any(not is_known(one, whole) for one in missing):
         return ["number"], True
     return [], True
-
-
-_ROUNDED = re.compile(
-    r"약 |거의|대략|가까[이운]|이상|넘[는게은어]|적어도|정도|여 ?(?=[명개원])"
-    r"|\b(?:about|around|approximately|roughly|nearly|almost|over|more than|at least|some)\b"
-)
-_NEAR = Decimal("0.15")  # of the larger of two numbers
-
-
-def _is_near(number: Number, others: Sequence[Number]) -> bool:
-    """Whether an amount is one of others, rounded."""
-    if not number.value.replace(".", "", 1).isdigit():
-        return False
-    for other in others:
-        if other.unit in {"", number.unit} and other.value.replace(".", "", 1).isdigit():
-            one, two = Decimal(number.value), Decimal(other.value)
-            if abs(one - two) <= _NEAR * max(one, two):
-                return True
-    return False
-
-
-@lru_cache(maxsize=64)
-def _known(text: str) -> frozenset[Number]:
-    return known_numbers(text)
-
-
-def _reordered(said: Sequence[Number], there: Sequence[Number]) -> bool:
-    """Whether numbers of one unit stand in another order than in the source."""
-    at = {(one.value, one.unit): place for place, one in enumerate(there)}
-    places: dict[str, list[int]] = {}
-    for one in said:
-        if (one.value, one.unit) in at:
-            places.setdefault(one.unit, []).append(at[one.value, one.unit])
-    return any(own != sorted(own) for own in places.values())
 
 
 # What turns a negation round again, or makes it a condition: then no word of it is held against another.
@@ -231,17 +198,21 @@ def _names_new(says: Reading, around: _Around, note: str) -> bool:
 
 def _negated(says: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
     """Whether the claim states what is denied there, or denies what is stated; False where that is but likely."""
-    for change in changes:
-        words_alone = {word.text for word in (change.ours or change.theirs)}
-        if not (change.ours and change.theirs) and words_alone <= DENIALS:
-            return True
+    if len(says.denials) != len(source.denials) or not (says.denials or source.denials):
+        for change in changes:
+            alone = {word.text for word in (change.ours or change.theirs)}
+            heads, other = (says.denied, source) if change.ours else (source.denied, says)
+            is_alone = not (change.ours and change.theirs) and alone <= DENIALS
+            if is_alone and (not heads or heads & other.content):
+                return True
     denied = source.denied & says.stated - source.stated - says.denied
     stated = source.stated & says.denied - source.denied - says.stated
     denied, stated = ({key for key in keys if is_content(key)} for keys in (denied, stated))
+    more = len(says.denials) > len(source.denials)
     related = source.denied & says.content
-    if (denied and not says.denials) or (stated and not related):
+    if (denied and not says.denials) or (stated and more and not related):
         return not (_TURNING.search(says.text) or _TURNING.search(source.text))
-    return False if denied or stated or bool(says.denials) != bool(related) else None
+    return False if denied or stated or more or bool(says.denials) != bool(related) else None
 
 
 def _turned(says: Reading, source: Reading, changes: Sequence[Change]) -> bool | None:
@@ -258,38 +229,46 @@ _MAY = re.compile(r"수(?:가|는|도)? 있|지도 모|[을일] 것|\b(?:may|mig
 
 
 def _is_of_other_mode(says: Reading, source: Reading) -> bool:
-    """Whether one text has only what must be, the other only what may be or is."""
-    return any(
-        bool(mode.search(says.text)) != bool(mode.search(source.text)) for mode in (_MUST, _MAY)
-    )
+    """Whether a claim makes a duty of what only may be, or the other way round, or a fact of it."""
+    must, there_must = (bool(_MUST.search(one.text)) for one in (says, source))
+    may, there_may = (bool(_MAY.search(one.text)) for one in (says, source))
+    return (there_may and not may) or (may and there_must and not must and not there_may)
 
 
 _ALL = re.compile(
     r"(?<!\w)(?:모든|모두|누구나|누구든|언제나|언제든|항상|전부|전원|무조건|예외 ?없이)"
-    r"|\b(?:all|every|everyone|everybody|anyone|anybody|always|any|anytime"
+    r"|\b(?:all|every|everyone|everybody|anyone|anybody|always|anytime"
     r"|everything|everywhere|regardless)\b"
 )
 _ONLY = re.compile(
-    r"(?P<ko>\w{1,20}?)(?:만(?!\w)|만[을이은의]|에만|밖에|뿐)|\b(?:only|solely|exclusively)\b"
+    r"(?<![미\d십백천])만(?:[을이은의]?(?!\w))|밖에|뿐|\b(?:only|solely|exclusively)\b"
 )
 _EXCEPT = re.compile(
-    r"(?P<ko>\w{1,20}?)(?:[을를은는]? 제외|[은는]? 예외|[이가]? 아닌 한|[을를]? 뺀|[을를]? 빼고| ?외에는)"
+    r"제외|예외|아닌 한|뺀(?!\w)|빼고|외에는"
     r"|\b(?:except(?: for)?|excluding|unless|other than|apart from|aside from|but not)\b(?P<en>(?: [\w'-]+){1,4})"
 )
+_LONGEST = 20  # characters of an excepted word
+
+
+def _excepted(text: str) -> Iterator[str]:
+    """What is excepted: before the word that says so in Korean, behind it in English."""
+    for found in _EXCEPT.finditer(text):
+        before = text[max(0, found.start() - _LONGEST) : found.start()].split()
+        yield found["en"] or "".join(before[-1:])
 
 
 def _unlimited(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
     """Whether the claim says of all what the source says of some; False where another limit differs."""
     only, said_only = bool(_ONLY.search(source.text)), bool(_ONLY.search(says.text))
-    exceptions = list(_EXCEPT.finditer(source.text))
+    exceptions = list(_excepted(source.text))
     said_except = bool(_EXCEPT.search(says.text))
     if exceptions and not said_except:
-        excepted = {
-            key for one in exceptions for key in Reading(one["ko"] or one["en"] or "").content
-        }
         if says.denials or source.denials:
             return False
-        return bool(_ALL.search(says.text)) or bool(excepted and excepted <= says.content)
+        excepted = Reading(" ".join(exceptions)).content
+        return bool(_ALL.search(says.text)) or (
+            bool(excepted) and excepted <= says.content <= source.content
+        )
     if only and not said_only:
         return bool(_ALL.search(says.text)) and not _ALL.search(source.text)
     return False if (said_only and not only) or (said_except and not exceptions) else None
@@ -299,7 +278,7 @@ _CASES = {
     **dict.fromkeys(("이", "가", "께서"), "S"),
     **dict.fromkeys(("은", "는"), "T"),
     **dict.fromkeys(("을", "를"), "O"),
-    **dict.fromkeys(("에게", "한테", "께"), "D"),
+    **dict.fromkeys(("에게", "한테", "께", "에"), "D"),
     **dict.fromkeys(("에서", "에게서", "한테서", "부터"), "F"),
     **dict.fromkeys(("으로", "로"), "L"),
 }
@@ -307,17 +286,20 @@ _CASE = re.compile(
     rf"(?<!\w)([\w]{{2,}}?)({'|'.join(sorted(_CASES, key=len, reverse=True))})(?!\w)"
 )
 _PASSIVE = re.compile(r"받|당하|당한|당했")
-_NEXT = 3  # words, within which two that changed places are looked for
+_FAR, _NEXT = 6, 3  # shared words, and words, within which two that changed places are looked for
 _JOINING = frozenset(("and", "or", "with", "equals", "same", "between"))
 
 
 def _swapped(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
     """Whether two words have changed places; False where other words around them differ, too."""
+    if source.raw.startswith("|"):  # cells stand in the order of their columns
+        return None
     return (_cases_swapped if says.is_korean else _order_swapped)(says, source)
 
 
 def _cases_swapped(says: Reading, source: Reading) -> bool | None:
-    ours, theirs = _cases(says.text), _cases(source.text)
+    theirs = _cases(source.text)
+    ours = _cases(says.text, theirs)
     same_voice = bool(_PASSIVE.search(says.text)) == bool(_PASSIVE.search(source.text))
     same = same_voice and says.keys[-1:] == source.keys[-1:]
     moved = {(case, theirs[word]) for word, case in ours.items() if theirs.get(word, case) != case}
@@ -327,12 +309,12 @@ def _cases_swapped(says: Reading, source: Reading) -> bool | None:
     return False if same and any("T" not in pair for pair in moved) else None
 
 
-def _cases(text: str) -> dict[str, str]:
-    """The case of each word with a particle that stands once."""
+def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
+    """The case of each word that stands once, with a particle; behind one that is known, it need not fit the sound."""
     found: dict[str, str] = {}
     twice: set[str] = set()
     for match in _CASE.finditer(text):
-        if is_particle(match[1], text, match.end(1)):
+        if match[1] in known or is_particle(match[1], text, match.end(1)):
             twice |= {match[1]} & found.keys()
             found[match[1]] = _CASES[match[2]]
     return {word: case for word, case in found.items() if word not in twice}
@@ -345,7 +327,7 @@ def _order_swapped(says: Reading, source: Reading) -> bool | None:
     shared = [(at, places[key]) for at, key in enumerate(says.keys) if key in places]
     turned: bool | None = None
     for one, (a, b) in enumerate(shared):
-        for c, d in shared[one + 1 : one + _NEXT]:
+        for c, d in shared[one + 1 : one + _FAR]:
             between = says.keys[a + 1 : c]
             if d < b and not _JOINING & {*between, *source.keys[d + 1 : b]}:
                 if between and between == source.keys[d + 1 : b]:
