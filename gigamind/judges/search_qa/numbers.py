@@ -202,7 +202,7 @@ def numbers_in_words(text: str) -> tuple[Number, ...]:
 def is_known(number: Number, known: Collection[Number]) -> bool:
     """Whether one of those known is the same: a value, unless both have units and they are two; all said of a date."""
     said = [number, *(_times_said(number.value) if number.unit == "time" else ())]
-    return any(_same(one, other) for one in said for other in known)
+    return number in known or any(_same(one, other) for one in said for other in known)
 
 
 ROUNDED = re.compile(

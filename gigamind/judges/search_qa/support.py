@@ -43,6 +43,9 @@ Contradiction = Literal[
 
 # The least share of a claim in the language of its passage, by whether that is Korean.
 _LEAST: Mapping[bool, float] = {True: 0.55, False: 0.65}
+_LEAST_OWN = (
+    0.5  # of the claim's words in the passage alone: an answer repeats the words of its question
+)
 _SAME_MATTER = 0.6  # of the claim's words in the passage, from which the two are about the same
 
 
@@ -92,7 +95,7 @@ def support(
     found: list[Contradiction] = [*_formal(says, source, own), *numbers]
     if says.is_korean != source.is_korean:
         return Support(tuple(found), share, doubtful=True, foreign=True)
-    sparse = share < _LEAST[says.is_korean]
+    sparse = share < _LEAST[says.is_korean] or own < _LEAST_OWN
     doubtful = doubtful or sparse
     changes = list(changes_of(says, source))
     for name, rule in _RULES if own >= _SAME_MATTER else ():
@@ -165,12 +168,14 @@ def _numbers(
     known = known_numbers(around.text)
     missing = [one for one in digits if not is_known(one, known)]
     missing_words = [one for one in in_words if not is_known(one, known)]
+    said, there = known_numbers(says.text), numbers_of(source.text)
+    others = [one for one in there if one.unit and not is_known(one, said)]
     if not missing and not missing_words:
-        return [], are_reordered(digits, numbers_of(source.text))
-    said = known_numbers(says.text)
-    others = [one for one in numbers_of(source.text) if one.unit and not is_known(one, said)]
+        units = {one.unit for one in others}
+        beside = [one for one in digits if one.unit in units and not is_known(one, there)]
+        return [], bool(beside) or are_reordered(digits, there)
     if ROUNDED.search(says.text):
-        missing = [one for one in missing if not is_rounded_from(one, numbers_of(source.text))]
+        missing = [one for one in missing if not is_rounded_from(one, there)]
     for one in (*missing, *missing_words):
         if own >= _SAME_MATTER and any(one.unit == other.unit for other in others):
             return ["number"], True

@@ -202,6 +202,19 @@ def test_the_share_counts_words_of_passage_title_and_question():
     assert supported_by("red blue", "green").share == 0.0
 
 
+def test_a_number_that_only_the_question_has_is_doubtful_beside_another_of_the_sentence():
+    passage, question = "환불은 7일 안에 신청합니다.", "환불은 14일 안에 신청하나요?"
+    found = supported_by("환불은 14일 안에 신청합니다.", passage, question=question)
+    assert (found.contradictions, found.doubtful) == ((), True)
+
+
+def test_the_words_of_the_question_alone_support_nothing():
+    passage, question = "휴가는 규정을 보면 됩니다.", "성수 사무실의 주차 자리는 몇 면인가요?"
+    found = supported_by("성수 사무실의 주차 자리는 여섯 면입니다.", passage, question=question)
+    assert found.share >= 0.55
+    assert found.doubtful
+
+
 NOTE = """# 규정
 
 소개입니다.
