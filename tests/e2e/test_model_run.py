@@ -21,7 +21,8 @@ pytestmark = pytest.mark.timeout(300)  # processes that load the client of a mod
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 IN_FLIGHT = 8
-MODEL = "openai/judge;lat=20"
+QUERIES = 60  # so many that half a second lies between the middle and the end
+MODEL = "openai/judge;lat=60"
 
 
 @pytest.fixture
@@ -36,8 +37,8 @@ def arguments(server, tmp_path, monkeypatch):
     def of(name, *options):
         given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
         judged = ("--unanswerable-mode", "llm", "--model", MODEL, "--api-base", server.url)
-        more = ("--mode", "keyword", "--format", "json", "--max-in-flight", str(IN_FLIGHT))
-        kept = ("--store", tmp_path / f"replies-{name}", "--prices", prices)
+        more = ("--mode", "keyword", "--format", "json", "--max-in-flight", IN_FLIGHT)
+        kept = ("--store", tmp_path / f"replies-{name}", "--prices", prices, "--sample", QUERIES)
         return ["eval", "search", *map(str, (*given, *judged, *more, *kept, *options))]
 
     return of
@@ -81,10 +82,10 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_an_unbroken_run_does(
 
     run(arguments("broken", "--resume", broken))
     assert not unfinished_folder(broken).exists()
-    assert len(verdicts(broken)) == 202
+    assert len(verdicts(broken)) == QUERIES
     assert verdicts(broken) == verdicts(whole)
     summary = json.loads((broken / "summary.json").read_text("utf-8"))["llm"]
-    assert summary["outcomes"] == {"scored": 202}
+    assert summary["outcomes"] == {"scored": QUERIES}
     again = server.seen.total - calls
     assert calls <= again <= calls + IN_FLIGHT
     booked = totals(read_ledger(broken / "attempts.jsonl"))

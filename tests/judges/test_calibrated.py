@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from fitted_on import collection
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,7 +17,6 @@ from gigamind.judges.calibrated import (
     CalibratedJudgeFile,
     CalibratedVerdict,
     Coefficient,
-    Collection,
     KeywordCalibration,
     Reliability,
     VectorCalibration,
@@ -109,17 +109,7 @@ def judge_file(min_probability: float = 0.5, weight: float = 2.0) -> CalibratedJ
             signals={"cosine_top": Coefficient(mean=0.6, scale=0.1, weight=1.0)},
             reliability=RELIABILITY,
         ),
-        fitted_on=(
-            Collection(
-                dataset="q.jsonl",
-                dataset_hash="0",
-                notes_hash="1",
-                notes=30,
-                answerable=20,
-                unanswerable=20,
-                languages=("ko",),
-            ),
-        ),
+        fitted_on=(collection(30, "ko"),),
     )
 
 

@@ -2,11 +2,11 @@ from dataclasses import fields, replace
 
 import numpy as np
 import pytest
+from fitted_on import collection
 
 from gigamind.errors import DatasetError
 from gigamind.judges.calibrated import (
     CalibratedJudgeFile,
-    Collection,
     KeywordCalibration,
     probability_of,
 )
@@ -48,15 +48,7 @@ def rows(answerable: int, unanswerable: int, *, cross_lingual: bool = False) -> 
 
 
 def chance(found: Labelled, fitted: KeywordCalibration) -> float:
-    source = Collection(
-        dataset="q.jsonl",
-        dataset_hash="0",
-        notes_hash="1",
-        notes=100,
-        answerable=20,
-        unanswerable=20,
-        languages=(),
-    )
+    source = collection(100)
     file = CalibratedJudgeFile(
         kind="calibrated", min_probability=0.5, keyword=fitted, fitted_on=(source,)
     )

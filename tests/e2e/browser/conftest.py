@@ -88,6 +88,12 @@ class Reader:
         self.browser.execute_script("arguments[0].click()", toggle)
         return self.browser.find_element("css selector", ".detail")
 
+    def has_run_nothing(self) -> bool:
+        """Whether no text of others became a script or a picture, which would set `window.pwned`."""
+        ran = self.browser.execute_script("return typeof window.pwned") != "undefined"
+        count = {tag: len(self.browser.find_elements("tag name", tag)) for tag in ("img", "script")}
+        return not ran and count == {"img": 0, "script": 2}
+
     def prefer(self, scheme: str) -> None:
         """Read by "light" or in the "dark"."""
         media = {"features": [{"name": "prefers-color-scheme", "value": scheme}]}
@@ -97,6 +103,10 @@ class Reader:
         """Contrast ratio of two custom properties, from 1 to 21 (WCAG 2.2)."""
         low, high = sorted(_luminance(self._colour(name)) for name in (text, paper))
         return (high + 0.05) / (low + 0.05)
+
+    def least_contrast(self, *papers: str) -> float:
+        """That of plain text on the worst of these papers."""
+        return min(self.contrast("ink", paper) for paper in papers)
 
     def _colour(self, name: str) -> str:
         script = "return getComputedStyle(document.documentElement).getPropertyValue(`--${arguments[0]}`)"

@@ -79,7 +79,7 @@ def test_every_link_is_marked_in_the_note_where_it_stands(show, reader, record):
     assert all(f"{one.confidence:.3f}" in table for one in item.suggestions)
 
 
-def test_text_of_others_runs_nothing(show, record):
+def test_text_of_others_runs_nothing(show, reader, record):
     item = record.items[0]
     passage = item.expected[0].passage.model_copy(
         update={"utf16_start": 0, "utf16_end": len(HOSTILE), "text": HOSTILE, "note": HOSTILE}
@@ -93,9 +93,7 @@ def test_text_of_others_runs_nothing(show, record):
     browser = show(replace(record, items=[hostile]))
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
     assert browser.find_element(By.CSS_SELECTOR, ".note-text").text == HOSTILE
-    assert browser.execute_script("return typeof window.pwned") == "undefined"
-    assert not browser.find_elements(By.TAG_NAME, "img")
-    assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
+    assert reader.has_run_nothing()
 
 
 @pytest.mark.parametrize("lang", ["en", "ko"])
@@ -131,5 +129,4 @@ def test_a_baseline_adds_filters_and_says_what_was_found_then(show, reader, reco
 def test_marked_text_has_the_contrast_that_wcag_asks_for(show, reader, record, scheme):
     show(record)
     reader.prefer(scheme)
-    for name in ("hit", "miss", "novel", "linked"):
-        assert reader.contrast("ink", name) >= 4.5, name
+    assert reader.least_contrast("hit", "miss", "novel", "linked") >= 4.5

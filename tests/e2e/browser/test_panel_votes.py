@@ -184,13 +184,11 @@ def test_a_seat_without_a_vote_says_why_and_the_panel_that_it_has_no_result(
 
 
 def test_the_name_of_a_model_runs_nothing(show, reader, voted):
-    browser = show(voted(_vote(HOSTILE, *VERDICTS[:2]), AnswerVoteReport(model="b", code=HOSTILE)))
+    show(voted(_vote(HOSTILE, *VERDICTS[:2]), AnswerVoteReport(model="b", code=HOSTILE)))
     rows = _rows(reader.open(QUESTION))
     assert [row[0] for row in rows[2:]] == [HOSTILE, "b"]
     assert rows[3][1] == f"no vote: {HOSTILE}"
-    assert browser.execute_script("return typeof window.pwned") == "undefined"
-    assert not browser.find_elements(By.TAG_NAME, "img")
-    assert len(browser.find_elements(By.TAG_NAME, "script")) == 2
+    assert reader.has_run_nothing()
 
 
 def test_answers_on_which_seats_differ_can_be_shown_alone(show, reader, record):
@@ -268,5 +266,4 @@ def test_many_claims_and_long_names_fit_a_phone(show, reader, voted, lang):
 def test_marks_have_the_contrast_that_wcag_asks_for(show, reader, record, scheme):
     show(record)
     reader.prefer(scheme)
-    for paper in ("hit", "bad", "miss", "linked"):
-        assert reader.contrast("ink", paper) >= 4.5, paper
+    assert reader.least_contrast("hit", "bad", "miss", "linked") >= 4.5

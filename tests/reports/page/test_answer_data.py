@@ -38,16 +38,15 @@ def claim(number, text, verdict, *, evidence=None):
     )
 
 
+def aligned(quote):
+    """Evidence of a quote of the note."""
+    start = NOTE.text.index(quote)
+    place = {"source_index": 0, "start": start, "end": start + len(quote)}
+    return {"status": "aligned", "quote": quote, **place}
+
+
 @pytest.fixture
 def item():
-    start = NOTE.text.index("It is 15 days.")
-    aligned = {
-        "status": "aligned",
-        "quote": "It is 15 days.",
-        "source_index": 0,
-        "start": start,
-        "end": start + 14,
-    }
     failed = {"status": "failed", "quote": "no such words", "source_index": 0}
     evaluation = SearchQAEvaluation(
         correctness=0.5,
@@ -58,7 +57,7 @@ def item():
         summary="s",
         outcome="judged",
         claims=(
-            claim(1, "It is 15 days.", "supported", evidence=aligned),
+            claim(1, "It is 15 days.", "supported", evidence=aligned("It is 15 days.")),
             claim(2, "장미는 없다.", "unverified", evidence=failed),
         ),
         abstains=False,
@@ -111,17 +110,9 @@ def test_a_sentence_that_is_no_claim_stands_among_the_pieces_by_its_role(item):
 
 
 def test_what_is_left_out_has_its_words_or_why_it_does_not_count(item):
-    start = NOTE.text.index("It is 15 days.")
-    aligned = {
-        "status": "aligned",
-        "quote": "It is",
-        "source_index": 0,
-        "start": start,
-        "end": start + 5,
-    }
     failed = {"status": "failed", "quote": "no such words", "source_index": 0}
     told = item.evaluation.model_copy(update={"omissions": (
-        EvaluatedOmission(what="days", note=1, doubt=None, evidence=aligned),
+        EvaluatedOmission(what="days", note=1, doubt=None, evidence=aligned("It is")),
         EvaluatedOmission(what="pay", note=None, doubt="quote_not_in_note", evidence=failed),
     )})  # fmt: skip
     facts = (LabelledFactReport(text="f", vital=True, note=1, claim=2),)
