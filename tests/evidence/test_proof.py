@@ -85,6 +85,7 @@ def test_of_cut_quotes_that_were_held_out_it_refuses_as_many_as_measured():
         ("Is it open?", "Is it open.", "question"),
         ("전 직원(계약직 제외)에게 준다", "전 직원에게 준다", "polarity"),
         ("They may park here (only on Sundays).", "They may park here.", "name"),
+        ("a committee for accommodations", "a comittee for accomodations", "wording"),
     ],
 )
 def test_what_a_quote_changes_is_named(passage, quote, reason):
@@ -198,6 +199,13 @@ def test_the_window_of_fewest_edits_is_widened_to_the_negation_behind_it():
     assert (found.method, found.promotable, found.unproven.reason) == ("exact", False, "cut_word")
     found = align("정확한 피해 규모와 원인은 아직 공식적으로 확인되었다.", source)
     assert (found.method, found.promotable) == ("fuzzy", False)
+
+
+def test_a_window_with_a_word_of_its_neighbour_is_tried_without_it():
+    source = "Before it was other. Interns receive a paid day off each month."
+    found = align("The interns receive paid day off each month.", source)
+    assert found.span.slice(source).startswith("other. ")  # fewest edits: "the" of "other"
+    assert (found.method, found.promotable) == ("fuzzy", True)
 
 
 def test_a_quote_in_pieces_is_found_however_much_its_ellipsis_stands_for():

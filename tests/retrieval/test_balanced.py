@@ -97,14 +97,15 @@ def test_a_name_in_the_query_gives_points(balance_of):
         "a.md": "---\ntitle: red panda\naliases: [firefox]\n---\n",
         "b.md": "## red panda\n\ntext",
         "c.md": "unrelated",
+        "d.md": "---\ntitle: red panda\n---\n## red panda\n\ntext",
     })  # fmt: skip
 
-    assert read(balance, "where is the red panda?").named == pytest.approx([0.1, 0.06, 0])
-    assert read(balance, "firefox").named == pytest.approx([0.1, 0, 0])
+    assert read(balance, "where is the red panda?").named == pytest.approx([0.1, 0.06, 0, 0.16])
+    assert read(balance, "firefox").named == pytest.approx([0.1, 0, 0, 0])
     half = read(
         balance, "panda"
-    ).named  # both words are in two of three notes: half of the name's IDF
-    assert half == pytest.approx([0.1 / 16, 0.06 / 16, 0])
+    ).named  # both words are in three of four notes: half of the name's IDF
+    assert half == pytest.approx([0.1 / 16, 0.06 / 16, 0, 0.16 / 16])
 
 
 def test_a_note_in_another_language_is_given_the_fourth_best_match(balance_of):
