@@ -22,7 +22,7 @@ def make(tmp_path, server):
         {
             "id": item_id,
             "question": f"When does it run, {item_id}?",
-            "answer": "On Fridays.",
+            "answer": "It runs every Friday at three.",
             "language": "en",
             "context_notes": [{"title": "Deploy", "text": TEXT}],
         }

@@ -64,11 +64,11 @@ def test_a_number_that_stands_in_no_proof_is_refused_and_only_shown_where_the_fi
 ):
     client = scripted(reply_of(found(1, "supported", 1, LEAVE)))
     asked = {"question": "2024년 연차는?"}
-    (claim,) = (refused := judge_by(client, "2024년 연차는 20일이다.", **asked)).claims
+    (claim,) = (refused := judge_by(client, "2024년 입사 첫해에 연차 20일을 준다.", **asked)).claims
     assert (claim.doubt, claim.contradictions) == ("contradiction", ("number",))
     assert (claim.new_numbers, refused.correctness) == (("20일",), 0.0)
     lax = judge_file(contradiction="flag", second_look="never")
-    shown = judge_by(client, "2024년 연차는 20일이다.", **asked, file=lax)
+    shown = judge_by(client, "2024년 입사 첫해에 연차 20일을 준다.", **asked, file=lax)
     assert (shown.claims[0].contradictions, shown.correctness) == (("number",), 1.0)
 
 
