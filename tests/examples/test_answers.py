@@ -72,7 +72,8 @@ def test_every_field_is_there_and_no_other():
         assert set(row) == {
             *("id", "question", "answer", "language", "context_notes", "labels", "tags"),
         }
-        assert set(row["labels"]) == {"correctness", "utility", "abstains", "claims"}
+        labels = {"correctness", "utility", "abstains", "claims"}
+        assert set(row["labels"]) - {"facts"} == labels
         for claim in claims_of(row):
             assert set(claim) == {"text", "verdict", "correct", "note", "quote"}
             assert claim["correct"] == (claim["verdict"] == "supported")
@@ -111,6 +112,24 @@ def test_quotes_stand_verbatim_in_their_notes(row):
         found = align(claim["quote"], notes_of(row)[claim["note"] - 1])
         assert isinstance(found, Aligned)
         assert found.method == "exact"
+
+
+def facts_of(row):
+    return row["labels"].get("facts", [])
+
+
+def test_ten_answers_of_each_language_have_facts_and_most_ask_for_several():
+    with_facts = [row for row in ANSWERS if facts_of(row)]
+    assert Counter(row["language"] for row in with_facts) == {"ko": 10, "en": 10}
+    assert sum(len(facts_of(row)) > 1 for row in with_facts) >= 16
+
+
+@each_answer
+def test_facts_stand_verbatim_in_one_note_and_one_of_them_is_vital(row):
+    for fact in facts_of(row):
+        assert sum(fact["text"] in note for note in notes_of(row)) == 1, fact["text"]
+    if facts_of(row):
+        assert any(fact["vital"] for fact in facts_of(row))
 
 
 @each_answer
