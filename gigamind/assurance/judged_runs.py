@@ -14,7 +14,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from gigamind.datasets.labels import Label, ScoreLabel
 from gigamind.errors import InputError
 from gigamind.judges.protocol import Scale
-from gigamind.records.judged import JudgeReport
+from gigamind.records.judged import JudgeReport, SecondLookReport
 from gigamind.records.reading import first_problem, read_written, written_lines
 
 _MISSING = "missing; give the out folder of a finished run"
@@ -81,6 +81,7 @@ class _Summary(JsonPart):
     """What is needed of summary.json."""
 
     llm: _Usage | None = None
+    second_looks: tuple[SecondLookReport, ...] = ()
 
 
 class _Error(JsonPart):
@@ -98,6 +99,7 @@ class JudgedRun:
         items: by id, in the dataset's order.
         failed: ids of errors.jsonl, which have no verdict either.
         stored: replies that were not asked for but taken from the store.
+        second_looks: the models that looked at claims once more.
     """
 
     folder: Path
@@ -110,6 +112,7 @@ class JudgedRun:
     items: Mapping[str, RunItem]
     failed: frozenset[str]
     stored: int
+    second_looks: tuple[SecondLookReport, ...]
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Verdicts that were given, by item id."""
@@ -175,6 +178,7 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         )
     if run.judge.scales:  # a team's own judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
+    summary = _summary(folder / "summary.json")
     items = _by_id(folder, _items(folder / "per_item.jsonl", kind))
     return JudgedRun(
         folder=folder,
@@ -182,7 +186,8 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         kind=kind,
         items=items,
         failed=_failed(folder / "errors.jsonl") - items.keys(),
-        stored=_stored(folder / "summary.json"),
+        stored=summary.llm.cache_hits if summary.llm else 0,
+        second_looks=summary.second_looks,
     )
 
 
@@ -213,10 +218,9 @@ def _failed(path: Path) -> frozenset[str]:
     return frozenset(error.id for error in errors if error.id)
 
 
-def _stored(path: Path) -> int:
-    """None are known of in a run that wrote no summary as JSON."""
-    summary = _file(path, _Summary) if path.exists() else _Summary()
-    return summary.llm.cache_hits if summary.llm else 0
+def _summary(path: Path) -> _Summary:
+    """Nothing is known of a run that wrote no summary as JSON."""
+    return _file(path, _Summary) if path.exists() else _Summary()
 
 
 def _file(path: Path, model: type[Part]) -> Part:

@@ -94,6 +94,8 @@ def show_run(
     """The main figures and where the report is; problems, and warnings not yet told, on standard error."""
     view, console = task.view, plain_console()
     console.print(_figures(task, summary))
+    if finding := view.finding(summary):
+        console.print(finding)
     if caution := view.caution(summary):
         console.print(caution)
     if times := view.times(summary):

@@ -12,7 +12,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from gigamind.errors import InputError
-from gigamind.records.judged import Count, JudgeReport, Report, Share
+from gigamind.records.judged import Count, JudgeReport, Report, SecondLookReport, Share
 from gigamind.records.reading import first_problem
 
 FILE = "judge_card.json"
@@ -177,6 +177,7 @@ class JudgeCard(Report):
     Attributes:
         runs: run_id of each run, the certified one first.
         attacks: null when the judge was not attacked.
+        second_looks: how each model that looked at claims once more told apart the pairs that it was tried with.
         liars: null when it was not tested, or no liar knows its kind of question.
     """
 
@@ -193,6 +194,7 @@ class JudgeCard(Report):
     scales: tuple[CardScale, ...]
     attacks: CardAttacks | None = None
     liars: CardLiars | None = None
+    second_looks: tuple[SecondLookReport, ...] = ()
 
     def is_valid_for(self, fingerprint: str, model: str | None) -> bool:
         """Whether it is about this very judge, asked through this very model."""

@@ -287,3 +287,18 @@ class VerdictReport(Report):
     proof: tuple[ProofReport, ...] = ()
     text: str = ""
     flagged: dict[int, tuple[str, ...]] = {}
+
+
+class SecondLookReport(Report):
+    """How a model that looks at claims once more told apart the pairs that every such model is tried with first.
+
+    Attributes:
+        said: pairs whose text says the statement, and how many of them it saw; `unsaid`: the others, as many.
+        believed: it told enough of them apart for its looks to count.
+    """
+
+    model: str
+    language: str
+    said: tuple[Count, Count]
+    unsaid: tuple[Count, Count]
+    believed: bool

@@ -81,6 +81,11 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         del summary
         return ""
 
+    def finding(self, summary: Summary) -> str:
+        """What the run found beside its figures, in a sentence; "" where there is nothing to say."""
+        del summary
+        return ""
+
     def llm(self, summary: Summary) -> LlmReport | None:
         """What asking a model cost; None where none was asked."""
         del summary

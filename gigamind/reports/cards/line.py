@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gigamind.records.card import CardFigure, CardScale, HeldCard, every_scale
-from gigamind.records.judged import JudgeReport
+from gigamind.records.judged import JudgeReport, SecondLookReport
 from gigamind.release.shortfall import (
     card_words,
     clustered,
@@ -39,6 +39,15 @@ def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language =
         figures="; ".join(_scale(scale, say) for scale in card.scales),
         reasons="; ".join(one.text for one in missing),
     )
+
+
+def tried(look: SecondLookReport, lang: Language = "en") -> str:
+    """How a model that looks at claims once more told apart the pairs that it was tried with."""
+    (said, seen), (unsaid, told) = look.said, look.unsaid
+    counts = {"right": seen + told, "pairs": said + unsaid}
+    say = card_words(lang)
+    key = "line.tried_believed" if look.believed else "line.tried_in_vain"
+    return say(key, model=look.model, language=say(f"line.in_{look.language}"), **counts)
 
 
 def _scale(scale: CardScale, say: Words) -> str:

@@ -11,7 +11,13 @@ from gigamind.records.card import FILE, JudgeCard
 from gigamind.records.folder import as_json
 from gigamind.release.shortfall import card_words
 from gigamind.reports.cards.cautions import card_verdict, cautions
-from gigamind.reports.cards.view import attacks_told, liars_view, provenance, scale_view
+from gigamind.reports.cards.view import (
+    attacks_told,
+    liars_view,
+    provenance,
+    scale_view,
+    second_look_told,
+)
 from gigamind.reports.page.layout import page_templates
 from gigamind.reports.text import render
 from gigamind.wording import Language, moment
@@ -28,6 +34,7 @@ def render_card(card: JudgeCard, lang: Language = "en") -> str:
         cautions=cautions(card, say),
         scales=[scale_view(card, scale, say) for scale in card.scales],
         attacks=attacks_told(card, say),
+        second_look=second_look_told(card, say),
         liars=liars_view(card.liars, say) if card.liars else None,
         provenance=list(provenance(card, say)),
     )
@@ -59,6 +66,7 @@ def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
             cautions=cautions(card, say),
             scales=[scale_view(card, scale, say) for scale in card.scales],
             attacks=attacks_told(card, say),
+            second_look=second_look_told(card, say),
             liars=liars_view(card.liars, say) if card.liars else None,
             provenance=list(provenance(card, say)),
             style=Markup(style),  # noqa: S704  ours

@@ -13,6 +13,7 @@ from gigamind.records.card import (
     JudgeCard,
 )
 from gigamind.release.shortfall import clustered, interval, number, scale_name
+from gigamind.reports.cards.line import tried
 from gigamind.wording import Words, moment, share
 
 
@@ -98,6 +99,14 @@ def attacks_told(card: JudgeCard, say: Words) -> str:
     counts = {"succeeded": attacks.succeeded, "attempted": attacks.attempted}
     ends = {"value": number(rate.value), "low": number(rate.low), "high": number(rate.high)}
     return say("page.attacks_told", **counts, **ends)
+
+
+def second_look_told(card: JudgeCard, say: Words) -> str:
+    """How far the models that looked at claims once more can tell; "" where none did."""
+    if not card.second_looks:
+        return ""
+    models = "; ".join(tried(one, say.language) for one in card.second_looks)
+    return say("page.second_look", models=models)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from gigamind.judges.protocol import Verdict as JudgeVerdict
 from gigamind.judges.search_qa.judge import Judgement, PanelOfAnswer
 from gigamind.judges.search_qa.verify import JudgedClaim, Verdict
 from gigamind.judges.spec import Language
-from gigamind.records.judged import PanelReport, ProofReport, VerdictReport
+from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
@@ -31,7 +31,6 @@ from gigamind.tasks.answers.schema import (
     NoteReport,
     QualityReport,
     SearchQAEvaluation,
-    SecondLookReport,
     SourceCoverage,
     SourceSentence,
 )
@@ -40,12 +39,12 @@ _ISSUES: dict[Language, dict[Verdict, str]] = {
     "ko": {
         "not_found": "‘{}’ — 노트에 없는 내용입니다.",
         "contradicted": "‘{}’ — 노트의 내용과 다릅니다.",
-        "unverified": "‘{}’ — 근거로 든 인용을 노트에서 확인할 수 없습니다.",
+        "unverified": "‘{}’ — 근거로 든 인용이 뒷받침하지 못합니다.",
     },
     "en": {
         "not_found": "“{}” — not in the notes.",
         "contradicted": "“{}” — the notes say otherwise.",
-        "unverified": "“{}” — the quote given for it does not prove it.",
+        "unverified": "“{}” — the quote given for it does not support it.",
     },
 }
 Kept = TypeVar("Kept", bound=BaseModel)

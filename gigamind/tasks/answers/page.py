@@ -32,6 +32,7 @@ from gigamind.reports.page.layout import (
     seat_of,
 )
 from gigamind.tasks.answers.compare import AnswerSnapshot
+from gigamind.tasks.answers.doors import contradictions, doors, not_believed, second_look
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerRunRecord,
@@ -42,6 +43,7 @@ from gigamind.tasks.answers.schema import (
     NoteReport,
     QualitySummaryReport,
     SearchQAEvaluation,
+    SourceSentence,
     Verdict,
 )
 from gigamind.wording import Language, Words, between, share, signed, words
@@ -69,7 +71,7 @@ def answer_votes(item: AnswerItemReport, places: Mapping[Seat, int]) -> list[lis
     ]
 
 
-_CONTEXT = 120  # code points of the note shown on either side of a quote
+_CONTEXT = 120  # code points of the line shown on either side of a quote
 
 
 def answers_json(
@@ -189,15 +191,18 @@ def _omission(one: EvaluatedOmission, item: AnswerItemReport) -> list[object]:
     return [one.what, one.doubt or "", *_source(one.evidence, item)]
 
 
-def _source(evidence: Mapping[str, Any], item: AnswerItemReport) -> list[object]:
-    """The title of the note, the quote, and where it stands there; None where it does not."""
+def _source(
+    evidence: Mapping[str, Any], item: AnswerItemReport, held: SourceSentence | None = None
+) -> list[object]:
+    """The title of the note, with the heading there, the quote, and where it stands; None where it does not."""
     index = int(evidence.get("source_index", -1))
     note = item.notes[index] if 0 <= index < len(item.notes) else None
     stands = note and evidence.get("status") == "aligned"
+    title = note.title if note else ""
     return [
-        note.title if note else "",
+        f"{title} › {held.heading}" if held and held.heading not in {"", title} else title,
         evidence.get("quote", ""),
-        _passage(evidence, note) if note and stands else None,
+        _passage(evidence, note, held) if note and stands else None,
     ]
 
 
@@ -217,43 +222,15 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
         claim.text,
         claim.verdict,
         claim.doubt or "",
-        *_source(evidence, item),
+        *_source(evidence, item, claim.source),
         claim.cited,
         next((label.verdict for label in labels if label.claim == claim.id), ""),
         evidence.get("method") == "fuzzy",
-        _doors(claim),
-        _contradictions(claim),
+        doors(claim),
+        contradictions(claim),
         (claim.told_role, claim.veto) if claim.veto else None,
         claim.untold,
     ]
-
-
-_OF_SUPPORT = ("contradiction", "not_confirmed", "not_looked_at", "little_in_common")
-
-
-def _doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
-    """What a claim had to pass to be supported, in order: each with whether it did; None where nobody can tell.
-
-    The model says so; its quote is proven; the sentence around the quote says the claim.
-    """
-    doors: list[tuple[str, bool | None]] = [(f"told_{claim.told}", claim.told == "supported")]
-    if claim.told == "not_found":
-        return doors
-    proven = claim.doubt is None or claim.doubt in _OF_SUPPORT
-    doors.append(("proven" if proven else "unproven", proven))
-    if not proven or claim.source is None:
-        return doors
-    if claim.doubt:
-        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[2:] else False)]
-    if claim.said:
-        return [*doors, ("confirmed", True)]
-    return [*doors, ("flagged", None) if claim.contradictions else ("says", True)]
-
-
-def _contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
-    """What in the source speaks against a claim: its name, and the numbers that are meant."""
-    numbers = ", ".join(claim.new_numbers)
-    return [(name, numbers if name == "number" else "") for name in claim.contradictions]
 
 
 def _quality(item: AnswerItemReport) -> list[object] | None:
@@ -278,16 +255,24 @@ def _quality(item: AnswerItemReport) -> list[object] | None:
     ]
 
 
-def _passage(evidence: Mapping[str, Any], note: NoteReport) -> tuple[str, str, str]:
-    """What stands before the quoted words, the words, and what stands behind them."""
+def _passage(
+    evidence: Mapping[str, Any], note: NoteReport, held: SourceSentence | None
+) -> tuple[str, str, str]:
+    """What stands before the quoted words, the words, and what stands behind them.
+
+    Args:
+        held: what a claim was held against; that is shown then, and no more.
+    """
     start, end = int(evidence["start"]), int(evidence["end"])
-    first, last = max(0, start - _CONTEXT), min(len(note.text), end + _CONTEXT)
-    before = ("…" if first else "") + note.text[first:start]
-    return (
-        before,
-        note.text[start:end],
-        note.text[end:last] + ("…" if last < len(note.text) else ""),
-    )
+    quoted = note.text[start:end]
+    if held and quoted in held.text:
+        before, _, after = held.text.partition(quoted)
+        return before, quoted, after
+    line_ends = note.text.find("\n", end)
+    opening = note.text[note.text.rfind("\n", 0, start) + 1 : start]
+    closing = note.text[end : line_ends if line_ends >= 0 else len(note.text)]
+    before = opening if len(opening) <= _CONTEXT else f"…{opening[-_CONTEXT:]}"
+    return before, quoted, closing if len(closing) <= _CONTEXT else f"{closing[:_CONTEXT]}…"
 
 
 def _flagged(
@@ -448,6 +433,8 @@ def answer_content(
         llm=summary.llm,
         values={
             "own": own,
+            "not_believed": not_believed(summary, say),
+            "second_look": second_look(summary, say),
             "separation": _separation(record, say),
             "cuts": _cuts(record, say),
             "grades": _GRADES,

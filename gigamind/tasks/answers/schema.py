@@ -10,6 +10,7 @@ from gigamind.records.judged import (
     LlmReport,
     Report,
     SeatReport,
+    SecondLookReport,
     Share,
     VerdictReport,
 )
@@ -76,21 +77,6 @@ class SourceSentence(Report):
 
     heading: str
     text: str
-
-
-class SecondLookReport(Report):
-    """How a model that looks at claims once more told apart the pairs that every such model is tried with first.
-
-    Attributes:
-        said: pairs whose text says the statement, and how many of them it saw; `unsaid`: the others, as many.
-        believed: it told enough of them apart for its looks to count.
-    """
-
-    model: str
-    language: str
-    said: tuple[Count, Count]
-    unsaid: tuple[Count, Count]
-    believed: bool
 
 
 class EvaluatedClaim(AnswerSentence):
@@ -449,6 +435,8 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         facts_unbacked: labelled facts that no note backs; they count nowhere.
         notices: answers by what makes their evaluation less sure.
         cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
+        told: claims by what the model says of them; `not_believed` counts those that it calls supported and that are
+            not, by why.
         second_looks: the models that looked at doubtful claims once more, by language; `looked_at` counts the claims.
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
@@ -466,6 +454,8 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     omissions: dict[str, Count] = Field(default_factory=dict[str, int])
     facts_unbacked: Count = 0
     notices: dict[str, Count] = Field(default_factory=dict[str, int])
+    told: dict[str, Count] = Field(default_factory=dict[str, int])
+    not_believed: dict[str, Count] = Field(default_factory=dict[str, int])
     second_looks: tuple[SecondLookReport, ...] = ()
     looked_at: Count = 0
     quotes: QuoteQualityReport | None

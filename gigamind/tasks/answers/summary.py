@@ -12,7 +12,7 @@ from gigamind.evaluation.task import Run, run_report
 from gigamind.metrics.aggregate import means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.environment import describe_environment
-from gigamind.records.judged import CoverageReport, LlmReport
+from gigamind.records.judged import CoverageReport, LlmReport, SecondLookReport
 from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
@@ -28,7 +28,6 @@ from gigamind.tasks.answers.schema import (
     CorrelationReport,
     QuoteQualityReport,
     SearchQAEvaluation,
-    SecondLookReport,
 )
 
 
@@ -81,6 +80,12 @@ def summarise_answers(
             fact.note is None for item in items if item.labels for fact in item.labels.facts
         ),
         notices=_counted(name for told in judged for name in told.notices),
+        told=_counted(claim.told for claim in claims),
+        not_believed=_counted(
+            claim.doubt or claim.verdict
+            for claim in claims
+            if claim.told == "supported" and claim.verdict != "supported"
+        ),
         second_looks=_second_looks(judged),
         looked_at=sum(claim.said is not None for claim in claims),
         quotes=_quotes([claim.evidence for claim in claims if claim.evidence]),

@@ -11,13 +11,14 @@ from gigamind.reports.figures import MetricRow, keys_of, metric_rows, values_of
 from gigamind.reports.text import model_section, render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.answers.compare import AnswerSnapshot
+from gigamind.tasks.answers.doors import not_believed, second_look
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerRunRecord,
     AnswerSummaryReport,
     QualitySummaryReport,
 )
-from gigamind.wording import between, share
+from gigamind.wording import between, share, words
 
 
 def _sentence(quality: QualitySummaryReport) -> str:
@@ -144,6 +145,8 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             own=bool(own),
             separation=separation(record),
             cuts=_cuts(summary.cuts),
+            not_believed=not_believed(summary, words("en")),
+            second_look=second_look(summary, words("en")),
             quality=_sentence(summary.quality) if summary.quality else "",
             worst=_worst_by(own[0], record.items) if own else _worst(record.items),
             certified=certified(record.card, record.run.judge),
@@ -180,6 +183,9 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
 
     def not_run(self, summary: AnswerSummaryReport) -> int:
         return summary.counts.not_run
+
+    def finding(self, summary: AnswerSummaryReport) -> str:
+        return not_believed(summary, words("en"))
 
     def llm(self, summary: AnswerSummaryReport) -> LlmReport | None:
         return summary.llm

@@ -51,6 +51,20 @@ def test_a_run_that_differs_is_no_repetition(run_folder, judge, changes, what, c
         card_of(run_folder("one"), run_folder("two", **(changes | {"judge": another})))
 
 
+def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folder, card_of):
+    look = {"model": "m", "language": "ko", "said": [12, 12], "unsaid": [12, 11], "believed": True}
+    folders = [run_folder("one"), run_folder("two")]
+    for folder, more in zip(folders, ([], [look | {"language": "en"}]), strict=True):
+        told = json.dumps({"second_looks": [look, *more]})
+        (folder / "summary.json").write_text(told, encoding="utf-8")
+    found = card_of(*folders).second_looks
+    assert [(one.model, one.language, one.unsaid) for one in found] == [
+        ("m", "ko", (12, 11)),
+        ("m", "en", (12, 11)),
+    ]
+    assert card_of(run_folder("three")).second_looks == ()
+
+
 def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):
     stored, asked = run_folder("stored"), run_folder("asked")
     for folder, hits in ((stored, 3), (asked, 0)):

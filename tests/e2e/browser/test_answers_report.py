@@ -66,7 +66,7 @@ def _with_all(record, *verdicts):
 def test_every_row_has_the_badge_of_its_confidence_in_its_colour(show, record):
     browser = show(record)
     rows = browser.find_elements(By.CSS_SELECTOR, ".items tbody tr")
-    shown = [_texts(row, ".badge, .was") for row in rows]
+    shown = [_texts(row, ".badge, .was")[:1] for row in rows]
     names = {"high": "high confidence", "medium": "medium confidence", "low": "low confidence"}
     told = [names.get(item.evaluation.confidence, "abstains") for item in record.items]
     worst_first = ["low confidence", "medium confidence", "high confidence", "abstains"]
@@ -101,7 +101,7 @@ def test_the_quote_is_marked_in_the_text_of_its_note(show, reader, record):
     detail = reader.open(item.question)
     marked = _texts(detail, ".claims blockquote mark")
     assert marked == [one.evidence["quote"] for one in item.evaluation.claims]
-    assert "A quote proves that its words stand in the note, not that they say" in detail.text
+    assert "A quote proves only that its words stand in the note." in detail.text
     for passage, claim in zip(
         detail.find_elements(By.CSS_SELECTOR, ".claims blockquote"),
         item.evaluation.claims,
@@ -126,11 +126,50 @@ def test_a_forged_quote_is_struck_out_and_says_why(show, reader, forged):
     assert issues == list(item.evaluation.grounding_issues)
 
 
+def test_each_claim_shows_its_doors_with_a_sign_and_why_the_last_one_stayed_shut(
+    show, reader, forged
+):
+    item = _with_all(forged, "supported", "unverified")
+    browser = show(forged)
+    row = reader.open(item.question).find_elements(By.CSS_SELECTOR, ".claims tr")
+    shut = next(at for at, one in enumerate(item.evaluation.claims) if one.verdict == "unverified")
+    told = ["model: a note says so", "the quote proves nothing", "the quote is not in the note"]
+    assert _texts(row[shut], ".doors li") == told
+    sign = "return getComputedStyle(arguments[0], '::before').content"
+    signs = [
+        browser.execute_script(sign, one)
+        for one in row[shut].find_elements(By.CSS_SELECTOR, ".doors li")
+    ]
+    assert signs == ['"✓"', '"✕"', '"→"']
+    opened = next(at for at, one in enumerate(item.evaluation.claims) if one.verdict == "supported")
+    assert len(_texts(row[opened], ".doors .passed")) == 3
+
+
+def test_what_people_and_the_model_miss_is_told_apart_from_what_is_given(show, reader, record):
+    item = next(item for item in record.items if item.id == "a-020")
+    show(record)
+    detail = reader.open(item.question)
+    facts, told = detail.find_elements(By.CSS_SELECTOR, ".left-out")
+    assert [one.rsplit(". ", 1)[1] for one in _texts(facts, "li")] == [
+        "not given · vital",
+        "given by claim 1",
+    ]
+    assert _texts(told, "li.missing mark") == ["구역 밖에 반납하면 추가요금 2,000원을 받는다."]
+
+
+def test_on_a_phone_the_verdict_stands_above_its_claim(show, reader, record):
+    item = _with_all(record, "supported", "contradicted")
+    show(record, width=390)
+    cells = reader.open(item.question).find_elements(By.CSS_SELECTOR, ".claims tr:first-child td")
+    assert cells[2].rect["y"] < cells[1].rect["y"]
+    assert cells[1].rect["width"] > 300
+
+
 def test_sources_and_issues_are_those_of_the_evaluation(show, reader, record):
     item = _with_all(record, "supported", "contradicted")
     show(record)
     detail = reader.open(item.question)
-    rows = detail.find_elements(By.CSS_SELECTOR, ".sources:not(.checklist) li")
+    rows = detail.find_elements(By.CSS_SELECTOR, ".sources:not(.checklist, .left-out) li")
     cited = ["cited" in (row.get_attribute("class") or "") for row in rows]
     assert cited == [use.cited for use in item.evaluation.source_coverage]
     assert True in cited
@@ -246,7 +285,14 @@ def test_the_korean_page_speaks_korean(show, reader, record):
         in browser.find_element(By.ID, "judging").text
     )
     detail = reader.open(item.question)
-    assert _texts(detail, "h4") == ["답변", "주장", "소스 활용", "근거 이슈", "체크리스트"]
+    assert _texts(detail, "h4") == [
+        "답변",
+        "주장",
+        "소스 활용",
+        "근거 이슈",
+        "빠진 내용",
+        "체크리스트",
+    ]
     assert {"뒷받침됨", "노트와 다름"} <= set(_texts(detail, ".claims td:last-child mark"))
-    assert "인용은 그 글이 노트에 있다는 것만 증명하고" in detail.text
+    assert "인용은 그 글이 노트에 있다는 것만 증명합니다" in detail.text
     assert "undefined" not in browser.find_element(By.TAG_NAME, "body").text

@@ -250,7 +250,7 @@ def test_the_evaluation_has_the_fields_of_the_seed_under_their_names(
         "marked": True,
     }
     assert data["grounding_issues"] == [
-        "‘반차는 0.5일이다.’ — 근거로 든 인용을 노트에서 확인할 수 없습니다.",
+        "‘반차는 0.5일이다.’ — 근거로 든 인용이 뒷받침하지 못합니다.",
         "‘병가는 없다.’ — 노트에 없는 내용입니다.",
     ]
     second = data["claims"][1]

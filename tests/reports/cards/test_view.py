@@ -3,6 +3,8 @@ import re
 import pytest
 from translations import phrases, placeholders
 
+from gigamind.records.card import JudgeCard
+from gigamind.records.judged import SecondLookReport
 from gigamind.release.shortfall import card_words
 from gigamind.reports.cards.cautions import cautions
 from gigamind.reports.cards.page import render_card, render_card_page
@@ -214,6 +216,25 @@ def test_the_diagram_draws_the_bins_that_have_items(card):
     page = render_card_page(card())
     assert page.count('class="dot"') == 1
     assert '<circle class="dot" cx="95.0" cy="25.0"' in page
+
+
+def test_how_the_second_look_tells_its_pairs_apart_is_told_in_both_languages(card):
+    looks = [
+        SecondLookReport(model="x/a", language="ko", said=(12, 11), unsaid=(12, 12), believed=True),
+        SecondLookReport(model="x/b", language="en", said=(12, 12), unsaid=(12, 2), believed=False),
+    ]
+    made = card(second_looks=tuple(looks))
+    text, korean, page = render_card(made), render_card(made, "ko"), render_card_page(made)
+    assert "## Second look" in text
+    for told in (text.replace("\\", ""), page):
+        assert "x/a told 23 of 24 Korean test pairs apart and is believed" in told
+        assert "x/b told only 14 of 24 English test pairs apart and is not believed." in told
+    assert (
+        "x/a – 한국어 시험 문항 24개 중 23개를 맞혀 재확인을 믿음; x/b – 영어 시험 문항" in korean
+    )
+    assert "14개만 맞혀 재확인을 믿지 않음." in korean
+    assert JudgeCard.model_validate_json(made.model_dump_json()) == made
+    assert "Second look" not in render_card(card()) + render_card_page(card())
 
 
 def test_what_liars_get_away_with_is_told_beside_what_people_say(card, liars):

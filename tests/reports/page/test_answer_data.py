@@ -13,6 +13,7 @@ from gigamind.tasks.answers.schema import (
     LabelsReport,
     NoteReport,
     SearchQAEvaluation,
+    SourceSentence,
 )
 
 ANSWER = "Hi! It is 15 days. 장미는 없다. </script><b>x"
@@ -133,6 +134,18 @@ def test_a_quote_stands_in_its_passage_and_a_failed_one_in_none(item):
     assert after == " " + "b" * 119 + "…"
     assert second[5:7] == ["no such words", None]
     assert second[8] == "not_found"
+
+
+def test_a_claim_shows_the_sentence_that_it_was_held_against_under_its_heading(item):
+    first, *rest = item.evaluation.claims
+    held = first.model_copy(
+        update={"source": SourceSentence(heading="Yearly", text="- Staff: It is 15 days. Not 16.")}
+    )
+    told = item.evaluation.model_copy(update={"claims": (held, *rest)})
+    changed = item.model_copy(update={"evaluation": told})
+    row = json.loads(answers_json([changed], {}))["items"][0][10][0]
+    assert row[4] == "Leave › Yearly"
+    assert row[6] == ["- Staff: ", "It is 15 days.", " Not 16."]
 
 
 def test_nothing_in_the_data_can_end_its_script_element(item):

@@ -73,8 +73,7 @@ function detail(item) {
   if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
   if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
-  if (item.completeness !== null) parts.push(make("p", { className: "small", text: `${say("completeness")}: ${figure(item.completeness)}` }));
-  if (item.omissions.length || item.facts.length) parts.push(make("h4", { text: say("omissions") }), omissions(item));
+  if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h4", { text: say("omissions") }), ...omissions(item));
   if (item.quality) parts.push(make("h4", { text: say("checklist") }), checklist(item.quality));
   return parts;
 }
@@ -101,18 +100,23 @@ function answerText(item) {
 function claimTable(item) {
   return make("table", { className: "ranking claims" }, make("tbody", {}, ...item.claims.map((values, at) => {
     const claim = named(CLAIM_FIELDS, values);
+    const doors = make("ul", { className: "doors" }, ...claim.doors.map(([name, passed]) =>
+        make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: say(`door_${name}`) })),
+      ...whyNot(claim).map((text) => make("li", { className: "why", text })));
     const told = make("td", {}, sign(claim.verdict), alike(item, claim.verdict, at),
-      make("ul", { className: "doors" }, ...claim.doors.map(([name, passed]) =>
-        make("li", { className: passed ? "passed" : passed === false ? "failed" : "open", text: say(`door_${name}`) }))),
-      claim.doubt && !claim.doors.some(([name]) => name === claim.doubt) ? make("div", { className: "meta", text: say(claim.doubt) }) : null,
-      ...claim.contradictions.map(([name, what]) => make("div", { className: "meta caution", text: `${say(`against_${name}`)}${what ? `: ${what}` : ""}` })),
       claim.veto ? make("div", { className: "meta", text: say("vetoed", { role: say(`role_${claim.veto[0]}`), why: say(`veto_${claim.veto[1]}`) }) }) : null,
       claim.untold ? make("div", { className: "meta", text: say("untold") }) : null,
       claim.labelled ? make("div", { className: "meta", text: say("labelled", { verdict: say(claim.labelled) }) }) : null);
     return make("tr", { className: "hit" }, make("td", { className: "place number", text: claim.id }),
-      make("td", {}, make("div", { text: claim.text }), source(claim)), told);
+      make("td", {}, make("div", { text: claim.text }), source(claim), doors), told);
   })));
 }
+
+// Why a door stayed shut, where its own words do not say so.
+const whyNot = ({ doubt, doors, contradictions }) => [
+  ...(doubt && !doors.some(([name]) => name === doubt) ? [say(doubt)] : []),
+  ...contradictions.map(([name, what]) => `${say(`against_${name}`)}${what ? `: ${what}` : ""}`),
+];
 
 // What a team's own judge says, and its proofs; a quote that proves nothing is struck out.
 function verdictOf({ proofs, text }) {
@@ -144,14 +148,20 @@ function coverage(item) {
 function omissions(item) {
   const told = item.omissions.map((values) => {
     const one = named(OMISSION_FIELDS, values);
-    return make("li", { className: one.doubt ? "" : "missing" }, make(one.doubt ? "s" : "span", { text: one.what }),
+    const copied = one.passage && one.what === one.quote; // and stands there once more
+    return make("li", { className: one.doubt ? "" : "missing" }, copied && !one.doubt ? null : make(one.doubt ? "s" : "span", { text: one.what }),
       one.doubt ? make("span", { className: "faint", text: ` ${say(one.doubt)}` }) : null, source(one));
   });
   const facts = item.facts.map(([text, vital, backed, claim]) => make("li", { className: backed && claim === null ? "missing" : "" },
-    make("span", { text: `${text} ` }), make("span", { className: "faint",
+    make("span", { text: `${text} ` }), make("span", { className: !backed ? "faint" : claim === null ? "cross" : "tick",
       text: !backed ? say("fact_unbacked") : `${say(claim === null ? "fact_missing" : "fact_given", { claim })}${vital ? ` · ${say("vital")}` : ""}` })));
-  return make("ul", { className: "sources" }, ...facts, ...told);
+  return [
+    item.completeness !== null ? make("p", { className: "small", text: `${say("completeness")}: ${figure(item.completeness)}` }) : null,
+    ...listed("facts_of_people", facts), ...listed("omissions_told", told),
+  ].filter(Boolean);
 }
+
+const listed = (name, rows) => (rows.length ? [make("p", { className: "small faint", text: say(name) }), make("ul", { className: "sources left-out" }, ...rows)] : []);
 
 function issues(item) {
   if (!item.issues.length) return make("p", { className: "small faint", text: say("no_issues") });

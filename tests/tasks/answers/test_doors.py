@@ -1,0 +1,74 @@
+"""The doors that a claim passes on its way to be supported, and the sentences on where claims were stopped."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from gigamind.records.judged import SecondLookReport
+from gigamind.tasks.answers.doors import contradictions, doors, not_believed, second_look
+from gigamind.tasks.answers.schema import EvaluatedClaim, SourceSentence
+from gigamind.wording import words
+
+SOURCE = SourceSentence(heading="Leave", text="It is 15 days.")
+BY_QUOTE = [("told_supported", True), ("proven", True)]
+
+
+def claim(**values):
+    plain = {"told": "supported", "doubt": None, "source": SOURCE, "said": None}
+    plain |= {"contradictions": (), "new_numbers": ()}
+    return EvaluatedClaim.model_construct(**plain | values)
+
+
+@pytest.mark.each(
+    "values, expected",
+    [
+        ({}, [*BY_QUOTE, ("says", True)]),
+        ({"said": True}, [*BY_QUOTE, ("confirmed", True)]),
+        ({"doubt": "contradiction"}, [*BY_QUOTE, ("contradiction", False)]),
+        ({"doubt": "not_confirmed", "said": False}, [*BY_QUOTE, ("not_confirmed", False)]),
+        ({"doubt": "not_looked_at"}, [*BY_QUOTE, ("not_looked_at", None)]),
+        ({"doubt": "quote_changed", "source": None}, [("told_supported", True), ("unproven", False)]),
+        ({"told": "not_found", "source": None}, [("told_not_found", False)]),
+        ({"told": "contradicted", "contradictions": ("number",)},
+         [("told_contradicted", False), ("proven", True), ("flagged", None)]),
+    ],
+)  # fmt: skip
+def test_a_claim_comes_to_the_door_that_stops_it(values, expected):
+    assert doors(claim(**values)) == expected
+
+
+def test_numbers_stand_beside_the_contradiction_of_numbers_alone():
+    found = claim(contradictions=("number", "negation"), new_numbers=("15", "16"))
+    assert contradictions(found) == [("number", "15, 16"), ("negation", "")]
+
+
+@pytest.mark.each(
+    "told, stopped, english, korean",
+    [
+        ({"not_found": 4}, {}, "", ""),
+        ({"supported": 4}, {}, "4 claims supported, and each of them passed", "4개가 모두 확인을 통과"),
+        ({"supported": 9}, {"no_quote": 1, "contradiction": 2},
+         "9 claims supported; 3 of them are not believed: the source sentence speaks against it (2), no quote (1).",
+         "9개 가운데 3개는 받아들이지 않았습니다: 출처 문장과 어긋남 (2), 인용 없음 (1)."),
+    ],
+)  # fmt: skip
+def test_claims_that_the_model_supports_are_counted_with_why_they_are_not_believed(
+    told, stopped, english, korean
+):
+    summary = SimpleNamespace(told=told, not_believed=stopped)
+    for language, phrase in (("en", english), ("ko", korean)):
+        sentence = not_believed(summary, words(language))
+        assert phrase in sentence
+        assert bool(phrase) == bool(sentence)
+
+
+def test_a_second_look_is_told_in_one_line_with_the_models_that_looked():
+    look = SecondLookReport(model="m", language="en", said=(12, 12), unsaid=(12, 0), believed=False)
+    summary = SimpleNamespace(second_looks=(look,), looked_at=0)
+    assert second_look(summary, words("en")).endswith(
+        ": 0. m told only 12 of 24 English test pairs apart and is not believed."
+    )
+    assert "재확인한 주장: 0개. m – 영어 시험 문항 24개 중 12개만" in second_look(
+        summary, words("ko")
+    )
+    assert second_look(SimpleNamespace(second_looks=(), looked_at=0), words("en")) == ""
