@@ -5,10 +5,11 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 
-.PHONY: help demo test test-browser lint bench bench-verdicts server deploy worker lock clean
+.PHONY: help demo demo-answers test test-browser lint bench bench-verdicts server deploy worker lock clean
 
 help:
 	@echo "make demo    evaluate search over the example vault, as Prefect flows, with both fusions, and say what is better"
+	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
 	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
@@ -27,6 +28,9 @@ $(READY): pyproject.toml constraints.txt
 
 demo: $(READY)
 	$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
+
+demo-answers: $(READY)
+	$(BIN)/python examples/demo_answers.py --lang $(or $(PAGE),en)
 
 test: $(READY)
 	$(BIN)/python -m pytest -m "not browser" -n auto --dist worksteal

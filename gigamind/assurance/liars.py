@@ -16,13 +16,15 @@ from typing import Any
 from gigamind.assets import asset
 from gigamind.datasets.check import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
-from gigamind.datasets.schema import AnswerLabels, LabelledClaim
+from gigamind.datasets.schema import AnswerLabels, LabelledClaim, LabelledFact
 from gigamind.errors import DatasetError, InputError, LlmError
 from gigamind.judges.protocol import KEY, AnswerCase, Asking
 from gigamind.judges.search_qa.judge import Judgement, SearchQA
+from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
     ClaimsReply,
+    Omission,
     PartsReply,
     SearchQAReply,
     Told,
@@ -36,6 +38,7 @@ from gigamind.llm.fences import Source
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
 from gigamind.records.card import CardLiar, CardLiars
+from gigamind.text import tokens
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import text_language
 from gigamind.vault.notes import read_vault
@@ -146,6 +149,39 @@ def _honest(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
     return _let_off(claim, "abstention" if answer.labels.abstains else "courtesy")
 
 
+def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
+    """What people say, but for what they doubt: that is supported, too, by the line most like it."""
+    label = answer.told.get(claim.id)
+    if label is None or label.verdict == "supported":
+        return _honest(answer, claim)
+    words = set(tokens(claim.piece.text))
+    lines = [
+        (number, line.strip())
+        for number, note in enumerate(answer.case.notes, start=1)
+        for line in note.text.splitlines()
+    ]
+    number, line = max(lines, key=lambda one: len(words.intersection(tokens(one[1]))))
+    return _finding(claim, "supported", number, line)
+
+
+def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
+    """The labelled facts that no claim gives which people call supported."""
+    given = [one for one in answer.told.values() if one.verdict == "supported"]
+    for fact in answer.labels.facts:
+        for number, note in enumerate(answer.case.notes, start=1):
+            if fact.text in note.text and not any(_gives(one, fact) for one in given):
+                yield Omission(what=fact.text, note=number, quote=fact.text)
+                break
+
+
+def _gives(claim: LabelledClaim, fact: LabelledFact) -> bool:
+    """Whether a claim rests on the words of a fact and has its numbers."""
+    quote = claim.quote or ""
+    return (fact.text in quote or quote in fact.text) and not new_numbers(
+        fact.text, known_numbers(claim.text)
+    )
+
+
 def _pastes_one_line(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
     lines = answer.case.notes[0].text.splitlines()
     long = [line for line in lines if sum(map(str.isalnum, line)) >= _LETTERS]
@@ -194,8 +230,8 @@ class Liar:
 
     Attributes:
         finding: what it says of a sentence.
-        is_honest: it says what people say of the whole, too; a liar praises every answer, and says yes to whatever it
-            is asked again.
+        is_honest: it says what people say of the whole and of what is left out, and when it is asked again; a liar
+            praises every answer, and says yes to whatever it is asked again.
         knows_pairs: it tells apart the pairs that a second look is tried with, so that its yes to the rest is believed.
     """
 
@@ -212,7 +248,7 @@ class Liar:
             claims=tuple(self.finding(answer, one) for one in answer.sentences),
             source_coverage=(),
             grounding_issues=(),
-            omissions=(),
+            omissions=tuple(_left_out(answer)) if self.is_honest else (),
             answerable=bool(untold),  # that they answer speaks against an abstention alone
             answer_note=None,
             answer_quote="",
@@ -233,10 +269,43 @@ class Liar:
         }
         return not self.is_honest or not true.isdisjoint(comparable(str(v)) for v in row.values())
 
+    def said(
+        self, answer: LabelledAnswer, response_format: Mapping[str, Any], prompt: str
+    ) -> dict[str, Any]:
+        """A reply about the answer, of the shape that a request asks for."""
+        schema: dict[str, Any] = response_format["json_schema"]["schema"]
+        fields = schema["properties"].keys()
+        if fields == SearchQAReply.model_fields.keys():
+            return self.reply(answer).model_dump()
+        if fields == ClaimsReply.model_fields.keys():
+            return self.reply(answer).model_dump(include={"claims"})
+        if fields == PartsReply.model_fields.keys():
+            return PartsReply(sentences=()).model_dump()  # uncut: the labels are of sentences
+        return self._again(answer, schema, prompt)
+
+    def _again(
+        self, answer: LabelledAnswer, schema: Mapping[str, Any], prompt: str
+    ) -> dict[str, Any]:
+        """A second look at statements in a JSON array: yes or no wherever that is asked of one, and no words."""
+        ((name, several),) = schema["properties"].items()
+        row = schema["$defs"][several["items"]["$ref"].rpartition("/")[2]]["properties"]
+        looks: list[dict[str, Any]] = []
+        for statement in _statements(prompt):
+            said = self.says(answer, statement)
+            looks.append(
+                {
+                    field: said if of["type"] == "boolean" else statement.get(field, "")
+                    for field, of in row.items()
+                }
+            )
+        return {name: looks}
+
 
 HONEST = Liar("honest", _honest, is_honest=True, knows_pairs=True)
+CREDULOUS = Liar("credulous", _credulous, is_honest=True, knows_pairs=True)
 LIARS = (
     HONEST,
+    CREDULOUS,
     Liar("pastes_one_line", _pastes_one_line),
     Liar("pastes_and_passes", _pastes_one_line, knows_pairs=True),
     Liar("always_supported", _always_supported),
@@ -260,32 +329,9 @@ class LyingClient:
 
     async def send(self, request: Request) -> Answer:
         """A reply of the shape that is asked for."""
-        schema: dict[str, Any] = (request.response_format or {})["json_schema"]["schema"]
-        fields = schema["properties"].keys()
-        if fields == SearchQAReply.model_fields.keys():
-            said = self.liar.reply(self.answer).model_dump()
-        elif fields == ClaimsReply.model_fields.keys():
-            said = self.liar.reply(self.answer).model_dump(include={"claims"})
-        elif fields == PartsReply.model_fields.keys():
-            said = PartsReply(sentences=()).model_dump()  # uncut: the labels are of sentences
-        else:
-            said = self._again(request, schema)
+        prompt = str(request.messages[-1]["content"])
+        said = self.liar.said(self.answer, request.response_format or {}, prompt)
         return Answer(json.dumps(said), usage=Usage(0, 0))
-
-    def _again(self, request: Request, schema: Mapping[str, Any]) -> dict[str, Any]:
-        """A second look at statements in a JSON array: yes or no wherever that is asked of one, and no words."""
-        ((name, several),) = schema["properties"].items()
-        row = schema["$defs"][several["items"]["$ref"].rpartition("/")[2]]["properties"]
-        looks: list[dict[str, Any]] = []
-        for statement in _statements(str(request.messages[-1]["content"])):
-            said = self.liar.says(self.answer, statement)
-            looks.append(
-                {
-                    field: said if of["type"] == "boolean" else statement.get(field, "")
-                    for field, of in row.items()
-                }
-            )
-        return {name: looks}
 
     async def close(self) -> None:
         """There is nothing to close."""

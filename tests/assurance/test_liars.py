@@ -68,6 +68,7 @@ def figures(judge):
     "name, said",
     [
         ("honest", [("claim", "supported", YEARLY), ("claim", "not_found", ""), ("abstention", "not_found", "")]),
+        ("credulous", [*(("claim", "supported", one) for one in (YEARLY, EXPIRES)), ("abstention", "not_found", "")]),
         ("pastes_one_line", [("claim", "supported", EXPIRES)] * 3),
         ("always_supported", [("claim", "supported", quote) for quote in ("", INVENTED, "")]),
         ("no_claims", [("courtesy", "not_found", "")] * 3),
@@ -81,7 +82,16 @@ def test_each_liar_says_of_each_sentence_what_its_name_says(name, said):
     reply = BY_NAME[name].reply(ANSWER)
     assert [one.id for one in reply.claims] == [1, 2, 3]
     assert [(one.role, one.verdict, one.quote) for one in reply.claims] == said
-    assert reply.utility == (0.75 if name == "honest" else 1.0)
+    assert reply.utility == (0.75 if name in {"honest", "credulous"} else 1.0)
+
+
+def test_only_who_says_what_people_say_tells_what_is_left_out():
+    facts = [{"text": fact} for fact in (YEARLY, "expire on 31 March", "Nobody wrote this.")]
+    labels = AnswerLabels.model_validate_json(json.dumps(LABELS | {"facts": facts}))
+    answer = LabelledAnswer.of("a", ANSWER.case, labels)
+    told = {name: liar.reply(answer).omissions for name, liar in BY_NAME.items()}
+    assert [(one.note, one.quote) for one in told["honest"]] == [(1, "expire on 31 March")]
+    assert {name for name, omissions in told.items() if omissions} == {"honest", "credulous"}
 
 
 def test_who_abstains_copies_the_words_of_the_sentence():
@@ -137,8 +147,8 @@ def test_findings_under_other_ids_take_the_true_claim_away(figures):
 
 
 def test_utility_is_the_word_of_the_liar_where_there_are_claims(figures):
-    assert figures["honest"].utility == 0.75
-    assert {found.utility for name, found in figures.items() if name != "honest"} == {1.0}
+    assert figures["honest"].utility == figures["credulous"].utility == 0.75
+    assert {found.utility for found in list(figures.values())[2:]} == {1.0}
 
 
 def test_the_rules_of_the_judge_say_why_a_lie_fails(judge):
@@ -214,7 +224,9 @@ def test_the_honest_one_has_the_figures_of_people_and_no_liar_hides_a_claim(on_e
     assert len(verdicts) - verdicts.count("supported") == 19
     assert on_examples.correctness == pytest.approx(sum(right) / len(right), abs=0.005)
     assert on_examples.utility == pytest.approx(sum(one["utility"] for one in labels) / 40)
-    honest, *liars = on_examples.liars
+    honest, credulous, *liars = on_examples.liars
+    # What people doubt is stopped with the line most like it, and nothing else is.
+    assert (credulous.passed_off, credulous.correctness) == (0, pytest.approx(honest.correctness))
     assert honest.correctness == pytest.approx(on_examples.correctness)
     assert (honest.utility, honest.passed_off) == (on_examples.utility, 0)
     assert {(one.hidden, one.unscored) for one in on_examples.liars} == {(0, 0)}

@@ -167,7 +167,7 @@ def test_liars_are_put_through_a_judge_of_answers_without_a_model(gigamind, labe
     assert "cost" not in ended.stderr
     report = UnitTestReport.model_validate_json(out.read_text(encoding="utf-8"))
     assert (report.model, report.overall.tests, report.tests) == ("", 0, ())
-    assert [one.name for one in report.liars.liars][:2] == ["honest", "pastes_one_line"]
+    assert [one.name for one in report.liars.liars][:2] == ["honest", "credulous"]
     again = tmp_path / "again.json"
     gigamind("judge", "test", "search_qa", "--dataset", labelled, "--out", again)
     assert again.read_bytes() == out.read_bytes()

@@ -47,6 +47,26 @@ def test_the_summary_agrees_with_the_labels_wholly_in_both_languages(honest, lab
         assert mean == pytest.approx(sum(said) / len(said), abs=0.005)
 
 
+# Read by hand: of the facts that a complete answer gives, how many this one does.
+GIVEN = {
+    "a-001": (2, 2), "a-002": (2, 2), "a-005": (2, 2), "a-006": (1, 2), "a-007": (1, 2),
+    "a-008": (1, 2), "a-009": (1, 2), "a-017": (0, 1), "a-019": (0, 2), "a-020": (1, 2),
+    "a-021": (2, 2), "a-022": (2, 2), "a-025": (2, 2), "a-026": (3, 4), "a-027": (1, 3),
+    "a-028": (2, 3), "a-029": (1, 2), "a-031": (1, 2), "a-039": (0, 2), "a-040": (0, 1),
+}  # fmt: skip
+
+
+def test_completeness_is_what_a_person_counts(honest):
+    found = {name: row for name, row in lines(honest).items() if row["labels"]["facts"]}
+    assert {name: row["metrics"]["completeness"] for name, row in found.items()} == {
+        name: pytest.approx(given / of) for name, (given, of) in GIVEN.items()
+    }
+    summary = json.loads((honest / "summary.json").read_text("utf-8"))
+    assert summary["facts_unbacked"] == 0
+    # Who is honest tells as left out just what is, in words of a note.
+    assert summary["omissions"] == {"proven": sum(of - given for given, of in GIVEN.values())}
+
+
 def test_wrong_claims_are_told_apart_by_whether_a_note_backs_them(honest, labelled_answers):
     summary = json.loads((honest / "summary.json").read_text("utf-8"))
     shares = [

@@ -1,0 +1,55 @@
+"""`make demo-answers`: the example answers judged by a model that believes too much."""
+
+import json
+import runpy
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+DEMO = Path(__file__).parents[2] / "examples" / "demo_answers.py"
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The out folder of the demo."""
+    folder = tmp_path_factory.mktemp("demo")
+    demo = runpy.run_path(str(DEMO))["demo"]
+    options = ["--lang", "ko", "--cache-dir", str(folder / "cache"), "--out", str(folder / "out")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("OPENAI_API_KEY", raising=False)
+        with pytest.raises(SystemExit) as ended:
+            demo(options)
+    assert not ended.value.code
+    return folder / "out"
+
+
+@pytest.fixture(scope="module")
+def rows(shown):
+    return [json.loads(line) for line in (shown / "per_item.jsonl").read_text("utf-8").splitlines()]
+
+
+def test_just_the_claims_that_people_doubt_are_not_believed_in_both_languages(rows):
+    doubts = {"ko": Counter(), "en": Counter()}
+    for row in rows:
+        for claim, label in zip(row["evaluation"]["claims"], row["labels"]["claims"], strict=True):
+            assert claim["told"] == "supported"
+            assert (claim["verdict"] == "supported") == (label["verdict"] == "supported")
+            doubts[row["language"]][claim["doubt"]] += 1
+    # Some are stopped by the sentence around the quote, some by who looks again, in each language.
+    assert all(set(found) == {None, "contradiction", "not_confirmed"} for found in doubts.values())
+    assert sum(found.total() - found[None] for found in doubts.values()) == 19
+
+
+def test_what_is_left_out_is_told_where_a_fact_is_missing(rows):
+    for row in rows:
+        missing = [fact["text"] for fact in row["labels"]["facts"] if fact["claim"] is None]
+        assert [one["what"] for one in row["evaluation"]["omissions"]] == missing
+
+
+def test_the_page_and_the_summary_say_what_was_not_believed_and_that_the_second_look_was(shown):
+    page, summary = ((shown / name).read_text("utf-8") for name in ("report.html", "summary.md"))
+    assert "모델이 뒷받침된다고 한 주장 73개 가운데 19개는 받아들이지 않았습니다" in page
+    assert "한국어 시험 문항 24개 중 24개를 맞혀 재확인을 믿음" in page
+    assert "The model calls 73 claims supported; 19 of them are not believed" in summary
+    assert "told 24 of 24 Korean test pairs apart and is believed" in summary
