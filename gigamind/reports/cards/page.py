@@ -4,6 +4,7 @@ import base64
 import functools
 import hashlib
 from importlib import resources
+from typing import Any
 
 from markupsafe import Markup
 
@@ -23,21 +24,25 @@ from gigamind.reports.text import render
 from gigamind.wording import Language, moment
 
 
+def _content(card: JudgeCard, lang: Language) -> dict[str, Any]:
+    """What both forms of a card show."""
+    say = card_words(lang)
+    return {
+        "say": say,
+        "verdict": card_verdict(card, say),
+        "subject": subject(card, lang),
+        "cautions": cautions(card, say),
+        "scales": [scale_view(card, scale, say) for scale in card.scales],
+        "attacks": attacks_told(card, say),
+        "second_look": second_look_told(card, say),
+        "liars": liars_view(card.liars, say) if card.liars else None,
+        "provenance": list(provenance(card, say)),
+    }
+
+
 def render_card(card: JudgeCard, lang: Language = "en") -> str:
     """The card as Markdown; text of questions and quotes is escaped."""
-    say = card_words(lang)
-    return render(
-        "judge_card.md.jinja",
-        say=say,
-        verdict=card_verdict(card, say),
-        subject=subject(card, lang),
-        cautions=cautions(card, say),
-        scales=[scale_view(card, scale, say) for scale in card.scales],
-        attacks=attacks_told(card, say),
-        second_look=second_look_told(card, say),
-        liars=liars_view(card.liars, say) if card.liars else None,
-        provenance=list(provenance(card, say)),
-    )
+    return render("judge_card.md.jinja", **_content(card, lang))
 
 
 def subject(card: JudgeCard, lang: Language) -> str:
@@ -51,27 +56,18 @@ def subject(card: JudgeCard, lang: Language) -> str:
 
 def render_card_page(card: JudgeCard, lang: Language = "en") -> str:
     """The card as a page; text of questions and quotes is escaped, and its policy allows no script at all."""
-    say = card_words(lang)
     style = _style()
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
     return (
         page_templates("gigamind.reports.cards")
         .get_template("judge_card.html.jinja")
         .render(
-            say=say,
+            **_content(card, lang),
             card=card,
-            verdict=card_verdict(card, say),
-            subject=subject(card, lang),
             created=moment(card.created_at),
-            cautions=cautions(card, say),
-            scales=[scale_view(card, scale, say) for scale in card.scales],
-            attacks=attacks_told(card, say),
-            second_look=second_look_told(card, say),
-            liars=liars_view(card.liars, say) if card.liars else None,
-            provenance=list(provenance(card, say)),
             style=Markup(style),  # noqa: S704  ours
-            policy=f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none';"
-            " form-action 'none'",
+            policy=policy,
         )
     )
 
