@@ -1,6 +1,7 @@
 """The words of report.html and its figures, from translations/<language>.toml, and how numbers and times are told."""
 
 import functools
+import re
 import tomllib
 from dataclasses import dataclass
 from importlib import resources
@@ -37,11 +38,37 @@ class Words:
         }
 
 
+_PLACE = re.compile(r"\\{(\w+)\\}")  # a placeholder, once its braces are escaped
+
+
 @functools.cache
 def words(language: Language) -> Words:
     """The phrases of one language."""
     file = resources.files("gigamind.reports.page") / "translations" / f"{language}.toml"
     return Words(language, tomllib.loads(file.read_text(encoding="utf-8")))
+
+
+def warning(key: str, **values: object) -> str:
+    """A warning of a run, as run.json has it.
+
+    Raises:
+        KeyError: no such warning, or a placeholder without its value.
+    """
+    return words("en")(f"warning.{key}", **values)
+
+
+def warning_in(language: Language, told: str) -> str:
+    """A warning of a run in a language; as it is where it is none of the translated ones."""
+    for key, form in _warning_forms().items():
+        if language != "en" and (found := form.fullmatch(told)):
+            return words(language)(f"warning.{key}", **found.groupdict())
+    return told
+
+
+@functools.cache
+def _warning_forms() -> dict[str, re.Pattern[str]]:
+    forms = words("en").tables["warning"].items()
+    return {key: re.compile(_PLACE.sub(r"(?P<\1>.*)", re.escape(form))) for key, form in forms}
 
 
 def share(value: float | None) -> str:

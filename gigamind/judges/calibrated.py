@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from gigamind.errors import InputError
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file, read_toml
 from gigamind.retrieval.signals import Signals
+from gigamind.wording import warning
 
 RULES = 2  # counts up when the same file would give other verdicts; 1 had no term for the size of the vault
 
@@ -189,15 +190,12 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
     known = file.embedder or "keyword search alone"
-    warning = (
-        f"{path} was fitted for {known}, not for {embedder}: its cosines are not used."
-        " Fit it for this embedder: gigamind judge fit unanswerable."
-    )
+    told = warning("other_embedder", path=path, known=known, embedder=embedder)
     return CalibratedJudge(
         file,
         with_vectors=fits,
         fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {RULES}"),
-        warnings=() if fits or embedder is None else (warning,),
+        warnings=() if fits or embedder is None else (told,),
     )
 
 

@@ -9,7 +9,7 @@ from gigamind.records.schema import Record, RunReport
 from gigamind.release.compare import Comparison, MetricChange
 from gigamind.reports.figures import Figure
 from gigamind.reports.release import mismatch_told
-from gigamind.wording import Words, moment, share, signed
+from gigamind.wording import Words, moment, share, signed, warning_in
 
 _CHANGES_TOLD = 3
 _WARNINGS_TOLD = 3
@@ -152,7 +152,7 @@ def notices(
     if record.errors:
         yield notice("problems", errors=len(record.errors))
     warnings = record.run.warnings
-    yield from warnings[:_WARNINGS_TOLD]
+    yield from (warning_in(say.language, told) for told in warnings[:_WARNINGS_TOLD])
     if len(warnings) > _WARNINGS_TOLD:
         yield notice("warned", warnings=len(warnings) - _WARNINGS_TOLD)
     if comparison:

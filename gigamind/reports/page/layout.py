@@ -35,7 +35,16 @@ from gigamind.reports.page.headline import (
 from gigamind.reports.page.model_costs import model_block
 from gigamind.reports.release import reasons_told
 from gigamind.reports.text import upright
-from gigamind.wording import Language, Words, between, moment, share, signed, words
+from gigamind.wording import (
+    Language,
+    Words,
+    between,
+    moment,
+    share,
+    signed,
+    warning_in,
+    words,
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMON = "common.js"
@@ -58,7 +67,6 @@ class Content:
         unjudged: items that were to get a verdict and have none.
         generated: items that were made of the notes.
         llm: what asking models gave.
-        notices: what a reader must know besides, before believing the figures.
     """
 
     template: str
@@ -76,7 +84,6 @@ class Content:
     unjudged: int = 0
     generated: int = 0
     llm: LlmReport | None = None
-    notices: Sequence[str] = ()
     values: Mapping[str, object] = field(default_factory=dict[str, object])
 
 
@@ -121,7 +128,8 @@ def render_page(
             gate=gate,
             reasons=reasons_told(gate, comparison, say) if gate else [],
             headline=content.headline,
-            notices=[*noticed, *content.notices],
+            notices=list(noticed),
+            warnings=[warning_in(say.language, told) for told in record.run.warnings],
             cards=list(content.cards),
             metric_rows=list(_metric_rows(content, comparison, say.language)),
             slice_metrics=[label(key, say.language) for key in content.columns],

@@ -43,7 +43,6 @@ from gigamind.tasks.search.schema import (
     ItemReport,
     RunRecord,
     SliceReport,
-    SummaryReport,
 )
 from gigamind.wording import Words, share
 
@@ -232,7 +231,6 @@ def search_content(
         unjudged=unjudged(record.summary.llm),
         generated=record.summary.counts.queries_generated,
         llm=record.summary.llm,
-        notices=_notices(record.summary, say),
         values={
             "judged": _judged(record, say),
             "speed_rows": list(_speed_rows(record, say)),
@@ -243,15 +241,6 @@ def search_content(
 
 render_html = functools.partial(render_page, search_content)
 """report.html; see `render_page`."""
-
-
-def _notices(summary: SummaryReport, say: Words) -> list[str]:
-    found = summary.out_of_reach
-    # On an English page the run's own warning, which is in English, says it.
-    if found is None or say.language == "en":
-        return []
-    lengths = {"label": f"{found.label_chars:g}", "piece": f"{found.piece_chars:g}"}
-    return [say("page.out_of_reach", count=found.count, labels=found.labels, **lengths)]
 
 
 _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")

@@ -26,6 +26,7 @@ from gigamind.spans import Span, Utf16
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
+from gigamind.wording import warning
 
 
 def choose_judge(
@@ -204,14 +205,7 @@ def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tu
     floor = share / (1 + BOOST) if options.graph_rerank else share
     if not 0 < judge.min_score <= floor:
         return ()
-    least = f"{floor:.3g} or more" if floor < 1 else "1"
-    higher = (
-        "" if options.mode == "keyword" else f" a --min-score above {floor:.3g}, --fusion balanced,"
-    )
-    return (
-        (
-            f"--min-score {judge.min_score:g} finds no query unanswerable that shares a word with the vault: in"
-            f" {options.mode} mode the Top-1 then scores {least}. Use --unanswerable-mode calibrated,{higher} or --mode"
-            " semantic."
-        ),
-    )
+    values = {"score": f"{judge.min_score:g}", "least": f"{floor:.3g}"}
+    if options.mode == "keyword":
+        return (warning("blunt_keyword_threshold", **values),)
+    return (warning("blunt_threshold", mode=options.mode, floor=f"{floor:.3g}", **values),)

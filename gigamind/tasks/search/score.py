@@ -33,6 +33,7 @@ from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_fre
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
 from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, SummaryReport
+from gigamind.wording import warning
 
 CROSS_LINGUAL_TAG = "cross-lingual"
 
@@ -266,11 +267,11 @@ def _with_reach(prepared: Prepared, retriever: Retriever) -> Prepared:
     found = out_of_reach(labels, pieces)
     if found is None:
         return prepared
-    warning = (
-        f"labelled spans that no evidence can match by more than half (intersection over union): {found.count:,} of"
-        f" {found.labels:,}, with a median of {found.label_chars:g} characters beside sentences of"
-        f" {found.piece_chars:g}. They lower span precision and span recall whatever the search shows."
-        " For short ones read answer_in_evidence, which asks for the span within the evidence; cut long ones to the"
-        " sentence that answers."
+    told = warning(
+        "out_of_reach",
+        count=f"{found.count:,}",
+        labels=f"{found.labels:,}",
+        label=f"{found.label_chars:g}",
+        piece=f"{found.piece_chars:g}",
     )
-    return replace(prepared, out_of_reach=found, warnings=(*prepared.warnings, warning))
+    return replace(prepared, out_of_reach=found, warnings=(*prepared.warnings, told))

@@ -5,7 +5,7 @@ import pytest
 from translations import phrases, placeholders
 
 from gigamind.errors import LlmCode
-from gigamind.wording import words
+from gigamind.wording import warning, warning_in, words
 
 
 def test_both_languages_have_the_same_phrases_with_the_sameplaceholders():
@@ -44,3 +44,17 @@ def test_words_of_a_script_are_those_of_the_last_table_that_has_them():
     assert told["shown"] == "{from}–{to} of {count} answers"
     assert (told["previous"], told["seat"]) == (words("en")("script.previous"), "seat")
     assert words("en").script()["shown"] == "{from}–{to} of {count} queries"
+
+
+@pytest.mark.parametrize("key", words("en").tables["warning"])
+def test_a_warning_is_told_in_the_language_of_the_page_with_its_own_values(key):
+    english, korean = (words(lang).tables["warning"][key] for lang in ("en", "ko"))
+    values = {name: f"<{name} 1.5>" for name in placeholders(english)}
+    told = warning(key, **values)
+    assert told == english.format(**values)
+    assert warning_in("ko", told) == korean.format(**values)
+    assert warning_in("en", told) == told
+
+
+def test_a_warning_that_is_not_translated_is_told_as_it_is():
+    assert warning_in("ko", "a.md: is not UTF-8") == "a.md: is not UTF-8"

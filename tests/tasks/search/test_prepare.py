@@ -194,7 +194,7 @@ def test_the_warning_names_a_way_out_that_exists(make_options):
     )
     (keyword,) = prepare(make_options()).warnings  # no --min-score is above 1
     assert keyword.endswith(
-        "in keyword mode the Top-1 then scores 1. Use --unanswerable-mode calibrated, or --mode semantic."
+        "in keyword mode the Top-1 then scores 1 or more. Use --unanswerable-mode calibrated, or --mode semantic."
     )
 
 
