@@ -136,7 +136,8 @@ def test_the_prompt_holds_note_text_unchanged_and_fenced(language):
     client = answerable()
     decide(client, language=language, question='언제? "지금"')
     system, user = (message["content"] for message in client.requests[0].messages)
-    nonce = system.partition("<note-")[2][:16]
+    assert "<note-" not in system  # the same for all items, so that a server may keep it
+    nonce = user.partition("<note-")[2][:16]
     for note in NOTES:
         assert f"{note.text}\n</note-{nonce}>" in user
     assert '"언제? \\"지금\\""' in user

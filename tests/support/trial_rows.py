@@ -46,7 +46,8 @@ class Saying:
 def check_fences(request: Request, case: Case) -> None:
     """See to it that the notes stand whole in their fences, and the question byte by byte."""
     system, user = (message["content"] for message in request.messages)
-    nonce = system.partition("<note-")[2][:16]
+    assert "<note-" not in system
+    nonce = user.partition("<note-")[2][:16]
     assert user.count(f"</note-{nonce}>") == user.count(f"<note-{nonce} index=") == len(case.notes)
     for number, note in enumerate(case.notes, start=1):
         fenced = (

@@ -171,7 +171,8 @@ def test_the_prompt_holds_notes_fenced_and_the_answer_as_json(
     client = scripted(reply_of(found(1, "not_found")))
     judge_by(client, '"연차"는 15일이다 [노트 1]', language=language, question='며칠? "답"')
     system, user = (message["content"] for message in client.requests[0].messages)
-    nonce = system.partition("<note-")[2][:16]
+    assert "<note-" not in system  # the same for all items, so that a server may keep it
+    nonce = user.partition("<note-")[2][:16]
     for note in (LEAVE, "The garden has roses"):
         assert note in user
     assert user.count(f"</note-{nonce}>") == 2
