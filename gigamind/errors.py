@@ -85,6 +85,7 @@ class LlmError(EvaluationError):
         code: the reason, stable enough to group by.
         status: that of the HTTP answer, if there was one.
         retry_after_s: seconds that the server asked to wait, if it did.
+        may_cost: the server may have generated an answer that never arrived, and bill it.
     """
 
     def __init__(
@@ -93,12 +94,14 @@ class LlmError(EvaluationError):
         code: LlmCode,
         status: int | None = None,
         retry_after_s: float | None = None,
+        may_cost: bool = False,  # noqa: FBT001, FBT002  pickle gives it by its place
     ) -> None:
-        # All four: pickle makes it anew from them.
-        super().__init__(message, code, status, retry_after_s)
+        # All five: pickle makes it anew from them.
+        super().__init__(message, code, status, retry_after_s, may_cost)
         self.code: LlmCode = code
         self.status = status
         self.retry_after_s = retry_after_s
+        self.may_cost = may_cost
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -62,6 +62,7 @@ class ModelKeywords(TypedDict, total=False):
     key_variable: str
     structured: Structured
     model_timeout_s: float
+    max_wait: float
     max_in_flight: int
     requests_per_minute: int
     tokens_per_minute: int

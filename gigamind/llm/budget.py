@@ -6,6 +6,8 @@ others have ended waits for them; one for which there is none ends in `budget_ex
 
 import asyncio
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from gigamind.errors import LlmError
@@ -56,7 +58,8 @@ class Budget:
             if self._started is None:
                 self._started = time.monotonic()
             while not self._fits(pico_usd):
-                await self._changed.wait()
+                async with self.waiting():
+                    await self._changed.wait()
             self._reserved += pico_usd
             self.calls += 1
 
@@ -67,13 +70,45 @@ class Budget:
             self.spent_pico_usd += spent_pico_usd
             self._changed.notify_all()
 
+    async def give_back(self, reserved_pico_usd: int) -> None:
+        """Undo `reserve`, for a call that was never sent."""
+        async with self._changed:
+            self.calls -= 1
+            self._reserved -= reserved_pico_usd
+            self._changed.notify_all()
+
+    def check_time(self) -> None:
+        """Refuse what would be sent too late.
+
+        Raises:
+            LlmError: with code `budget_exceeded`.
+        """
+        left_s = self._left_s()
+        if left_s is not None and left_s <= 0:
+            raise self._too_late()
+
+    @asynccontextmanager
+    async def waiting(self) -> AsyncGenerator[None]:
+        """A wait before a request; it ends when the time does.
+
+        Raises:
+            LlmError: with code `budget_exceeded`.
+        """
+        limit = asyncio.timeout(self._left_s())
+        try:
+            async with limit:
+                yield
+        except TimeoutError:
+            if limit.expired():
+                raise self._too_late() from None
+            raise
+
     def _fits(self, pico_usd: int) -> bool:
         """Whether a call may start now; False while others may still leave room for it."""
         limits = self.limits
         if limits.calls is not None and self.calls >= limits.calls:
             raise _exceeded(f"{limits.calls} calls")
-        if limits.minutes is not None and self._minutes() >= limits.minutes:
-            raise _exceeded(f"{limits.minutes:g} minutes")
+        self.check_time()
         if limits.micro_usd is None:
             return True
         cap = limits.micro_usd * PICO_PER_MICRO
@@ -84,9 +119,16 @@ class Budget:
             )
         return self.spent_pico_usd + self._reserved + pico_usd <= cap
 
-    def _minutes(self) -> float:
-        started = self._started if self._started is not None else time.monotonic()
-        return (time.monotonic() - started) / _SECONDS
+    def _left_s(self) -> float | None:
+        """Seconds in which requests may still be sent; None for any number."""
+        if self.limits.minutes is None:
+            return None
+        now = time.monotonic()
+        started = now if self._started is None else self._started
+        return started + self.limits.minutes * _SECONDS - now
+
+    def _too_late(self) -> LlmError:
+        return _exceeded(f"{self.limits.minutes:g} minutes")
 
 
 def _exceeded(limit: str) -> LlmError:

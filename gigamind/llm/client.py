@@ -28,7 +28,7 @@ class Request:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens of one answer as the server counted them.
+    """Tokens of one answer as the server counted them: any number, until `tokens.Counted` has looked at them.
 
     Attributes:
         cached_tokens: those of `prompt_tokens` that the server had in its cache.

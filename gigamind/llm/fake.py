@@ -31,6 +31,7 @@ FAULTS = frozenset({
     *("truncated", "truncated_stop", "missing_field", "wrong_types", "extra_field", "nan", "two_json", "prose"),
     *("codeblock", "think", "refusal", "refusal_text", "content_filter", "empty", "null_content", "no_choices"),
     *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "coercible_types"),
+    *("negative_usage", "fraction_usage", "zero_completion", "no_completion", "cached_above", "cached_negative"),
 })  # fmt: skip
 _DEFAULT_HANG_S = 30.0
 _HASH_BITS = 64
@@ -239,9 +240,7 @@ _ERRORS = {
     "400ctx": (400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
     "400rf": (400, "response_format is not supported", None),
 }  # fmt: skip
-_USAGES: dict[str, Json | None] = {
-    "usage_null": None,
-    "zero_usage": {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0},
+_USAGES: dict[str, Json] = {
     "big_usage": {"prompt_tokens": 10**6, "completion_tokens": 10**6, "total_tokens": 2 * 10**6},
     "cached_usage": {
         "prompt_tokens": 1000,
@@ -262,6 +261,7 @@ class Seen:
         most_in_flight: the largest number of requests that were answered at the same time.
         prompt_tokens: sum of those told in `usage`.
         completion_tokens: sum of those told in `usage`.
+        generated: tokens of prompt and answer that it would bill, for answers that did not arrive and lies, too.
         authorizations: the header of each of the last requests.
         headers: all of them.
         bodies: the last requests.
@@ -272,6 +272,7 @@ class Seen:
     most_in_flight: int = 0
     prompt_tokens: int = 0
     completion_tokens: int = 0
+    generated: Counter[str] = field(default_factory=Counter[str])
     authorizations: deque[str] = field(default_factory=lambda: deque(maxlen=_KEPT))
     headers: deque[Mapping[str, str]] = field(default_factory=lambda: deque(maxlen=_KEPT))
     bodies: deque[Json] = field(default_factory=lambda: deque(maxlen=_KEPT))
@@ -289,7 +290,13 @@ class Seen:
             "most_in_flight": self.most_in_flight,
             "prompt_tokens": self.prompt_tokens,
             "completion_tokens": self.completion_tokens,
+            "generated": dict(self.generated),
         }
+
+    def bill(self, usage: Json) -> None:
+        """Count what was generated."""
+        for name in ("prompt_tokens", "completion_tokens"):
+            self.generated[name] += usage[name]
 
 
 def _nothing(_body: Json) -> Json | None:
@@ -349,6 +356,9 @@ class FakeServer:
         try:
             await asyncio.sleep(behaviour.latency_of(number))
             return await self._answer(request, body, behaviour, behaviour.fault_of(number))
+        except asyncio.CancelledError:  # the other side has gone
+            seen.bill(_usage(body, json.dumps(answer_to(body))))
+            raise
         finally:
             seen.in_flight -= 1
 
@@ -361,6 +371,8 @@ class FakeServer:
             return _error(*_ERRORS[fault])
         if fault == "timeout":
             await asyncio.sleep(behaviour.hang_s)
+        if fault in {"disconnect", "reset", "badjson"}:
+            self.seen.bill(_usage(body, json.dumps(answer_to(body))))
         if fault in {"disconnect", "reset"} and request.transport:
             _hang_up(request.transport, fault)
             return web.Response()  # goes nowhere
@@ -390,8 +402,10 @@ class FakeServer:
             "system_fingerprint": "fp_fake_1",
             "choices": [] if fault == "no_choices" else [choice],
         }
+        usage = _USAGES.get(fault or "", _usage(body, text))
+        self.seen.bill(usage)
         if fault != "no_usage":
-            completion["usage"] = _USAGES.get(fault or "", _usage(body, text))
+            completion["usage"] = _lied(usage, fault)
             self.seen.prompt_tokens += (completion["usage"] or {}).get("prompt_tokens", 0)
             self.seen.completion_tokens += (completion["usage"] or {}).get("completion_tokens", 0)
         return completion
@@ -453,6 +467,22 @@ def _usage(body: Json, text: str | None) -> Json:
         "completion_tokens": completion,
         "total_tokens": prompt + completion,
     }
+
+
+def _lied(usage: Json, fault: str | None) -> Json | None:
+    """The usage as a fault tells it."""
+    cached = 2 * usage["prompt_tokens"]
+    lies: dict[str | None, Json | None] = {
+        "usage_null": None,
+        "zero_usage": dict.fromkeys(usage, 0),
+        "negative_usage": {name: -count for name, count in usage.items()},
+        "fraction_usage": {name: count - 0.5 for name, count in usage.items()},
+        "zero_completion": {**usage, "completion_tokens": 0},
+        "no_completion": {k: v for k, v in usage.items() if k != "completion_tokens"},
+        "cached_above": {**usage, "prompt_tokens_details": {"cached_tokens": cached}},
+        "cached_negative": {**usage, "prompt_tokens_details": {"cached_tokens": -cached}},
+    }
+    return lies.get(fault, usage)
 
 
 def _rate_limited(behaviour: Behaviour) -> web.Response:

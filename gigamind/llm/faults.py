@@ -1,6 +1,7 @@
 """Tells what went wrong, in stable codes and without keys: of litellm's exceptions, and of answers that are none."""
 
 import re
+import socket
 from http import HTTPStatus
 from urllib.parse import urlsplit, urlunsplit
 
@@ -16,8 +17,13 @@ _SECRETS = re.compile(
     r"sk-[\w*-]{4,}|AIza[\w-]{10,}|(?i:bearer)\s+\S+|(?i:api[-_ ]?key)\W{1,4}(?!provided)\S+"
 )
 # A body that is no completion comes out of litellm as status 500; only its words tell.
-_NOT_A_COMPLETION = re.compile(r"Expecting|Unterminated|Empty or invalid response|Invalid \\escape")
+_NOT_A_COMPLETION = re.compile(
+    r"Expecting|Unterminated|(Empty or i|I)nvalid response|Invalid \\escape"
+)
 _UNREACHED = re.compile(r"Connection error|Cannot connect to host")
+_GAVE_UP = frozenset(
+    {408, 504, 524}
+)  # a time-out, ours or a gateway's: what it waited for may come to its end
 _QUOTA = re.compile(r"quota|billing|insufficient.{0,9}(balance|credit|funds)", re.IGNORECASE)
 _FILTER = re.compile(r"content.?(policy|filter|management)", re.IGNORECASE)
 
@@ -46,7 +52,24 @@ def error_from(exception: Exception, model: str, api_base: str | None = None) ->
     hint = _HINTS.get(code, "")
     if api_base and _UNREACHED.search(text):
         text, hint = "cannot connect", f"; is there a server at {_address(api_base)}?"
-    return LlmError(f"{model}: {text}{hint}", code, status, _retry_after_s(exception))
+    may_cost = _may_cost(exception, status)
+    return LlmError(f"{model}: {text}{hint}", code, status, _retry_after_s(exception), may_cost)
+
+
+def _may_cost(exception: Exception, status: int | None) -> bool:
+    """Whether the server may have generated an answer: unless it refused to, or was never reached.
+
+    litellm gives a connection that was cut the status 500, as if the server had answered; only headers prove an answer.
+    """
+    link: BaseException | None = exception
+    while link is not None:
+        if isinstance(link, ConnectionRefusedError | socket.gaierror):
+            return False
+        link = link.__cause__ or link.__context__
+    answered = getattr(exception, "litellm_response_headers", None) is not None
+    if status is None or status < HTTPStatus.BAD_REQUEST or status in _GAVE_UP:
+        return True
+    return status >= HTTPStatus.INTERNAL_SERVER_ERROR and not answered
 
 
 def _address(api_base: str) -> str:

@@ -1,12 +1,13 @@
 """The account of a run: `attempts.jsonl`, one row for each HTTP attempt and each answer from the store.
 
-Every figure about cost is a sum over it.  Costs are whole picodollars, so that the sum is exact.
+Every figure about cost is a sum over it.  Costs are whole picodollars, so that the sum is exact.  Before a request is
+sent, a short line says what it costs at most: where no row of its end follows, for it was killed, that is its row.
 """
 
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import MISSING, asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Literal
 
@@ -17,6 +18,8 @@ from gigamind.runs.store import Journal, read_journal
 CostSource = Literal["table", "estimated", "unpriced"]
 STORE = "store"
 HTTP = "http"
+UNFINISHED = "unfinished"
+_STARTED = "started"  # the status of a line before a request; no row has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +30,11 @@ class Attempt:
         call: the logical call, by the id of its item.
         number: of the attempt within its call, from 1.
         source: `http` or `store`.
-        status: `ok`, or the code of the error it ended in.
+        status: `ok`, the code of the error it ended in, or `unfinished`: cancelled or killed, so its end is not known.
         key: of the logical call in the store.
         cost_pico_usd: None when the model has no price.
-        cost_source: `estimated` when the server did not tell the tokens.
+        cost_source: `estimated` when the server did not tell the tokens; an answer that may have been generated, and
+            never arrived, is booked with the most that it may take.
         latency_ms: of the HTTP request.
         wait_ms: for the limiter, before it.
         http_status: None when no HTTP answer came, or a good one.
@@ -69,6 +73,12 @@ class Attempt:
             cost_source=("table" if counted else "estimated") if price else "unpriced",
         )
 
+    def free(self) -> "Attempt":
+        """The row of a request for which the server surely generated nothing."""
+        cost = None if self.cost_pico_usd is None else 0
+        none = Usage(0, 0)
+        return replace(self.charged(none, None), cost_pico_usd=cost)
+
 
 @dataclass(frozen=True, slots=True)
 class Totals:
@@ -100,6 +110,12 @@ class Ledger:
         self.rows: list[Attempt] = [] if path is None else read_ledger(path)
         self._journal = None if path is None else Journal(path)
 
+    def start(self, worst: Attempt) -> None:
+        """Note before a request what its row is should it never end; in the file on return, and in no sum of `rows`."""
+        if self._journal:
+            row = {**_changed(worst), "status": _STARTED, "at": round(time.time(), 3)}
+            self._journal.append(row)
+
     def append(self, attempt: Attempt) -> None:
         """Add a row; it is in the file on return."""
         stamped = replace(attempt, at=round(time.time(), 3))
@@ -119,12 +135,31 @@ class Ledger:
 
 
 def read_ledger(path: Path) -> list[Attempt]:
-    """The rows of a file; none when it is absent.
+    """The rows of a file; none when it is absent.  A request that was started and never ended is `unfinished`.
 
     Raises:
         InputError: it is no ledger.
     """
-    return [Attempt(**row) for row in read_journal(path)]
+    rows: dict[int, Attempt] = {}
+    open_rows: dict[tuple[str, ...], list[int]] = {}
+    for place, row in enumerate(Attempt(**row) for row in read_journal(path)):
+        rows[place] = row
+        request = (row.call, str(row.number), row.model, row.key, row.role)
+        if row.status == _STARTED:
+            rows[place] = replace(row, status=UNFINISHED)
+            open_rows.setdefault(request, []).append(place)
+        elif row.source == HTTP and open_rows.get(request):
+            del rows[open_rows[request].pop()]
+    return list(rows.values())
+
+
+_DEFAULTS = {field.name: field.default for field in fields(Attempt) if field.default is not MISSING}
+
+
+def _changed(row: Attempt) -> dict[str, object]:
+    """The fields that differ from their defaults."""
+    values = asdict(row)
+    return {name: values[name] for name in values if values[name] != _DEFAULTS.get(name, MISSING)}
 
 
 def totals(rows: Iterable[Attempt]) -> Totals:

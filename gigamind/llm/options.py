@@ -25,6 +25,12 @@ class ModelOptions(BaseModel):
     model_timeout_s: float = Field(
         60.0, ge=0.1, allow_inf_nan=False, description="time limit of one request, in seconds"
     )
+    max_wait: float = Field(
+        60.0,
+        ge=0,
+        allow_inf_nan=False,
+        description="as long a server may ask to wait (Retry-After), in seconds; asked for longer, the item fails",
+    )
     max_in_flight: int = Field(16, ge=1, le=256, description="requests at a time")
     requests_per_minute: int | None = Field(
         None, ge=1, description="the provider's limit, if known"
@@ -66,6 +72,7 @@ class ModelOptions(BaseModel):
             key_variable=self.key_variable,
             mode=self.structured,
             timeout_s=self.model_timeout_s,
+            max_wait_s=self.max_wait,
             max_in_flight=self.max_in_flight,
             requests_per_minute=self.requests_per_minute,
             tokens_per_minute=self.tokens_per_minute,

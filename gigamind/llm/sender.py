@@ -1,6 +1,7 @@
 """Sends requests: as many at a time as the server takes, each within the budget, each booked.
 
-The one owner of retries: faults of the transport are waited out, everything else fails at once.
+The one owner of retries: faults of the transport are waited out, everything else fails at once.  Limits are checked
+when a wait begins and when it ends; what was sent and never answered is booked with the most that it may have cost.
 """
 
 import asyncio
@@ -8,7 +9,7 @@ import random
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -17,7 +18,7 @@ from gigamind.llm import tokens
 from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Client, Request, Usage
 from gigamind.llm.faults import TRANSIENT, fault_of
-from gigamind.llm.ledger import HTTP, Attempt, Ledger
+from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
 from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
 
@@ -26,33 +27,47 @@ if TYPE_CHECKING:
 
 
 Result = TypeVar("Result")
-LONGEST_WAIT_S = 60.0
 _LONGEST_BACKOFF_S = 20.0
 
 
-async def with_retries(attempt: Callable[[], Awaitable[Result]], settings: ModelSettings) -> Result:
+async def with_retries(
+    attempt: Callable[[], Awaitable[Result]],
+    settings: ModelSettings,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+) -> Result:
     """The result of the first attempt that the transport lets through; `attempt` is an `async def`.
 
     Raises:
-        LlmError: that of the last attempt.
+        LlmError: that of the last attempt, or what `sleep` raises.
     """
     from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
 
     # A new one each time: it keeps the state of one call, and shared between tasks all but one fail.
     retrying = AsyncRetrying(
-        retry=retry_if_exception(is_transient),
+        retry=retry_if_exception(lambda error: is_transient(error, settings.max_wait_s)),
         stop=stop_after_attempt(settings.attempts),
         wait=lambda state: _wait_s(state, settings.backoff_s),
+        sleep=sleep,
         reraise=True,
     )
-    return await retrying(attempt)
+    try:
+        return await retrying(attempt)
+    except LlmError as error:
+        asked_s = error.retry_after_s or 0.0
+        if error.code not in TRANSIENT or asked_s <= settings.max_wait_s:
+            raise
+        message = (
+            f"{error}; the server asks to wait {asked_s:g} s, longer than --max-wait {settings.max_wait_s:g} allows:"
+            " go on later, or raise it"
+        )
+        raise LlmError(message, *error.args[1:]) from None
 
 
-def is_transient(error: BaseException) -> bool:
-    """Whether waiting may mend it: not when the server asks for more than a minute."""
+def is_transient(error: BaseException, max_wait_s: float) -> bool:
+    """Whether waiting may mend it: not when the server asks to wait for longer than that."""
     if not isinstance(error, LlmError) or error.code not in TRANSIENT:
         return False
-    return (error.retry_after_s or 0.0) <= LONGEST_WAIT_S
+    return (error.retry_after_s or 0.0) <= max_wait_s
 
 
 def backoff_s(attempt: int, first_s: float, retry_after_s: float | None) -> float:
@@ -113,10 +128,19 @@ class Concurrency:
         self._halved_at = now
 
 
-class Limiter:
-    """The gate that every request to one model passes.  One event loop, one limiter."""
+Waiting = Callable[[], AbstractAsyncContextManager[None]]
 
-    def __init__(self, settings: ModelSettings) -> None:
+
+class Limiter:
+    """The gate that every request to one model passes.  One event loop, one limiter.
+
+    Args:
+        waiting: what a wait happens within, such as a limit of time.
+    """
+
+    def __init__(self, settings: ModelSettings, waiting: Waiting = nullcontext) -> None:
+        self._waiting_for = waiting
+        self._max_wait_s = settings.max_wait_s
         self._concurrency = Concurrency(settings.max_in_flight)
         self._requests = Pace(settings.requests_per_minute)
         self._tokens = Pace(settings.tokens_per_minute)
@@ -127,10 +151,12 @@ class Limiter:
     @asynccontextmanager
     async def slot(self, tokens: int) -> AsyncGenerator[None]:
         """Wait for a place, hold it for one request that may take `tokens`, and learn from how it ends."""
-        await self._enter()
+        async with self._waiting_for():
+            await self._enter()
         loop = asyncio.get_running_loop()
         try:
-            await self._wait_for_pace(tokens)
+            async with self._waiting_for():
+                await self._wait_for_pace(tokens)
             sent_at = loop.time()
             try:
                 yield
@@ -150,7 +176,11 @@ class Limiter:
         if error.code != "rate_limited":
             return
         self._concurrency.refused(sent_at, now)
-        self._closed_until = max(self._closed_until, now + (error.retry_after_s or 0.0))
+        asked_s = error.retry_after_s or 0.0
+        if (
+            asked_s <= self._max_wait_s
+        ):  # else that request fails, and need not hold the others back
+            self._closed_until = max(self._closed_until, now + asked_s)
 
     async def _wait_for_pace(self, tokens: int) -> None:
         loop = asyncio.get_running_loop()
@@ -208,9 +238,11 @@ class Sender:
     ledger: Ledger
     price: Price | None
     _limiter: Limiter = field(init=False)
+    _counted: tokens.Counted = field(init=False)
 
     def __post_init__(self) -> None:
-        self._limiter = Limiter(self.settings)
+        self._limiter = Limiter(self.settings, self.budget.waiting)
+        self._counted = tokens.Counted()
 
     async def send(self, request: Request, call: Call) -> Answer:
         """The answer to a request; its row is left open in `call`.
@@ -222,7 +254,11 @@ class Sender:
         async def attempt() -> Answer:
             return await self._attempt(request, call)
 
-        return await with_retries(attempt, self.settings)
+        async def sleep(seconds: float) -> None:
+            async with self.budget.waiting():
+                await asyncio.sleep(seconds)
+
+        return await with_retries(attempt, self.settings, sleep)
 
     def close_row(self, call: Call, status: str) -> None:
         """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
@@ -231,46 +267,55 @@ class Sender:
             call.open_row = None
 
     async def _attempt(self, request: Request, call: Call) -> Answer:
-        prompt_tokens = tokens.most(request)
-        worst = Usage(prompt_tokens, request.max_tokens)
-        reserved = self.price.cost_pico_usd(worst) if self.price else 0
+        most = Usage(tokens.most(request), request.max_tokens)
+        number, model = call.attempts + 1, self.settings.model
+        worst = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
+        worst = replace(worst, role=self.settings.role).charged(most, self.price, counted=False)
+        reserved = worst.cost_pico_usd or 0
         await self.budget.reserve(reserved)
-        call.attempts += 1
-        row = Attempt(call.item_id, call.attempts, HTTP, "ok", self.settings.model, call.key)
-        row = replace(row, cost_pico_usd=0 if self.price else None, role=self.settings.role)
         try:
-            answer, row = await self._through(request, row, prompt_tokens + request.max_tokens)
+            ended, row = await self._through(request, worst)
         except BaseException:
-            await self.budget.settle(reserved, 0)
+            await self.budget.give_back(reserved)
             raise
+        call.attempts += 1
+        if isinstance(ended, Answer):
+            call.open_row = row
+        else:
+            self.ledger.append(row)
         await self.budget.settle(reserved, row.cost_pico_usd or 0)
-        fault = fault_of(answer)
-        if fault:
-            self.ledger.append(replace(row, status=fault.code))
-            raise fault
-        call.open_row = row
-        return answer
+        if isinstance(ended, Answer):
+            return ended
+        raise ended
 
-    async def _through(self, request: Request, row: Attempt, most: int) -> tuple[Answer, Attempt]:
-        """The answer and its row, charged."""
-        queued = sent = time.perf_counter()
+    async def _through(
+        self, request: Request, worst: Attempt
+    ) -> tuple[Answer | BaseException, Attempt]:
+        """How a request ended, and its row, charged; raises only what keeps it from being sent."""
+        queued = time.perf_counter()
+        sent: float | None = None
+        most = worst.prompt_tokens + worst.completion_tokens
         try:
             async with self._limiter.slot(most):
+                self.budget.check_time()
+                self.ledger.start(worst)
                 sent = time.perf_counter()
                 answer = await self.client.send(request)
-        except LlmError as error:
-            row = replace(row, status=error.code, http_status=error.status)
-            self.ledger.append(_timed(row, queued, sent))
-            raise
-        usage = answer.usage or _guessed(request, answer)
+        except BaseException as error:
+            if sent is None:
+                raise
+            row = worst
+            if isinstance(error, LlmError):
+                row = worst if error.may_cost else worst.free()
+                row = replace(row, status=error.code, http_status=error.status)
+            return error, _timed(row, queued, sent)
+        usage, told = self._counted.usage(request, answer)
         self._limiter.correct(most, usage.prompt_tokens + usage.completion_tokens)
-        row = row.charged(usage, self.price, counted=answer.usage is not None)
-        row = replace(row, answered_by=answer.model, fingerprint=answer.fingerprint)
-        return answer, _timed(row, queued, sent)
-
-
-def _guessed(request: Request, answer: Answer) -> Usage:
-    return Usage(tokens.likely(request), tokens.likely_in(answer.text or ""))
+        row = worst.charged(usage, self.price, counted=told)
+        fault = fault_of(answer)
+        status = fault.code if fault else "ok"
+        row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
+        return fault or answer, _timed(row, queued, sent)
 
 
 def _timed(row: Attempt, queued: float, sent: float) -> Attempt:

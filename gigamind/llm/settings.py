@@ -21,6 +21,7 @@ class ModelSettings:
         max_tokens: of an answer; doubled once when an answer is cut off.
         timeout_s: of one attempt.
         attempts: of one request, as long as the transport fails, the first included.
+        max_wait_s: as long a server may ask to wait (`Retry-After`); asked for longer, the request fails.
         backoff_s: wait before the second attempt, about; doubled each time.
         reasks: how often an answer that fails validation is sent back to the model.
         role: what the model is asked for, as the account names it: "answer", "unanswerable", ...
@@ -38,6 +39,7 @@ class ModelSettings:
     max_tokens: int = 768
     timeout_s: float = 60.0
     attempts: int = 5
+    max_wait_s: float = 60.0
     backoff_s: float = 0.5
     reasks: int = 1
     role: str = ""

@@ -189,8 +189,8 @@ def _refusal(message: Any) -> str | None:  # noqa: ANN401
 
 def _usage(reply: Any) -> Usage | None:  # noqa: ANN401
     usage = getattr(reply, "usage", None)
-    if not usage or not usage.prompt_tokens:
+    if not usage or not (usage.prompt_tokens or usage.completion_tokens):
         return None  # litellm turns a missing usage into zeros, which would cost nothing
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or 0
-    return Usage(usage.prompt_tokens, usage.completion_tokens or 0, cached)
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)

@@ -67,6 +67,7 @@ def test_every_option_reaches_the_run(case, search):
         "key_variable": "NONE",
         "structured": "md_json",
         "model_timeout_s": 7.5,
+        "max_wait": 30.0,
         "max_in_flight": 3,
         "requests_per_minute": 4,
         "tokens_per_minute": 5,

@@ -43,6 +43,7 @@ def test_defaults_are_those_of_the_specification():
         "key_variable": None,
         "structured": "json_schema",
         "model_timeout_s": 60.0,
+        "max_wait": 60.0,
         "max_in_flight": 16,
         "requests_per_minute": None,
         "tokens_per_minute": None,

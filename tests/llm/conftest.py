@@ -159,8 +159,8 @@ def settings_of(fake_server):
     """Settings of a model that behaves as told; patient ones, for a busy machine answers late."""
 
     def settings(behaviour="", **changes):
-        given = {"timeout_s": 20, "attempts": 3, "backoff_s": 0.001} | changes
-        return ModelSettings(f"openai/judge{behaviour}", api_base=fake_server.url, **given)
+        given = {"timeout_s": 20, "attempts": 3, "backoff_s": 0.001, "api_base": fake_server.url}
+        return ModelSettings(f"openai/judge{behaviour}", **(given | changes))
 
     return settings
 

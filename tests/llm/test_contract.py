@@ -49,9 +49,17 @@ STAYING = {
     "zero_usage": [OK],
     "cached_usage": [OK],
     "big_usage": [OK],
+    "negative_usage": [OK],
+    "fraction_usage": ["malformed_response"] * 3,
+    "zero_completion": [OK],
+    "no_completion": [OK],
+    "cached_above": [OK],
+    "cached_negative": [OK],
 }
 FATAL = {"quota", "401", "404", "400ctx", "400rf", "refusal", "content_filter"}
 UNTOLD = {"no_usage", "usage_null", "zero_usage"}
+LIES = {"negative_usage", "zero_completion", "no_completion", "cached_above", "cached_negative"}
+UNKNOWN = {"timeout", "disconnect", "reset", "html", "badjson", "fraction_usage"}
 SECRETS = ("sk-secret-12345", "sk-own-key-98765")
 
 
@@ -87,7 +95,7 @@ def test_a_fault_of_one_answer_is_mended_by_one_more_request_or_none(
     assert (asked.reply is None) == (fault in FATAL)
 
 
-@pytest.mark.parametrize("fault", sorted(FAULTS - UNTOLD))
+@pytest.mark.parametrize("fault", sorted(FAULTS - UNTOLD - LIES - UNKNOWN))
 @pytest.mark.parametrize("times", [1, 9])
 def test_the_cost_is_that_of_the_tokens_served_failed_answers_included(
     fault, times, ask, fake_server
@@ -103,7 +111,27 @@ def test_the_cost_is_that_of_the_tokens_served_failed_answers_included(
     assert (totals.micro_usd, totals.cost_source) == (served, "table")
 
 
-@pytest.mark.parametrize("fault", sorted(UNTOLD))
+@pytest.mark.parametrize("fault", sorted(UNKNOWN))
+def test_an_answer_that_may_have_been_generated_and_never_came_costs_the_most_it_may(fault, ask):
+    asked = ask(f";fault={fault};times=1;hang=5", timeout_s=patience(fault), max_tokens=100)
+
+    lost, come = asked.rows
+    assert (lost.cost_source, come.cost_source) == ("estimated", "table")
+    # The prompt is booked with what any tokenizer could make of it; the answer with all it may have.
+    assert lost.prompt_tokens > come.prompt_tokens
+    assert lost.completion_tokens == 100
+    assert lost.cost_pico_usd == (lost.prompt_tokens + 2 * 100) * 1_000_000
+    assert asked.totals.cost_source == "estimated"
+
+
+def test_a_server_that_is_not_there_costs_nothing(ask):
+    asked = ask(api_base="http://127.0.0.1:1/v1", attempts=1)
+
+    assert asked.statuses == ["server_error"]
+    assert (asked.totals.pico_usd, asked.totals.prompt_tokens) == (0, 0)
+
+
+@pytest.mark.parametrize("fault", sorted(UNTOLD | LIES))
 def test_tokens_that_the_server_does_not_tell_are_estimated_and_never_free(fault, ask):
     totals = ask(f";fault={fault}").totals
 

@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from gigamind.errors import InputError
@@ -57,6 +59,44 @@ def test_a_ledger_that_exists_is_continued(tmp_path):
     second.close()
     assert second.totals().prompt_tokens == 30
     assert read_ledger(path) == second.rows
+
+
+def test_a_request_that_was_started_and_never_ended_is_booked_with_the_most_it_may_cost(tmp_path):
+    path = tmp_path / "attempts.jsonl"
+    killed = Ledger(path)
+    for number in (1, 2):
+        killed.start(replace(row("unfinished", Usage(40, 100), counted=False), number=number))
+    killed.append(row("ok", Usage(20, 5)))
+    assert killed.totals().prompt_tokens == 20  # the second may still end
+    killed.close()
+
+    resumed = Ledger(path)
+    found = resumed.totals()
+    assert (found.prompt_tokens, found.completion_tokens) == (60, 105)
+    assert found.pico_usd == 60 * 150_000 + 105 * 600_000
+    assert (found.cost_source, found.by_status) == ("estimated", {"unfinished": 1, "ok": 1})
+
+    # The same request once more: it ends, and what was lost stays lost.
+    again = replace(row("unfinished", Usage(40, 100), counted=False), number=2)
+    resumed.start(again)
+    resumed.append(replace(row("ok", Usage(20, 5)), number=2))
+    resumed.close()
+    assert totals(read_ledger(path)).by_status == {"unfinished": 1, "ok": 2}
+    assert totals(read_ledger(path)) == resumed.totals()
+
+
+def test_the_line_before_a_request_is_short_and_an_account_without_such_lines_reads_as_before(
+    tmp_path,
+):
+    path = tmp_path / "attempts.jsonl"
+    ledger = Ledger(path)
+    ledger.start(row("unfinished", Usage(40, 100), counted=False))
+    ledger.append(row("ok", Usage(20, 5)))
+    ledger.close()
+    started, ended = path.read_text("utf-8").splitlines()
+    assert len(started) < len(ended) / 1.5
+    path.write_text(ended + "\n", "utf-8")
+    assert read_ledger(path) == ledger.rows
 
 
 def test_two_runs_cannot_write_one_ledger(tmp_path):

@@ -65,12 +65,12 @@ def test_only_faults_of_the_transport_are_tried_again(code, transient):
 
 
 def test_a_bug_is_not_tried_again():
-    assert not is_transient(ValueError("bug"))
+    assert not is_transient(ValueError("bug"), 60)
 
 
 @pytest.mark.parametrize(("asked", "transient"), [(60.0, True), (60.1, False), (None, True)])
 def test_a_server_that_asks_to_wait_for_more_than_a_minute_is_not_waited_for(asked, transient):
-    assert is_transient(LlmError("later", "rate_limited", 429, asked)) == transient
+    assert is_transient(LlmError("later", "rate_limited", 429, asked), 60) == transient
 
 
 def test_waits_are_doubled_up_to_twenty_seconds_and_no_two_the_same():

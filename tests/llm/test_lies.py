@@ -1,0 +1,105 @@
+"""Servers that lie about their tokens or never answer: never is less booked than they generated."""
+
+import asyncio
+
+import pytest
+
+from gigamind.errors import LlmError
+from gigamind.llm.budget import Budget, Limits
+
+SHARE = 0.3
+NOTE = (
+    "Holidays are asked for a week before, and the team leader decides. 휴가는 팀장에게 신청한다.\n"
+    * 6
+)
+LIES = (
+    *("no_usage", "usage_null", "zero_usage", "negative_usage", "zero_completion"),
+    *("no_completion", "cached_above", "cached_negative"),
+)
+LOST = ("timeout", "disconnect", "reset", "badjson", "fraction_usage")
+
+
+def asked_often(model, verdict, count):
+    """How so many questions ended, by code."""
+
+    async def one(number):
+        question = [{"role": "user", "content": f"{number}. {NOTE * (2 + number % 3)}"}]
+        try:
+            await model.ask(question, verdict, item_id=str(number))
+        except LlmError as error:
+            return error.code
+        return "ok"
+
+    async def run():
+        ended = await asyncio.gather(*map(one, range(count)))
+        await model.close()
+        return ended
+
+    return asyncio.run(run())
+
+
+def generated_micro_usd(server):
+    return server.seen.generated["prompt_tokens"] + 2 * server.seen.generated["completion_tokens"]
+
+
+@pytest.mark.parametrize("fault", LIES)
+def test_what_a_server_does_not_tell_or_cannot_mean_is_estimated_to_two_percent_and_never_below(
+    fault, connected, fake_server, verdict
+):
+    # The first answers of this scenario are told: until one is, tokens are booked as any tokenizer might make them.
+    model = connected(f";fault={fault};share={SHARE};sid=a", max_in_flight=4)
+
+    assert set(asked_often(model, verdict, 60)) == {"ok"}
+
+    totals, billed = model.ledger.totals(), generated_micro_usd(fake_server)
+    assert billed <= totals.micro_usd <= 1.02 * billed
+    assert totals.cost_source == "estimated"
+
+
+@pytest.mark.parametrize("fault", LOST)
+def test_what_never_arrives_is_booked_at_its_worst_and_the_limit_in_dollars_holds(
+    fault, connected, fake_server, verdict
+):
+    limit = 40_000
+    model = connected(
+        f";fault={fault};share={SHARE};hang=5;sid={fault}",
+        budget=Budget(Limits(micro_usd=limit)),
+        max_tokens=100,
+        timeout_s=0.4 if fault == "timeout" else 20,
+    )
+
+    assert "budget_exceeded" in asked_often(model, verdict, 200)
+
+    totals = model.ledger.totals()
+    assert generated_micro_usd(fake_server) <= totals.micro_usd <= limit
+    assert totals.http_calls >= fake_server.seen.total  # one timed out before it was read, too
+
+
+def test_thoughts_beyond_max_tokens_count_as_told(connected, verdict):
+    model = connected(";fault=big_usage", max_tokens=50)
+
+    asked_often(model, verdict, 1)
+
+    assert model.ledger.totals().completion_tokens == 10**6
+    assert model.ledger.totals().cost_source == "table"
+
+
+def test_what_is_cancelled_is_booked_at_its_worst(connected, fake_server, verdict):
+    budget = Budget(Limits(micro_usd=10_000))
+    model = connected(";lat=5000", budget=budget, max_tokens=100)
+
+    async def run():
+        question = [{"role": "user", "content": "Is it so?"}]
+        asking = asyncio.create_task(model.ask(question, verdict, item_id="q"))
+        await asyncio.sleep(0.5)
+        assert fake_server.seen.total == 1
+        asking.cancel()
+        await asyncio.wait({asking})
+        await model.close()
+
+    asyncio.run(run())
+
+    (row,) = model.ledger.rows
+    assert (row.status, row.completion_tokens, row.cost_source) == ("unfinished", 100, "estimated")
+    assert budget.spent_pico_usd == row.cost_pico_usd
+    assert row.prompt_tokens + 200 <= model.ledger.totals().micro_usd
