@@ -471,14 +471,15 @@ def _usage(body: Json, text: str | None) -> Json:
 
 def _lied(usage: Json, fault: str | None) -> Json | None:
     """The usage as a fault tells it."""
-    cached = 2 * usage["prompt_tokens"]
+    counts = {name: usage[name] for name in ("prompt_tokens", "completion_tokens", "total_tokens")}
+    cached = 2 * counts["prompt_tokens"]
     lies: dict[str | None, Json | None] = {
         "usage_null": None,
-        "zero_usage": dict.fromkeys(usage, 0),
-        "negative_usage": {name: -count for name, count in usage.items()},
-        "fraction_usage": {name: count - 0.5 for name, count in usage.items()},
+        "zero_usage": dict.fromkeys(counts, 0),
+        "negative_usage": {name: -count for name, count in counts.items()},
+        "fraction_usage": {name: count - 0.5 for name, count in counts.items()},
         "zero_completion": {**usage, "completion_tokens": 0},
-        "no_completion": {k: v for k, v in usage.items() if k != "completion_tokens"},
+        "no_completion": {k: v for k, v in counts.items() if k != "completion_tokens"},
         "cached_above": {**usage, "prompt_tokens_details": {"cached_tokens": cached}},
         "cached_negative": {**usage, "prompt_tokens_details": {"cached_tokens": -cached}},
     }
