@@ -1,6 +1,8 @@
-"""`gigamind llm`: looks at a model before a run depends on it, and plays one."""
+"""`gigamind llm`: looks at a model before a run depends on it, serves one's own, and plays one."""
 
 import asyncio
+import shlex
+import signal
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +21,7 @@ _PORT = 8911
 
 @click.group("llm")
 def llm() -> None:
-    """Look at a language model, or play one."""
+    """Look at a language model, serve one of your own, or play one."""
 
 
 @llm.command("check", epilog="Exit codes: 0 it can judge; 1 bad input; 3 it cannot, and why.")
@@ -82,6 +84,45 @@ def check(
         raise checkup.error
 
 
+@llm.command("serve", epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 bad input.")
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--port",
+    type=click.IntRange(0, 65_535),
+    default=_PORT,
+    show_default=True,
+    help="On 127.0.0.1; 0 for any that is free.",
+)
+@click.option(
+    "--context",
+    type=click.IntRange(min=512),
+    default=8192,
+    show_default=True,
+    help="Tokens of one request, prompt and reply together.",
+)
+@click.option(
+    "--slots",
+    type=click.IntRange(1, 256),
+    default=1,
+    show_default=True,
+    help="Requests computed at a time; give as many by --max-in-flight.",
+)
+@click.option(
+    "--threads",
+    type=click.IntRange(1, 512),
+    help="That compute; default: half of the processor's, for they suffer from any other load.",
+)
+def serve(*, file: Path, port: int, context: int, slots: int, threads: int | None) -> None:
+    """Serve a model of your own, a GGUF FILE, on loopback until you press Ctrl-C."""
+    from gigamind.llm.serve import serving
+
+    with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
+        click.echo(f"{url} answers until you press Ctrl-C. Add to any command that asks a model:")
+        model = shlex.quote(f"openai/{file.stem}")
+        click.echo(f"  --model {model} --api-base {url} --max-in-flight {slots}")
+        _wait()
+
+
 @llm.command("fake-server")
 @click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True)
 def fake_server(port: int) -> None:
@@ -101,6 +142,7 @@ def fake_server(port: int) -> None:
 
 
 def _wait() -> None:
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         threading.Event().wait()
     except KeyboardInterrupt:

@@ -24,7 +24,7 @@ _COMMANDS = {
     "align": ("align:align", "Find quotes in their sources, exactly or not at all."),
     "memory": ("memory:memory", "Keep what a session says, with evidence."),
     "judge": ("judge:judge", "Fit a judge, and put it to the test before its verdicts count."),
-    "llm": ("llm:llm", "Look at a language model, or play one."),
+    "llm": ("llm:llm", "Look at a language model, serve one of your own, or play one."),
 }
 
 

@@ -13,6 +13,7 @@ from gigamind.judges.protocol import PlannedCall
 from gigamind.llm import tokens
 from gigamind.llm.ask import unpriced
 from gigamind.llm.client import Usage
+from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, micro_usd, price_of, read_prices
 
 _REPLY_S = (1.0, 8.0)  # of one request
@@ -55,7 +56,7 @@ def asking(
     what: str,
     model: str,
     calls: Sequence[PlannedCall],
-    options: ModelRunOptions,
+    options: ModelOptions,
     votes: tuple[int, int] = (1, 1),
 ) -> Estimate:
     """Of calls to one model; `votes`: how often, at least and at most, each is made.
@@ -73,7 +74,8 @@ def asking(
     most = min(sum(tokens.most(call.request) for call in calls), 1.6 * likely)
     low = (round(0.7 * votes[0] * surely), votes[0] * sum(call.least for call in certain))
     high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
-    price = price_of(model, read_prices(options.prices) if options.prices else {})
+    own = read_prices(options.prices) if options.prices else {}
+    price = price_of(model, own, api_base=options.api_base)
     if price is None and options.max_cost_usd is not None:
         raise unpriced(model)
     used = sum(low), sum(high)
@@ -92,7 +94,7 @@ def asking(
     )
 
 
-def _seconds(options: ModelRunOptions, calls: int, used_tokens: int, reply_s: float) -> float:
+def _seconds(options: ModelOptions, calls: int, used_tokens: int, reply_s: float) -> float:
     """The slowest of what is waited for: replies, and the provider's limits a minute."""
     waits = [math.ceil(calls / options.max_in_flight) * reply_s]
     if options.requests_per_minute:

@@ -247,7 +247,7 @@ def connect(
         settings,
         client=LitellmClient(settings),
         parameters=accepted(settings),
-        price=price_of(settings.model, prices or {}),
+        price=price_of(settings.model, prices or {}, api_base=settings.api_base),
         store=store,
         budget=budget,
         ledger=ledger,

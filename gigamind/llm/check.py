@@ -52,9 +52,11 @@ async def check(model: LanguageModel) -> Checkup:
 
 def advice_for(error: LlmError, settings: ModelSettings) -> str:
     """How to mend an error, as a sentence."""
-    structured = error.code in {"bad_request", "invalid_output"} and settings.mode == "json_schema"
-    if structured and error.status != HTTPStatus.NOT_FOUND:
-        return "The model gives no structured output: try --structured md_json."
+    if settings.mode == "json_schema":
+        if error.code == "invalid_output":
+            return "Its reply is not as asked for: try --structured md_json, or a larger model."
+        if error.code == "bad_request" and error.status != HTTPStatus.NOT_FOUND:
+            return "The model gives no structured output: try --structured md_json."
     advice = _ADVICE.get(error.code, "This model cannot judge as it is called here.")
     if error.status == HTTPStatus.NOT_FOUND:
         advice = "There is no such model, or no such address: check both names."

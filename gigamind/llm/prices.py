@@ -1,15 +1,17 @@
 """What tokens cost, in whole picodollars (1e-12 USD): exact for every published price, so sums are exact too.
 
-A price comes from the caller's own file first, then from the table that litellm carries.  A model in neither is
-unpriced: its cost is unknown, never zero.
+A price comes from the caller's own file first, then from the table that litellm carries.  A model in neither costs
+nothing where this machine serves it, and is unpriced anywhere else: its cost is unknown, never zero.
 """
 
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
+from ipaddress import ip_address
 from pathlib import Path
 from typing import Annotated
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -30,7 +32,7 @@ class Price:
         prompt: of a token sent.
         completion: of a token answered.
         cached: of a token sent that the server had in its cache.
-        source: where it was found.
+        source: where it was found; `local` where nobody else's machine is asked.
     """
 
     prompt: int
@@ -92,9 +94,23 @@ def read_prices(path: Path) -> dict[str, Price]:
         raise InputError(f"{path}: {place}: {first['msg']}") from None
 
 
-def price_of(model: str, own: Mapping[str, Price]) -> Price | None:
-    """The price of a model, from `own` or from litellm's table; None when neither has it."""
-    return own.get(model) or _listed(model)
+def price_of(model: str, own: Mapping[str, Price], *, api_base: str | None = None) -> Price | None:
+    """The price of a model, from `own` or from litellm's table; where neither has it, 0 on loopback, else None.
+
+    What a gateway on loopback passes on to a provider is rightly priced by its name; by another name it needs `own`.
+    """
+    return own.get(model) or _listed(model) or (_LOCAL if _on_loopback(api_base) else None)
+
+
+_LOCAL = Price(0, 0, 0, source="local")
+
+
+def _on_loopback(address: str | None) -> bool:
+    host = urlsplit(address or "").hostname or ""
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:  # a name
+        return host == "localhost"
 
 
 def _listed(model: str) -> Price | None:

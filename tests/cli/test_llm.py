@@ -38,11 +38,16 @@ def test_a_check_makes_one_call_and_tells_mode_price_and_latency(check, server, 
     assert told["cost"].endswith("USD (table)")
 
 
-def test_a_model_without_a_price_is_said_to_have_none(check):
-    ended = check("openai/judge")
-    assert ended.code == 0
-    assert "price     unpriced: name one with --prices" in ended.stdout
-    assert "cost" not in ended.stdout
+def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(check, server):
+    here = check("openai/judge")
+    assert here.code == 0
+    assert "price     0 USD prompt, 0 USD completion a million tokens (local)" in here.stdout
+    assert "cost      0.000000 USD" in here.stdout
+
+    elsewhere = check("openai/judge", "--api-base", server.url.replace("127.0.0.1", "0.0.0.0"))
+    assert elsewhere.code == 0
+    assert "price     unpriced: name one with --prices" in elsewhere.stdout
+    assert "cost" not in elsewhere.stdout
 
 
 @pytest.mark.parametrize(
@@ -53,7 +58,7 @@ def test_a_model_without_a_price_is_said_to_have_none(check):
         ("openai/judge;fault=429", "has no room now"),
         ("openai/judge;fault=404", "There is no such model, or no such address"),
         ("openai/judge;fault=400rf", "no structured output: try --structured md_json"),
-        ("openai/judge;fault=prose", "no structured output: try --structured md_json"),
+        ("openai/judge;fault=prose", "not as asked for: try --structured md_json, or a larger"),
         ("openai/judge;fault=html", "answers in another protocol"),
         ("openai/judge;fault=500", "does not answer"),
         ("openai/judge;fault=refusal", "cannot judge as it is called here"),
@@ -105,6 +110,24 @@ def test_the_fake_server_answers_until_it_is_interrupted(gigamind):
         assert started.wait(20) == 0
         assert started.stdout.read().endswith("Stopped.\n")
     assert ended.code == 0
+
+
+def test_a_model_cannot_be_served_without_a_gguf_file_nor_without_the_engine(
+    gigamind, tmp_path, monkeypatch
+):
+    file = tmp_path / "my model.gguf"
+    missing = gigamind("llm", "serve", file)
+    file.write_text("<!doctype html>", encoding="utf-8")  # what a download that failed leaves
+    other = gigamind("llm", "serve", file)
+    file.write_bytes(b"GGUF\x03")
+    monkeypatch.setitem(sys.modules, "xllamacpp", None)
+    without = gigamind("llm", "serve", file)
+
+    assert [ended.code for ended in (missing, other, without)] == [1, 1, 1]
+    assert "the model cannot be read: No such file" in missing.stderr
+    assert "is no GGUF file" in other.stderr
+    assert "pip install 'gigamind-eval[local]'" in without.stderr
+    assert [ended.stderr.count("\n") for ended in (missing, other, without)] == [1, 1, 1]
 
 
 def test_a_port_that_is_taken_is_bad_input(gigamind, server):

@@ -33,8 +33,8 @@ def graduate(case, gigamind, fake, monkeypatch):
     (case / "standup.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
     def run(*options, model="openai/m"):
-        arguments = ["memory", "graduate", "--session", "standup.jsonl", *options]
-        return gigamind(*arguments, "--model", model, "--api-base", fake.url)
+        arguments = ["memory", "graduate", "--session", "standup.jsonl", "--api-base", fake.url]
+        return gigamind(*arguments, "--model", model, *options)
 
     return run
 
@@ -53,7 +53,7 @@ def test_what_a_model_extracts_is_verified_where_its_quote_stands_and_else_refus
         "candidate  e3  Evidence alignment failed: 1 of 1 quotes not found (source_index_out_of_range).",
         "candidate  e4  Evidence alignment failed: 1 of 1 quotes not found (empty_quote).",
     ]
-    assert ended.stderr == "openai/m: requests: 1, from the store: 0, cost: unknown\n"
+    assert ended.stderr == "openai/m: requests: 1, from the store: 0, cost: 0.000000 USD\n"
     assert MESSAGES[0] in fake.seen.bodies[0]["messages"][1]["content"]
 
 
@@ -123,7 +123,7 @@ def test_the_key_is_in_no_message_no_file_and_no_output(graduate, fake, case, mo
 
 
 def test_a_limit_in_dollars_needs_a_price_and_is_kept(graduate, fake, case):
-    ended = graduate("--max-cost-usd", "1")
+    ended = graduate("--max-cost-usd", "1", "--api-base", "http://models.example/v1")
     assert ended.code == 1
     assert "has no known price" in ended.stderr
 

@@ -82,7 +82,7 @@ def test_what_a_resumed_run_spent_before_counts():
 def test_a_limit_in_dollars_needs_a_price(connected):
     budget = Budget(Limits(micro_usd=1))
     with pytest.raises(InputError, match="has no known price, so --max-cost-usd cannot be kept"):
-        connected(priced=False, budget=budget)
+        connected(priced=False, budget=budget, api_base="http://models.example/v1")
     connected(priced=False, budget=Budget(Limits(calls=1)))
     connected(budget=budget)
 

@@ -63,5 +63,15 @@ def test_the_own_price_comes_before_that_of_litellm():
     assert price_of("openai/gpt-4o-mini", {}) == Price(150_000, 600_000, 75_000, "litellm")
 
 
-def test_a_model_that_nobody_lists_has_no_price():
-    assert price_of("openai/of-our-own", {}) is None
+def test_a_model_that_nobody_lists_has_no_price_unless_this_machine_serves_it():
+    model, free = "openai/of-our-own", Price(0, 0, 0, "local")
+    for here in ("http://127.0.0.1:8911/v1", "http://localhost:11434", "http://[::1]:1/v1"):
+        assert price_of(model, {}, api_base=here) == free
+    for elsewhere in (None, "http://10.0.0.1/v1", "http://localhost.example/v1"):
+        assert price_of(model, {}, api_base=elsewhere) is None
+
+
+def test_a_gateway_on_this_machine_makes_no_listed_model_free():
+    here = "http://127.0.0.1:4000/v1"
+    assert price_of("openai/gpt-4o-mini", {}, api_base=here).source == "litellm"
+    assert price_of("m", {"m": Price(1, 2, 3)}, api_base=here) == Price(1, 2, 3)

@@ -8,6 +8,7 @@ from typing import Any
 
 from gigamind.evaluation.estimate import Estimate, asking, with_fresh
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, PlannedCall, counted
+from gigamind.llm.options import ModelOptions
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.prepare import PreparedAnswers
@@ -25,13 +26,19 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     options, judge = prepared.options, prepared.judge.judge
     works: list[Estimate] = []
 
-    def add(what: str, model: str, calls: Sequence[PlannedCall], votes: int = 1) -> None:
+    def add(
+        what: str,
+        model: str,
+        calls: Sequence[PlannedCall],
+        votes: int = 1,
+        reached: ModelOptions = options,
+    ) -> None:
         answers = f"{what} {len(prepared.cases):,} answers"
-        works.append(asking(answers, model, calls, options, (votes, votes)))
+        works.append(asking(answers, model, calls, reached, (votes, votes)))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]
-        add("answering", options.answer_model, calls)
+        add("answering", options.answer_model, calls, reached=options.for_answering())
     voters = judge.voters(options)
     planned = [*_planned(prepared, judge), *judge.planned_once()]
     for what, group in _by_what(planned).items():

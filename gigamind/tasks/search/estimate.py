@@ -58,7 +58,8 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     calls = math.ceil(len(texts) / _EMBEDDING_BATCH) + len(queries)
     likely = sum(tokens.likely_in(text) for text in (*texts, *queries))
     sent = (round(0.6 * likely), round(1.6 * likely))
-    price = price_of(options.embedder.removeprefix(_PROVIDER), {})
+    model, api_base = options.embedder.removeprefix(_PROVIDER), options.embedding_api_base
+    price = price_of(model, {}, api_base=api_base)
     yield Estimate(
         what, calls, sent, dollars_of(price, [(n, 0) for n in sent]), (0.2 * calls, 2 * calls)
     )

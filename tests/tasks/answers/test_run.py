@@ -123,7 +123,7 @@ def test_a_limit_a_minute_makes_the_foretold_run_longer(options):
 
 
 def test_a_limit_in_dollars_that_cannot_be_kept_is_said_before_answers_are_judged(options):
-    unheard = {"model": "openai/unheard-of"}
+    unheard = {"model": "openai/unheard-of", "api_base": "http://models.example/v1"}
     unknown, _ = estimate_answers(prepare_answers(options(**unheard), Quiet()))
     assert unknown.usd is None
     limited = prepare_answers(options(**unheard, max_cost_usd=1.0), Quiet())

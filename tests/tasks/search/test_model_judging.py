@@ -142,7 +142,7 @@ def test_a_missing_key_leaves_nothing_behind(by_model, tmp_path):
 
 def test_a_limit_in_dollars_needs_a_price(by_model, tmp_path):
     with pytest.raises(InputError, match="no known price"):
-        evaluate(by_model(max_cost_usd=1.0, prices=None))
+        evaluate(by_model(max_cost_usd=1.0, prices=None, api_base="http://models.example/v1"))
     assert not unfinished_folder(tmp_path / "out").exists()
 
 

@@ -183,8 +183,9 @@ def test_a_refused_key_of_one_member_stops_the_run(by_panel, server):
 
 
 def test_a_member_without_a_price_is_refused_under_a_limit_in_dollars(by_panel):
+    elsewhere = {"max_cost_usd": 1.0, "api_base": "http://models.example/v1"}
     with pytest.raises(InputError, match="openai/b;lat=60 has no known price"):
-        evaluate(by_panel(panel_of(*PANEL), models=PANEL[:1], max_cost_usd=1.0))
+        evaluate(by_panel(panel_of(*PANEL), models=PANEL[:1], **elsewhere))
 
 
 def test_a_panel_is_judged_again_as_a_whole_to_see_what_flips(by_panel, server, items_of):
