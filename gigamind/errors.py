@@ -31,6 +31,7 @@ LlmCode = Literal[
     "invalid_output",
     "budget_exceeded",
     "cassette_miss",
+    "not_asked",
     "panel_incomplete",
     "panel_tied",
 ]

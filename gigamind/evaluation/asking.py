@@ -19,6 +19,7 @@ from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
 from gigamind.llm.budget import Budget
+from gigamind.llm.check import advice_for
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
@@ -29,6 +30,7 @@ from gigamind.runs.store import (
     ItemKey,
     ItemResult,
     RunStore,
+    Unscored,
     evaluate_all,
     outcome_of,
 )
@@ -37,7 +39,13 @@ Item = TypeVar("Item")
 ATTEMPTS_FILE = "attempts.jsonl"
 
 # The next item would end the same way, and so would the thousandth.
-HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted"})
+HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
+# So would it where the first ones all end like this: it is not the item that is wrong.
+_ALIKE: frozenset[LlmCode] = frozenset({
+    *("bad_request", "invalid_output", "malformed_response"),
+    *("server_error", "timeout", "rate_limited"),
+})  # fmt: skip
+_ENOUGH = 8  # in a row, without one success
 # What may help where a model said its last word.
 _MENDED = "another --model, or a judge file of your own (--judge)"
 _MENDED_BY = {
@@ -48,6 +56,7 @@ _MENDED_BY = {
 _FIRST = {
     "auth_failed": "mend that and ",
     "quota_exhausted": "mend that and ",
+    "not_asked": "mend that and ",
     "budget_exceeded": "raise the limit and ",
     "cassette_miss": "allow it to ask (--store-mode) and ",
 }
@@ -248,7 +257,7 @@ class _Stages:
 
 
 class _Guarded:
-    """Asks about one item; after an error that no item can escape, asks no more."""
+    """Asks about one item; after an error that no item can escape, or many alike and no success, asks no more."""
 
     def __init__(
         self,
@@ -260,6 +269,8 @@ class _Guarded:
         self._ask = ask
         self._stages = stages
         self._hopeless: LlmError | None = None
+        self._succeeded = False
+        self._alike: list[LlmCode] = []
 
     @property
     def most_in_flight(self) -> int:
@@ -269,13 +280,30 @@ class _Guarded:
         if self._hopeless:
             raise self._hopeless
         try:
-            return await self._ask(self.models, key, item)
+            value = await self._ask(self.models, key, item)
         except LlmError as error:
-            if error.code in HOPELESS:
-                self._hopeless = error
+            self._failed(error)
             raise
+        else:
+            self._succeeded |= not isinstance(value, Unscored)
+            if self._succeeded and self._hopeless and self._hopeless.code == "not_asked":
+                self._hopeless = None  # this one was in flight when the others had failed
+            return value
         finally:
             self._stages.ended(key)
+
+    def _failed(self, error: LlmError) -> None:
+        if error.code in HOPELESS:
+            self._hopeless = error
+        elif not self._succeeded and error.code in _ALIKE:
+            alike = self._alike[-1:] in ([], [error.code])
+            self._alike = [*(self._alike if alike else ()), error.code]
+            if len(self._alike) == _ENOUGH:
+                advice = advice_for(error, every_model(self.models)[0].settings)
+                self._hopeless = LlmError(
+                    f"not asked, for the first {_ENOUGH} failed alike: {error} ({error.code}). {advice}",
+                    "not_asked",
+                )
 
 
 async def _all(
@@ -289,10 +317,11 @@ async def _all(
 
 
 def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path) -> None:
-    """A run without a single verdict says nothing; the first of the commonest errors says why."""
+    """A run without a single verdict says nothing; what stopped it, or the first of the commonest errors, says why."""
     if any(result.outcome == "scored" for result in results.values()):
         return
-    code = Counter(result.code for result in results.values()).most_common(1)[0][0]
+    codes = Counter(result.code for result in results.values())
+    code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]
     first = next(result for result in results.values() if result.code == code)
     raise EvaluationError(
         f"no item could be judged: {first.message or code} ({code}); {_way_on(first, results, out)}"

@@ -1,5 +1,8 @@
 """Where nothing could be judged, a run says why and what to do."""
 
+import json
+from contextlib import nullcontext
+
 import pytest
 
 from gigamind.errors import EvaluationError
@@ -76,3 +79,41 @@ def test_the_commonest_error_says_why_nothing_could_be_judged(options, calls, wa
     given = options(items=answers[:4], model="openai/judge;fault=refusal", max_calls=calls)
     with pytest.raises(EvaluationError, match=way):
         evaluate(given)
+
+
+@pytest.mark.parametrize(
+    ("fault", "code", "requests"),
+    [("400rf", "bad_request", 8), ("missing_field", "invalid_output", 16)],  # asked once more each
+)
+def test_after_eight_alike_failures_and_no_success_the_others_are_not_asked(
+    options, server, fault, code, requests, answers
+):
+    items = [{**answers[0], "id": f"a{number}"} for number in range(12)]
+    model = f"openai/judge;fault={fault}"
+
+    with pytest.raises(EvaluationError, match="no item could be judged: not asked") as caught:
+        evaluate(options(items=items[:12], model=model, max_in_flight=1))
+
+    assert server.seen.total == requests
+    told = str(caught.value)
+    assert f"({code}). The model gives no structured output: try --structured md_json." in told
+    assert "mend that and continue it with --resume" in told
+
+
+@pytest.mark.parametrize(("failing", "stopped"), [(7, False), (8, True)])
+def test_seven_failures_before_a_success_stop_nothing_and_a_stopped_run_is_resumed(
+    options, server, failing, stopped, replies, answers
+):
+    items = [{**answers[0], "id": f"a{number}"} for number in range(10)]
+    model = f"openai/judge;fault=400rf;times={failing}"
+    server.script.extend([replies.good] * 12)
+    given = options(items=items, model=model, max_in_flight=1, store_mode="off")
+
+    with pytest.raises(EvaluationError) if stopped else nullcontext():
+        evaluate(given)
+    assert server.seen.total == (8 if stopped else 10)
+
+    evaluate(given.model_copy(update={"resume": given.out}))
+    summary = json.loads((given.out / "summary.json").read_text("utf-8"))
+    assert summary["llm"]["outcomes"] == {"scored": 10}
+    assert server.seen.total == failing + 10
