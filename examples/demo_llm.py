@@ -25,8 +25,7 @@ MODEL = default_cache_folder() / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 
 GIGAMIND = (sys.executable, "-m", "gigamind")
 MINUTES = 5  # an evaluation, at most
-# A small model that has begun to repeat itself goes on to the last token that it may write, and so once more with twice
-# the room: just enough for a reply that does end.
+# Most replies of so small a model go on to the last token that it may write, and once more with twice the room.
 QUESTION_TOKENS, ANSWER_TOKENS = 96, 256
 
 BEFOREHAND = f"""\
@@ -35,8 +34,8 @@ A real model of 135 million parameters judges 10 questions and 4 answers, on thi
 
 AFTERWARDS = """\
 What that shows: the server, the JSON schema, limits, costs and reports work with a model of your own. What it does not:
-that such a model can judge. It reads English only, often repeats itself until its reply is cut off, and what it does
-say has to be proven by quotes, so most of it counts for nothing. For verdicts you can use, serve a larger one by
+that such a model can judge. It reads English only, most of its replies are cut off before they end, and what it does
+say has to be proven by quotes, so little of it counts. For verdicts you can use, serve a larger one by
 `gigamind llm serve FILE.gguf`, and see by `gigamind judge test` and `gigamind judge certify` how far to believe it."""
 
 
@@ -90,13 +89,14 @@ def judge(name: str, max_tokens: int, folder: Path) -> Path:
     return file
 
 
-def run(*arguments: object) -> None:
+def run(*arguments: object) -> int:
     """Show a command, what it says, and how long it takes."""
     words = [str(argument) for argument in arguments]
     print(f"\n$ gigamind {' '.join(words)}", flush=True)
     begun = time.monotonic()
     code = subprocess.run([*GIGAMIND, *words], check=False).returncode
     print(f"({time.monotonic() - begun:.0f} s, exit code {code})", flush=True)
+    return code
 
 
 def demo() -> None:
@@ -115,13 +115,14 @@ def demo() -> None:
         by_model = ["--unanswerable-mode", "llm", "--judge", asked]
         # Words find English notes for English questions; of those the model reads the first.
         search = ["--dataset", queries, "--sample", 10, "--mode", "keyword", "--topk", 1]
-        run("eval", "search", *search, *by_model, *common, "--out", out / "search")
+        failed = run("eval", "search", *search, *by_model, *common, "--out", out / "search")
         judged = judge("search_qa.toml", ANSWER_TOKENS, folder)
         by_model = ["--dataset", answers, "--sample", 4, "--judge", judged]
-        run("eval", "answers", *by_model, *common, "--out", out / "answers")
+        failed = run("eval", "answers", *by_model, *common, "--out", out / "answers") or failed
     print(f"\n{AFTERWARDS}\n")
     for page in sorted(out.glob("*/report.html")):
         print(f"Page: {page}")
+    sys.exit(1 if failed else 0)
 
 
 if __name__ == "__main__":
