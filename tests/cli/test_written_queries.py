@@ -60,7 +60,7 @@ def test_questions_whose_quotes_stand_in_their_notes_become_rows_and_others_are_
         "3 questions, 1 unanswerable, for review: q.jsonl\n",
     )
     assert ended.stderr.splitlines() == [
-        "openai/m: requests: 2, from the store: 0, cost: unknown",
+        "openai/m: requests: 2, from the store: 0, cost: 0.000000 USD",
         "dropped: 1: quote differs in number",
         "dropped: 1: quote not found (below_threshold)",
     ]

@@ -82,11 +82,24 @@ def test_the_commonest_error_says_why_nothing_could_be_judged(options, calls, wa
 
 
 @pytest.mark.parametrize(
-    ("fault", "code", "requests"),
-    [("400rf", "bad_request", 8), ("missing_field", "invalid_output", 16)],  # asked once more each
+    ("fault", "code", "requests", "advice"),
+    [
+        (
+            "400rf",
+            "bad_request",
+            8,
+            "The model gives no structured output: try --structured md_json.",
+        ),
+        (
+            "missing_field",
+            "invalid_output",
+            16,  # asked once more each
+            "Its reply is not as asked for: try --structured md_json, or a larger model.",
+        ),
+    ],
 )
 def test_after_eight_alike_failures_and_no_success_the_others_are_not_asked(
-    options, server, fault, code, requests, answers
+    options, server, fault, code, requests, advice, answers
 ):
     items = [{**answers[0], "id": f"a{number}"} for number in range(12)]
     model = f"openai/judge;fault={fault}"
@@ -96,7 +109,7 @@ def test_after_eight_alike_failures_and_no_success_the_others_are_not_asked(
 
     assert server.seen.total == requests
     told = str(caught.value)
-    assert f"({code}). The model gives no structured output: try --structured md_json." in told
+    assert f"({code}). {advice}" in told
     assert "mend that and continue it with --resume" in told
 
 
