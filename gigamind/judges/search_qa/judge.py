@@ -41,14 +41,7 @@ from gigamind.judges.search_qa.reply import (
     load_search_qa_judge,
 )
 from gigamind.judges.search_qa.roles import Roles, with_roles
-from gigamind.judges.search_qa.second_look import (
-    LEAST_TOKENS,
-    LooksReply,
-    SecondLook,
-    Statement,
-    Trial,
-    tokens_for,
-)
+from gigamind.judges.search_qa.second_look import Statement, Trial
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
 from gigamind.judges.search_qa.segments.pieces import Piece
@@ -442,17 +435,6 @@ _PARTS = 2  # claims of a sentence that a model cuts, as a rule at most
 _DOUBTFUL = 0.34  # of the claims of an answer: what an estimate counts with
 
 
-def _look(second: SecondLook, statements: Sequence[Statement]) -> PlannedCall:
-    return PlannedCall(
-        counted(second.messages(statements), LooksReply.model_json_schema()),
-        LEAST_TOKENS * len(statements),
-        tokens_for(len(statements)),
-        what="looking once more at",
-        model=second.model,
-        certain=False,
-    )
-
-
 class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
     """The judge of kind `search_qa`: is every claim of an answer grounded in its notes, and does the answer help?"""
 
@@ -484,7 +466,7 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             if judge.second is None:
                 continue
             for pairs in judge.second.trials():
-                yield _look(judge.second, pairs)
+                yield judge.second.planned(pairs)
 
     def planned(self, case: AnswerCase) -> Iterator[PlannedCall]:
         if not case.answer.strip() or not case.has_context:
@@ -509,11 +491,10 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
             )
         if judge.second and questions.claims:
             doubtful = [
-                Statement(text, Passage("", text), case.question)
+                Statement(claim.piece.text, Passage("", claim.piece.text), case.question)
                 for claim in questions.claims[: math.ceil(_DOUBTFUL * len(questions.claims))]
-                if (text := claim.piece.text)
             ]
-            yield _look(judge.second, doubtful)
+            yield judge.second.planned(doubtful)
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         """Without a note that has text, there is nothing to judge by, and no score."""

@@ -18,7 +18,7 @@ from pydantic import BaseModel, Field
 from gigamind.assets import asset
 from gigamind.errors import LlmCode, LlmError
 from gigamind.judges.panel import Seat
-from gigamind.judges.protocol import Asking
+from gigamind.judges.protocol import Asking, PlannedCall, counted
 from gigamind.judges.search_qa.support import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
 from gigamind.llm.ask import LanguageModel
@@ -27,7 +27,7 @@ from gigamind.llm.prompts import Prompt
 
 LEAST_BALANCED_ACCURACY = 0.9
 """Of the pairs, below which a model is not believed; a real one of 1.5 billion parameters guesses."""
-LEAST_TOKENS = 20  # of the reply about one statement
+_LEAST_TOKENS = 20  # of the reply about one statement
 _PAIRS_A_CALL = 12
 _TOKENS = 80  # of the reply about one statement, at most
 # What a model says by its reply, which nobody else would mend.
@@ -126,6 +126,17 @@ class SecondLook:
         for start in range(0, len(pairs), _PAIRS_A_CALL):
             yield pairs[start : start + _PAIRS_A_CALL]
 
+    def planned(self, statements: Sequence[Statement]) -> PlannedCall:
+        """The request about statements, as an estimate counts it."""
+        return PlannedCall(
+            counted(self.messages(statements), LooksReply.model_json_schema()),
+            _LEAST_TOKENS * len(statements),
+            _tokens_for(len(statements)),
+            what="looking once more at",
+            model=self.model,
+            certain=False,
+        )
+
     async def look(
         self, statements: Sequence[Statement], asking: Asking, seat: Seat
     ) -> tuple[Trial, Sequence[bool | None]]:
@@ -148,7 +159,7 @@ class SecondLook:
             LooksReply,
             fingerprint=self.fingerprint,
             seat=seat,
-            max_tokens=tokens_for(len(statements)),
+            max_tokens=_tokens_for(len(statements)),
         )
         said: dict[int, list[bool]] = {}
         for look in reply.looks:
@@ -201,7 +212,7 @@ def load_second_look(name: PromptName, language: Language, model: str) -> Second
     return SecondLook(prompt, language, model, sha256(mark.encode()).hexdigest())
 
 
-def tokens_for(statements: int) -> int:
+def _tokens_for(statements: int) -> int:
     """Tokens that a reply about so many statements may take."""
     return 64 + _TOKENS * statements
 
@@ -225,9 +236,10 @@ def pairs_in(language: Language) -> tuple[Pair, ...]:
 
 def known_pair(shown: Mapping[str, Any]) -> Pair | None:
     """The pair that a statement is, as a model is shown it; None where it is none."""
-    known = {
-        (pair.text, pair.passage.text): pair
-        for language in get_args(Language)
-        for pair in pairs_in(language)
-    }
-    return known.get((str(shown.get("statement")), str(shown.get("text"))))
+    return _known_pairs().get((str(shown.get("statement")), str(shown.get("text"))))
+
+
+@cache
+def _known_pairs() -> Mapping[tuple[str, str], Pair]:
+    pairs = (pair for language in get_args(Language) for pair in pairs_in(language))
+    return {(pair.text, pair.passage.text): pair for pair in pairs}
