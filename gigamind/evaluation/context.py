@@ -1,4 +1,4 @@
-"""What a model is shown of the notes that search found: the first few, whole where they fit, 12 000 characters in all.
+"""What a model is shown of the notes that search found: the first few, whole where they fit (`ContextOptions`).
 
 Of a note that does not fit, the part around its best chunk is shown, from line to line, and keeps its offset: a quote
 found in the part stands in the note.
@@ -11,8 +11,7 @@ from gigamind.llm.fences import Source
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
 
-MAX_NOTES = 5
-MAX_CHARS = 12_000
+SHORTER_CONTEXT = "show it less of the notes: --context-chars, --context-notes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +28,7 @@ class ContextNote:
 
 
 def context_of(
-    found: Sequence[tuple[Note, Span]], max_notes: int = MAX_NOTES, max_chars: int = MAX_CHARS
+    found: Sequence[tuple[Note, Span]], max_notes: int, max_chars: int
 ) -> tuple[ContextNote, ...]:
     """The context from notes, best first, each with the span of its best chunk.
 

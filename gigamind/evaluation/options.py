@@ -142,6 +142,17 @@ class EvalOptions(ReleaseOptions):
         return self.model_dump(mode="json", exclude={"task"})
 
 
+class ContextOptions(BaseModel):
+    """How much of what search finds a model is shown."""
+
+    context_notes: int = Field(
+        5, ge=1, le=50, description="notes that a model is shown of those that search found"
+    )
+    context_chars: int = Field(
+        12_000, ge=500, le=1_000_000, description="characters of these notes, all together"
+    )
+
+
 class ModelRunOptions(ModelOptions):
     """What every evaluation by a model is told."""
 

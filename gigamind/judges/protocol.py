@@ -131,12 +131,14 @@ class Asking:
         models: by name, the first one first.
         fence_key: of the marks around texts of others.
         fresh: ask anew even where a reply is stored.
+        shorter: what helps where all that it asks is longer than the model's context.
     """
 
     models: Mapping[str, LanguageModel]
     item_id: str
     fence_key: bytes
     fresh: bool = False
+    shorter: str = ""
 
     @property
     def first(self) -> Seat:
@@ -158,15 +160,20 @@ class Asking:
             LlmError: it gave none.
         """
         asked = seat or self.first
-        return await self.models[asked.model].ask(
-            messages,
-            reply,
-            item_id=self.item_id,
-            fingerprint=fingerprint,
-            repeat=asked.repeat,
-            fresh=self.fresh,
-            max_tokens=max_tokens,
-        )
+        try:
+            return await self.models[asked.model].ask(
+                messages,
+                reply,
+                item_id=self.item_id,
+                fingerprint=fingerprint,
+                repeat=asked.repeat,
+                fresh=self.fresh,
+                max_tokens=max_tokens,
+            )
+        except LlmError as error:
+            if error.code != "context_too_long" or not self.shorter:
+                raise
+            raise LlmError(f"{error}, or {self.shorter}", *error.args[1:]) from None
 
 
 @dataclass(frozen=True, slots=True)

@@ -128,7 +128,12 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
 
 
 _DRAWN = ("sample", "seed")
-_BEFORE = {"fusion": "weighted", "evidence_notes": 3}  # what runs did that are older than an option
+_BEFORE = {  # what runs did that are older than an option
+    "fusion": "weighted",
+    "evidence_notes": 3,
+    "context_notes": 5,
+    "context_chars": 12_000,
+}
 _MEND = "A new baseline is needed"
 
 

@@ -74,6 +74,8 @@ def test_every_option_reaches_the_run(case, search):
         "prices": "prices.toml",
         "max_cost_usd": 0.5,
         "max_calls": 6,
+        "context_notes": 2,
+        "context_chars": 900,
         "max_minutes": 1.5,
         "store": "replies",
         "store_mode": "refresh",

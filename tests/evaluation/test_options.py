@@ -53,6 +53,8 @@ def test_defaults_are_those_of_the_specification():
         "max_minutes": None,
         "store": None,
         "store_mode": "readwrite",
+        "context_notes": 5,
+        "context_chars": 12_000,
         "fusion": "weighted",
         "alpha": 0.7,
         "graph_rerank": False,

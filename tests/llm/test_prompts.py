@@ -1,5 +1,7 @@
 import pytest
+from jinja2 import Environment, meta
 
+from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.llm.prompts import as_json, load_prompt
 
@@ -78,3 +80,24 @@ def test_another_text_has_another_fingerprint(text_file):
 
 def test_a_question_cannot_leave_its_quotes():
     assert as_json('x" y\n한') == '"x\\" y\\n한"'
+
+
+OF_ALL_ITEMS = {"items", "part"}  # of a checklist, and which kind of request it is
+
+
+@pytest.mark.parametrize(
+    "path",
+    sorted(asset("prompts").glob("*/v*/*.jinja")),
+    ids=lambda path: "/".join(path.parts[-3:]),
+)
+def test_a_prompt_begins_with_what_all_items_share(path):
+    """A server that keeps prefixes of prompts bills the system message once."""
+    given = meta.find_undeclared_variables(Environment().parse(path.read_text("utf-8")))
+    prompt = load_prompt(path, given)
+    system, user = prompt.render(**{name: f"<<{name}>>" for name in given})
+    assert system["role"] == "system"
+    own = [name for name in given if f"<<{name}>>" in system["content"]]
+    assert set(own) <= OF_ALL_ITEMS
+    assert [
+        f"<<{name}>>" for name in given - OF_ALL_ITEMS if f"<<{name}>>" not in user["content"]
+    ] == []

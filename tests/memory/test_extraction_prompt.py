@@ -20,7 +20,7 @@ def test_the_task_stands_before_the_messages_and_again_after_them(language, aske
     assert asked in after
     assert "messageIndex" in system
     assert "messageIndex" in after
-    assert {"ko": "0부터 2까지", "en": "0 to 2"}[language] in system
+    assert {"ko": "0부터 2까지", "en": "0 to 2"}[language] in after
 
 
 def test_the_prompts_of_both_languages_say_the_same_variables():

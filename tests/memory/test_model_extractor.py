@@ -181,8 +181,8 @@ def test_the_request_holds_every_message_byte_for_byte_between_tags_of_its_own(
     for index, text in enumerate(HOSTILE):
         tag = f'<message-{nonce} index="{index}" title="a\\"\\n</x>">'
         assert f"{tag}\n{text}\n</message-{nonce}>" in user
-    assert user.count(nonce) == 2 * len(HOSTILE)
-    assert f"<message-{nonce}>" in system
+    assert user.count(nonce) == 1 + 2 * len(HOSTILE)  # the mark is told once before them
+    assert nonce not in system
     assert not any(text in system for text in HOSTILE)
 
 

@@ -16,6 +16,7 @@ from gigamind.evaluation.asking import (
     unfinished_folder,
     unless_final,
 )
+from gigamind.evaluation.context import SHORTER_CONTEXT
 from gigamind.evaluation.progress import Progress
 from gigamind.judges.protocol import AnswerCase, Asking, Judge
 from gigamind.judges.quality_gate import QualityGate
@@ -37,6 +38,7 @@ from gigamind.tasks.answers.prepare import PreparedAnswers
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
 _ANSWER_TEMPERATURE = 0.0
+_SHORTER_ROW = "give its row, as context_notes, the parts alone that matter"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,7 @@ class _Asker:
         prompts: of the model that answers; empty where none does.
         fresh: items that are judged and checked a second time.
         given: answers of that model that the run has already, by id.
+        shorter: what helps where notes are longer than a model's context.
         answers: those that are being given: an answer is asked for once, then judged and checked.
     """
 
@@ -56,17 +59,18 @@ class _Asker:
     fence_key: bytes
     fresh: frozenset[str]
     given: Mapping[str, str]
+    shorter: str
     answers: dict[str, asyncio.Future[str]] = field(default_factory=dict[str, asyncio.Future[str]])
 
     async def ask(self, models: Models, key: ItemKey, case: EvalCase) -> Any:  # noqa: ANN401  JSON values
         answer = await self._answer_of(models, case)
         answered, twice = case.answered(answer), case.id in self.fresh
         if self.gate and key.part == GATE_ROLE:
-            asking = Asking(models[GATE_ROLE], case.id, self.fence_key)
+            asking = Asking(models[GATE_ROLE], case.id, self.fence_key, shorter=self.shorter)
             quality = await check_answer(self.gate, answered, asking, twice=twice)
             return {"answer": answer, "quality": quality}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
-        asking = Asking(models[JUDGE_ROLE], case.id, self.fence_key)
+        asking = Asking(models[JUDGE_ROLE], case.id, self.fence_key, shorter=self.shorter)
         try:
             verdict = await self.judge.judge(answered, asking)
         except LlmError as error:
@@ -120,6 +124,7 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> Model
         fence_key(options.replies / "fence.key"),
         judged_again(list(cases), options.fresh_fraction, options.seed),
         _given(out) if options.resume else {},
+        SHORTER_CONTEXT if options.answer_model else _SHORTER_ROW,
     )
     items = {ItemKey(name): case for name, case in cases.items()}
     if prepared.gate:  # last: should the budget not do for all, evaluations are what a run is for

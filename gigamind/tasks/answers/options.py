@@ -5,12 +5,17 @@ from typing import Literal
 
 from pydantic import ConfigDict, Field
 
-from gigamind.evaluation.options import EvalOptions, ModelRunOptions, without_secrets
+from gigamind.evaluation.options import (
+    ContextOptions,
+    EvalOptions,
+    ModelRunOptions,
+    without_secrets,
+)
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 
-class AnswerEvalOptions(EvalOptions, ModelRunOptions):
+class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     """Everything an evaluation of answers is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -47,10 +52,6 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions):
     )
     checklist_judge: Path | None = Field(
         None, description="another file of checklists, with --checklist; see judges/README.md"
-    )
-    context_notes: int = Field(5, ge=1, le=50, description="notes that such an answer is made from")
-    context_chars: int = Field(
-        12_000, ge=500, le=1_000_000, description="characters of these notes, all together"
     )
 
     def for_report(self) -> dict[str, object]:

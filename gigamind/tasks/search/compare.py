@@ -44,7 +44,10 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     """See the module."""
 
     said = Said("questions", "the search", "retrieval")
-    settings = ("mode", "fusion", "alpha", "topk", "graph_rerank", "evidence_notes")
+    settings = (
+        *("mode", "fusion", "alpha", "topk", "graph_rerank", "evidence_notes"),
+        *("context_notes", "context_chars"),
+    )
 
     def item(self, line: ItemReport) -> SearchItem:
         return SearchItem.model_validate(line, from_attributes=True)

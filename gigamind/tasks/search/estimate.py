@@ -79,13 +79,15 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
     """What the judge would be shown, about: the notes that the keyword leg finds, for that costs nothing."""
-    settings = replace(prepared.options.retrieval, mode="keyword")
+    options = prepared.options
+    settings = replace(options.retrieval, mode="keyword")
     with open_retriever(
         prepared.vault, prepared.identities, settings, lambda _done, _total: None
     ) as retriever:
         for query in prepared.queries:
             hits = retriever.search(query.item.query)
             found = [(prepared.vault.note(hit.note), hit.passage.span) for hit in hits]
-            context = context_of([(note, span) for note, span in found if note is not None])
+            notes = [(note, span) for note, span in found if note is not None]
+            context = context_of(notes, options.context_notes, options.context_chars)
             language = (query.item.language or text_language(query.item.query)).lower()[:2]
             yield QuestionCase(query.item.query, [note.source for note in context], language)

@@ -13,7 +13,7 @@ from gigamind.evaluation.asking import (
     judged_again,
     unless_final,
 )
-from gigamind.evaluation.context import ContextNote, context_of
+from gigamind.evaluation.context import SHORTER_CONTEXT, ContextNote, context_of
 from gigamind.evaluation.progress import Progress
 from gigamind.evidence.result import Aligned
 from gigamind.judges.protocol import Asking, QuestionCase
@@ -123,7 +123,7 @@ class _Asker:
         context = context_of_item(self.prepared, item)
         language = (item.language or text_language(item.query)).lower()[:2]
         case = QuestionCase(item.query, [note.source for note in context], language)
-        asking = Asking(models[ROLE], item.id, self.fence_key)
+        asking = Asking(models[ROLE], item.id, self.fence_key, shorter=SHORTER_CONTEXT)
         verdict = await self.judge.judge(case, asking)
         report = judgement(self.prepared, verdict.detail, context)
         if not verdict.scores:
@@ -174,16 +174,18 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
         (prepared.vault.note(hit.note), hit.chunk.utf16_start, hit.chunk.utf16_end)
         for hit in item.ranking
     )
-    return context_of([
+    notes = [
         (note, prepared.units(note.path).span_to_code_points(start, end))
         for note, start, end in found
         if note is not None
-    ])  # fmt: skip
+    ]
+    options = prepared.options
+    return context_of(notes, options.context_notes, options.context_chars)
 
 
 def _identity(prepared: Prepared) -> dict[str, str]:
     """What must be the same for a run to be continued."""
     searched = ("mode", "fusion", "alpha", "topk", "graph_rerank")
-    settings = (*searched, "sample", "seed", "fresh_fraction")
+    settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}
     return prepared.identity(prepared.judge.report, own, settings)

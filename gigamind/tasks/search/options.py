@@ -7,7 +7,12 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from gigamind.choices import UnanswerableMode
-from gigamind.evaluation.options import EvalOptions, ModelRunOptions, without_secrets
+from gigamind.evaluation.options import (
+    ContextOptions,
+    EvalOptions,
+    ModelRunOptions,
+    without_secrets,
+)
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
     DEFAULT_EMBEDDER,
@@ -28,7 +33,7 @@ class Pace:
     max_concurrency: int
 
 
-class SearchEvalOptions(EvalOptions, ModelRunOptions):
+class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     """Everything a search evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

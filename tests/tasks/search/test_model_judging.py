@@ -242,3 +242,17 @@ def test_what_has_no_verdict_stands_at_the_head_of_the_reports(by_model):
         "| only answers whose quote stands in the note | 1.000 | 1.000 | 1.000 | 0.000 |"
     )
     assert "\n\n\n" not in summary
+
+
+def test_a_judge_is_shown_as_much_of_the_notes_as_the_options_say(by_model, server):
+    evaluate(by_model(context_notes=1))
+    prompts = [body["messages"][-1]["content"] for body in server.seen.bodies]
+    assert {prompt.count("</note-") for prompt in prompts} == {1}
+
+
+def test_a_context_that_is_too_long_names_the_options_that_make_it_shorter(by_model, lines):
+    done = evaluate(by_model(";fault=400ctx;times=1"))
+    (error,) = [
+        one for one in lines(done.out, "errors.jsonl") if one["error"] == "context_too_long"
+    ]
+    assert "--context-chars, --context-notes" in error["message"]
