@@ -185,6 +185,7 @@ def certify(
         attacks=read_attacks(attacks, first.judge) if attacks else None,
         liars=read_liars(tests, first.judge) if tests else None,
         second_looks=tuple(dict.fromkeys(one for run in runs for one in run.second_looks)),
+        short_panels=sum(run.short_panels for run in runs),
     )
 
 

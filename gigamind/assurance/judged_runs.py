@@ -73,8 +73,13 @@ class _Run(JsonPart):
     judge: JudgeReport | None = None
 
 
+class _Panel(JsonPart):
+    short: int = 0
+
+
 class _Usage(JsonPart):
     cache_hits: int
+    panel: _Panel | None = None
 
 
 class _Summary(JsonPart):
@@ -100,6 +105,7 @@ class JudgedRun:
         failed: ids of errors.jsonl, which have no verdict either.
         stored: replies that were not asked for but taken from the store.
         second_looks: the models that looked at claims once more.
+        short_panels: verdicts that were given although a seat gave no vote.
     """
 
     folder: Path
@@ -113,6 +119,7 @@ class JudgedRun:
     failed: frozenset[str]
     stored: int
     second_looks: tuple[SecondLookReport, ...]
+    short_panels: int = 0
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Verdicts that were given, by item id."""
@@ -179,6 +186,7 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
     if run.judge.scales:  # a team's own judge
         kind = replace(kind, scales=run.judge.scales, label=ScoreLabel)
     summary = _summary(folder / "summary.json")
+    usage = summary.llm or _Usage(cache_hits=0)
     items = _by_id(folder, _items(folder / "per_item.jsonl", kind))
     return JudgedRun(
         folder=folder,
@@ -186,8 +194,9 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
         kind=kind,
         items=items,
         failed=_failed(folder / "errors.jsonl") - items.keys(),
-        stored=summary.llm.cache_hits if summary.llm else 0,
+        stored=usage.cache_hits,
         second_looks=summary.second_looks,
+        short_panels=usage.panel.short if usage.panel else 0,
     )
 
 

@@ -129,4 +129,5 @@ def panel_report(
         incomplete=codes["panel_incomplete"],
         tied=codes["panel_tied"],
         alone=alone,
+        short=sum(not code and any(vote.code for vote in votes) for votes, code in voted),
     )

@@ -1,7 +1,8 @@
 """Several verdicts on one item become one: by majority when they are yes or no, by median when they are graded.
 
-The seats of a panel are models, or repetitions of one model.  A panel that lost a member is unscored: the verdict of
-those who are left is that of another panel.  How far the seats agree is Krippendorff's alpha.
+The seats of a panel are models, or repetitions of one model.  A panel that lost a member is unscored, for the verdict
+of those who are left is that of another panel; a judge file may have it count, while they are more than half.  How
+far the seats agree is Krippendorff's alpha.
 """
 
 import asyncio
@@ -20,6 +21,7 @@ from gigamind.stats.estimate import Estimate
 from gigamind.stats.krippendorff import Level, krippendorff_alpha
 
 Tie = Literal["unscored", "positive", "negative"]
+MissingSeat = Literal["unscored", "majority_of_rest"]
 Code = Literal["panel_incomplete", "panel_tied"]
 Value = TypeVar("Value", bool, float)
 
@@ -35,6 +37,8 @@ class PanelFields(BaseModel):
         adaptive: ask only the first seat, and the others where its verdict is near a threshold or its quotes failed.
         near: how close to a threshold a graded verdict is near, in its unit.
         tie: what a yes/no panel that is split in halves decides.
+        missing_seat: what a panel decides where a seat that was asked gave no vote: nothing, or what those decide who
+            gave one, as long as they are more than half of those asked.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -44,6 +48,7 @@ class PanelFields(BaseModel):
     adaptive: bool = False
     near: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = 0.1
     tie: Tie = "unscored"
+    missing_seat: MissingSeat = "unscored"
 
     @property
     def is_panel(self) -> bool:
@@ -151,44 +156,55 @@ def is_near(grade: float, thresholds: Sequence[float], near: float) -> bool:
 
 
 def decide_binary(
-    votes: Mapping[Seat, Vote[bool]], asked: Sequence[Seat], tie: Tie
+    votes: Mapping[Seat, Vote[bool]], asked: Sequence[Seat], fields: PanelFields
 ) -> PanelVerdict[bool]:
     """The majority of all seats that were asked; a split in halves decides as `tie` says.
 
     Raises:
         ValueError: nobody was asked.
     """
-    if missing := _missing(votes, asked):
+    missing = _missing(votes, asked)
+    if _is_incomplete(votes, asked, fields):
         return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
     yes = sum(vote.value for vote in votes.values())
     if 2 * yes != len(votes):
-        return PanelVerdict(2 * yes > len(votes), None, votes, (), _disagreement(votes))
-    value = None if tie == "unscored" else tie == "positive"
+        return PanelVerdict(2 * yes > len(votes), None, votes, missing, _disagreement(votes))
+    value = None if fields.tie == "unscored" else fields.tie == "positive"
     code: Code | None = "panel_tied" if value is None else None
-    return PanelVerdict(value, code, votes, (), _disagreement(votes))
+    return PanelVerdict(value, code, votes, missing, _disagreement(votes))
 
 
-def decide_graded(votes: Mapping[Seat, Vote[float]], asked: Sequence[Seat]) -> PanelVerdict[float]:
+def decide_graded(
+    votes: Mapping[Seat, Vote[float]], asked: Sequence[Seat], fields: PanelFields
+) -> PanelVerdict[float]:
     """The median of all seats that were asked, of an even number the mean of the middle two.
 
     Raises:
         ValueError: nobody was asked.
     """
-    if missing := _missing(votes, asked):
+    missing = _missing(votes, asked)
+    if _is_incomplete(votes, asked, fields):
         return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
     value = float(median(vote.value for vote in votes.values()))
-    return PanelVerdict(value, None, votes, (), _disagreement(votes))
+    return PanelVerdict(value, None, votes, missing, _disagreement(votes))
 
 
-def _missing(
-    votes: Mapping[Seat, Vote[bool]] | Mapping[Seat, Vote[float]], asked: Sequence[Seat]
-) -> tuple[Seat, ...]:
+Votes = Mapping[Seat, Vote[bool]] | Mapping[Seat, Vote[float]]
+
+
+def _is_incomplete(votes: Votes, asked: Sequence[Seat], fields: PanelFields) -> bool:
+    if fields.missing_seat == "majority_of_rest":
+        return 2 * len(votes) <= len(asked)
+    return len(votes) < len(asked)
+
+
+def _missing(votes: Votes, asked: Sequence[Seat]) -> tuple[Seat, ...]:
     if not asked or set(votes) - set(asked):
         raise ValueError("a panel decides by the votes of the seats that were asked, at least one")
     return tuple(seat for seat in asked if seat not in votes)
 
 
-def _disagreement(votes: Mapping[Seat, Vote[bool]] | Mapping[Seat, Vote[float]]) -> float | None:
+def _disagreement(votes: Votes) -> float | None:
     values = [float(vote.value) for vote in votes.values()]
     pairs = [abs(a - b) for a, b in combinations(values, 2)]
     return fmean(pairs) if pairs else None
@@ -221,7 +237,8 @@ async def hold_ballot(
 ) -> Ballot[Value]:
     """Ask the seats of a panel, side by side.
 
-    Once one of the first has failed no others are asked, for the panel can no longer be whole.
+    Once the one that an adaptive panel asks first has failed no others are asked, for the panel can no longer be whole;
+    all of them are where the rest may decide.
 
     Args:
         fields: of the judge file.
@@ -233,12 +250,15 @@ async def hold_ballot(
         LlmError: the budget or the quota is used up or a key refused, which says nothing of the item.
     """
     first = await _asked(first_asked(fields, model), ask)
-    if first.errors or not fields.adaptive:
+    if not fields.adaptive:
         return first
-    (vote,) = first.votes.values()
-    needed = more_asked(fields, model, vote.value, thresholds, proven=vote.proven)
+    if first.errors:
+        needed = () if fields.missing_seat == "unscored" else seats(fields, model)[1:]
+    else:
+        (vote,) = first.votes.values()
+        needed = more_asked(fields, model, vote.value, thresholds, proven=vote.proven)
     more = await _asked(needed, ask)
-    return Ballot(first.asked + more.asked, first.votes | more.votes, more.errors)
+    return Ballot(first.asked + more.asked, first.votes | more.votes, first.errors | more.errors)
 
 
 async def _asked(

@@ -226,7 +226,7 @@ async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> Pa
         await ask(first)
         return PanelJudgement(said[first], None, {}, {})
     ballot = await hold_ballot(judge.file, first.model, ask)
-    panel = decide_binary(ballot.votes, ballot.asked, judge.file.tie)
+    panel = decide_binary(ballot.votes, ballot.asked, judge.file)
     by_seat = {seat: said[seat] for seat in ballot.asked if seat in ballot.votes}
     return PanelJudgement(_verdict(panel, by_seat, ballot, judge), panel, by_seat, ballot.errors)
 
@@ -244,7 +244,7 @@ def _verdict(
     told = {seat: Vote(one.told is not False) for seat, one in by_seat.items()}
     return LlmVerdict(
         unanswerable=panel.value,
-        told=decide_binary(told, ballot.asked, judge.file.tie).value,
+        told=decide_binary(told, ballot.asked, judge.file).value,
         verified=2 * sum(one.verified for one in by_seat.values()) > len(by_seat),
         answer=speaker.answer,
         confidence=None,

@@ -179,6 +179,7 @@ class JudgeCard(Report):
         attacks: null when the judge was not attacked.
         second_looks: how each model that looked at claims once more told apart the pairs that it was tried with.
         liars: null when it was not tested, or no liar knows its kind of question.
+        short_panels: verdicts of the runs that were given although a seat of the panel gave no vote (`missing_seat`).
     """
 
     schema_version: Literal["1.0"] = VERSION
@@ -195,6 +196,7 @@ class JudgeCard(Report):
     attacks: CardAttacks | None = None
     liars: CardLiars | None = None
     second_looks: tuple[SecondLookReport, ...] = ()
+    short_panels: Count = 0
 
     def is_valid_for(self, fingerprint: str, model: str | None) -> bool:
         """Whether it is about this very judge, asked through this very model."""

@@ -208,6 +208,7 @@ class PanelReport(Report):
             all votes of the run are the same, or when `alone` is not 0: doubtful items say nothing of the others.
         incomplete: items without a verdict because a seat gave no vote.
         tied: items without a verdict because the votes are split in halves.
+        short: items that have a verdict although a seat gave no vote (`missing_seat`).
     """
 
     seats: Count
@@ -222,6 +223,7 @@ class PanelReport(Report):
     incomplete: Count
     tied: Count
     alone: Count = 0
+    short: Count = 0
 
 
 class CoverageReport(Report):

@@ -122,6 +122,10 @@ def panel_line(panel: PanelReport) -> str:
         told = (
             f"The panel's first seat was sure of {panel.alone} items, and judged them alone. {told}"
         )
+    if panel.short:
+        told = (
+            f"{told} {panel.short} verdicts are those of a smaller panel, for a seat gave no vote."
+        )
     lost = {"for want of a vote": panel.incomplete, "split in halves": panel.tied}
     why = ", ".join(f"{count} {reason}" for reason, count in lost.items() if count)
     return f"{told} Without a verdict: {why}." if why else told

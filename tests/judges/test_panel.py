@@ -25,11 +25,12 @@ def votes(*values):
 
 
 def binary(*values, tie="unscored"):
-    return decide_binary(votes(*values), tuple(Seat("m", n) for n in range(len(values))), tie)
+    asked = tuple(Seat("m", n) for n in range(len(values)))
+    return decide_binary(votes(*values), asked, PanelFields(repeats=3, tie=tie))
 
 
 def graded(*values):
-    return decide_graded(votes(*values), tuple(Seat("m", n) for n in range(len(values))))
+    return decide_graded(votes(*values), tuple(Seat("m", n) for n in range(len(values))), REPEATS)
 
 
 @pytest.mark.parametrize(
@@ -80,9 +81,9 @@ def test_disagreement_of_grades_is_their_mean_distance():
 
 def test_a_panel_of_nobody_and_votes_of_strangers_are_mistakes():
     with pytest.raises(ValueError, match="at least one"):
-        decide_binary({}, (), "unscored")
+        decide_binary({}, (), REPEATS)
     with pytest.raises(ValueError, match="were asked"):
-        decide_graded(votes(0.1, 0.2), (Seat("m", 0),))
+        decide_graded(votes(0.1, 0.2), (Seat("m", 0),), REPEATS)
 
 
 @given(st.lists(st.booleans(), min_size=1, max_size=9).filter(lambda v: 2 * sum(v) != len(v)))

@@ -356,7 +356,7 @@ async def judge_answer_by_panel(
         return PanelOfAnswer(said.get(first), None, {}, {})
     ballot = await hold_ballot(fields, first.model, ask, thresholds=_CORRECTNESS)
     votes = {seat: Vote(said[seat].utility) for seat in ballot.asked if seat in ballot.votes}
-    panel = decide_graded(votes, ballot.asked)
+    panel = decide_graded(votes, ballot.asked, fields)
     by_seat = {seat: said[seat] for seat in votes}
     whole = None if panel.value is None else _together(list(by_seat.values()))
     return PanelOfAnswer(whole, panel, by_seat, ballot.errors)

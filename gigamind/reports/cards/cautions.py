@@ -34,6 +34,8 @@ def cautions(card: JudgeCard, say: Words) -> list[str]:
     found += [say("caution.language", language=one) for one in known if seen and one not in seen]
     if len(card.runs) == 1 and card.judge.asks_a_model:
         found.append(say("caution.one_run"))
+    if card.short_panels:
+        found.append(say("caution.short_panel", short=card.short_panels))
     if card.attacks is None and card.judge.asks_a_model:
         found.append(say("caution.no_attacks"))
     if card.liars is None and card.judge.kind == "search_qa":

@@ -80,7 +80,7 @@ def _panel(panel: PanelReport, say: Words) -> str:
         parts = [say("model.panel", **counts, rate=share(panel.rate), **ends), _alpha(panel, say)]
     if panel.alone:
         parts.insert(0, say("model.panel_alone", items=panel.alone))
-    lost = {"incomplete": panel.incomplete, "tied": panel.tied}
+    lost = {"short": panel.short, "incomplete": panel.incomplete, "tied": panel.tied}
     parts.extend(say(f"model.panel_{name}", items=count) for name, count in lost.items() if count)
     return " ".join(parts)
 

@@ -6,6 +6,10 @@ import shutil
 import pytest
 
 from gigamind.errors import InputError
+from gigamind.release.shortfall import card_words
+from gigamind.reports.cards.cautions import cautions
+
+ENGLISH = card_words("en")
 
 
 def test_repetitions_tell_how_often_verdicts_flip(run_folder, ten_items, card_of):
@@ -63,6 +67,16 @@ def test_every_model_that_looked_a_second_time_stands_on_the_card_once(run_folde
         ("m", "en", (12, 11)),
     ]
     assert card_of(run_folder("three")).second_looks == ()
+
+
+def test_verdicts_of_a_smaller_panel_are_counted_on_the_card(run_folder, card_of):
+    folders = [run_folder("one"), run_folder("two")]
+    for folder, short in zip(folders, (2, 1), strict=True):
+        told = json.dumps({"llm": {"cache_hits": 0, "panel": {"short": short}}})
+        (folder / "summary.json").write_text(told, encoding="utf-8")
+    found = card_of(*folders)
+    assert found.short_panels == 3
+    assert ENGLISH("caution.short_panel", short=3) in cautions(found, ENGLISH)
 
 
 def test_a_run_over_stored_replies_is_no_repetition_but_may_be_repeated(run_folder, card_of):

@@ -238,3 +238,19 @@ def test_a_dry_run_counts_every_seat_of_every_model(by_panel):
     assert calls("repeats = 3\n", model="openai/a") == [("openai/a", 3 * ASKED)]
     adaptive = estimate(prepare(by_panel(panel_of(*PANEL) + "adaptive = true\n")))
     assert [one.tokens[0] > 0 for one in adaptive] == [True, False, False]
+
+
+def test_a_smaller_panel_judges_where_its_file_says_so_and_the_report_counts_it(
+    by_panel, server, items_of
+):
+    models = ("openai/a", "openai/b;lat=60;fault=404", "openai/c;lat=120")
+    server.script.extend([NO] * 2 * ASKED)
+    done = evaluate(
+        by_panel(f'missing_seat = "majority_of_rest"\n{panel_of(*models)}', models, lang="ko")
+    )
+    first = items_of(done)["first"]
+    assert first["judged_unanswerable"] is True
+    assert [vote["code"] for vote in first["judgement"]["votes"]] == ["", "", "bad_request"]
+    assert (done.summary.llm.panel.short, done.summary.llm.panel.incomplete) == (ASKED, 0)
+    assert f"나머지 좌석이 판정한 항목: {ASKED}개" in (done.out / "report.html").read_text("utf-8")
+    assert "verdicts are those of a smaller panel" in (done.out / "summary.md").read_text("utf-8")
