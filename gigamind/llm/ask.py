@@ -72,18 +72,18 @@ class Conversation:
         return self._completion(await self._send(messages, schema))
 
     def read(self, reply: type[Reply]) -> Reply:
-        """What was said last, as a reply; a number or a truth may stand in quotes.
+        """What was said last, as a reply; a number in quotes is none.
 
         Raises:
             ValidationError: it is none.
         """
         try:
-            return reply.model_validate_json(self._said)
+            return reply.model_validate_json(self._said, strict=True)
         except ValidationError:
             own = own_object(self._said, self.messages)
             if own is None:
                 raise
-        return reply.model_validate_json(own)
+        return reply.model_validate_json(own, strict=True)
 
     async def _send(
         self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None

@@ -37,7 +37,7 @@ STAYING = {
     "truncated_stop": [CUT, BAD, BAD],
     "missing_field": [BAD, BAD],
     "wrong_types": [BAD, BAD],
-    "coercible_types": [OK],
+    "coercible_types": [BAD, BAD],
     "extra_field": [BAD, BAD],
     "nan": [BAD, BAD],
     "two_json": [BAD, BAD],
