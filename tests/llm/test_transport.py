@@ -30,7 +30,6 @@ class Verdict(BaseModel):
         ("openai/gpt-5-chat-latest", {"max_tokens", "temperature", "seed"}),
         ("azure/o3", {"max_tokens", "seed"}),
         ("anthropic/claude-3-5-haiku-latest", {"max_tokens", "temperature"}),
-        ("gemini/gemini-2.5-flash", {"max_tokens", "temperature"}),
         ("ollama_chat/llama3", {"max_tokens", "temperature", "seed"}),
         ("hosted_vllm/x", {"max_tokens", "temperature", "seed"}),
     ],
