@@ -1,6 +1,7 @@
 """What the LLM layer loses, pays and costs, beside instructor over litellm used plainly, in one run.
 
     python benchmarks/llm.py --draws 5 --rounds 5         # minutes; python benchmarks/llm_memory.py for the memory
+    python benchmarks/llm.py --only faults ledger         # what each kind of fault costs
 
 All sides ask the same server, which runs in a process of its own on loopback, so that CPU time is the client's alone.
 Nothing leaves this machine.  Quote counts and ratios: the times are this machine's, on this day.
@@ -11,10 +12,10 @@ import asyncio
 import os
 import time
 from collections.abc import Awaitable, Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path
-from types import ModuleType
+from typing import Any
 
 import aiohttp
 from llm_server import reset, server, stats
@@ -22,17 +23,35 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel, connect
-from gigamind.llm.fake import read_behaviour
+from gigamind.llm.client import Request
+from gigamind.llm.fake import FAULTS, read_behaviour
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.loading import load_instructor, load_litellm
 from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Store
+from gigamind.llm.transport import OpenAIClient
 
 IN_FLIGHT = 16
 LATENCY_S = 0.1
 CUT_SHARE = 0.2
-OWN_HANDLER = "EXPERIMENTAL_OPENAI_BASE_LLM_HTTP_HANDLER"
+FAULT_SHARE = 0.2
+LIE_SHARE = 0.3
+# The request is refused whatever is done: by the model, its filter, or the server.
+REFUSALS = {
+    "refusal",
+    "content_filter",
+    "401",
+    "echo",
+    "404",
+    "quota",
+    "400ctx",
+    "400rf",
+    "redirect",
+}
+# The answer may have been generated and does not arrive, so it is booked with the most that it may cost.
+NEVER_COME = {"timeout", "disconnect", "reset", "html", "badjson", "empty_body"}
+LITELLM = "together_ai"  # a provider that is asked through litellm
 NOTE = "휴가는 팀장에게 신청한다. The deploy runs every Friday. " * 40
 
 
@@ -80,14 +99,68 @@ def main() -> None:
     parser.add_argument("--calls", type=int, default=1000)
     parser.add_argument("--draws", type=int, default=1, help="of which answers are cut")
     parser.add_argument("--rounds", type=int, default=3, help="of what is timed, by turns")
+    parser.add_argument("--only", nargs="+", choices=[*SCENARIOS], default=[*SCENARIOS])
     arguments = parser.parse_args()
+    os.environ["BENCH_KEY"] = "none"
     with server() as url:
-        for draw in range(1, arguments.draws + 1):
-            truncated(url, arguments.calls, draw)
-        overhead(url, arguments.calls, arguments.rounds)
-        for spread in (0.5, 0.0):
-            waiting(url, 20 * IN_FLIGHT, arguments.rounds, spread)
-        storm(url, 300)
+        for scenario in arguments.only:
+            SCENARIOS[scenario](url, arguments)
+
+
+def cut_answers(url: str, arguments: argparse.Namespace) -> None:
+    for draw in range(1, arguments.draws + 1):
+        truncated(url, arguments.calls, draw)
+
+
+def faults(url: str, arguments: argparse.Namespace) -> None:
+    """Each kind has as many calls, so their mean is that of a server which has them all."""
+    calls = max(arguments.calls // 10, 20)
+    print(f"{FAULT_SHARE:.0%} of all answers have a fault, {calls} calls a kind:")
+    lost: dict[str, int] = {}
+    sent: dict[str, int] = {}
+    for kind in sorted(FAULTS):
+        lost[kind], sent[kind], _, _ = with_fault(url, kind, FAULT_SHARE, calls)
+        if lost[kind] or sent[kind] > calls:
+            apart = "  (refused)" if kind in REFUSALS else ""
+            print(
+                f"  {kind:16} lost {lost[kind] / calls:6.2%}, {sent[kind] / calls:.3f} requests a call{apart}"
+            )
+    kinds = [kind for kind in FAULTS if kind not in REFUSALS]
+    asked = calls * len(kinds)
+    lost_share = sum(lost[kind] for kind in kinds) / asked
+    requests = sum(sent[kind] for kind in kinds) / asked
+    of_all = f"{len(kinds)} of {len(FAULTS)} kinds are no refusals"
+    print(f"  {of_all}: lost {lost_share:.2%}, {requests:.3f} requests a call")
+
+
+def ledger(url: str, arguments: argparse.Namespace) -> None:
+    """Until a server has told its tokens once, they are booked as any tokenizer might make them: that takes calls."""
+    calls = max(arguments.calls // 2, 20)
+    print(
+        f"booked of what was generated, {LIE_SHARE:.0%} of all answers have a fault, {calls} calls a kind:"
+    )
+    ratios: dict[str, float] = {}
+    for kind in sorted(FAULTS - REFUSALS):
+        _, _, booked, generated = with_fault(url, kind, LIE_SHARE, calls)
+        ratios[kind] = booked / generated
+    come = {kind: ratio for kind, ratio in ratios.items() if kind not in NEVER_COME}
+    never = {kind: ratios[kind] for kind in NEVER_COME}
+    for name, group in {"answers that arrive": come, "that never come": never}.items():
+        low, high = min(group, key=group.__getitem__), max(group, key=group.__getitem__)
+        print(f"  {name:20} {group[low]:.4f} ({low}) to {group[high]:.4f} ({high})")
+
+
+def with_fault(url: str, kind: str, share: float, calls: int) -> tuple[int, int, int, int]:
+    """Calls lost, requests sent, micro-USD booked, micro-USD generated."""
+    reset(url)
+    behaviour = f";fault={kind};share={share};hang=3;ra=0.01;sid={kind}"
+    side = ours(
+        url, behaviour, timeout_s=0.5 if kind == "timeout" else 20, backoff_s=0.01, max_tokens=100
+    )
+    lost = asyncio.run(run(side, calls)).lost
+    seen = stats(url)
+    generated = seen["generated"]["prompt_tokens"] + 2 * seen["generated"]["completion_tokens"]
+    return lost, seen["total"], side.model.ledger.totals().micro_usd, generated
 
 
 def truncated(url: str, calls: int, draw: int) -> None:
@@ -111,7 +184,8 @@ def truncated(url: str, calls: int, draw: int) -> None:
             print(f"  {'':22} booked {booked} micro-USD, served {served}")
 
 
-def overhead(url: str, calls: int, rounds: int) -> None:
+def overhead(url: str, arguments: argparse.Namespace) -> None:
+    calls, rounds = arguments.calls, arguments.rounds
     print(
         f"client CPU a call, {IN_FLIGHT} in flight, no latency, {calls} calls, least of {rounds}:"
     )
@@ -120,8 +194,13 @@ def overhead(url: str, calls: int, rounds: int) -> None:
         print(f"  {name:22} {1000 * best.cpu_s / calls:5.2f} ms, {rate:.0f} calls/s")
 
 
-def waiting(url: str, calls: int, rounds: int, spread: float) -> None:
+def waiting(url: str, arguments: argparse.Namespace) -> None:
     """Models take now more time, now less; one that takes always the same keeps all calls in step, as none does."""
+    for spread in (0.5, 0.0):
+        wall(url, 20 * IN_FLIGHT, arguments.rounds, spread)
+
+
+def wall(url: str, calls: int, rounds: int, spread: float) -> None:
     ideal = calls / IN_FLIGHT * LATENCY_S
     print(
         f"wall time of {calls} calls, {IN_FLIGHT} in flight, 100 ms latency within {spread:.0%}, least of {rounds}:"
@@ -144,7 +223,8 @@ def least(
     return {name: min(measured, key=figure) for name, measured in found.items()}
 
 
-def storm(url: str, calls: int) -> None:
+def storm(url: str, arguments: argparse.Namespace) -> None:
+    calls = max(arguments.calls // 3, 20)
     print(f"a server that answers five at a time and 429 beyond, {calls} calls:")
     for side in both(url, ";allowed=5;lat=20;ra=0.1;sid=1"):
         reset(url)
@@ -159,17 +239,28 @@ def both(url: str, behaviour: str) -> Iterator[Side]:
 
 
 def floors(url: str, behaviour: str) -> Iterator[Side]:
+    through = f"{LITELLM}/judge{behaviour}"
+    yield replace(
+        ours(url, behaviour, model=through, key_variable="BENCH_KEY"), name="gigamind over litellm"
+    )
+    yield transport_alone(url, behaviour)
     yield litellm_alone(url, behaviour)
     yield aiohttp_alone(url, behaviour)
 
 
-def ours(url: str, behaviour: str, folder: Path | None = None, *, kept: bool = False) -> Side:
+def ours(
+    url: str,
+    behaviour: str,
+    folder: Path | None = None,
+    *,
+    kept: bool = False,
+    **settings: Any,  # noqa: ANN401  those of ModelSettings
+) -> Side:
     """Our layer; with a folder its ledger is a file there, and so are its answers if `kept`."""
-    name = f"openai/judge{behaviour}"
-    os.environ[OWN_HANDLER] = "True"
+    name = settings.pop("model", f"openai/judge{behaviour}")
     model = connect(
-        ModelSettings(name, api_base=url, max_in_flight=IN_FLIGHT),
-        prices={name: Price(1_000_000, 2_000_000, 500_000)},
+        ModelSettings(name, api_base=url, max_in_flight=IN_FLIGHT, **settings),
+        prices={name: Price(1_000_000, 2_000_000, 1_000_000)},
         store=Store(folder / "store", "readwrite") if folder and kept else None,
         ledger=Ledger(folder / "attempts.jsonl") if folder else None,
     )
@@ -184,11 +275,22 @@ def ours(url: str, behaviour: str, folder: Path | None = None, *, kept: bool = F
     return Side("gigamind", ask, model.close, model)
 
 
+def transport_alone(url: str, behaviour: str) -> Side:
+    """One request and its answer, without schema, limits or account."""
+    client = OpenAIClient(ModelSettings(f"openai/judge{behaviour}", api_base=url))
+
+    async def ask(question: str) -> bool:
+        request = Request(tuple(messages(question)), None, {"max_tokens": 768})
+        return bool((await client.send(request)).text)
+
+    return Side("our transport alone", ask, client.close)
+
+
 def plain(url: str, behaviour: str) -> Side:
     """As its documentation has it: JSON schema, one retry of instructor's own, litellm's defaults."""
     instructor = load_instructor()
     client = instructor.from_litellm(
-        litellm_as_it_comes().acompletion, mode=instructor.Mode.JSON_SCHEMA, async_client=True
+        load_litellm().acompletion, mode=instructor.Mode.JSON_SCHEMA, async_client=True
     )
 
     async def ask(question: str) -> bool:
@@ -211,7 +313,7 @@ def plain(url: str, behaviour: str) -> Side:
 
 def litellm_alone(url: str, behaviour: str) -> Side:
     """No schema, no limits, no account: what the transport costs as it comes."""
-    litellm = litellm_as_it_comes()
+    litellm = load_litellm()
     name = f"openai/judge{behaviour}"
 
     async def ask(question: str) -> bool:
@@ -240,17 +342,8 @@ def aiohttp_alone(url: str, behaviour: str) -> Side:
     return Side("aiohttp alone", ask, close)
 
 
-def litellm_as_it_comes() -> ModuleType:
-    """With OpenAI's client, until one of our own models is made: sides are made and measured one after the other."""
-    litellm = load_litellm()
-    os.environ[OWN_HANDLER] = "False"
-    return litellm
-
-
 async def close_litellm() -> None:
-    litellm = load_litellm()
-    await litellm.close_litellm_async_clients()
-    litellm.in_memory_llm_clients_cache.flush_cache()
+    await load_litellm().close_litellm_async_clients()
 
 
 def messages(question: str) -> list[dict[str, str]]:
@@ -284,6 +377,15 @@ def starved_s() -> float:
     told = Path("/proc/thread-self/schedstat").read_text(encoding="ascii")
     return int(told.split()[1]) / 1e9
 
+
+SCENARIOS = {
+    "cut": cut_answers,
+    "faults": faults,
+    "ledger": ledger,
+    "overhead": overhead,
+    "waiting": waiting,
+    "storm": storm,
+}
 
 if __name__ == "__main__":
     main()

@@ -6,42 +6,53 @@ with twice the tokens.  Each request runs through the store, the budget, the lim
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ValidationError, create_model
 
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.budget import Budget, Limits
-from gigamind.llm.client import Answer, Client, Message, Request
+from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
 from gigamind.llm.loading import load_instructor
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
+from gigamind.llm.reading import cut_off, own_object
 from gigamind.llm.sender import Call, Sender
-from gigamind.llm.settings import ModelSettings
+from gigamind.llm.settings import Mode, ModelSettings
 from gigamind.llm.store import Record, Store, key_of
-from gigamind.llm.transport import LitellmClient, accepted
+from gigamind.llm.through_litellm import LitellmClient, taken
+from gigamind.llm.transport import OpenAIClient, speaks_openai, wanted
 
+Reply = TypeVar("Reply", bound=BaseModel)
 _MICRO_PER_USD = 10**6
-_LITERALS = ("true", "false", "null")
 # Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
 _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
 
 @dataclass(slots=True)
 class Conversation:
-    """The requests of one logical call."""
+    """The requests of one logical call, and what was said last.
+
+    Attributes:
+        messages: those of the first request.
+        refused: parameters that the model has refused; shared by all of its conversations.
+    """
 
     sender: Sender
     call: Call
+    messages: Sequence[Message]
     parameters: dict[str, int | float]
+    refused: set[str]
+    _said: str = ""
     _longer: bool = False
 
-    async def send(self, **request: Any) -> Any:  # noqa: ANN401
+    async def send(self, request: Mapping[str, Any]) -> Any:  # noqa: ANN401
         """A completion as OpenAI has it; an answer that was cut off is asked for once more, with more room."""
         # instructor asks again, so the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
@@ -53,17 +64,55 @@ class Conversation:
             if error.code != "truncated" or self._longer:
                 raise
         else:
-            if self._longer or not _cut_off(answer.text):
-                return _completion(answer)
+            if self._longer or not cut_off(answer.text):
+                return self._completion(answer)
             self.sender.close_row(self.call, "truncated")
         self._longer = True
         self.parameters["max_tokens"] *= 2
-        return _completion(await self._send(messages, schema))
+        return self._completion(await self._send(messages, schema))
+
+    def read(self, reply: type[Reply]) -> Reply:
+        """What was said last, as a reply; a number in quotes is none.
+
+        Raises:
+            ValidationError: it is none.
+        """
+        try:
+            return reply.model_validate_json(self._said, strict=True)
+        except ValidationError:
+            own = own_object(self._said, self.messages)
+            if own is None:
+                raise
+        return reply.model_validate_json(own, strict=True)
 
     async def _send(
         self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None
     ) -> Answer:
-        return await self.sender.send(Request(messages, schema, dict(self.parameters)), self.call)
+        """The answer to a request, which is sent again for each parameter that the model refuses."""
+        refused: set[str] = set()
+        while True:
+            request = Request(messages, schema, dict(self.parameters))
+            try:
+                return await self.sender.send(request, self.call)
+            except ParameterRefusedError as error:
+                if error.parameter in refused:
+                    raise
+                refused.add(error.parameter)
+                self.refused.add(error.parameter)
+
+    def _completion(self, answer: Answer) -> Any:  # noqa: ANN401
+        """The answer as instructor reads it."""
+        from openai.types.chat import ChatCompletion
+
+        self._said = answer.text or ""
+        message = {"role": "assistant", "content": self._said}
+        choice = {"index": 0, "message": message, "finish_reason": "stop"}
+        envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
+        return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
+
+
+# instructor hands an answer on to be read, or the last object in it alone: the task that asks knows all that was said.
+_conversation: ContextVar[Conversation] = ContextVar("_conversation")
 
 
 def _sendable(message: Message) -> Message:
@@ -74,36 +123,10 @@ def _sendable(message: Message) -> Message:
     return {**message, "content": content.encode("utf-8", "replace").decode()}
 
 
-def _cut_off(text: str | None) -> bool:
-    """Whether a text is the beginning of a JSON object: some servers say `stop` where they ran out of tokens."""
-    stripped = (text or "").strip()
-    if not stripped.startswith("{"):
-        return False
-    try:
-        json.JSONDecoder().raw_decode(stripped)
-    except json.JSONDecodeError as error:
-        rest = stripped[error.pos :]
-        return "Unterminated" in error.msg or any(word.startswith(rest) for word in _LITERALS)
-    return False
-
-
 def _strict(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
     if not response_format or "json_schema" not in response_format:
         return response_format
     return {**response_format, "json_schema": {**response_format["json_schema"], "strict": True}}
-
-
-def _completion(answer: Answer) -> Any:  # noqa: ANN401
-    """The answer as instructor reads it."""
-    from openai.types.chat import ChatCompletion
-
-    message = {"role": "assistant", "content": answer.text or ""}
-    choice = {"index": 0, "message": message, "finish_reason": "stop"}
-    envelope = {"id": "", "object": "chat.completion", "created": 0, "model": answer.model}
-    return ChatCompletion.model_validate({**envelope, "choices": [choice], "usage": _NO_USAGE})
-
-
-Reply = TypeVar("Reply", bound=BaseModel)
 
 
 class LanguageModel:
@@ -121,7 +144,8 @@ class LanguageModel:
         ledger: Ledger | None = None,
     ) -> None:
         self.settings = settings
-        self.parameters = parameters
+        self._wanted = parameters
+        self._refused: set[str] = set()
         self.price = price
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
@@ -130,6 +154,11 @@ class LanguageModel:
         self._sender = Sender(settings, client, self.budget, self.ledger, price)
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)
+
+    @property
+    def parameters(self) -> dict[str, int | float]:
+        """What is sent, less what the model has refused."""
+        return {k: v for k, v in self._wanted.items() if k not in self._refused - {"max_tokens"}}
 
     async def close(self) -> None:
         """Close the connections, and let the next writer of the ledger in."""
@@ -158,7 +187,7 @@ class LanguageModel:
         Raises:
             LlmError: the model, the budget or the store gave none.
         """
-        parameters = dict(self.parameters)
+        parameters = dict(self._wanted)  # as stored replies are found, whatever is refused later
         if max_tokens is not None:
             parameters["max_tokens"] = max_tokens
         key = self._key(messages, reply, parameters, fingerprint, repeat)
@@ -187,26 +216,23 @@ class LanguageModel:
     ) -> Reply:
         from instructor.core.exceptions import InstructorRetryException
 
-        conversation = Conversation(self._sender, call, dict(parameters))
+        _conversation.set(
+            Conversation(self._sender, call, messages, dict(parameters), self._refused)
+        )
         try:
-            made = await self._client_for(conversation).chat.completions.create(
+            made = await _instructed(self.settings.mode).chat.completions.create(
                 model=self.settings.model,
                 messages=[dict(message) for message in messages],
-                response_model=_instructed(reply),
+                response_model=_shape(reply),
                 max_retries=self.settings.reasks,
             )
-            self._sender.close_row(call, "ok")
-            return reply.model_validate(_plain(made))  # without what instructor hangs on it
         except InstructorRetryException as error:
             raise _reason(error) from None  # the chain holds the whole conversation
+        else:
+            self._sender.close_row(call, "ok")
+            return made.reply
         finally:
             self._sender.close_row(call, "invalid_output")
-
-    def _client_for(self, conversation: Conversation) -> Any:  # noqa: ANN401
-        instructor = load_instructor()
-        modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
-        mode = modes[self.settings.mode]
-        return instructor.from_litellm(conversation.send, mode=mode, async_client=True)
 
     def _key(
         self,
@@ -237,16 +263,17 @@ def connect(
     budget: Budget | None = None,
     ledger: Ledger | None = None,
 ) -> LanguageModel:
-    """A model behind litellm.
+    """A model by its name: asked directly where it speaks OpenAI's protocol, else through litellm.
 
     Raises:
         InputError: its price is unknown, and the budget has a limit in dollars.
         LlmError: its key is not in the environment, or its provider is unknown.
     """
+    directly = speaks_openai(settings.model)
     return LanguageModel(
         settings,
-        client=LitellmClient(settings),
-        parameters=accepted(settings),
+        client=OpenAIClient(settings) if directly else LitellmClient(settings),
+        parameters=wanted(settings) if directly else taken(settings, wanted(settings)),
         price=price_of(settings.model, prices or {}, api_base=settings.api_base),
         store=store,
         budget=budget,
@@ -313,16 +340,36 @@ def unpriced(model: str) -> InputError:
 
 
 @cache
-def _instructed(reply: type[BaseModel]) -> type[BaseModel]:
-    """The class and the schema that instructor would else make of a reply at each call, for a millisecond."""
-    made: Any = load_instructor().response_schema(reply)
-    schema = json.dumps(made.model_json_schema())
+def _instructed(mode: Mode) -> Any:  # noqa: ANN401
+    """One client of instructor for all calls; it sends through the conversation of the task that asks."""
+    instructor = load_instructor()
+    modes = {"json_schema": instructor.Mode.JSON_SCHEMA, "md_json": instructor.Mode.MD_JSON}
+
+    async def create(**request: Any) -> Any:  # noqa: ANN401
+        return await _conversation.get().send(request)
+
+    return instructor.from_litellm(create, mode=modes[mode], async_client=True)
+
+
+@cache
+def _shape(reply: type[BaseModel]) -> type[BaseModel]:
+    """What instructor asks for: the schema of a reply, and how it is read.
+
+    A class of its own, without the fields: instructor looks through those five times a call for what it cannot run,
+    and hangs its own on what it returns.
+    """
+    schema = json.dumps(reply.model_json_schema())
 
     def model_json_schema() -> dict[str, Any]:
         return json.loads(schema)  # one of its own each time, for litellm may change it
 
-    made.model_json_schema = model_json_schema
-    return made
+    def model_validate_json(*_given: object, **_named: object) -> BaseModel:
+        return shape.model_construct(reply=_conversation.get().read(reply))
+
+    shape = create_model(reply.__name__, __base__=load_instructor().OpenAISchema, reply=(Any, None))
+    made: Any = shape
+    made.model_json_schema, made.model_validate_json = model_json_schema, model_validate_json
+    return shape
 
 
 @cache

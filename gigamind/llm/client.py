@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from gigamind.errors import LlmError
+
 Message = Mapping[str, Any]
 
 
@@ -59,6 +61,17 @@ class Answer:
     fingerprint: str = ""
 
 
+class ParameterRefusedError(LlmError):
+    """The model takes no such parameter: its client leaves it out from now on, so the request may be sent again."""
+
+    def __init__(self, error: LlmError, parameter: str) -> None:
+        LlmError.__init__(self, *error.args)
+        self.parameter = parameter
+
+    def __reduce__(self) -> tuple[type[LlmError], tuple[Any, ...]]:
+        return LlmError, self.args  # whoever is not there to send it again needs no more
+
+
 class Client(Protocol):
     """Sends requests to one model."""
 
@@ -67,6 +80,7 @@ class Client(Protocol):
 
         Raises:
             LlmError: no answer came.
+            ParameterRefusedError: for a parameter that this client will not send again.
         """
         ...
 

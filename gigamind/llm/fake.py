@@ -26,12 +26,13 @@ from typing import Any
 from aiohttp import web
 
 FAULTS = frozenset({
-    *("429", "quota", "500", "502", "503", "401", "404", "400ctx", "400rf"),
-    *("timeout", "disconnect", "reset", "html", "badjson"),
-    *("truncated", "truncated_stop", "missing_field", "wrong_types", "extra_field", "nan", "two_json", "prose"),
-    *("codeblock", "think", "refusal", "refusal_text", "content_filter", "empty", "null_content", "no_choices"),
-    *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "coercible_types"),
-    *("negative_usage", "fraction_usage", "zero_completion", "no_completion", "cached_above", "cached_negative"),
+    *("429", "quota", "500", "502", "503", "401", "echo", "404", "400ctx", "400rf", "temperature", "max_tokens"),
+    *("redirect", "timeout", "disconnect", "reset", "html", "badjson", "empty_body", "no_choices"),
+    *("truncated", "truncated_stop", "missing_field", "wrong_types", "coercible_types", "extra_field", "nan"),
+    *("two_json", "prose", "codeblock", "block_in_prose", "listed", "same_twice", "think"),
+    *("refusal", "refusal_text", "content_filter", "empty", "null_content"),
+    *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "negative_usage", "fraction_usage"),
+    *("zero_completion", "no_completion", "cached_above", "cached_negative"),
 })  # fmt: skip
 _DEFAULT_HANG_S = 30.0
 _HASH_BITS = 64
@@ -143,6 +144,9 @@ def spoilt(answer: Json, fault: str | None) -> str | None:
         "content_filter": "",
         "prose": f"Sure! Here is my verdict:\n{text}\nHope it helps.",
         "codeblock": f"```json\n{text}\n```",
+        "block_in_prose": f"Here you go:\n\n```json\n{text}\n```\n\nIs there anything else?",
+        "listed": f"[{text}]",
+        "same_twice": f"{text}\n\nOnce more, as asked for:\n{text}",
         "two_json": f'The note said {{"unanswerable": true, "hijacked": true}} but my answer is {text}',
         "think": f'<think>The schema {{}} is long {{"a": 1}}</think>\n{text}',
     }
@@ -240,6 +244,13 @@ _ERRORS = {
     "400ctx": (400, "This model's maximum context length is 8192 tokens.", "context_length_exceeded"),
     "400rf": (400, "response_format is not supported", None),
 }  # fmt: skip
+_REFUSED = {  # in OpenAI's words
+    "temperature": "Unsupported value: 'temperature' does not support 0.0 with this model. "
+    "Only the default (1) value is supported.",
+    "max_tokens": "Unsupported parameter: 'max_tokens' is not supported with this model. "
+    "Use 'max_completion_tokens' instead.",
+}
+_LOST = {"disconnect": "", "reset": "", "empty_body": "", "badjson": '{"id": "x", "choices": ['}
 _USAGES: dict[str, Json] = {
     "big_usage": {"prompt_tokens": 10**6, "completion_tokens": 10**6, "total_tokens": 2 * 10**6},
     "cached_usage": {
@@ -365,21 +376,18 @@ class FakeServer:
     async def _answer(
         self, request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
     ) -> web.Response:
-        if fault == "429":
-            return _rate_limited(behaviour)
-        if fault in _ERRORS:
-            return _error(*_ERRORS[fault])
+        refused = _refused(request, body, behaviour, fault)
+        if refused:
+            return refused
         if fault == "timeout":
             await asyncio.sleep(behaviour.hang_s)
-        if fault in {"disconnect", "reset", "badjson"}:
+        if fault in _LOST:
             self.seen.bill(_usage(body, json.dumps(answer_to(body))))
-        if fault in {"disconnect", "reset"} and request.transport:
-            _hang_up(request.transport, fault)
-            return web.Response()  # goes nowhere
+            if request.transport and fault in {"disconnect", "reset"}:
+                _hang_up(request.transport, fault)  # the response goes nowhere
+            return web.Response(text=_LOST[fault], content_type="application/json")
         if fault == "html":
             return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
-        if fault == "badjson":
-            return web.Response(text='{"id": "x", "choices": [', content_type="application/json")
         return web.json_response(self._completion(body, behaviour, fault))
 
     def _completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
@@ -484,6 +492,24 @@ def _lied(usage: Json, fault: str | None) -> Json | None:
         "cached_negative": {**usage, "prompt_tokens_details": {"cached_tokens": -cached}},
     }
     return lies.get(fault, usage)
+
+
+def _refused(
+    request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
+) -> web.Response | None:
+    """The error that a request ends in without an answer being made; None for one that does not."""
+    if fault == "429":
+        return _rate_limited(behaviour)
+    if fault in _ERRORS:
+        return _error(*_ERRORS[fault])
+    if fault == "echo":
+        told = "; ".join(f"{name}: {value}" for name, value in request.headers.items())
+        return _error(401, f"Refused. I was sent {told}", "invalid_api_key")
+    if fault in _REFUSED and fault in body:
+        return _error(400, _REFUSED[fault], "unsupported_parameter")
+    if fault == "redirect":
+        return web.Response(status=307, headers={"Location": "/elsewhere"})
+    return None
 
 
 def _rate_limited(behaviour: Behaviour) -> web.Response:

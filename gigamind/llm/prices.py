@@ -1,7 +1,7 @@
 """What tokens cost, in whole picodollars (1e-12 USD): exact for every published price, so sums are exact too.
 
-A price comes from the caller's own file first, then from the table that litellm carries.  A model in neither costs
-nothing where this machine serves it, and is unpriced anywhere else: its cost is unknown, never zero.
+A price comes from the caller's own file first; else a model that this machine serves costs nothing, and any other what
+the table says that litellm carries.  A model in none is unpriced: its cost is unknown, never zero.
 """
 
 import tomllib
@@ -95,17 +95,18 @@ def read_prices(path: Path) -> dict[str, Price]:
 
 
 def price_of(model: str, own: Mapping[str, Price], *, api_base: str | None = None) -> Price | None:
-    """The price of a model, from `own` or from litellm's table; where neither has it, 0 on loopback, else None.
+    """The price of a model: from `own`, else 0 on loopback, else from litellm's table; None where it is not known.
 
-    What a gateway on loopback passes on to a provider is rightly priced by its name; by another name it needs `own`.
+    What a gateway on loopback passes on to a provider has its price in `own`.
     """
-    return own.get(model) or _listed(model) or (_LOCAL if _on_loopback(api_base) else None)
+    return own.get(model) or (_LOCAL if on_loopback(api_base) else _listed(model))
 
 
 _LOCAL = Price(0, 0, 0, source="local")
 
 
-def _on_loopback(address: str | None) -> bool:
+def on_loopback(address: str | None) -> bool:
+    """Whether an address is of this machine."""
     host = urlsplit(address or "").hostname or ""
     try:
         return ip_address(host).is_loopback

@@ -1,196 +1,347 @@
-"""Sends a request through litellm: one HTTP attempt, no retries.  The key is added here, at the very bottom."""
+"""Sends a request to a server of OpenAI's protocol: one HTTP attempt, and no other library between.
+
+aiohttp takes a tenth of the processor time of OpenAI's client or httpx.  The key is added here, at the very bottom.  A
+connection that breaks is not tried again, and one that is cancelled is closed, so that the server stops, too.
+"""
 
 import asyncio
+import base64
+import json
 import os
-from collections.abc import Coroutine
-from typing import Any
-from weakref import WeakKeyDictionary, WeakSet
+import re
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, cast
+from urllib.parse import unquote, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from gigamind.errors import LlmError
-from gigamind.llm.client import Answer, Request, Usage
-from gigamind.llm.faults import error_from
-from gigamind.llm.loading import alone, choose_handler, load_litellm
+from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
+from gigamind.llm.faults import (
+    error_of_status,
+    lost,
+    refused_parameter,
+    unreached,
+    without_password,
+)
+from gigamind.llm.prices import on_loopback
+from gigamind.llm.redaction import keep_secret
 from gigamind.llm.settings import ModelSettings
+from gigamind.version import __version__
 
-_GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
-_PREPARING_S = 0.1  # of a request, a few milliseconds as a rule
+if TYPE_CHECKING:
+    import aiohttp
+
+_PATH = "/chat/completions"
+# A server that closes connections that idle for 5 s, as uvicorn does, must not close one while we send on it.
+_IDLE_S = 4.0
 _ACCOUNT = {  # of several names the last one set counts
     "OpenAI-Organization": ("OPENAI_ORG_ID", "OPENAI_ORGANIZATION"),
     "OpenAI-Project": ("OPENAI_PROJECT_ID",),
 }
-_Loop = asyncio.AbstractEventLoop
-# litellm's connections are one pool: closed for one model, they would be closed for all.
-_users: WeakKeyDictionary[_Loop, WeakSet["LitellmClient"]] = WeakKeyDictionary()
+_REASONING = re.compile(
+    r"(o[1-9]|gpt-[5-9](?!.*chat))"
+)  # OpenAI's models that refuse a temperature
+_LIMIT, _NEWER_LIMIT = "max_tokens", "max_completion_tokens"
+_LIE = -1  # a number of tokens that cannot be one
 
 
-class LitellmClient:
-    """One model by its litellm name."""
+@dataclass(frozen=True, slots=True)
+class Provider:
+    """A provider that is nothing but a server of OpenAI's protocol, with the variables that litellm documents for it.
+
+    Attributes:
+        address: None where it must be told.
+    """
+
+    key: str
+    addresses: tuple[str, ...]
+    address: str | None = None
+
+
+PROVIDERS: Mapping[str, Provider] = {
+    "openai": Provider(
+        "OPENAI_API_KEY", ("OPENAI_BASE_URL", "OPENAI_API_BASE"), "https://api.openai.com/v1"
+    ),
+    "hosted_vllm": Provider("HOSTED_VLLM_API_KEY", ("HOSTED_VLLM_API_BASE",)),
+    "lm_studio": Provider("LM_STUDIO_API_KEY", ("LM_STUDIO_API_BASE",)),
+    "llamafile": Provider("LLAMAFILE_API_KEY", ("LLAMAFILE_API_BASE",), "http://127.0.0.1:8080/v1"),
+}
+_OTHER_PROTOCOL = ("responses/",)  # `openai/responses/...` asks for another of OpenAI's protocols
+
+
+def speaks_openai(model: str) -> bool:
+    """Whether a model, by its name, is asked here and not through litellm."""
+    provider, _, name = model.partition("/")
+    return provider in PROVIDERS and bool(name) and not name.startswith(_OTHER_PROTOCOL)
+
+
+def wanted(settings: ModelSettings) -> dict[str, int | float]:
+    """The parameters of the settings that the model takes, by its name."""
+    parameters: dict[str, int | float] = {"max_tokens": settings.max_tokens}
+    reasons = _REASONING.match(settings.model.rpartition("/")[2])
+    if settings.temperature is not None and not reasons:
+        parameters["temperature"] = settings.temperature
+    if settings.seed is not None:
+        parameters["seed"] = settings.seed
+    return parameters
+
+
+class OpenAIClient:
+    """One model of a server of OpenAI's protocol.
+
+    Raises:
+        LlmError: there is no key, or no address.
+    """
 
     def __init__(self, settings: ModelSettings) -> None:
         self._settings = settings
-        self._litellm = load_litellm()
-        missing = self._check_key()
-        self._keyless = bool(settings.api_base and missing)
-        _, provider = _model_and_provider(settings)
-        self._headers = _account_headers(provider)
-        choose_handler(provider)
+        name, _, self._model = settings.model.partition("/")
+        self._provider = PROVIDERS[name]
+        self._address = self._find_address()
+        keep_secret(self._address)
+        self._check_key()
+        self.url, self._user = _without_user(self._address)
+        self._proxy = _proxy_for(self.url)
+        self._headers = {
+            "Content-Type": "application/json",
+            "User-Agent": f"gigamind/{__version__}",
+            **(_account_headers() if name == "openai" else {}),
+        }
+        self._left_out: set[str] = set()
+        self._limit = _NEWER_LIMIT if self._address == PROVIDERS["openai"].address else _LIMIT
+        self._session: aiohttp.ClientSession | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
 
     async def send(self, request: Request) -> Answer:
-        settings = self._settings
-        _users_here().add(self)
-        try:
-            with alone():
-                async with asyncio.timeout(settings.timeout_s + _GRACE_S):
-                    reply = await _to_its_end(self._complete(request))
-        except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
-            raise error_from(
-                error, settings.model, settings.api_base
-            ) from None  # the chain may hold the key
-        return _answer(reply)
+        import aiohttp
 
-    async def _complete(self, request: Request) -> Any:  # noqa: ANN401  litellm's reply is untyped
-        settings = self._settings
-        return await self._litellm.acompletion(
-            model=settings.model,
-            messages=[dict(message) for message in request.messages],
-            response_format=request.response_format,
-            **request.parameters,
-            api_base=settings.api_base,
-            api_key=self._key(),
-            extra_headers=self._headers,
-            timeout=settings.timeout_s,
-            num_retries=0,
-            max_retries=0,
-        )
+        model = self._settings.model
+        sent = self._parameters(request)
+        try:
+            status, headers, body = await self._post(self._body(request, sent))
+        except TimeoutError:
+            seconds = f"{self._settings.timeout_s:g} s"
+            raise lost(model, f"no answer within {seconds}", "timeout") from None
+        except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
+            address = without_password(self._address)
+            raise LlmError(f"{model}: {address} is no address", "bad_request") from None
+        except aiohttp.ClientProxyConnectionError:
+            raise unreached(model, self._proxy or "") from None
+        except aiohttp.ClientSSLError as error:
+            raise unreached(model, self._address, f"no safe connection: {error}") from None
+        except aiohttp.ClientConnectorError:
+            raise unreached(model, self._address) from None
+        except aiohttp.ClientHttpProxyError as error:
+            text = f"the proxy answered {error.status} {error.message}"
+            raise error_of_status(model, error.status, text) from None
+        except (aiohttp.ClientError, OSError) as error:
+            why = f"the connection broke: {type(error).__name__} {error}"
+            raise lost(model, why) from None
+        if status != HTTPStatus.OK:
+            raise self._refusal(status, headers, body, sent)
+        return _answer(model, body)
 
     async def close(self) -> None:
-        """Close the connections, once no other open model uses them."""
-        users = _users_here()
-        users.discard(self)
-        if users:
-            return
-        await self._litellm.close_litellm_async_clients()
-        self._litellm.in_memory_llm_clients_cache.flush_cache()  # else closed ones are taken again
+        if self._session:
+            await self._session.close()
+        self._session = None
 
-    def _key(self) -> str | None:
-        """The key as it is now; None lets litellm take the provider's own from the environment."""
-        if self._settings.key_variable:
-            return os.environ.get(self._settings.key_variable)
-        # A server of one's own wants no key, but the OpenAI client does.
-        return "none" if self._keyless else None
+    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+        post = self._session_here().post(
+            self.url, data=body, headers=self._signed(), proxy=self._proxy, allow_redirects=False
+        )
+        async with post as answer:
+            return answer.status, answer.headers, await answer.read()
 
-    def _check_key(self) -> list[str]:
-        """The variables that litellm misses.
+    def _session_here(self) -> "aiohttp.ClientSession":
+        """The connections of this event loop; those of one that has ended are gone with it."""
+        import aiohttp
+
+        loop = asyncio.get_running_loop()
+        if self._session is None or self._loop is not loop:
+            self._loop = loop
+            self._session = aiohttp.ClientSession(
+                connector=aiohttp.TCPConnector(
+                    limit=0, keepalive_timeout=_IDLE_S, ssl=_trust(self.url)
+                ),
+                timeout=aiohttp.ClientTimeout(total=self._settings.timeout_s),
+                cookie_jar=aiohttp.DummyCookieJar(),
+            )
+        return self._session
+
+    def _signed(self) -> dict[str, str]:
+        """The headers with the key as it is now."""
+        if self._user:
+            return {**self._headers, "Authorization": self._user}
+        key = os.environ.get(self._settings.key_variable or self._provider.key)
+        return {**self._headers, "Authorization": f"Bearer {key.strip()}"} if key else self._headers
+
+    def _parameters(self, request: Request) -> dict[str, int | float]:
+        return {
+            self._limit if name == _LIMIT else name: value
+            for name, value in request.parameters.items()
+            if name not in self._left_out
+        }
+
+    def _body(self, request: Request, parameters: Mapping[str, int | float]) -> bytes:
+        body: dict[str, Any] = {"model": self._model, "messages": request.messages, **parameters}
+        if request.response_format:
+            body["response_format"] = request.response_format
+        return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
+
+    def _refusal(
+        self, status: int, headers: Mapping[str, str], body: bytes, sent: Mapping[str, int | float]
+    ) -> LlmError:
+        """The error that a server answered; what it says of a parameter is learnt."""
+        if HTTPStatus.MULTIPLE_CHOICES <= status < HTTPStatus.BAD_REQUEST:
+            # Not followed: the key and the notes go to the address that was given.
+            text = f"the address has moved to {headers.get('Location', '')}"
+        else:
+            text = _error_text(body) or f"status {status}"
+        retry_after = headers.get("Retry-After")
+        error = error_of_status(self._settings.model, status, text, retry_after=retry_after)
+        parameter = refused_parameter(text, sent) if error.code == "bad_request" else None
+        if parameter == _LIMIT:
+            self._limit = _NEWER_LIMIT
+        elif parameter == _NEWER_LIMIT:
+            self._limit = _LIMIT
+        elif parameter:
+            self._left_out.add(parameter)
+        return ParameterRefusedError(error, parameter) if parameter else error
+
+    def _find_address(self) -> str:
+        variables = self._provider.addresses
+        told = (self._settings.api_base, *(os.environ.get(name) for name in variables))
+        address = next((one for one in told if one), self._provider.address)
+        if address is None:
+            message = f"{self._settings.model}: give --api-base, or set {variables[0]}"
+            raise LlmError(message, "bad_request")
+        return address
+
+    def _check_key(self) -> None:
+        """A server of one's own wants no key, unless one is named.
 
         Raises:
-            LlmError: with code `auth_failed`, before anything is sent: without a key, the OpenAI client fails as if the
-                server had, with status 500.
+            LlmError: with code `auth_failed`, before anything is sent.
         """
-        settings = self._settings
-        environment = self._litellm.validate_environment(settings.model)
-        missing: list[str] = (
-            [] if environment["keys_in_environment"] else environment["missing_keys"]
-        )
-        own = settings.key_variable
-        needed = [own] if own else [name for name in missing if name.endswith("_KEY")]
-        needed = [name for name in needed if not os.environ.get(name)]
-        if needed and (own or not settings.api_base):
-            names = " or ".join(needed)
-            raise LlmError(f"{settings.model}: set {names} in the environment", "auth_failed")
-        return missing
+        own = self._settings.key_variable
+        if not own and self._address != PROVIDERS["openai"].address:
+            return
+        name = own or self._provider.key
+        if not os.environ.get(name):
+            raise LlmError(f"{self._settings.model}: set {name} in the environment", "auth_failed")
 
 
-async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  litellm's reply is untyped
-    """What a call of litellm gives; cancelled, it ends when litellm can be cancelled.
-
-    litellm prepares a request in a thread and awaits it afterwards: cancelled in between it leaves a coroutine that
-    nobody awaits, and Python complains on the user's screen.
-    """
-    task = asyncio.ensure_future(call)
-    try:
-        return await asyncio.shield(task)
-    except asyncio.CancelledError:
-        await asyncio.wait({task}, timeout=_PREPARING_S)
-        task.cancel()
-        await asyncio.wait({task})
-        if not task.cancelled():
-            task.exception()  # else Python complains that nobody has asked for it
-        raise
+def _without_user(address: str) -> tuple[str, str | None]:
+    """Where requests go, and how the name and the password that stand in an address are sent."""
+    parts = urlsplit(address)
+    user, _, place = parts.netloc.rpartition("@")
+    path = parts.path.rstrip("/")
+    path = path if path.endswith(_PATH) else path + _PATH
+    url = urlunsplit((parts.scheme, place, path, parts.query, ""))
+    if not user:
+        return url, None
+    return url, f"Basic {base64.b64encode(unquote(user).encode()).decode()}"
 
 
-def _users_here() -> WeakSet[LitellmClient]:
-    return _users.setdefault(asyncio.get_running_loop(), WeakSet())
-
-
-def accepted(settings: ModelSettings) -> dict[str, int | float]:
-    """The parameters that are sent: those of the settings that the model takes.
-
-    gpt-5 and the o-series refuse a temperature, Anthropic knows no seed.
-    """
-    model, provider = _model_and_provider(settings)
-    wanted = {"temperature": settings.temperature, "seed": settings.seed}
-    taken = {
-        name: value
-        for name, value in wanted.items()
-        if value is not None and _takes(model, provider, name, value)
-    }
-    return {"max_tokens": settings.max_tokens, **taken}
-
-
-def _model_and_provider(settings: ModelSettings) -> tuple[str, str]:
-    try:
-        names = load_litellm().get_llm_provider(settings.model, api_base=settings.api_base)
-    except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
-        raise error_from(error, settings.model, settings.api_base) from None
-    return names[0], names[1]
-
-
-def _account_headers(provider: str) -> dict[str, str] | None:
-    """Which account of OpenAI pays, where the key has several: OpenAI's client says it, litellm's handler does not."""
-    if provider != "openai":
+def _proxy_for(url: str) -> str | None:
+    """The proxy of the environment, which is asked once: at each request it would take half its processor time."""
+    parts = urlsplit(url)
+    if on_loopback(url) or proxy_bypass(parts.netloc):
         return None
-    headers = {
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    keep_secret(proxy)
+    return proxy
+
+
+def _trust(url: str) -> ssl.SSLContext | bool:
+    """The authorities that this machine trusts, and those that Mozilla does."""
+    if not url.startswith("https:"):
+        return True
+    import certifi
+
+    context = ssl.create_default_context()
+    context.load_verify_locations(certifi.where())
+    return context
+
+
+def _account_headers() -> dict[str, str]:
+    """Which account of OpenAI pays, where the key has several."""
+    return {
         header: os.environ[name]
         for header, names in _ACCOUNT.items()
         for name in names
         if os.environ.get(name)
     }
-    return headers or None
 
 
-def _takes(model: str, provider: str, name: str, value: float) -> bool:
-    """Whether litellm would send a parameter.  Its list of supported ones names one for o3 that it then refuses."""
-    litellm = load_litellm()
+def _error_text(body: bytes) -> str:
+    """What a server says of an error: in OpenAI's form, in that of others, or as it is."""
+    text = body.decode("utf-8", "replace")
     try:
-        litellm.utils.get_optional_params(
-            model=model, custom_llm_provider=provider, **{name: value}
+        told = json.loads(text)
+    except ValueError:
+        return text
+    error = _field(told, "error") or told
+    said = _field(error, "message") or _field(error, "detail") or text
+    code = _field(error, "code")
+    return f"{said} ({code})" if isinstance(code, str) and code else str(said)
+
+
+def _answer(model: str, body: bytes) -> Answer:
+    """The answer in a body.
+
+    Raises:
+        LlmError: with code `malformed_response`; it may cost what an answer costs.
+    """
+    try:
+        reply: Any = json.loads(body)
+        choices: list[Any] = reply["choices"]
+        usage = usage_of(reply.get("usage"))
+        if not choices:
+            return Answer(None, "none", usage=usage)
+        message: Any = choices[0]["message"]
+        return Answer(
+            text=_text(message.get("content")),
+            finish=choices[0].get("finish_reason") or "stop",
+            refusal=message.get("refusal"),
+            usage=usage,
+            model=str(reply.get("model") or ""),
+            fingerprint=str(reply.get("system_fingerprint") or ""),
         )
-    except litellm.exceptions.UnsupportedParamsError:
-        return False
-    return True
+    except (ValueError, TypeError, AttributeError, LookupError):
+        told = _error_text(body)
+        raise lost(model, f"no completion: {told}", "malformed_response") from None
 
 
-def _answer(reply: Any) -> Answer:  # noqa: ANN401  litellm's reply is untyped
-    choice = reply.choices[0] if reply.choices else None
-    return Answer(
-        text=choice.message.content if choice else None,
-        finish=choice.finish_reason if choice else "none",
-        refusal=_refusal(choice.message) if choice else None,
-        usage=_usage(reply),
-        model=reply.model or "",
-        fingerprint=getattr(reply, "system_fingerprint", None) or "",
-    )
+def _text(content: Any) -> str | None:  # noqa: ANN401  what a server sent
+    """The text of a message, of which some servers make parts."""
+    if content is None or isinstance(content, str):
+        return content
+    return "".join(part["text"] for part in content if part["type"] == "text")
 
 
-def _refusal(message: Any) -> str | None:  # noqa: ANN401
-    fields: dict[str, Any] = getattr(message, "provider_specific_fields", None) or {}
-    return getattr(message, "refusal", None) or fields.get("refusal")
+def usage_of(told: Any) -> Usage | None:  # noqa: ANN401  what a server sent
+    """The tokens as the server tells them; None where it tells none, which is not the same as none."""
+    if not told:
+        return None
+    prompt = _count(_field(told, "prompt_tokens"))
+    completion = _count(_field(told, "completion_tokens"))
+    if prompt == completion == 0:
+        return None
+    cached = _field(_field(told, "prompt_tokens_details"), "cached_tokens")
+    return Usage(prompt, completion, _count(cached or 0))
 
 
-def _usage(reply: Any) -> Usage | None:  # noqa: ANN401
-    usage = getattr(reply, "usage", None)
-    if not usage or not (usage.prompt_tokens or usage.completion_tokens):
-        return None  # litellm turns a missing usage into zeros, which would cost nothing
-    details = getattr(usage, "prompt_tokens_details", None)
-    cached = getattr(details, "cached_tokens", None) or 0
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
+def _count(told: object) -> int:
+    if isinstance(told, float) and told.is_integer():
+        return int(told)
+    return told if isinstance(told, int) and not isinstance(told, bool) else _LIE
+
+
+def _field(told: object, name: str) -> Any:  # noqa: ANN401  what a server sent
+    return cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None

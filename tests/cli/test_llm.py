@@ -58,7 +58,10 @@ def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(ch
         ("openai/judge;fault=429", "has no room now"),
         ("openai/judge;fault=404", "There is no such model, or no such address"),
         ("openai/judge;fault=400rf", "no structured output: try --structured md_json"),
-        ("openai/judge;fault=prose", "not as asked for: try --structured md_json, or a larger"),
+        (
+            "openai/judge;fault=refusal_text",
+            "not as asked for: try --structured md_json, or a larger",
+        ),
         ("openai/judge;fault=html", "answers in another protocol"),
         ("openai/judge;fault=500", "does not answer"),
         ("openai/judge;fault=refusal", "cannot judge as it is called here"),

@@ -96,7 +96,7 @@ def test_the_language_of_the_prompt_can_be_chosen(graduate, fake, language, firs
     ("fault", "told"),
     [
         ("refusal", "the model refused"),
-        ("prose", "the reply"),
+        ("refusal_text", "the reply"),
         ("401", "check the provider's key"),
     ],
 )

@@ -19,14 +19,19 @@ STAYING = {
     "502": ["server_error"] * 3,
     "503": ["server_error"] * 3,
     "401": ["auth_failed"],
+    "echo": ["auth_failed"],
     "404": ["bad_request"],
     "400ctx": ["context_too_long"],
     "400rf": ["bad_request"],
+    "temperature": ["bad_request", OK],
+    "max_tokens": ["bad_request", OK],
+    "redirect": ["bad_request"],
     "timeout": ["timeout"] * 3,
     "disconnect": ["server_error"] * 3,
     "reset": ["server_error"] * 3,
     "html": ["malformed_response"] * 3,
     "badjson": ["malformed_response"] * 3,
+    "empty_body": ["malformed_response"] * 3,
     "no_choices": ["malformed_response"] * 3,
     "truncated": [CUT, CUT],
     "truncated_stop": [CUT, BAD, BAD],
@@ -36,8 +41,11 @@ STAYING = {
     "extra_field": [BAD, BAD],
     "nan": [BAD, BAD],
     "two_json": [BAD, BAD],
-    "prose": [BAD, BAD],
-    "codeblock": [BAD, BAD],
+    "prose": [OK],
+    "codeblock": [OK],
+    "block_in_prose": [OK],
+    "listed": [OK],
+    "same_twice": [OK],
     "refusal_text": [BAD, BAD],
     "empty": [BAD, BAD],
     "null_content": [BAD, BAD],
@@ -50,16 +58,19 @@ STAYING = {
     "cached_usage": [OK],
     "big_usage": [OK],
     "negative_usage": [OK],
-    "fraction_usage": ["malformed_response"] * 3,
+    "fraction_usage": [OK],
     "zero_completion": [OK],
     "no_completion": [OK],
     "cached_above": [OK],
     "cached_negative": [OK],
 }
-FATAL = {"quota", "401", "404", "400ctx", "400rf", "refusal", "content_filter"}
+FATAL = {"quota", "401", "echo", "404", "400ctx", "400rf", "redirect", "refusal", "content_filter"}
 UNTOLD = {"no_usage", "usage_null", "zero_usage"}
-LIES = {"negative_usage", "zero_completion", "no_completion", "cached_above", "cached_negative"}
-UNKNOWN = {"timeout", "disconnect", "reset", "html", "badjson", "fraction_usage"}
+LIES = {
+    *("negative_usage", "fraction_usage", "zero_completion", "no_completion"),
+    *("cached_above", "cached_negative"),
+}
+UNKNOWN = {"timeout", "disconnect", "reset", "html", "badjson", "empty_body"}
 SECRETS = ("sk-secret-12345", "sk-own-key-98765")
 
 

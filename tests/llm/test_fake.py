@@ -4,7 +4,6 @@ import urllib.request
 
 import pytest
 
-from gigamind.llm.ask import _cut_off
 from gigamind.llm.fake import answer_to, read_behaviour
 
 
@@ -106,25 +105,3 @@ def test_an_answer_follows_the_schema_and_is_the_same_for_the_same_messages():
     assert [list(part) for part in answer["parts"]] == [["text"], ["text"]]
     assert type(answer["maybe"]) is bool
     assert answer["fixed"] == "f"
-
-
-@pytest.mark.each(
-    "text, cut",
-    [
-        ('{"a": tr', True),
-        ('{"a": "one', True),
-        ('{"a": 1', True),
-        ('{"a"', True),
-        ("{", True),
-        ('  {"a": [1, {"b": nul', True),
-        ('{"a": 1}', False),
-        ('{"a": NaN}', False),
-        ('{"a": bad}', False),
-        ('{"a": 1} and more', False),
-        ("Sure! {", False),
-        ("", False),
-        (None, False),
-    ],
-)
-def test_the_beginning_of_an_object_is_told_from_other_bad_answers(text, cut):
-    assert _cut_off(text) == cut

@@ -13,10 +13,10 @@ NOTE = (
     * 6
 )
 LIES = (
-    *("no_usage", "usage_null", "zero_usage", "negative_usage", "zero_completion"),
-    *("no_completion", "cached_above", "cached_negative"),
+    *("no_usage", "usage_null", "zero_usage", "negative_usage", "fraction_usage"),
+    *("zero_completion", "no_completion", "cached_above", "cached_negative"),
 )
-LOST = ("timeout", "disconnect", "reset", "badjson", "fraction_usage")
+LOST = ("timeout", "disconnect", "reset", "badjson", "empty_body")
 
 
 def asked_often(model, verdict, count):

@@ -71,7 +71,9 @@ def test_a_model_that_nobody_lists_has_no_price_unless_this_machine_serves_it():
         assert price_of(model, {}, api_base=elsewhere) is None
 
 
-def test_a_gateway_on_this_machine_makes_no_listed_model_free():
-    here = "http://127.0.0.1:4000/v1"
-    assert price_of("openai/gpt-4o-mini", {}, api_base=here).source == "litellm"
-    assert price_of("m", {"m": Price(1, 2, 3)}, api_base=here) == Price(1, 2, 3)
+def test_what_a_gateway_on_this_machine_passes_on_has_the_price_that_the_caller_gives():
+    here, price = "http://127.0.0.1:4000/v1", Price(1, 2, 1)
+    assert price_of("openai/gpt-4o-mini", {}, api_base=here).source == "local"
+    assert price_of("openai/gpt-4o-mini", {"openai/gpt-4o-mini": price}, api_base=here) == price
+    away = "https://gateway.invalid/v1"
+    assert price_of("openai/gpt-4o-mini", {}, api_base=away).source == "litellm"

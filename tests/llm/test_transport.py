@@ -1,3 +1,5 @@
+"""Requests as they are sent, by our own transport and through litellm: once, with the right key, to the right place."""
+
 import asyncio
 import gc
 import subprocess
@@ -8,62 +10,68 @@ import pytest
 from pydantic import BaseModel
 
 from gigamind.errors import LlmError
-from gigamind.llm.client import Request
-from gigamind.llm.faults import error_from
+from gigamind.llm.ask import connect
+from gigamind.llm.client import ParameterRefusedError, Request, Usage
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.transport import LitellmClient, accepted
+from gigamind.llm.through_litellm import LitellmClient, taken
+from gigamind.llm.transport import OpenAIClient, usage_of, wanted
 
 
 class Verdict(BaseModel):
     unanswerable: bool
 
 
-@pytest.mark.each(
-    "model, names",
+@pytest.mark.parametrize(
+    ("model", "names"),
     [
         ("openai/gpt-4o-mini", {"max_tokens", "temperature", "seed"}),
         ("openai/o3", {"max_tokens", "seed"}),
         ("openai/gpt-5", {"max_tokens", "seed"}),
+        ("openai/gpt-5-chat-latest", {"max_tokens", "temperature", "seed"}),
+        ("azure/o3", {"max_tokens", "seed"}),
         ("anthropic/claude-3-5-haiku-latest", {"max_tokens", "temperature"}),
-        ("gemini/gemini-2.5-flash", {"max_tokens", "temperature"}),
         ("ollama_chat/llama3", {"max_tokens", "temperature", "seed"}),
         ("hosted_vllm/x", {"max_tokens", "temperature", "seed"}),
     ],
 )
-def test_only_parameters_that_the_model_takes_are_sent(model, names):
-    assert set(accepted(ModelSettings(model))) == names
+def test_only_parameters_that_the_model_takes_are_sent(model, names, monkeypatch):
+    monkeypatch.setenv("OUR_KEY", "k")
+    settings = ModelSettings(model, api_base="http://127.0.0.1:9/v1", key_variable="OUR_KEY")
+    assert set(connect(settings).parameters) == names
 
 
 def test_a_parameter_that_is_none_is_not_sent():
-    assert accepted(ModelSettings("openai/x", temperature=None, seed=None)) == {"max_tokens": 768}
+    assert wanted(ModelSettings("openai/x", temperature=None, seed=None)) == {"max_tokens": 768}
 
 
 def test_a_model_without_a_provider_is_refused():
     with pytest.raises(LlmError) as caught:
-        accepted(ModelSettings("nonsense"))
+        taken(ModelSettings("nonsense"), {})
     assert caught.value.code == "bad_request"
 
 
 @pytest.mark.parametrize(
-    ("model", "variable"),
+    ("client", "model", "variable"),
     [
-        ("openai/gpt-4o-mini", "OPENAI_API_KEY"),
-        ("anthropic/claude-3-5-haiku-latest", "ANTHROPIC_API_KEY"),
+        (OpenAIClient, "openai/gpt-4o-mini", "OPENAI_API_KEY"),
+        (LitellmClient, "anthropic/claude-3-5-haiku-latest", "ANTHROPIC_API_KEY"),
     ],
 )
-def test_without_a_key_nothing_is_sent_and_the_variable_is_named(model, variable, monkeypatch):
+def test_without_a_key_nothing_is_sent_and_the_variable_is_named(
+    client, model, variable, monkeypatch
+):
     monkeypatch.delenv(variable, raising=False)
     with pytest.raises(LlmError, match=f"set {variable} in the environment") as caught:
-        LitellmClient(ModelSettings(model))
+        client(ModelSettings(model))
     assert caught.value.code == "auth_failed"
     monkeypatch.setenv(variable, "k")
-    LitellmClient(ModelSettings(model))
+    client(ModelSettings(model))
 
 
 def test_a_server_of_ones_own_needs_no_key(ask, fake_server, monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     assert ask().reply
-    assert fake_server.seen.authorizations[-1] == "Bearer none"
+    assert fake_server.seen.authorizations[-1] == ""
 
 
 def test_the_key_comes_from_the_providers_variable_or_the_one_named(ask, fake_server, monkeypatch):
@@ -80,25 +88,32 @@ def test_a_named_variable_that_is_not_set_is_refused(connected, monkeypatch):
         connected(key_variable="OUR_KEY")
 
 
-def test_a_server_that_is_not_there_is_a_server_error_with_its_address():
-    settings = ModelSettings("openai/x", api_base="http://127.0.0.1:9/v1", timeout_s=5)
-    client = LitellmClient(settings)
+async def sent_by(client, request=None):
+    """What a client is answered; its connections are closed."""
+    try:
+        return await client.send(request or QUESTION)
+    finally:
+        await client.close()
 
-    async def send():
-        try:
-            await client.send(Request(({"role": "user", "content": "?"},), None, {"max_tokens": 9}))
-        finally:
-            await client.close()
+
+QUESTION = Request(({"role": "user", "content": "휴가는?"},), None, {"max_tokens": 9})
+
+
+@pytest.mark.parametrize(
+    ("client", "model", "user"),
+    [(OpenAIClient, "openai/x", "me:word@"), (LitellmClient, "together_ai/x", "")],
+)
+def test_a_server_that_is_not_there_is_a_server_error_with_its_address(
+    client, model, user, monkeypatch
+):
+    monkeypatch.setenv("OUR_KEY", "k")
+    address = f"http://{user}127.0.0.1:9/v1"
+    settings = ModelSettings(model, api_base=address, key_variable="OUR_KEY", timeout_s=5)
 
     with pytest.raises(LlmError) as caught:
-        asyncio.run(send())
-    assert caught.value.code == "server_error"
-    assert str(caught.value).endswith("; is there a server at http://127.0.0.1:9/v1?")
-
-
-def test_the_password_in_an_address_is_not_told():
-    error = error_from(OSError("Connection error."), "m", "http://me:word@127.0.0.1:9/v1")
-    assert str(error) == "m: cannot connect; is there a server at http://127.0.0.1:9/v1?"
+        asyncio.run(sent_by(client(settings)))
+    assert (caught.value.code, caught.value.may_cost) == ("server_error", False)
+    assert str(caught.value).endswith("cannot connect; is there a server at http://127.0.0.1:9/v1?")
 
 
 def test_importing_the_whole_layer_loads_no_heavy_library():
@@ -145,12 +160,12 @@ def test_a_model_opened_after_all_were_closed_is_asked_at_once(connected):
 
 # What an earlier test left, such as a loop of Prefect's, is not this call's: it is collected first, in silence.
 @pytest.mark.filterwarnings("ignore::ResourceWarning")
-def test_a_call_that_is_cancelled_leaves_nothing_that_python_complains_of(settings_of):
-    client = LitellmClient(settings_of(";lat=2000"))
-    asked = Request(({"role": "user", "content": "?"},), None, {"max_tokens": 9})
+@pytest.mark.parametrize("client_of", [OpenAIClient, LitellmClient])
+def test_a_call_that_is_cancelled_leaves_nothing_that_python_complains_of(client_of, settings_of):
+    client = client_of(settings_of(";lat=2000"))
 
     async def cancelled(steps):
-        task = asyncio.ensure_future(client.send(asked))
+        task = asyncio.ensure_future(client.send(QUESTION))
         for _ in range(steps):
             await asyncio.sleep(0)
         task.cancel()
@@ -185,3 +200,165 @@ def test_a_call_leaves_nothing_of_litellm_at_work_behind_it(connected):
 async def asked_of(model, item_id):
     messages = [{"role": "user", "content": "Is it so?"}]
     await model.ask(messages, Verdict, item_id=item_id)
+
+
+def test_a_call_that_is_cancelled_stops_the_server(settings_of, fake_server):
+    client = OpenAIClient(settings_of(";lat=60000"))
+
+    async def until_in_flight(count):
+        while fake_server.seen.in_flight != count:  # noqa: ASYNC110  it is counted in another thread
+            await asyncio.sleep(0.01)
+
+    async def run():
+        task = asyncio.ensure_future(client.send(QUESTION))
+        await until_in_flight(1)
+        task.cancel()
+        await until_in_flight(0)
+        await client.close()
+
+    asyncio.run(asyncio.wait_for(run(), 20))
+
+
+def test_a_model_server_is_asked_without_litellm(fake_server):
+    code = f"""
+import asyncio, sys
+from pydantic import BaseModel
+from gigamind.llm.ask import connect
+from gigamind.llm.settings import ModelSettings
+class Answer(BaseModel):
+    yes: bool
+async def run():
+    for name in ("openai/gpt-4o-mini", "hosted_vllm/judge;fault=prose", "lm_studio/judge;fault=500;times=1"):
+        model = connect(ModelSettings(name, api_base={fake_server.url!r}, backoff_s=0.01))
+        await model.ask([{{"role": "user", "content": "?"}}], Answer, item_id="q1")
+        await model.close()
+        print(model.price.source, model.ledger.rows[-1].status)
+asyncio.run(run())
+print(sorted({{"litellm", "httpcore"}} & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout.splitlines() == ["local ok"] * 3 + ["[]"]
+
+
+@pytest.mark.parametrize(
+    ("variables", "address"),
+    [
+        ({}, "https://api.openai.com/v1/chat/completions"),
+        ({"OPENAI_API_BASE": "http://a/v1/"}, "http://a/v1/chat/completions"),
+        ({"OPENAI_API_BASE": "http://a/v1", "OPENAI_BASE_URL": "http://b/v1"}, "http://b/v1/chat/completions"),
+    ],
+)  # fmt: skip
+def test_the_address_comes_from_the_environment_as_litellm_documents_it(
+    variables, address, monkeypatch
+):
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    for name in ("OPENAI_API_BASE", "OPENAI_BASE_URL"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert OpenAIClient(ModelSettings("openai/x")).url == address
+
+
+def test_an_address_may_be_whole_and_have_a_query():
+    base = "http://h:1/v1/chat/completions?api-version=2"
+    assert OpenAIClient(ModelSettings("openai/x", api_base=base)).url == base
+
+
+def test_a_provider_without_an_address_says_how_to_give_one(monkeypatch):
+    monkeypatch.delenv("HOSTED_VLLM_API_BASE", raising=False)
+    with pytest.raises(LlmError, match="give --api-base, or set HOSTED_VLLM_API_BASE"):
+        OpenAIClient(ModelSettings("hosted_vllm/x"))
+
+
+def test_a_name_and_a_password_in_an_address_are_sent_as_such(settings_of, fake_server):
+    address = fake_server.url.replace("//", "//me:w%40rd@")
+    asyncio.run(sent_by(OpenAIClient(settings_of(api_base=address))))
+    assert list(fake_server.seen.authorizations) == ["Basic bWU6d0ByZA=="]
+
+
+@pytest.mark.parametrize("name", ["HTTP_PROXY", "http_proxy", "ALL_PROXY"])
+def test_a_proxy_of_the_environment_is_used_except_for_this_machine(
+    name, settings_of, fake_server, monkeypatch
+):
+    for each in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy", "NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(each, raising=False)
+    monkeypatch.setenv(name, fake_server.url.replace("//", "//me:word@").removesuffix("/v1"))
+
+    elsewhere = settings_of(api_base="http://models.invalid/v1")
+    assert asyncio.run(sent_by(OpenAIClient(elsewhere))).text
+    assert fake_server.seen.headers[-1]["Proxy-Authorization"] == "Basic bWU6d29yZA=="
+    assert asyncio.run(sent_by(OpenAIClient(settings_of()))).text
+    assert "Proxy-Authorization" not in fake_server.seen.headers[-1]
+    monkeypatch.setenv("NO_PROXY", "models.invalid")
+    with pytest.raises(LlmError, match=r"is there a server at http://models\.invalid/v1"):
+        asyncio.run(sent_by(OpenAIClient(elsewhere)))
+
+
+@pytest.mark.parametrize(
+    ("fault", "sent", "left"),
+    [
+        ("temperature", {"max_tokens", "seed"}, {"max_tokens", "seed"}),
+        ("max_tokens", {"max_completion_tokens", "temperature", "seed"}, {"max_tokens", "temperature", "seed"}),
+    ],
+)  # fmt: skip
+def test_a_parameter_that_the_model_refuses_is_left_out_from_then_on(
+    fault, sent, left, connected, fake_server
+):
+    model = connected(f";fault={fault}", attempts=1)
+
+    async def run():
+        for number in range(3):
+            await asked_of(model, f"q{number}")
+        await model.close()
+
+    asyncio.run(run())
+
+    known = {"max_tokens", "max_completion_tokens", "temperature", "seed"}
+    assert [known & body.keys() for body in fake_server.seen.bodies][1:] == [sent] * 3
+    assert [row.status for row in model.ledger.rows] == ["bad_request", "ok", "ok", "ok"]
+    assert set(model.parameters) == left
+
+
+def test_a_parameter_that_litellm_refuses_is_left_out_from_then_on(fake_server, monkeypatch):
+    monkeypatch.setenv("OUR_KEY", "k")
+    settings = ModelSettings("perplexity/x", api_base=fake_server.url, key_variable="OUR_KEY")
+    client = LitellmClient(settings)
+    request = Request(QUESTION.messages, None, {"max_tokens": 9, "seed": 1, "temperature": 0.0})
+
+    async def run():
+        with pytest.raises(ParameterRefusedError) as caught:
+            await client.send(request)
+        await client.send(request)
+        await client.close()
+        return caught.value.parameter
+
+    assert asyncio.run(run()) == "seed"
+    assert "seed" not in fake_server.seen.bodies[-1]
+
+
+def counted(prompt, completion, cached=None):
+    details = {"prompt_tokens_details": {"cached_tokens": cached}}
+    return {"prompt_tokens": prompt, "completion_tokens": completion, **details}
+
+
+@pytest.mark.each(
+    "usage, told",
+    [
+        (None, None),
+        ({}, None),
+        (counted(0, 0), None),
+        (counted(7, 2), Usage(7, 2)),
+        (counted(7.0, 2.0), Usage(7, 2)),
+        (counted(7.5, 2), Usage(-1, 2)),
+        (counted(7, "2"), Usage(7, -1)),
+        (counted(True, 2), Usage(-1, 2)),
+        (counted(7, 2, cached=3), Usage(7, 2, 3)),
+        (counted(7, 2, cached=0.5), Usage(7, 2, -1)),
+        ({"prompt_tokens": 7}, Usage(7, -1)),
+        ({"prompt_tokens": 7, "completion_tokens": 2, "prompt_tokens_details": None}, Usage(7, 2)),
+    ],
+)  # fmt: skip
+def test_tokens_are_taken_as_told_and_what_is_no_number_of_tokens_is_marked(usage, told):
+    assert usage_of(usage) == told

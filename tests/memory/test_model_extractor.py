@@ -132,7 +132,7 @@ def test_an_invalid_answer_is_asked_for_once_more(extract, fake, session):
     fake.script.append(reply(("one", [(1, KEPT)])))
     fake.script.append(reply(("two", [(1, KEPT)])))
 
-    extraction = extract(session, ";fault=prose;times=1;sid=reask")
+    extraction = extract(session, ";fault=missing_field;times=1;sid=reask")
 
     assert [entry.text for entry in extraction.entries] == ["two"]
     assert len(fake.seen.bodies) == 2

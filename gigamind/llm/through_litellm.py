@@ -1,0 +1,233 @@
+"""Sends a request through litellm, to any provider that is no server of OpenAI's protocol: no retries of its own.
+
+Only names that litellm documents are used.  Its handler of some providers sends a request once more where a connection
+breaks before a word of the answer: that attempt has one row, and cannot be told from one that was sent once.
+"""
+
+import asyncio
+import os
+import socket
+from collections.abc import Coroutine
+from http import HTTPStatus
+from typing import Any
+from weakref import WeakKeyDictionary, WeakSet
+
+from gigamind.errors import LlmCode, LlmError
+from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
+from gigamind.llm.faults import error_of_status, lost, refused_parameter, scrub, unreached
+from gigamind.llm.loading import load_litellm
+from gigamind.llm.redaction import keep_secret
+from gigamind.llm.settings import ModelSettings
+
+_GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
+_PREPARING_S = 0.1  # of a request, a few milliseconds as a rule
+# A body that is no completion comes out of litellm as status 500; only its words tell.
+_NOT_A_COMPLETION = (
+    "Expecting",
+    "Unterminated",
+    "nvalid response",
+    "Empty or i",
+    "Invalid \\escape",
+)
+_UNREACHED = ("Connection error", "Cannot connect to host")
+_Loop = asyncio.AbstractEventLoop
+# litellm's connections are one pool: closed for one model, they would be closed for all.
+_users: WeakKeyDictionary[_Loop, WeakSet["LitellmClient"]] = WeakKeyDictionary()
+
+
+class LitellmClient:
+    """One model by its litellm name."""
+
+    def __init__(self, settings: ModelSettings) -> None:
+        self._settings = settings
+        self._litellm = load_litellm()
+        keep_secret(settings.api_base)
+        missing = self._check_key()
+        self._keyless = bool(settings.api_base and missing)
+        self._left_out: set[str] = set()
+
+    async def send(self, request: Request) -> Answer:
+        settings = self._settings
+        _users_here().add(self)
+        sent = {k: v for k, v in request.parameters.items() if k not in self._left_out}
+        try:
+            async with asyncio.timeout(settings.timeout_s + _GRACE_S):
+                reply = await _to_its_end(self._complete(request, sent))
+        except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
+            # The chain may hold the key.
+            raise self._explained(error, sent) from None
+        return _answer(reply)
+
+    async def _complete(self, request: Request, sent: dict[str, int | float]) -> Any:  # noqa: ANN401  untyped
+        settings = self._settings
+        return await self._litellm.acompletion(
+            model=settings.model,
+            messages=[dict(message) for message in request.messages],
+            response_format=request.response_format,
+            **sent,
+            api_base=settings.api_base,
+            api_key=self._key(),
+            timeout=settings.timeout_s,
+            num_retries=0,
+            max_retries=0,
+        )
+
+    async def close(self) -> None:
+        """Close the connections, once no other open model uses them."""
+        users = _users_here()
+        users.discard(self)
+        if not users:
+            await self._litellm.close_litellm_async_clients()
+
+    def _explained(self, error: Exception, sent: dict[str, int | float]) -> LlmError:
+        explained = error_from(error, self._settings.model, self._settings.api_base)
+        optional = [name for name in sent if name != "max_tokens"]
+        refused = refused_parameter(str(error), optional)
+        if explained.code != "bad_request" or refused is None:
+            return explained
+        self._left_out.add(refused)
+        return ParameterRefusedError(explained, refused)
+
+    def _key(self) -> str | None:
+        """The key as it is now; None lets litellm take the provider's own from the environment."""
+        if self._settings.key_variable:
+            return os.environ.get(self._settings.key_variable)
+        # A server of one's own wants no key, but litellm's clients do.
+        return "none" if self._keyless else None
+
+    def _check_key(self) -> list[str]:
+        """The variables that litellm misses.
+
+        Raises:
+            LlmError: with code `auth_failed`, before anything is sent: without a key, some of litellm's clients fail as
+                if the server had, with status 500.
+        """
+        settings = self._settings
+        environment = self._litellm.validate_environment(settings.model)
+        missing: list[str] = (
+            [] if environment["keys_in_environment"] else environment["missing_keys"]
+        )
+        own = settings.key_variable
+        needed = [own] if own else [name for name in missing if name.endswith("_KEY")]
+        needed = [name for name in needed if not os.environ.get(name)]
+        if needed and (own or not settings.api_base):
+            names = " or ".join(needed)
+            raise LlmError(f"{settings.model}: set {names} in the environment", "auth_failed")
+        return missing
+
+
+async def _to_its_end(call: Coroutine[Any, Any, Any]) -> Any:  # noqa: ANN401  litellm's reply is untyped
+    """What a call of litellm gives; cancelled, it ends when litellm can be cancelled.
+
+    litellm prepares a request in a thread and awaits it afterwards: cancelled in between it leaves a coroutine that
+    nobody awaits, and Python complains on the user's screen.
+    """
+    task = asyncio.ensure_future(call)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait({task}, timeout=_PREPARING_S)
+        task.cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # else Python complains that nobody has asked for it
+        raise
+
+
+def _users_here() -> WeakSet[LitellmClient]:
+    return _users.setdefault(asyncio.get_running_loop(), WeakSet())
+
+
+def taken(settings: ModelSettings, parameters: dict[str, int | float]) -> dict[str, int | float]:
+    """Those of the parameters that litellm documents for the model; Anthropic's know no seed.
+
+    Its list names some that the model then refuses: they are learnt when it does.
+
+    Raises:
+        LlmError: the name is of no provider that litellm knows.
+    """
+    litellm = load_litellm()
+    try:
+        model, provider, *_ = litellm.get_llm_provider(settings.model, api_base=settings.api_base)
+    except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
+        raise error_from(error, settings.model, settings.api_base) from None
+    supported = litellm.get_supported_openai_params(model=model, custom_llm_provider=provider)
+    return {
+        name: value
+        for name, value in parameters.items()
+        if name == "max_tokens" or not supported or name in supported
+    }
+
+
+def error_from(exception: Exception, model: str, api_base: str | None = None) -> LlmError:
+    """Our error for anything that litellm raises, its text scrubbed; `api_base` is where the model was to be."""
+    text = str(exception)
+    if isinstance(exception, ImportError) or "No module named" in text:
+        # litellm disguises it as a connection error, which would be retried.
+        message = f"{model}: this installation is broken: {scrub(text)}"
+        return LlmError(message, "bad_request")
+    if isinstance(exception, TimeoutError):
+        return lost(model, text or "no answer in time", "timeout")
+    if api_base and any(words in text for words in _UNREACHED) and not _reached(exception):
+        return unreached(model, api_base)
+    return _error_of(exception, model, text)
+
+
+def _error_of(exception: Exception, model: str, text: str) -> LlmError:
+    known = load_litellm().exceptions
+    status = getattr(exception, "status_code", None)
+    # litellm gives a connection that was cut the status 500, as if the server had answered: only headers prove one.
+    headers: dict[str, str] | None = getattr(exception, "litellm_response_headers", None)
+    malformed = any(words in text for words in _NOT_A_COMPLETION)
+    if status is None or status < HTTPStatus.BAD_REQUEST:
+        return lost(model, text, "server_error" if status is None else "malformed_response")
+    if malformed and status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return lost(model, text, "malformed_response")
+    code: LlmCode | None = None
+    if isinstance(exception, known.ContextWindowExceededError):
+        code = "context_too_long"
+    elif isinstance(exception, known.ContentPolicyViolationError):
+        code = "content_filtered"
+    return error_of_status(
+        model,
+        status,
+        text,
+        code=code,
+        retry_after=(headers or {}).get("retry-after"),
+        answered=headers is not None or not _reached(exception),
+    )
+
+
+def _reached(exception: BaseException | None) -> bool:
+    """Whether a server may have got the request."""
+    while exception is not None:
+        if isinstance(exception, ConnectionRefusedError | socket.gaierror):
+            return False
+        exception = exception.__cause__ or exception.__context__
+    return True
+
+
+def _answer(reply: Any) -> Answer:  # noqa: ANN401  litellm's reply is untyped
+    choice = reply.choices[0] if reply.choices else None
+    return Answer(
+        text=choice.message.content if choice else None,
+        finish=choice.finish_reason if choice else "none",
+        refusal=_refusal(choice.message) if choice else None,
+        usage=_usage(reply),
+        model=reply.model or "",
+        fingerprint=getattr(reply, "system_fingerprint", None) or "",
+    )
+
+
+def _refusal(message: Any) -> str | None:  # noqa: ANN401
+    fields: dict[str, Any] = getattr(message, "provider_specific_fields", None) or {}
+    return getattr(message, "refusal", None) or fields.get("refusal")
+
+
+def _usage(reply: Any) -> Usage | None:  # noqa: ANN401
+    usage = getattr(reply, "usage", None)
+    if not usage or not (usage.prompt_tokens or usage.completion_tokens):
+        return None  # litellm turns a missing usage into zeros, which would cost nothing
+    details = getattr(usage, "prompt_tokens_details", None)
+    cached = getattr(details, "cached_tokens", None) or 0
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)

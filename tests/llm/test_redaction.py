@@ -1,0 +1,118 @@
+"""Secrets are taken out of a text by their value, in whatever form a server says them back."""
+
+import base64
+import json
+import os
+import subprocess
+import sys
+from urllib.parse import quote
+
+import pytest
+
+from gigamind.llm.faults import scrub
+from gigamind.llm.redaction import keep_secret, redacted
+
+KEYS = {
+    "hex": "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08",
+    "groq": "gsk_1a2B3c4D5e6F7g8H9i0J",
+    "uuid": "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
+    "words": "correct horse+battery/staple=",
+}
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+@pytest.mark.parametrize(
+    "variable",
+    ["OPENAI_API_KEY", "MY_TOKEN", "TEAM_SECRET", "DB_PASSWORD", "SMTP_PWD", "github_pat", "HF_AUTH"],
+)  # fmt: skip
+def test_the_value_of_a_variable_whose_name_says_so_is_nowhere(variable, key, monkeypatch):
+    monkeypatch.setenv(variable, key)
+    said = f"x={key}, {quote(key, safe='')}, {quote(key).lower()}, {json.dumps({'k': key})}, {key}"
+
+    shown = redacted(said)
+
+    assert key not in shown
+    assert quote(key, safe="") not in shown
+    assert shown.startswith("x=[redacted], [redacted], ")
+
+
+@pytest.mark.parametrize("variable", ["PWD", "GIT_AUTHOR_NAME", "TOKENIZERS_PATH", "KEYBOARD"])
+def test_other_variables_are_left_alone(variable, monkeypatch):
+    monkeypatch.setenv(variable, "/home/someone")
+    assert redacted("not found: /home/someone/x") == "not found: /home/someone/x"
+
+
+def test_a_value_of_seven_characters_is_a_word_and_one_of_eight_a_secret(monkeypatch):
+    monkeypatch.setenv("A_KEY", "1234567")
+    monkeypatch.setenv("B_KEY", "abcdefgh")
+    assert redacted("1234567 abcdefgh") == "1234567 [redacted]"
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "DATABASE_URL"])
+def test_name_and_password_in_an_address_are_nowhere(name, monkeypatch):
+    monkeypatch.setenv(name, "http://me:p%40ss-word@10.0.0.1:3128")
+    basic = base64.b64encode(b"me:p@ss-word").decode()
+    shown = redacted(
+        f"at http://me:p%40ss-word@10.0.0.1:3128 with p@ss-word, Basic {basic}, {basic}"
+    )
+    assert shown == "at http://[redacted]@10.0.0.1:3128 with [redacted], [redacted], [redacted]"
+
+
+def test_a_short_password_of_an_address_is_taken_out_where_it_stands_alone():
+    keep_secret("http://me:zyx@127.0.0.1:9/v1")
+    assert redacted("zyx, not zyxin") == "[redacted], not zyxin"
+
+
+def test_the_longer_of_two_secrets_is_taken_out_whole(monkeypatch):
+    monkeypatch.setenv("A_KEY", "abcdefgh")
+    monkeypatch.setenv("B_KEY", "abcdefgh-and-more")
+    assert redacted("abcdefgh-and-more") == "[redacted]"
+
+
+@pytest.mark.each(
+    "said, shown",
+    [
+        ("Incorrect API key provided: sk-abc***xyz", "Incorrect API key provided: [redacted]"),
+        ("Authorization: Bearer none-of-ours", "Authorization: [redacted]"),
+        ("no key AIzaSyA-1234567890", "no key [redacted]"),
+        ("Basic authentication is wanted", "Basic authentication is wanted"),
+    ],
+)
+def test_what_has_the_shape_of_a_key_goes_too(said, shown):
+    assert redacted(said) == shown
+
+
+def test_a_key_at_the_cut_of_a_long_text_goes_before_it_is_cut(monkeypatch):
+    monkeypatch.setenv("A_KEY", KEYS["hex"])
+    assert scrub("x" * 290 + KEYS["hex"]) == "x" * 290 + "[redacted]"
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS)
+def test_a_server_that_says_the_key_back_does_not_bring_it_into_an_error(key, ask, monkeypatch):
+    monkeypatch.setenv("OUR_KEY", key)
+
+    asked = ask(";fault=echo", key_variable="OUR_KEY")
+
+    assert asked.error.code == "auth_failed"
+    assert "I was sent" in str(asked.error)
+    assert key not in str(asked.error)
+
+
+def test_no_key_reaches_the_screen_or_a_file_of_a_run(tmp_path, fake_server):
+    row = {"id": "a1", "question": "?", "answer": "Yes.", "context_notes": [{"text": "Yes."}]}
+    (tmp_path / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
+    keys = {f"{name}_API_KEY": key for name, key in KEYS.items() if name != "words"}
+    ended = subprocess.run(
+        [
+            *(sys.executable, "-m", "gigamind", "eval", "answers", "--dataset", "answers.jsonl"),
+            *("--model", "openai/judge;fault=echo", "--api-base", fake_server.url),
+            *("--key-variable", "hex_API_KEY", "--out", "out"),
+        ],
+        cwd=tmp_path, env={**os.environ, **keys}, capture_output=True, text=True, check=False, timeout=90,
+    )  # fmt: skip
+
+    assert fake_server.seen.authorizations[-1] == f"Bearer {KEYS['hex']}"
+    written = [path.read_text("utf-8") for path in tmp_path.rglob("*.*") if path.is_file()]
+    shown = "".join([ended.stdout, ended.stderr, *written])
+    assert "I was sent" in shown
+    assert not [key for key in keys.values() if key in shown]
