@@ -1,36 +1,18 @@
 """Link evaluation as a Prefect flow: the steps of `gigamind eval links`, a batch of notes a task."""
 
-from datetime import datetime
-from pathlib import Path
 from typing import Any
 
-from prefect import flow, task
-from prefect.cache_policies import NO_CACHE
+from prefect import flow
 from prefect.client.schemas.objects import State
 
-from gigamind.evaluation.finish import FlowResult
-from gigamind.evaluation.run import run_batches
-from gigamind.publish import published
+from gigamind.publish import run_evaluation, run_name
 from gigamind.tasks.links.options import LinkEvalOptions
-from gigamind.tasks.steps import STEPS
-
-# NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
-check = task(name="check", cache_policy=NO_CACHE)(STEPS.check_input)
-prepare = task(name="prepare", cache_policy=NO_CACHE)(STEPS.prepare_batches)
-suggest = task(name="suggest", cache_policy=NO_CACHE)(STEPS.run_batch)
-report = task(name="report", cache_policy=NO_CACHE)(STEPS.finish_run)
 
 
-@flow(name="eval-links", persist_result=False)
+@flow(name="eval-links", flow_run_name=run_name, persist_result=False)
 def eval_links(options: LinkEvalOptions) -> dict[str, Any] | State[Any]:
     """Evaluate link suggestions over a vault, write the out folder and publish its summary as artifacts.
 
     Ends Failed, named by the meaning of the exit code, where `gigamind eval links` would end with that code.
     """
-    return published(options, check, _evaluate)
-
-
-def _evaluate(options: LinkEvalOptions, out: Path, started: datetime) -> FlowResult:
-    plan = prepare(options, out)
-    batches, interrupted = run_batches(plan, lambda first, end: suggest(options, first, end))
-    return report(options, batches, out, started, interrupted=interrupted)
+    return run_evaluation(options)

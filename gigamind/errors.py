@@ -2,7 +2,8 @@
 
 GigamindError               3  the evaluation could not be carried out
 ├── InputError              1  an option, a dataset or a file that the caller can mend
-│   └── DatasetError        1  a dataset without a usable row, or a bad row under --strict
+│   ├── DatasetError        1  a dataset without a usable row, or a bad row under --strict
+│   └── OtherRunError       1  what is to be resumed is a run of something else
 ├── NotesError              2  the vault cannot be read
 │   └── IndexingError       2  its index cannot be built, opened or reached
 └── EvaluationError         3  an evaluation broke off
@@ -51,6 +52,10 @@ class InputError(GigamindError):
 
 class DatasetError(InputError):
     """A dataset has no usable row, or a bad one under `--strict`."""
+
+
+class OtherRunError(InputError):
+    """What is to be resumed is a run of another dataset, judge or setting."""
 
 
 class NotesError(GigamindError):

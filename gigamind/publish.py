@@ -1,27 +1,36 @@
 """The one module of the package that speaks to Prefect: runs flow files, publishes artifacts, names end states.
 
-Files in the out folder are the record; artifacts are a view of them.
+Files in the out folder are the record; artifacts are a view of them.  A state carries one sentence and at most one of
+our errors: anything else as its data ends in a traceback of all of it on the run's page.
 """
 
+import logging
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from pydantic import BaseModel
 
 from gigamind.assets import asset
-from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
+from gigamind.errors import (
+    EvaluationError,
+    GigamindError,
+    InputError,
+    NotesError,
+    OtherRunError,
+)
+from gigamind.evaluation.asking import abandon, attempts_of, last_unfinished
 from gigamind.evaluation.finish import Evaluated, FlowResult
-from gigamind.evaluation.options import EvalOptions
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.records.schema import RUN_ID_FORMAT
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
 
-Options = TypeVar("Options", bound=EvalOptions)
 GATE_KEY = "release-gate"
 CARD_KEY = "judge-card"
 _REASONS_TOLD = 20
@@ -69,48 +78,170 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
     )
 
 
-def failed(error: GigamindError) -> Any:  # noqa: ANN401  Prefect's State, whose import costs a second
-    """The Failed state of an evaluation that ended in `error`, named by the meaning of its exit code."""
+class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
+    """A gate failed, or nothing could be said."""
+
+    exit_code: ClassVar[int] = 4
+
+
+_ENDS = (
+    (InputError, "InvalidInput"),
+    (NotesError, "NotesInaccessible"),
+    (EvaluationError, "EvaluationFailed"),
+)
+
+
+def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN401  Prefect's State, whose import costs a second
+    """The Failed state of a run that ended in `error`, by default named by the meaning of its exit code."""
     from prefect.states import Failed
 
-    meanings = (
-        (InputError, "InvalidInput"),
-        (NotesError, "NotesInaccessible"),
-        (EvaluationError, "EvaluationFailed"),
-    )
-    name = next((name for kind, name in meanings if isinstance(error, kind)), "EvaluationFailed")
-    return Failed(name=name, message=f"{error} (exit code {error.exit_code})", data=error)
+    meant = next((name for kind, name in _ENDS if isinstance(error, kind)), "EvaluationFailed")
+    told = f"{error} (exit code {error.exit_code})"
+    return Failed(name=name or meant, message=told, data=error)
 
 
-def published(
-    options: Options,
-    check: Callable[[Options], str],
-    evaluate: Callable[[Options, Path, datetime], FlowResult],
-) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
-    """What a task's flow returns: an evaluation that was published; with `--dry-run`, what a check of the input finds.
+class _ExpectedEnd(logging.Filter):
+    """Tells an end that is a result in a line, where Prefect takes any Failed state for a crash and its traceback."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = ""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, GigamindError):
+            self._told = str(error)
+            record.msg, record.args = f"{error} (exit code {error.exit_code})", ()
+            record.exc_info = record.exc_text = None
+        if self._told and self._told in record.getMessage() and record.levelno > logging.WARNING:
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
+
+
+_EXPECTED = _ExpectedEnd()
+# Of a run's page, and of the worker's terminal.
+_LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
+
+
+def run_name() -> str:
+    """How a run of an evaluation is called: `search · handbook · hybrid · 1.5`, for a flow's `flow_run_name`."""
+    from prefect.runtime import flow_run
+
+    given: Any = flow_run.parameters["options"]  # pyright: ignore[reportUnknownMemberType]  a module of properties
+    options: Mapping[str, Any] = given.model_dump() if isinstance(given, BaseModel) else given
+    parts = [
+        options.get("task", "search"),
+        *(options.get(name) for name in ("notes", "mode", "out")),
+    ]
+    names = (Path(part).name if isinstance(part, Path) else str(part) for part in parts if part)
+    return " · ".join(names)
+
+
+def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
+    """What a flow returns: an evaluation that was published; with `--dry-run`, what a check of the input finds.
 
     A Failed state, named by the meaning of the exit code, where `gigamind eval` would end with that code.
+
+    Args:
+        gate: hold the run against its baseline and end by the verdict: Failed as "Regressed" where a gate fails, as
+            "NotComparable" where nothing can be said; emits the event `gigamind.gate.<verdict>`.
     """
     from prefect.states import Completed
 
-    from gigamind.evaluation.run import out_folder
     from gigamind.tasks.steps import STEPS
 
+    for logger in map(logging.getLogger, _LOGGERS):
+        logger.addFilter(_EXPECTED)
     started = datetime.now(UTC)
     try:
+        if gate and options.compare is None:
+            raise InputError("--compare: must be given; a release gate needs a baseline")
         if options.dry_run:
-            return Completed(name="Checked", message=check(options))
-        out = out_folder(options, started)
-        finished = evaluate(options, out, started)
+            return Completed(name="Checked", message=STEPS.check_input(options))
+        out, finished = _evaluated_in(_home(options), options, started)
     except GigamindError as error:
         return failed(error)
-    finally:
-        STEPS.close_run(options)
     publish_run(finished, out)
+    if gate and finished["release"] and (stopped := publish_release(finished)) is not None:
+        return stopped
+    if refused := finished["refused"]:
+        kind = next(kind for kind, _ in _ENDS if kind.exit_code == refused["exit_code"])
+        return failed(kind(refused["message"]))
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", data=result)
     return result
+
+
+def _home(options: EvalOptions) -> Path | None:
+    """The folder of a deployment's runs, one beside the other: `out`, else one of its name; None for a run of none."""
+    from prefect.runtime import deployment
+
+    name = cast("str | None", deployment.name)  # pyright: ignore[reportUnknownMemberType]  a module of properties
+    return (options.out or Path("eval", "out", name)) if name else None
+
+
+def _evaluated_in(
+    home: Path | None, options: EvalOptions, started: datetime
+) -> tuple[Path, FlowResult]:
+    """The run, and where it was written; the last one that was stopped in `home` is gone on with, where it is alike."""
+    from prefect.logging import get_run_logger
+
+    from gigamind.evaluation.run import out_folder
+
+    if home is None or (isinstance(options, ModelRunOptions) and options.resume):
+        out = out_folder(options, started)
+        return out, _evaluated(options, out, started)
+    if isinstance(options, ModelRunOptions) and (left := last_unfinished(home)):
+        taken = options.model_copy(update={"resume": left, "out": None})
+        asked = len(attempts_of(left))
+        try:
+            finished = _evaluated(taken, left, started)
+            why = finished["refused"]
+        except (OtherRunError, EvaluationError) as error:
+            finished, why = None, error
+        if finished and (not why or len(attempts_of(left)) > asked):
+            return left, finished
+        # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
+        get_run_logger().warning("%s cannot be gone on with: %s", abandon(left), why)
+    placed = options.model_copy(update={"out": home / f"{started.astimezone():{RUN_ID_FORMAT}}"})
+    out = out_folder(placed, started)
+    return out, _evaluated(placed, out, started)
+
+
+def _evaluated(options: EvalOptions, out: Path, started: datetime) -> FlowResult:
+    """The steps of an evaluation as tasks of the flow run: the items in batches, then what models say of them."""
+    from prefect import tags, task
+    from prefect.cache_policies import NO_CACHE
+
+    from gigamind.evaluation.run import Batch, run_batches
+    from gigamind.tasks.steps import STEPS
+
+    def step(
+        name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0
+    ) -> Any:  # noqa: ANN401
+        # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
+        settled = task(
+            name=name, task_run_name=named or name, retries=retries, cache_policy=NO_CACHE
+        )
+        return settled(call)
+
+    prepare, report = step("prepare", STEPS.prepare_batches), step("report", STEPS.finish_run)
+    score = step("score", STEPS.run_batch, "score {first} to {end}", 1)
+    judge = step("judge", STEPS.judge_run)
+
+    def run_batch(first: int, end: int) -> Batch:
+        return score(options, first, end)
+
+    try:
+        with tags(options.task, options.notes.name if options.notes else "no vault"):
+            plan = prepare(options, out)
+            batches, interrupted = run_batches(plan, run_batch)
+            asks = plan["asks_a_model"] and not interrupted
+            verdicts = judge(options, batches, out) if asks else None
+            return report(options, batches, out, started, verdicts, interrupted=interrupted)
+    finally:
+        STEPS.close_run(options)
 
 
 def artifact_keys(task: str) -> tuple[str, str]:
@@ -141,7 +272,7 @@ def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefec
     only soft gates failed, and None where nothing did.
     """
     from prefect.artifacts import create_markdown_artifact
-    from prefect.states import Completed, Failed
+    from prefect.states import Completed
 
     verdict = ReleaseVerdict.load(finished["release"])
     gate = verdict.gate
@@ -153,7 +284,13 @@ def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefec
     if gate.verdict in {"passed", "inconclusive"}:
         return None
     name = "Regressed" if gate.verdict == "failed" else "NotComparable"
-    return Failed(name=name, message=f"{about}. {' '.join(gate.reasons)}", data=dict(finished))
+    return failed(ReleaseStopped(f"{about}: {_first_of(gate.reasons)}"), name)
+
+
+def _first_of(reasons: Sequence[str]) -> str:
+    """The first of several sentences, and how many there are besides."""
+    first, *others = reasons or ("no reason was given",)
+    return f"{first.rstrip('.')}, and {len(others)} more" if others else first
 
 
 def publish_card(made: Mapping[str, Any]) -> None:

@@ -113,6 +113,21 @@ def is_resumable(out: Path) -> bool:
     return (unfinished_folder(out) / ITEMS_FILE).is_file()
 
 
+def last_unfinished(home: Path) -> Path | None:
+    """The out folder in `home` whose run was stopped last and can be continued; None where there is none."""
+    kept = [
+        folder.with_suffix("")
+        for folder in sorted(home.glob("*.unfinished"), reverse=True)
+        if is_resumable(folder.with_suffix(""))
+    ]
+    return kept[0] if kept else None
+
+
+def abandon(out: Path) -> Path:
+    """Where what was asked for `out` stands from now on, which nobody is to continue."""
+    return unfinished_folder(out).rename(out.with_name(f"{out.name}.abandoned"))
+
+
 def ask_all(
     items: Mapping[ItemKey, Item],
     ask: Callable[[Models, ItemKey, Item], Awaitable[Any]],

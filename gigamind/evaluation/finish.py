@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from gigamind.choices import TaskName
-from gigamind.errors import EvaluationError
+from gigamind.errors import EvaluationError, GigamindError, InputError
 from gigamind.evaluation.asking import HOPELESS, check_unfinished
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, ReleaseOptions
 from gigamind.evaluation.release import Reference, ReleaseVerdict, announce, read_reference
@@ -69,12 +69,20 @@ class Evaluated(NamedTuple, Generic[Summary]):
     verdict: ReleaseVerdict | None
 
 
+class Refused(TypedDict):
+    """Why a run whose out folder stands is no result all the same; `exit_code` tells the kind of error."""
+
+    exit_code: int
+    message: str
+
+
 class FlowResult(TypedDict):
     """A finished evaluation as JSON values.
 
     Attributes:
         markdown: the text of summary.md.
         release: see `ReleaseVerdict.dump`; None where the run was compared with nothing, as `release_markdown`.
+        refused: None where the run is a result.
     """
 
     task: TaskName
@@ -83,6 +91,7 @@ class FlowResult(TypedDict):
     markdown: str
     release: dict[str, Any] | None
     release_markdown: str | None
+    refused: Refused | None
 
 
 def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | None:
@@ -115,31 +124,53 @@ def finish(
             many have no verdict, and that was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
-    record, outputs = _with_card(record, options), Outputs.of(options)
+    written = _write(task, _with_card(record, options), options, out, reference)
+    if written.refused:
+        raise written.refused
+    return Evaluated(record.summary, out, written.verdict)
+
+
+@dataclass(frozen=True, slots=True)
+class _Written:
+    """What became of a run whose out folder stands: the gates' verdict, and why it is no result."""
+
+    verdict: ReleaseVerdict | None
+    refused: GigamindError | None
+
+
+def _write(
+    task: Task[Any, Summary, Line],
+    record: Record[Summary, Line],
+    options: EvalOptions,
+    out: Path,
+    reference: Reference | None,
+) -> _Written:
+    outputs = Outputs.of(options)
     files = _texts(task, record, outputs)
     if not record.items:
         write_run(out, record, outputs.format, files, replace=outputs.replaces)
-        _refuse_empty(record, out)
-        return Evaluated(record.summary, out, None)
+        return _Written(None, _empty(record, out))
     snapshot = task.compared.take_snapshot(record)
     if outputs.save_snapshot:
         files[SNAPSHOT_FILE] = snapshot.model_dump_json(indent=2) + "\n"
-    verdict = None
-    try:
-        if reference and record.run.status == "complete":
+    verdict = refused = None
+    if reference and record.run.status == "complete":
+        try:
             verdict = reference.judge(snapshot)
+        except InputError as error:  # what was measured is kept, even where it cannot be compared
+            refused = error
+        else:
             files |= verdict.files()
             if SUMMARY_FILE in files:
                 files[SUMMARY_FILE] = markdown_of(task, record, verdict, outputs.lang)
-        if outputs.format != "json":
-            files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict)
-    finally:  # what was measured is kept, even where it cannot be compared
-        write_run(out, record, outputs.format, files, replace=outputs.replaces)
+    if outputs.format != "json":
+        files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict)
+    write_run(out, record, outputs.format, files, replace=outputs.replaces)
     whole: Record[Any, Any] = record
     announce(record.run.task, verdict, options.junit, outputs.lang, whole.summary.overall)
-    if isinstance(options, ModelRunOptions) and not options.allow_partial:
-        _refuse_partial(record, options.min_coverage, out)
-    return Evaluated(record.summary, out, verdict)
+    if refused is None and isinstance(options, ModelRunOptions) and not options.allow_partial:
+        refused = _partial(record, options.min_coverage, out)
+    return _Written(verdict, refused)
 
 
 def finish_flow(
@@ -149,13 +180,14 @@ def finish_flow(
     out: Path,
     kinds: Kinds,
 ) -> FlowResult:
-    """The same for a flow, whose tasks give JSON values.
+    """The same for a flow, whose tasks give JSON values, and which publishes a run that is no result, too.
 
     Raises:
-        GigamindError: see `finish`.
+        EvaluationError: the folder cannot be written.
     """
     record = _with_card(record, options)
-    verdict = finish(task, record, options, out, _reference(options, kinds)).verdict
+    written = _write(task, record, options, out, _reference(options, kinds))
+    verdict, refused = written.verdict, written.refused
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
@@ -163,6 +195,7 @@ def finish_flow(
         "markdown": markdown_of(task, record, verdict, options.lang),
         "release": verdict.dump() if verdict else None,
         "release_markdown": verdict.markdown() if verdict else None,
+        "refused": {"exit_code": refused.exit_code, "message": str(refused)} if refused else None,
     }
 
 
@@ -216,16 +249,17 @@ def _page(
     return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
 
 
-def _refuse_empty(record: Record[Any, Any], out: Path) -> None:
-    if record.run.status == "complete":
-        unit = unit_of(record.run.task)
-        raise EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
+def _empty(record: Record[Any, Any], out: Path) -> EvaluationError | None:
+    if record.run.status != "complete":
+        return None
+    unit = unit_of(record.run.task)
+    return EvaluationError(f"every {unit} failed: see {out / 'errors.jsonl'}")
 
 
-def _refuse_partial(record: Record[Any, Any], least: float, out: Path) -> None:
+def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationError | None:
     """A figure over what budget and key allowed is no figure of the dataset, unless that is said to be enough."""
     if record.llm is None or record.run.status != "complete":
-        return
+        return None
     units = units_of(record.run.task)
     hopeless = [
         one for one in record.errors if one.kind in {"verdict", "check"} and one.error in HOPELESS
@@ -233,7 +267,7 @@ def _refuse_partial(record: Record[Any, Any], least: float, out: Path) -> None:
     if hopeless:
         kinds = Counter(one.kind for one in hopeless)
         why = f"{hopeless[0].message} ({hopeless[0].error})"
-        raise EvaluationError(
+        return EvaluationError(
             f"{_counted(record.llm, units, kinds['verdict'], kinds['check'])} have no verdict: {why}; see {out},"
             f" mend that and continue with --resume {out}, or take the part with --allow-partial"
         )
@@ -242,14 +276,16 @@ def _refuse_partial(record: Record[Any, Any], least: float, out: Path) -> None:
         part.outcomes.get("skipped_budget", 0) if part else 0 for part in (record.llm, checks)
     ]
     if any(skipped):
-        raise EvaluationError(
+        return EvaluationError(
             f"the budget left {_counted(record.llm, units, *skipped)} {'undone' if checks else 'unjudged'}: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"
         )
-    _refuse_sparse(record, least, record.llm, out)
+    return _sparse(record, least, record.llm, out)
 
 
-def _refuse_sparse(record: Record[Any, Any], least: float, llm: LlmReport, out: Path) -> None:
+def _sparse(
+    record: Record[Any, Any], least: float, llm: LlmReport, out: Path
+) -> EvaluationError | None:
     """So few verdicts say nothing of the dataset, and a pipeline must not take them for a result."""
     units = units_of(record.run.task)
     named = units if llm.checks is None else "evaluations"
@@ -257,15 +293,16 @@ def _refuse_sparse(record: Record[Any, Any], least: float, llm: LlmReport, out: 
         if part is None:
             continue
         if not part.items:
-            raise EvaluationError(f"none of the {units} could be judged: see {out}")
+            return EvaluationError(f"none of the {units} could be judged: see {out}")
         scored = part.outcomes.get("scored", 0)
         if scored < least * part.items:
             kind = "verdict" if part is llm else "check"
             commonest = _commonest([one for one in record.errors if one.kind == kind])
-            raise EvaluationError(
+            return EvaluationError(
                 f"only {scored} of {part.items} {what} could be had, and --min-coverage is {least:g}{commonest};"
                 f" see {out}, ask another model, or take the part with --allow-partial"
             )
+    return None
 
 
 def _commonest(errors: Sequence[ErrorReport]) -> str:

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from gigamind.errors import GigamindError, InputError, LlmError
+from gigamind.errors import GigamindError, InputError, LlmError, OtherRunError
 
 _NEWLINE = b"\n"
 
@@ -234,7 +234,7 @@ def _check(
     before: Mapping[str, str] = rows[0].get("run", {})
     changed = [name for name in {**before, **identity} if before.get(name) != identity.get(name)]
     if changed:
-        raise InputError(
+        raise OtherRunError(
             f"{path}: the run cannot be resumed, for these differ: {', '.join(changed)}; start a new one"
         )
 

@@ -4,6 +4,7 @@ Only a run that the server's scheduler has made shows that schedules work: with 
 """
 
 import json
+import logging
 import urllib.error
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
@@ -11,6 +12,9 @@ from typing import Any
 
 import pytest
 from prefect_stack import Stack
+
+from gigamind.tasks import evaluate
+from gigamind.tasks.search.options import SearchEvalOptions
 
 # A server, a worker and two deploys: each may take minutes to start on a busy machine.
 pytestmark = [pytest.mark.prefect, pytest.mark.timeout(600)]
@@ -91,7 +95,7 @@ def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(stack: Stack)
     assert run["created_by"]["id"] == schedule["id"]
     assert run["state"]["name"] == "Completed", run["state"]
 
-    [out] = (stack.clone / "eval" / "out").iterdir()
+    [out] = (stack.clone / "eval" / "out" / "search-nightly").iterdir()
     artifacts = {
         artifact["key"]: artifact
         for artifact in stack.ask("/artifacts/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}})
@@ -112,10 +116,10 @@ def test_parameters_that_the_form_does_not_allow_are_refused_before_any_run(stac
 
 
 def test_of_two_runs_at_once_one_goes_on_and_the_other_is_cancelled(stack: Stack):
-    runs = [start(stack, mode="keyword", sample="20", out=f"out-{number}") for number in range(2)]
+    runs = [start(stack, mode="keyword", sample="20", out="out") for number in range(2)]
     states = [ended(stack, run["id"])["state"]["type"] for run in runs]
     assert sorted(states) == ["CANCELLED", "COMPLETED"]
-    assert len(list(stack.clone.glob("out-*"))) == 1
+    assert len(list((stack.clone / "out").iterdir())) == 1
 
 
 def test_a_second_deploy_changes_nothing(stack: Stack):
@@ -124,3 +128,48 @@ def test_a_second_deploy_changes_nothing(stack: Stack):
     after = stack.deployment()
     assert after["id"] == before["id"]
     assert [schedule["slug"] for schedule in after["schedules"]].count("nightly") == 1
+
+
+def logs_of(stack: Stack, run_id: str) -> list[Any]:
+    """What stands in the Logs tab of a flow run."""
+    return stack.ask("/logs/filter", {"logs": {"flow_run_id": {"any_": [run_id]}}})
+
+
+def test_ends_that_are_results_leave_a_sentence_and_no_traceback(stack: Stack):
+    """A gate that nothing passes, then one that cannot even start: on the page of each a release manager reads why."""
+    deployment = stack.ask("/deployments/name/release-gate/release-gate")
+    base = stack.clone / "base"
+    keyword = {
+        "mode": "keyword",
+        "sample": "20",
+        "speed_passes": 0,
+        "unanswerable_mode": "threshold",
+    }
+    examples = stack.clone / "examples"
+    evaluate(
+        SearchEvalOptions.model_validate(
+            {"dataset": examples / "queries.jsonl", "notes": examples / "vault", "out": base}
+            | keyword
+        )
+    )
+    for changes, name, why in (
+        ({"topk": 2, "compare": "base"}, "NotComparable", "set differently (topk 10 -> 2)"),
+        (
+            {"dataset": "missing.jsonl", "compare": "base"},
+            "InvalidInput",
+            "missing.jsonl: no such file",
+        ),
+    ):
+        given = deployment["parameters"]["options"] | keyword | {"out": "gates"} | changes
+        created = stack.ask(
+            f"/deployments/{deployment['id']}/create_flow_run", {"parameters": {"options": given}}
+        )
+        run = ended(stack, created["id"])
+        assert (run["state"]["type"], run["state"]["name"]) == ("FAILED", name), run["state"]
+        assert run["name"] == "search · vault · keyword · gates"
+        assert why in run["state"]["message"]
+        assert len(run["state"]["message"]) < 500
+        lines = logs_of(stack, run["id"])
+        assert [line["message"] for line in lines if line["level"] >= logging.ERROR] == []
+        assert max(len(line["message"]) for line in lines) < 2_000
+    assert [folder.name[:2] for folder in (stack.clone / "gates").iterdir()] == ["20"]

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from flow_artifacts import artifacts_of
 
 from gigamind.errors import EvaluationError
 from gigamind.evaluation.asking import unfinished_folder
@@ -60,3 +61,34 @@ def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, by_model, t
     state = flow(by_model(out=None, resume=tmp_path / "out"), return_state=True)
     assert state.is_completed()
     assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 10}
+
+
+def test_a_run_with_too_few_verdicts_fails_and_is_published_all_the_same(flow, by_model, tmp_path):
+    state = flow(by_model(model="openai/judge;fault=400rf;share=0.5;sid=few"), return_state=True)
+    assert (state.is_failed(), state.name) == (True, "EvaluationFailed")
+    assert "--min-coverage is 0.8" in state.message
+    published = artifacts_of(state)["search-summary"].data
+    assert published == (tmp_path / "out" / "summary.md").read_text("utf-8")
+
+
+def test_a_deployment_goes_on_with_its_run_that_was_stopped(
+    flow, by_model, tmp_path, server, monkeypatch
+):
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
+    assert flow(by_model(max_calls=4), return_state=True).is_failed()
+    state = flow(by_model(store_mode="refresh"), return_state=True)
+    assert state.is_completed(), state.message
+    (out,) = (tmp_path / "out").iterdir()
+    assert state.result()["out"] == str(out)
+    assert server.seen.total == 10
+
+
+@pytest.mark.parametrize("changes", [{"seed": 7}, {"max_calls": 4}])
+def test_a_deployment_starts_anew_where_its_stopped_run_cannot_be_gone_on_with(
+    flow, by_model, tmp_path, monkeypatch, changes
+):
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
+    assert flow(by_model(max_calls=4), return_state=True).is_failed()
+    assert flow(by_model(**changes), return_state=True).is_failed() is ("max_calls" in changes)
+    kept = sorted(path.suffix for path in (tmp_path / "out").iterdir())
+    assert kept[:3] == ["", "", ".abandoned"]
