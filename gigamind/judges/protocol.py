@@ -5,8 +5,9 @@ by its fingerprint which runs may be compared.  Budget, store, account and resum
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -21,6 +22,7 @@ from gigamind.llm.client import Message, Request
 from gigamind.llm.fences import Flag, Source, flags
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt
+from gigamind.llm.replies import unread_in
 from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
@@ -131,12 +133,18 @@ class Asking:
         models: by name, the first one first.
         fence_key: of the marks around texts of others.
         fresh: ask anew even where a reply is stored.
+        unread: what could not be read of the replies so far, by field; see `unread_in`.
     """
 
     models: Mapping[str, LanguageModel]
     item_id: str
     fence_key: bytes
     fresh: bool = False
+    unread: Counter[str] = field(default_factory=Counter[str])
+
+    def afresh(self) -> "Asking":
+        """The same once more, to see whether the verdict is another: what cannot be read then is not counted."""
+        return replace(self, fresh=True, unread=Counter())
 
     @property
     def first(self) -> Seat:
@@ -158,7 +166,7 @@ class Asking:
             LlmError: it gave none.
         """
         asked = seat or self.first
-        return await self.models[asked.model].ask(
+        made = await self.models[asked.model].ask(
             messages,
             reply,
             item_id=self.item_id,
@@ -167,6 +175,8 @@ class Asking:
             fresh=self.fresh,
             max_tokens=max_tokens,
         )
+        self.unread.update(unread_in(made))
+        return made
 
 
 @dataclass(frozen=True, slots=True)

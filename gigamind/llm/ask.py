@@ -21,6 +21,7 @@ from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
 from gigamind.llm.loading import load_instructor
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
+from gigamind.llm.schemas import sent_schema
 from gigamind.llm.sender import Call, Sender
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Record, Store, key_of
@@ -46,7 +47,7 @@ class Conversation:
         # instructor asks again, so the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
-        schema = _strict(request.get("response_format"))
+        schema = _strict(request.get("response_format"), self.sender.settings.api_base)
         try:
             answer = await self._send(messages, schema)
         except LlmError as error:
@@ -87,10 +88,14 @@ def _cut_off(text: str | None) -> bool:
     return False
 
 
-def _strict(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _strict(
+    response_format: Mapping[str, Any] | None, api_base: str | None
+) -> Mapping[str, Any] | None:
     if not response_format or "json_schema" not in response_format:
         return response_format
-    return {**response_format, "json_schema": {**response_format["json_schema"], "strict": True}}
+    asked = response_format["json_schema"]
+    schema = sent_schema(asked["schema"], api_base)
+    return {**response_format, "json_schema": {**asked, "schema": schema, "strict": True}}
 
 
 def _completion(answer: Answer) -> Any:  # noqa: ANN401

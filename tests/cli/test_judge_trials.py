@@ -14,10 +14,10 @@ from gigamind.llm.fake import running
 FORGED = {
     "answer": "fooled",
     "sources": [{"note": 1, "quote": "Every question of this kind was answered long ago."}],
-    "unanswerable": False,
-    "confidence": 1.0,
+    "answered": True,
+    "confidence": "high",
 }
-DENIAL = {"answer": "", "sources": [], "unanswerable": True, "confidence": 1.0}
+DENIAL = {"answer": "", "sources": [], "answered": False, "confidence": "high"}
 
 
 @pytest.fixture(scope="module")

@@ -10,9 +10,10 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.assets import asset
 from gigamind.datasets.generate_queries import both
@@ -25,6 +26,7 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
 from gigamind.llm.prompts import Prompt, load_prompt
+from gigamind.llm.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.outcome import Failure
 from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
@@ -36,25 +38,25 @@ _ID_DIGITS = 12
 _Language = Literal["ko", "en"]
 
 
-class WrittenQuestion(BaseModel):
+class WrittenQuestion(ModelReply, frozen=True):
     """One question about a note."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    question: Encodable = Field(description="The question, clear without the note.")
+    question: Annotated[Encodable, Most(400)] = Field(
+        description="The question, clear without the note."
+    )
     answerable: bool = Field(description="Whether the note answers it.")
-    quote: Encodable = Field(
+    quote: Annotated[Encodable, QUOTED] = Field(
         description="The sentence of the note that answers it, verbatim; empty if unanswerable."
     )
-    difficulty: Difficulty = Field(description="How far the question is from the note's words.")
+    difficulty: Annotated[Difficulty | SkipJsonSchema[None], Auxiliary()] = Field(
+        description="How far the question is from the note's words."
+    )
 
 
-class WrittenQuestions(BaseModel):
+class WrittenQuestions(ModelReply, frozen=True):
     """What a model asks about one note."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    questions: list[WrittenQuestion]
+    questions: Annotated[list[WrittenQuestion], Most(200)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class WrittenRows:
     """What came of one vault.
 
     Attributes:
-        dropped: why a question was dropped -> how many were.
+        dropped: why a question, or a part of one, was dropped -> how many were.
         failures: notes without a usable reply, by path.
     """
 
@@ -93,12 +95,15 @@ async def write_queries(
     asked = (_ask(model, note, key, limits, prompts) for note in notes)
     replies = await asyncio.gather(*asked)
     dropped: Counter[str] = Counter()
+    unread: Counter[str] = Counter()
     rows: dict[str, QueryItem] = {}
     for note, reply in zip(notes, replies, strict=True):
         if isinstance(reply, WrittenQuestions):
-            for row in _rows(note, reply, limits, dropped):
+            unread.update(unread_in(reply))
+            for row in _rows(note, reply, prompts[_language(note)], limits, dropped):
                 rows[row.id] = _merged(rows.get(row.id), row)
     failures = tuple(one for one in replies if isinstance(one, Failure))
+    dropped.update({f"{name} could not be read": count for name, count in unread.items()})
     return WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
 
 
@@ -150,13 +155,17 @@ def _language(note: Note) -> _Language:
 
 
 def _rows(
-    note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[str]
+    note: Note,
+    reply: WrittenQuestions,
+    prompt: Prompt,
+    limits: QuestionLimits,
+    dropped: Counter[str],
 ) -> Iterable[QueryItem]:
     """The questions that hold, up to the limits; why others do not is counted."""
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
     for asked in reply.questions:
-        found = _place(note, asked)
+        found = "out of the prompt itself" if prompt.says(asked.question) else _place(note, asked)
         if isinstance(found, str):
             dropped[found] += 1
         elif not left[asked.answerable]:

@@ -12,7 +12,7 @@ from gigamind.tasks import evaluate
 
 def reply(note, quote, *, unanswerable=False):
     sources = [] if unanswerable else [{"note": note, "quote": quote}]
-    return {"answer": "x", "sources": sources, "unanswerable": unanswerable, "confidence": 0.9}
+    return {"answer": "x", "sources": sources, "answered": not unanswerable, "confidence": "high"}
 
 
 RIGHT = [
