@@ -143,8 +143,9 @@ class _Draft:
             if name not in self.values:
                 self._drop(name, auxiliary)
             elif most and not most.kept:
-                value, long = self.values[name], str if field.annotation is str else (list, tuple)
-                if isinstance(value, long) and len(value) > most.length:
+                value = cast("Sequence[object]", self.values[name])
+                kinds = str if field.annotation is str else (list, tuple)
+                if isinstance(value, kinds) and len(value) > most.length:
                     self.values[name] = value[: most.length]
                     self.lost.append(name)
 

@@ -142,8 +142,10 @@ def test_lengths_of_strings_are_told_to_servers_of_ones_own_as_far_as_grammars_g
 
 @pytest.mark.parametrize(
     ("given", "share"),
-    [(0, 0), (0.0, 0), (0.75, 0.75), (1, 1), (1.0, 1), (10.5, 0.105), (11, 0.11), (85, 0.85)]
-    + [(100, 1), ("0.9", 0.9), ("1", 1), ("85%", 0.85), (" 85 % ", 0.85), ("85％", 0.85), ("1%", 0.01)],
+    [
+        *((0, 0), (0.0, 0), (0.75, 0.75), (1, 1), (1.0, 1), (10.5, 0.105), (11, 0.11), (85, 0.85)),
+        *((100, 1), ("0.9", 0.9), ("1", 1), ("85%", 0.85), (" 85 % ", 0.85), ("1％", 0.01)),
+    ],
 )  # fmt: skip
 def test_a_share_is_read_in_whatever_way_it_is_told(given, share):
     assert share_of(given) == pytest.approx(share)
@@ -153,15 +155,18 @@ def test_a_share_is_read_in_whatever_way_it_is_told(given, share):
     "given", [-0.1, 1.01, 7, 10, 100.1, "101%", "-1%", "much", "", "nan", "inf", True, None, [0.5]]
 )
 def test_a_number_of_a_scale_that_nobody_knows_is_no_share(given):
-    with pytest.raises(ValueError):
+    with pytest.raises(ValueError, match=r"share|number|float"):
         share_of(given)
 
 
 @pytest.mark.parametrize(
     ("given", "word"),
-    [("low", "low"), ("Medium", "medium"), (" HIGH. ", "high"), ("높음", "high"), ("보통", "medium")]
-    + [("낮음", "low"), (0.49, "low"), (0.5, "medium"), (0.79, "medium"), (0.8, "high"), (1, "high")]
-    + [(49, "low"), (50, "medium"), (80, "high"), (100, "high"), ("85%", "high"), (0, "low")],
+    [
+        *(("low", "low"), ("Medium", "medium"), (" HIGH. ", "high"), ("높음", "high")),
+        *(("보통", "medium"), ("낮음", "low"), (0, "low"), (0.49, "low"), (0.5, "medium")),
+        *((0.79, "medium"), (0.8, "high"), (1, "high"), (49, "low"), (50, "medium")),
+        *((80, "high"), (100, "high"), ("85%", "high")),
+    ],
 )  # fmt: skip
 def test_a_confidence_is_read_in_words_and_numbers(given, word):
     assert confidence_of(given) == word

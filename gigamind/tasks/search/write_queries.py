@@ -10,6 +10,7 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Literal
 
 from pydantic import Field
@@ -91,19 +92,15 @@ async def write_queries(
     Args:
         key: of the fences around notes.
     """
-    prompts = {language: _prompt(language) for language in ("ko", "en")}
-    asked = (_ask(model, note, key, limits, prompts) for note in notes)
+    asked = (_ask(model, note, key, limits) for note in notes)
     replies = await asyncio.gather(*asked)
     dropped: Counter[str] = Counter()
-    unread: Counter[str] = Counter()
     rows: dict[str, QueryItem] = {}
     for note, reply in zip(notes, replies, strict=True):
         if isinstance(reply, WrittenQuestions):
-            unread.update(unread_in(reply))
-            for row in _rows(note, reply, prompts[_language(note)], limits, dropped):
+            for row in rows_of(note, reply, limits, dropped):
                 rows[row.id] = _merged(rows.get(row.id), row)
     failures = tuple(one for one in replies if isinstance(one, Failure))
-    dropped.update({f"{name} could not be read": count for name, count in unread.items()})
     return WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
 
 
@@ -129,24 +126,35 @@ def question_prompt(
     )
 
 
+async def ask_about(
+    model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
+) -> WrittenQuestions:
+    """What the model asks about one note.
+
+    Raises:
+        InputError: see `question_prompt`.
+        LlmError: it gave no usable reply.
+    """
+    prompt = _prompt(_language(note))
+    return await model.ask(
+        question_prompt(note, key, limits, prompt),
+        WrittenQuestions,
+        item_id=note.path,
+        fingerprint=prompt.fingerprint,
+    )
+
+
 async def _ask(
-    model: LanguageModel,
-    note: Note,
-    key: bytes,
-    limits: QuestionLimits,
-    prompts: dict[str, Prompt],
+    model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
 ) -> WrittenQuestions | Failure:
-    prompt = prompts[_language(note)]
     try:
-        messages = question_prompt(note, key, limits, prompt)
-        return await model.ask(
-            messages, WrittenQuestions, item_id=note.path, fingerprint=prompt.fingerprint
-        )
+        return await ask_about(model, note, key, limits)
     except GigamindError as error:
         return Failure(note.path, type(error).__name__, str(error))
 
 
-def _prompt(language: str) -> Prompt:
+@cache
+def _prompt(language: _Language) -> Prompt:
     return load_prompt(asset("prompts") / "generate_queries" / "v1" / f"{language}.jinja", _GIVEN)
 
 
@@ -154,14 +162,12 @@ def _language(note: Note) -> _Language:
     return "ko" if note_language(note) == "ko" else "en"
 
 
-def _rows(
-    note: Note,
-    reply: WrittenQuestions,
-    prompt: Prompt,
-    limits: QuestionLimits,
-    dropped: Counter[str],
+def rows_of(
+    note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[str]
 ) -> Iterable[QueryItem]:
-    """The questions that hold, up to the limits; why others do not is counted."""
+    """The questions that hold, up to the limits; why others do not is counted, and what could not be read."""
+    prompt = _prompt(_language(note))
+    dropped.update({f"{name} could not be read": n for name, n in unread_in(reply).items()})
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
     for asked in reply.questions:
