@@ -25,8 +25,10 @@ _MAX_TOKENS = 1_024  # of what no judge file sets
 _NOTES: "dict[Language, str]" = {"ko": "howto/배터리-교체.md", "en": "howto/first-shift.md"}
 # What the next case would meet, too.
 _HOPELESS: frozenset[LlmCode] = frozenset(
-    {"auth_failed", "quota_exhausted", "rate_limited", "server_error", "timeout"}
+    {"auth_failed", "quota_exhausted", "rate_limited", "server_error"}
 )
+# It did answer the first, short call.
+_SLOW = "It is too slow for prompts of this length: raise --timeout-s, and --model-timeout-s of evaluations."
 
 
 @click.command(
@@ -221,7 +223,8 @@ def _tell_what_next(
         return
     code, _ = Counter(error.code for error in errors).most_common(1)[0]
     first = next(error for error in errors if error.code == code)
-    click.echo(f"\n{advice_for(first, settings)}", err=True)
+    advice = _SLOW if code == "timeout" else advice_for(first, settings)
+    click.echo(f"\n{advice}", err=True)
 
 
 def _tell(model: "LanguageModel", checkup: "Checkup") -> None:

@@ -2,6 +2,7 @@ import re
 import signal
 import subprocess
 import sys
+import threading
 
 import pytest
 from able_model import able, unreadable
@@ -132,6 +133,19 @@ def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, serve
     assert ended.stdout.count("pairs told right") == 2
     assert "try --structured md_json, or a larger model" in ended.stderr
     assert "2 of 12 cases gave no verdict" in ended.stderr
+
+
+def test_a_server_too_slow_for_long_prompts_is_told_apart_from_a_silent_one(check, server):
+    def respond(body):
+        if "answered" in _fields(body):
+            threading.Event().wait(1.5)
+        return able(body)
+
+    server.respond = respond
+    ended = check("openai/judge", "--judge", "unanswerable_llm", "--timeout-s", 0.5)
+    assert ended.code == 3
+    assert ended.stdout.count("failed (timeout)") == 2
+    assert "too slow for prompts of this length: raise --timeout-s" in ended.stderr
 
 
 @pytest.mark.parametrize("name", ["nobody", "unanswerable_threshold"])
