@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 from able_model import able, unreadable
@@ -136,13 +137,17 @@ def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, serve
 
 
 def test_a_server_too_slow_for_long_prompts_is_told_apart_from_a_silent_one(check, server):
+    slow = threading.Event()
+
     def respond(body):
         if "answered" in _fields(body):
-            threading.Event().wait(1.5)
-        return able(body)
+            slow.wait(1)
 
     server.respond = respond
     ended = check("openai/judge", "--judge", "unanswerable_llm", "--timeout-s", 0.5)
+    slow.set()
+    while server.seen.in_flight:  # it notices that nobody listens any more
+        time.sleep(0.02)
     assert ended.code == 3
     assert ended.stdout.count("failed (timeout)") == 2
     assert "too slow for prompts of this length: raise --timeout-s" in ended.stderr
