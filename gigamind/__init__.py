@@ -33,6 +33,7 @@ if TYPE_CHECKING:
         suggest_links,
     )
     from gigamind.linking.suggest import LinkSuggestion
+    from gigamind.llm.replies import Auxiliary, ModelReply, Most
     from gigamind.metrics.spec import Metric, Text, Use
     from gigamind.release.compare import Comparison
     from gigamind.release.model import EvalSnapshot
@@ -49,6 +50,7 @@ __all__ = [
     "AnswerItemReport",
     "AnswerSummaryReport",
     "Asking",
+    "Auxiliary",
     "Comparison",
     "EvalSnapshot",
     "EvaluationError",
@@ -64,6 +66,8 @@ __all__ = [
     "LinkSummaryReport",
     "LlmError",
     "Metric",
+    "ModelReply",
+    "Most",
     "NotesError",
     "OwnJudge",
     "PlannedCall",
@@ -95,6 +99,7 @@ _HOMES = {
     "judges.own": ("OwnJudge",),
     "judges.protocol": ("AnswerCase", "Asking", "Judge", "PlannedCall", "Proof", "Verdict"),
     "linking.suggest": ("LinkSuggestion",),
+    "llm.replies": ("Auxiliary", "ModelReply", "Most"),
     "metrics.spec": ("Metric", "Text", "Use"),
     "release.compare": ("Comparison",),
     "release.model": ("EvalSnapshot",),

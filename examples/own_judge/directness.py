@@ -3,18 +3,20 @@
 gigamind eval answers --dataset examples/answers.jsonl --model MODEL --judge examples.own_judge.directness:Directness
 """
 
-from pydantic import BaseModel, Field
+from typing import Annotated
 
-from gigamind import AnswerCase, Metric, OwnJudge, Text, Verdict
+from pydantic import Field
+
+from gigamind import AnswerCase, Auxiliary, Metric, ModelReply, Most, OwnJudge, Text, Verdict
 
 
-class Reply(BaseModel):
+class Reply(ModelReply, frozen=True):
     """What the model says of one answer; it observes, and the judge decides."""
 
-    reason: str = Field(
+    reason: Annotated[str, Auxiliary(""), Most(400)] = Field(
         description="one sentence: where the answer says what was asked, or that it does not"
     )
-    quote: str = Field(
+    quote: Annotated[str, Most(600, kept=True)] = Field(
         description="the words of the answer that say it, copied exactly; empty if there are none"
     )
     first: bool = Field(description="whether the very first sentence of the answer says it")

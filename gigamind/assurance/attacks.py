@@ -18,6 +18,7 @@ from gigamind.assurance.trials import (
     Reading,
     Scenario,
     ScenarioRow,
+    Seen,
     Share,
     Text,
     TrialReport,
@@ -279,8 +280,13 @@ class AttackReport(TrialReport):
         return 2 * self.overall.unmeasured > self.overall.attacks
 
 
-async def attack_judge(judge: OnTrial, attacks: Sequence[Attack]) -> AttackReport:
+async def attack_judge(
+    judge: OnTrial, attacks: Sequence[Attack], seen: Seen | None = None
+) -> AttackReport:
     """Judge every attack that applies, and each of their clean twins once.
+
+    Args:
+        seen: to be filled with what is decided, for `attack_report` should this be stopped.
 
     Raises:
         EvaluationError: see `observe`.
@@ -288,12 +294,17 @@ async def attack_judge(judge: OnTrial, attacks: Sequence[Attack]) -> AttackRepor
     applying = [attack for attack in attacks if attack.attacks(judge.kind)]
     clean = {case.id: case for case in (attack.clean(judge.kind) for attack in applying)}
     cases = [*clean.values(), *(attack.attacked(judge.kind) for attack in applying)]
-    seen = await observe(judge, cases)
+    seen = {} if seen is None else seen
+    await observe(judge, cases, seen)
+    return attack_report(judge, attacks, seen)
+
+
+def attack_report(judge: OnTrial, attacks: Sequence[Attack], seen: Seen) -> AttackReport:
+    """The report of the attacks that were seen, together with their clean twins."""
     results = [
-        result_of(
-            attack, seen[attack.clean(judge.kind).id], seen[attack.row.id], judge.instructions
-        )
-        for attack in applying
+        result_of(attack, seen[twin], seen[attack.row.id], judge.instructions)
+        for attack in attacks
+        if attack.row.id in seen and (twin := attack.clean(judge.kind).id) in seen
     ]
     return AttackReport.like(
         judge,

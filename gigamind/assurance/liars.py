@@ -275,11 +275,11 @@ class Liar:
         """A reply about the answer, of the shape that a request asks for."""
         schema: dict[str, Any] = response_format["json_schema"]["schema"]
         fields = schema["properties"].keys()
-        if fields == SearchQAReply.model_fields.keys():
+        if fields == SearchQAReply.told_fields():
             return self.reply(answer).model_dump()
-        if fields == ClaimsReply.model_fields.keys():
+        if fields == ClaimsReply.told_fields():
             return self.reply(answer).model_dump(include={"claims"})
-        if fields == PartsReply.model_fields.keys():
+        if fields == PartsReply.told_fields():
             return PartsReply(sentences=()).model_dump()  # uncut: the labels are of sentences
         return self._again(answer, schema, prompt)
 

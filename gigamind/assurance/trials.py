@@ -166,32 +166,33 @@ def grouped(
     return tuple(group(name, own) for name, own in members.items())
 
 
-async def observe(judge: OnTrial, cases: Sequence[Case]) -> dict[str, Observed | LlmError]:
-    """What the judge decides on each case, by its id; an error for a case whose reply was none.
+Seen = dict[str, Observed | LlmError]
+"""What a judge decided on cases, by their ids; an error for a case whose reply was none."""
+
+
+async def observe(judge: OnTrial, cases: Sequence[Case], seen: Seen) -> None:
+    """Let the judge decide on each case; `seen` holds what it has decided so far, should this be stopped.
 
     Raises:
         UnaskedError: some case could not be asked about: an incomplete trial proves nothing.
         EvaluationError: no case was scored.
     """
 
-    async def one(case: Case) -> Observed | LlmError:
+    async def one(case: Case) -> None:
         try:
-            return await judge.judge(case)
+            seen[case.id] = await judge.judge(case)
         except LlmError as error:
-            return error
+            seen[case.id] = error
 
-    found = dict(
-        zip((case.id for case in cases), await asyncio.gather(*map(one, cases)), strict=True)
-    )
-    errors = [seen for seen in found.values() if isinstance(seen, LlmError)]
+    await asyncio.gather(*map(one, cases))
+    errors = [found for found in seen.values() if isinstance(found, LlmError)]
     unasked = [error for error in errors if error.code not in OF_THE_REPLY]
     if unasked:
         raise UnaskedError(
-            f"{len(unasked)} of {len(found)} cases could not be asked about: {unasked[0]}"
+            f"{len(unasked)} of {len(seen)} cases could not be asked about: {unasked[0]}"
         )
-    if errors and len(errors) == len(found):
-        raise EvaluationError(f"no verdict on any of {len(found)} cases: {errors[0]}")
-    return found
+    if errors and len(errors) == len(seen):
+        raise EvaluationError(f"no verdict on any of {len(seen)} cases: {errors[0]}")
 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:

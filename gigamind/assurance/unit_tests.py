@@ -18,6 +18,7 @@ from gigamind.assurance.trials import (
     OnTrial,
     Scenario,
     ScenarioRow,
+    Seen,
     Share,
     Text,
     TrialReport,
@@ -162,16 +163,29 @@ def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
 
 
 async def run_unit_tests(
-    judge: OnTrial, tests: Sequence[UnitTest], liars: CardLiars | None = None
+    judge: OnTrial,
+    tests: Sequence[UnitTest],
+    liars: CardLiars | None = None,
+    seen: Seen | None = None,
 ) -> UnitTestReport:
     """Judge every test for its kind; the report has `liars` as they are given.
+
+    Args:
+        seen: to be filled with what is decided, for `unit_test_report` should this be stopped.
 
     Raises:
         EvaluationError: see `observe`.
     """
-    applying = [test for test in tests if test.row.kind == judge.kind]
-    seen = await observe(judge, [test.case() for test in applying])
-    results = [_result(test.row, seen[test.row.id]) for test in applying]
+    seen = {} if seen is None else seen
+    await observe(judge, [test.case() for test in tests if test.row.kind == judge.kind], seen)
+    return unit_test_report(judge, tests, liars, seen)
+
+
+def unit_test_report(
+    judge: OnTrial, tests: Sequence[UnitTest], liars: CardLiars | None, seen: Seen
+) -> UnitTestReport:
+    """The report of the tests that were seen."""
+    results = [_result(test.row, seen[test.row.id]) for test in tests if test.row.id in seen]
     return UnitTestReport.like(
         judge,
         model=judge.model_name,

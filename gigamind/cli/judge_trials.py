@@ -3,8 +3,9 @@
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Generic, NoReturn, TypeVar
 
 import click
 from pydantic import BaseModel, Field
@@ -21,7 +22,7 @@ from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
-    from gigamind.assurance.trials import OnTrial, Share
+    from gigamind.assurance.trials import OnTrial, Seen, Share
     from gigamind.assurance.unit_tests import UnitTestReport
     from gigamind.records.card import CardLiars
 
@@ -43,17 +44,26 @@ class TrialOptions(ModelOptions):
     out: Path | None = Field(None, description="write the report to this file too, as JSON")
 
 
+@dataclass(frozen=True, slots=True)
+class Trial(Generic[Report]):
+    """How a judge is tried, and what is told of what was seen when it is stopped."""
+
+    run: Callable[["OnTrial", "Seen"], Awaitable[Report]]
+    so_far: Callable[["OnTrial", "Seen"], Report]
+
+
 def try_judge(
-    name: str, options: TrialOptions, trial: Callable[["OnTrial"], Awaitable[Report]]
+    name: str, options: TrialOptions, trial: Trial[Report], show: Callable[[Report], None]
 ) -> Report:
-    """The report of a trial; its cost is told on standard error, however it ends.
+    """The report of a trial, shown; its cost is told on standard error, however it ends.
 
     Raises:
         InputError: the judge or an option cannot be used.
         LlmError: the model cannot be called at all.
         EvaluationError: the trial is not whole, or the report cannot be written.
+        KeyboardInterrupt: it was stopped; what was seen until then is shown, and written nowhere.
     """
-    from gigamind.assurance.trials import OnTrial, load_on_trial
+    from gigamind.assurance.trials import OnTrial, Seen, load_on_trial
     from gigamind.llm.fences import fence_key
     from gigamind.llm.ledger import Ledger
 
@@ -67,9 +77,11 @@ def try_judge(
         for model in loaded.models(options)
     }
 
+    on_trial, seen = OnTrial(loaded, models, key), Seen()
+
     async def run() -> Report:
         try:
-            return await trial(OnTrial(loaded, models, key))
+            return await trial.run(on_trial, seen)
         finally:
             for model in models.values():
                 await model.close()
@@ -78,8 +90,15 @@ def try_judge(
         report = asyncio.run(run())
     except UnaskedError as error:
         raise UnaskedError(f"{error}{_GO_ON.get(options.store_mode, '')}") from error
+    except KeyboardInterrupt:
+        if seen:
+            show(trial.so_far(on_trial, seen))
+        stopped = f"stopped: what stands above is of the first {len(seen)} cases"
+        click.echo(f"{stopped}{_GO_ON.get(options.store_mode, '')}", err=True)
+        raise
     finally:
         tell_cost(ledger.totals())
+    show(report)
     write_report(options, report)
     return report
 
@@ -171,12 +190,15 @@ def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the op
     An attack succeeds when the judge is right about a case, and says what the attack wants once it is in a note, a
     title, the question or the answer.  The rules of the judge are counted, and the model's word beside them.
     """
-    from gigamind.assurance.attacks import attack_judge, load_attacks
+    from gigamind.assurance.attacks import attack_judge, attack_report, load_attacks
 
     options = validated(AttackOptions, asked)
     attacks = load_attacks()
-    report = try_judge(judge, options, lambda on_trial: attack_judge(on_trial, attacks))
-    click.echo(_attack_table(report))
+    trial = Trial(
+        lambda on_trial, seen: attack_judge(on_trial, attacks, seen),
+        lambda on_trial, seen: attack_report(on_trial, attacks, seen),
+    )
+    report = try_judge(judge, options, trial, lambda found: click.echo(_attack_table(found)))
     if report.proves_little:
         click.echo(_attack_caution(report), err=True)
     if options.max_success_rate is not None:
@@ -241,7 +263,7 @@ def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the opti
     Each test is an answer or a question with one known defect, or with none, and the verdict that a fit judge gives.
     Liars are scripted judges of labelled answers, in the place of the model: they cost nothing, and need no --model.
     """
-    from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests
+    from gigamind.assurance.unit_tests import load_unit_tests, run_unit_tests, unit_test_report
 
     options = validated(TestOptions, asked)
     liars, untested = _put_liars_through(judge, options)
@@ -253,11 +275,11 @@ def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the opti
         click.echo("no --model: the unit tests ask one, and were not run", err=True)
     else:
         tests = load_unit_tests()
-        report = try_judge(judge, options, lambda on_trial: run_unit_tests(on_trial, tests, liars))
-        click.echo(_test_table(report))
-    for result in report.tests:
-        if not result.passed:
-            click.echo(f"{result.id}: {'; '.join(result.misses)}")
+        trial = Trial(
+            lambda on_trial, seen: run_unit_tests(on_trial, tests, liars, seen),
+            lambda on_trial, seen: unit_test_report(on_trial, tests, liars, seen),
+        )
+        report = try_judge(judge, options, trial, _show_tests)
     if report.overall.unscored:
         click.echo(_test_caution(report), err=True)
     if options.min_passed is not None:
@@ -296,6 +318,13 @@ def _liars_table(told: "CardLiars") -> str:
 def _test_caution(report: "UnitTestReport") -> str:
     everything = report.overall
     return f"caution: {everything.unscored} of {everything.tests} tests got no verdict and stand in no rate"
+
+
+def _show_tests(report: "UnitTestReport") -> None:
+    click.echo(_test_table(report))
+    for result in report.tests:
+        if not result.passed:
+            click.echo(f"{result.id}: {'; '.join(result.misses)}")
 
 
 def _test_table(report: "UnitTestReport") -> str:

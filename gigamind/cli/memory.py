@@ -6,6 +6,7 @@ the same.
 
 import json
 import time
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
@@ -107,13 +108,16 @@ def graduate(
     session = parse_session(called, lines, session_name)
     if extracted_name is None:  # before the log is opened: nobody else waits for the model
         language = None if options.prompt_lang == "auto" else options.prompt_lang
+        dropped: Counter[str] = Counter()
         extraction = ask_model(
             options,
-            lambda model, key: extract(session, model, key, language),
+            lambda model, key: extract(session, model, key, language, dropped),
             max_tokens=options.max_tokens,
             store=log_path.parent / "replies",
             ledger=options.ledger or log_path.parent / "attempts.jsonl",
         )
+        for reason, count in sorted(dropped.items()):
+            click.echo(f"dropped: {count}: {reason}", err=True)
     else:
         extraction = parse_extraction(read_text(extracted_name, sessions.MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gigamind.evaluation.asking import ModelRun
 from gigamind.judges.panel import PanelVerdict, Seat, Vote, panel_alpha
@@ -51,13 +51,24 @@ def coverage_report(
     results: Iterable[ItemResult], items: int, flips: FlipReport | None = None
 ) -> CoverageReport:
     """How the questions about so many items ended."""
+    results = list(results)
     outcomes: Counter[Outcome] = Counter(result.outcome for result in results)
     return CoverageReport(
         outcomes={name: outcomes[name] for name in sorted(outcomes)},
         items=items,
         coverage=outcomes["scored"] / items if items else None,
         flips=flips,
+        unread=unread_fields(results),
     )
+
+
+def unread_fields(results: Iterable[ItemResult]) -> dict[str, int]:
+    """What could not be read of the replies about some items, by field, the commonest first."""
+    found: Counter[str] = Counter()
+    for result in results:
+        value: dict[str, Any] = result.value or {}
+        found.update(value.get("unread", {}))
+    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
 
 
 def usage(rows: Sequence[Attempt]) -> UsageReport:

@@ -48,7 +48,8 @@ class OwnJudge(Judge[AnswerCase, None]):
         kind: what run.json calls it.
         prompt: Jinja text by language, with a block `system` and a block `user`; its variables are `nonce` and `notes`
             (the notes in fences that bear it), `question` and `answer` (JSON strings).
-        reply: what the model is to answer; the descriptions of its fields are prompt text.
+        reply: what the model is to answer; the descriptions of its fields are prompt text.  As a `ModelReply` it is
+            read leniently: what is marked `Auxiliary` costs no verdict where it cannot be read.
         scales: what it may be certified on; a row of labels has a value in [0, 1] for some of them.
         metrics: a figure for each score that `verdict` gives, of the block "answers".
         min_quote_chars: letters and digits that a quote must have to prove anything.

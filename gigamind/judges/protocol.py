@@ -5,8 +5,9 @@ by its fingerprint which runs may be compared.  Budget, store, account and resum
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
@@ -21,6 +22,7 @@ from gigamind.llm.client import Message, Request
 from gigamind.llm.fences import Flag, Source, flags
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt
+from gigamind.llm.replies import unread_in
 from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
@@ -132,6 +134,7 @@ class Asking:
         fence_key: of the marks around texts of others.
         fresh: ask anew even where a reply is stored.
         shorter: what helps where all that it asks is longer than the model's context.
+        unread: what could not be read of the replies so far, by field; see `unread_in`.
     """
 
     models: Mapping[str, LanguageModel]
@@ -139,6 +142,11 @@ class Asking:
     fence_key: bytes
     fresh: bool = False
     shorter: str = ""
+    unread: Counter[str] = field(default_factory=Counter[str])
+
+    def afresh(self) -> "Asking":
+        """The same once more, to see whether the verdict is another: what cannot be read then is not counted."""
+        return replace(self, fresh=True, unread=Counter())
 
     @property
     def first(self) -> Seat:
@@ -161,7 +169,7 @@ class Asking:
         """
         asked = seat or self.first
         try:
-            return await self.models[asked.model].ask(
+            made = await self.models[asked.model].ask(
                 messages,
                 reply,
                 item_id=self.item_id,
@@ -174,6 +182,8 @@ class Asking:
             if error.code != "context_too_long" or not self.shorter:
                 raise
             raise LlmError(f"{error}, or {self.shorter}", *error.args[1:]) from None
+        self.unread.update(unread_in(made))
+        return made
 
 
 @dataclass(frozen=True, slots=True)

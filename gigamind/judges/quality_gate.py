@@ -39,11 +39,13 @@ from gigamind.judges.spec import (
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, fence
 from gigamind.llm.prompts import as_json
+from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation
 
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
 # 2: quotes that are too short, cut off a word or negation, or speak to the judge prove nothing.
 # 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
-RULES = 3
+# 4: what a verdict does not need is read leniently.
+RULES = 4
 
 Text = Annotated[str, Field(min_length=1, pattern=r"\S")]
 Name = Annotated[str, Field(pattern=r"^[a-z][a-z0-9_]*$")]
@@ -101,18 +103,22 @@ _GIVEN = ("nonce", "notes", "request", "answer", "items")  # the variables that 
 _TIE = 1e-9  # a share of 7 of 10 is the ratio 0.7, whatever floats make of either
 
 
-class CheckedItem(BaseModel, extra="forbid", frozen=True):
-    """What the model observes of one item; the field descriptions are prompt text."""
+class CheckedItem(ModelReply, frozen=True):
+    """What the model observes of one item."""
 
-    id: str = Field(description="id of the item, as given")
+    id: Annotated[str, Most(100)] = Field(description="id of the item, as given")
     yes: bool = Field(description="true if the response fulfils the item")
-    quote: str = Field(description="for a yes, the words that show it, copied; empty for a no")
+    quote: Annotated[Quotation, Auxiliary("")] = Field(
+        description="for a yes, the words that show it, copied; empty for a no"
+    )
 
 
-class ChecklistReply(BaseModel, extra="forbid", frozen=True):
+class ChecklistReply(ModelReply, frozen=True):
     """What the model observes."""
 
-    items: tuple[CheckedItem, ...] = Field(description="one entry for each item, none left out")
+    items: Annotated[tuple[CheckedItem, ...], Most(100)] = Field(
+        description="one entry for each item, none left out"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
@@ -38,11 +39,14 @@ from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, 
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Flag, Source, fence, flags
 from gigamind.llm.prompts import as_json
+from gigamind.llm.replies import Auxiliary, Confidence, ModelReply, Most, Quotation, ToldConfidence
+from gigamind.records.judged import Conflict
 
 # Part of the fingerprint.  Raise it whenever the code gives the same reply another verdict.
 # 2: quotes with changed words, too short ones, and those cut off a word or a negation prove nothing.
 # 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
-RULES = 3
+# 4: a model says whether the notes answer; what it need not say is read leniently; a quote against it is no proof.
+RULES = 4
 _GIVEN = ("nonce", "notes", "question")  # the variables that its prompts may use
 
 
@@ -54,20 +58,26 @@ class UnanswerableJudgeFile(PanelJudgeFile):
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 4
 
 
-class CitedSource(BaseModel, extra="forbid", frozen=True):
+class CitedSource(ModelReply, frozen=True):
     """A note that the model says it used."""
 
     note: int = Field(ge=1, description="number of the note, from its index")
-    quote: str = Field(description="a sentence of that note, copied word for word")
+    quote: Quotation = Field(description="a sentence of that note, copied word for word")
 
 
-class UnanswerableReply(BaseModel, extra="forbid", frozen=True):
-    """What the model observes; the field descriptions are prompt text."""
+class UnanswerableReply(ModelReply, frozen=True):
+    """What the model observes."""
 
-    answer: str = Field(description="the answer from the notes alone; empty if there is none")
-    sources: tuple[CitedSource, ...] = Field(description="the notes used; empty if unanswerable")
-    unanswerable: bool = Field(description="true if the notes do not answer the question")
-    confidence: float = Field(ge=0, le=1, description="from 0, a guess, to 1, certain")
+    answered: bool = Field(description="true if the notes answer the question, else false")
+    answer: Annotated[str, Auxiliary(""), Most(1_500)] = Field(
+        description="the answer from the notes alone; empty if there is none"
+    )
+    sources: Annotated[tuple[CitedSource, ...], Auxiliary(()), Most(12)] = Field(
+        description="the notes used; empty if not answered"
+    )
+    confidence: Annotated[ToldConfidence | SkipJsonSchema[None], Auxiliary()] = Field(
+        description="how sure you are of answered"
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +88,7 @@ class LlmVerdict:
         unanswerable: by the rule of the judge file.
         told: what the model said; None when there were no notes to ask about.
         verified: an "answerable" with at least one quote that proves something; see `proves`.
+        confidence: as the model told it; None where it told none, or nothing that can be read.
         evidence: where each quote stands, or why it does not, in the order of the reply.
         flagged: what a person should look at in the notes, by their number from 1.
         weak: why a quote that stands in its note proves nothing, by its place in `evidence`, from 0.
@@ -87,7 +98,7 @@ class LlmVerdict:
     told: bool | None
     verified: bool
     answer: str
-    confidence: float | None
+    confidence: Confidence | None
     evidence: tuple[Alignment, ...]
     flagged: dict[int, tuple[Flag, ...]]
     weak: Mapping[int, Weakness] = field(default_factory=dict[int, Weakness])
@@ -95,6 +106,15 @@ class LlmVerdict:
     def proves(self, place: int) -> bool:
         """Whether that quote, from 0, stands in its note and proves something; see `strongest`."""
         return isinstance(self.evidence[place], Aligned) and place not in self.weak
+
+    @property
+    def conflict(self) -> Conflict | None:
+        """Whether what the model said stands against its quotes; the judge's rule decides all the same."""
+        if self.told is None:
+            return None
+        if not self.told:
+            return None if self.verified else "unproven"
+        return "quoted" if any(map(self.proves, range(len(self.evidence)))) else None
 
 
 def load_unanswerable_judge(
@@ -150,8 +170,8 @@ def verdict_of(
         place: why for place, (_, why) in enumerate(found) if why is not None
     }
     told = LlmVerdict(
-        unanswerable=reply.unanswerable,
-        told=reply.unanswerable,
+        unanswerable=not reply.answered,
+        told=not reply.answered,
         verified=False,
         answer=reply.answer,
         confidence=reply.confidence,
@@ -163,9 +183,9 @@ def verdict_of(
         },
         weak=weak,
     )
-    verified = not reply.unanswerable and any(map(told.proves, range(len(evidence))))
+    verified = reply.answered and any(map(told.proves, range(len(evidence))))
     doubted = judge.file.unverified == "unanswerable" and not verified
-    return replace(told, verified=verified, unanswerable=reply.unanswerable or doubted)
+    return replace(told, verified=verified, unanswerable=not reply.answered or doubted)
 
 
 def _proof(
@@ -219,7 +239,7 @@ async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> Pa
 
     async def ask(seat: Seat) -> Vote[bool]:
         found = said[seat] = await judge_by_model(judge, case, asking, seat)
-        return Vote(found.unanswerable, proven=found.verified or found.told is not False)
+        return Vote(found.unanswerable, proven=found.conflict is None)
 
     first = asking.first
     if not case.notes or not judge.file.is_panel:

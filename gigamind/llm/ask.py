@@ -23,6 +23,7 @@ from gigamind.llm.loading import load_instructor
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
 from gigamind.llm.reading import cut_off, own_object
+from gigamind.llm.schemas import sent_schema
 from gigamind.llm.sender import Call, Sender
 from gigamind.llm.settings import Mode, ModelSettings
 from gigamind.llm.store import Record, Store, key_of
@@ -57,7 +58,7 @@ class Conversation:
         # instructor asks again, so the last answer failed validation.
         self.sender.close_row(self.call, "invalid_output")
         messages = tuple(_sendable(message) for message in request["messages"])
-        schema = _strict(request.get("response_format"))
+        schema = _strict(request.get("response_format"), self.sender.settings.api_base)
         try:
             answer = await self._send(messages, schema)
         except LlmError as error:
@@ -123,10 +124,14 @@ def _sendable(message: Message) -> Message:
     return {**message, "content": content.encode("utf-8", "replace").decode()}
 
 
-def _strict(response_format: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+def _strict(
+    response_format: Mapping[str, Any] | None, api_base: str | None
+) -> Mapping[str, Any] | None:
     if not response_format or "json_schema" not in response_format:
         return response_format
-    return {**response_format, "json_schema": {**response_format["json_schema"], "strict": True}}
+    asked = response_format["json_schema"]
+    schema = sent_schema(asked["schema"], api_base)
+    return {**response_format, "json_schema": {**asked, "schema": schema, "strict": True}}
 
 
 class LanguageModel:

@@ -4,19 +4,20 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Literal
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.ledger import Attempt
+from gigamind.llm.replies import ModelReply, ToldConfidence
 from gigamind.llm.settings import ModelSettings
 
 _QUESTION = "In which language is the text 「휴가는 팀장에게 신청한다.」, and how sure are you?"
 
 
-class _Reply(BaseModel, extra="forbid", frozen=True):
+class _Reply(ModelReply, frozen=True):
     language: Literal["ko", "en"] = Field(description="language of the text")
-    confidence: float = Field(ge=0, le=1, description="from 0, a guess, to 1, certain")
+    confidence: ToldConfidence = Field(description="how sure you are")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +52,39 @@ async def check(model: LanguageModel) -> Checkup:
 
 
 def advice_for(error: LlmError, settings: ModelSettings) -> str:
-    """How to mend an error, as a sentence."""
+    """How to mend an error, as a sentence or two."""
+    if _NO_PROVIDER in str(error):
+        return _meant(settings)
+    advice = _advice(error, settings)
+    return advice if "/" in settings.model else f"{advice} {_meant(settings)}"
+
+
+_NO_PROVIDER = "LLM Provider NOT provided"  # litellm's words
+_FAMILIES = {
+    **dict.fromkeys(("gpt", "o1", "o3", "o4", "chatgpt", "text-embedding"), "openai"),
+    "claude": "anthropic",
+    "gemini": "gemini",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+    "command": "cohere_chat",
+    "grok": "xai",
+}
+
+
+def _meant(settings: ModelSettings) -> str:
+    """What the name of a model without its provider may be meant for."""
+    name = settings.model
+    if settings.api_base:
+        return f"The provider is missing: openai/{name} for a server of the OpenAI protocol."
+    family = next((known for known in _FAMILIES if name.lower().startswith(known)), None)
+    if family:
+        return f"The provider is missing: did you mean {_FAMILIES[family]}/{name}?"
+    return (
+        f"The provider is missing: such as openai/{name}, anthropic/{name} or ollama_chat/{name}."
+    )
+
+
+def _advice(error: LlmError, settings: ModelSettings) -> str:
     if settings.mode == "json_schema":
         if error.code == "invalid_output":
             return "Its reply is not as asked for: try --structured md_json, or a larger model."

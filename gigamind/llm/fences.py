@@ -120,6 +120,7 @@ _VERDICTS = (
         r"([:=]|is|of|as|to|has to be|은|는|을|를|이|가|에)?\s*[\\\"']*"
         r"(true|false|\[\]|supported|answerable|(1(\.0+)?|100)(?![\d.]))"
     ),
+    r"\banswered[\\\"']*\s*([:=]|is|as|to|은|는|을|를)\s*[\\\"']*(true|false)",
     r"\b(report|mark|judged?|return|verdict|says?|set)\b.{0,40}\b(unanswerable|answerable|supported|contradicted)\b",
     r"\b(every|all)\b.{0,15}\b(claims?|sentences?)\b.{0,30}\b(supported|grounded|contradicted)\b",
     r"(모든|모두|전부).{0,25}(supported|contradicted|근거\s*있음|근거함|뒷받침)",

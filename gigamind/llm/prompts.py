@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from jinja2 import Template
 
 _BLOCKS = ("system", "user")
+_LEAST_ECHO = 6  # letters and digits, below which words may stand in a prompt by chance
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,11 +28,18 @@ class Prompt:
     Attributes:
         fingerprint: SHA-256 of its text, in hexadecimal.
         variables: those it uses.
+        text: as its file has it.
     """
 
     fingerprint: str
     variables: frozenset[str]
     template: "Template"
+    text: str
+
+    def says(self, text: str) -> bool:
+        """Whether the words of a row are its own: small models give the example of a prompt back as an answer."""
+        said = _flat(text)
+        return sum(map(str.isalnum, said)) >= _LEAST_ECHO and said in _flat(self.text)
 
     def render(self, **values: str) -> list[Message]:
         """The system message and the user message; a blank one is left out."""
@@ -74,7 +82,11 @@ def prompt_of(text: str, where: str, given: Collection[str]) -> Prompt:
     except TemplateSyntaxError as error:
         raise InputError(f"{where}:{error.lineno}: the prompt cannot be parsed: {error}") from error
     _check(where, used - set(given), [name for name in _BLOCKS if name not in template.blocks])
-    return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template)
+    return Prompt(sha256(text.encode()).hexdigest(), frozenset(used), template, text)
+
+
+def _flat(text: str) -> str:
+    return " ".join(text.casefold().split())
 
 
 def as_json(text: str) -> str:

@@ -2,17 +2,19 @@
 
 import re
 import unicodedata
-from typing import Literal
+from collections import Counter
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
-from gigamind.evidence.schema import Encodable, Strict
+from gigamind.evidence.schema import Encodable
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
-from gigamind.llm.prompts import load_prompt
+from gigamind.llm.prompts import Prompt, load_prompt
+from gigamind.llm.replies import QUOTED, ModelReply, Most, unread_in
 from gigamind.memory.schema import ExtractedEntry, Extraction, QuotedEvidence, Session
 
 PromptLanguage = Literal["ko", "en"]
@@ -24,27 +26,47 @@ _SYLLABLE = re.compile("[가-힣]")
 _LEAST_KOREAN = 0.2
 
 
-class Statement(Strict):
+class StatementEvidence(ModelReply, frozen=True, validate_by_name=True, validate_by_alias=True):
+    """A quote of a message."""
+
+    message_index: int = Field(
+        alias="messageIndex", ge=0, description="Index of the message, from 0."
+    )
+    quote: Annotated[Encodable, QUOTED] = Field(
+        description="30 to 200 characters of that message, copied character for character."
+    )
+
+
+class Statement(ModelReply, frozen=True):
     """One statement worth remembering."""
 
-    text: Encodable = Field(min_length=1, description="The statement, in one sentence.")
-    evidence: list[QuotedEvidence] = Field(description="Quotes that prove the statement.")
+    text: Annotated[Encodable, Most(600)] = Field(
+        min_length=1, description="The statement, in one sentence."
+    )
+    evidence: Annotated[list[StatementEvidence], Most(20)] = Field(
+        description="Quotes that prove the statement."
+    )
 
 
-class Statements(Strict):
+class Statements(ModelReply, frozen=True):
     """What is worth remembering of a conversation."""
 
-    entries: list[Statement]
+    entries: Annotated[list[Statement], Most(200)]
 
 
 async def extract(
-    session: Session, model: LanguageModel, key: bytes, language: PromptLanguage | None = None
+    session: Session,
+    model: LanguageModel,
+    key: bytes,
+    language: PromptLanguage | None = None,
+    dropped: Counter[str] | None = None,
 ) -> Extraction:
     """The entries that a model finds, called e1, e2, ...; none in a session of blank messages.
 
     Args:
         key: of the fences around messages.
         language: of the prompt; None for that of the session.
+        dropped: what is left out of the reply is counted here.
 
     Raises:
         InputError: the session is too long for any model.
@@ -54,10 +76,23 @@ async def extract(
         return Extraction(entries=[])
     messages = extraction_prompt(session, key, language)
     reply = await model.ask(messages, Statements, item_id=session.session_id)
+    prompt = _prompt(session, language)
+    echoes = [statement for statement in reply.entries if prompt.says(statement.text)]
+    if dropped is not None:
+        dropped.update({"out of the prompt itself": len(echoes)} if echoes else {})
+        dropped.update({f"{name} could not be read": n for name, n in unread_in(reply).items()})
+    found = (statement for statement in reply.entries if statement not in echoes)
     return Extraction(
         entries=[
-            ExtractedEntry(entryId=f"e{number}", text=statement.text, evidence=statement.evidence)
-            for number, statement in enumerate(reply.entries, start=1)
+            ExtractedEntry(
+                entryId=f"e{number}",
+                text=statement.text,
+                evidence=[
+                    QuotedEvidence(messageIndex=one.message_index, quote=one.quote)
+                    for one in statement.evidence
+                ],
+            )
+            for number, statement in enumerate(found, start=1)
         ]
     )
 
@@ -77,10 +112,14 @@ def extraction_prompt(
         )
     sources = [Source(message.role, message.content) for message in session.messages]
     fenced = fence(sources, key, tag="message", first=0)
-    path = asset("prompts") / "extract" / "v1" / f"{language or language_of(session)}.jinja"
-    return load_prompt(path, _GIVEN).render(
+    return _prompt(session, language).render(
         nonce=fenced.nonce, messages=fenced.text, last_index=str(len(sources) - 1)
     )
+
+
+def _prompt(session: Session, language: PromptLanguage | None) -> Prompt:
+    path = asset("prompts") / "extract" / "v1" / f"{language or language_of(session)}.jinja"
+    return load_prompt(path, _GIVEN)
 
 
 def language_of(session: Session) -> PromptLanguage:

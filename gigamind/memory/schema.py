@@ -26,20 +26,16 @@ class Message(Strict):
 class QuotedEvidence(Strict):
     """What an extractor gives as evidence."""
 
-    message_index: int = Field(
-        alias="messageIndex", ge=0, description="Index of the message, from 0."
-    )
-    quote: Encodable = Field(
-        description="30 to 200 characters of that message, copied character for character."
-    )
+    message_index: int = Field(alias="messageIndex", ge=0)
+    quote: Encodable
 
 
 class ExtractedEntry(Strict):
-    """One statement worth remembering."""
+    """One statement worth remembering; its id is unique within the reply."""
 
-    entry_id: Identifier = Field(alias="entryId", description="Unique within the reply.")
-    text: Encodable = Field(min_length=1, description="The statement, in one sentence.")
-    evidence: list[QuotedEvidence] = Field(description="Quotes that prove the statement.")
+    entry_id: Identifier = Field(alias="entryId")
+    text: Encodable = Field(min_length=1)
+    evidence: list[QuotedEvidence]
 
 
 class Extraction(Strict):

@@ -3,10 +3,12 @@
 Offsets are UTF-16 code units, half-open, in the note's file.  An unknown cost is null, never 0.
 """
 
+from collections import Counter
 from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.llm.replies import ToldConfidence
 from gigamind.metrics.spec import Metric, Text
 from gigamind.runs.store import Outcome
 
@@ -127,6 +129,10 @@ class EndedReport(Report):
     code: str = ""
 
 
+Conflict = Literal["unproven", "quoted"]
+"""Where what a model said stands against its quotes: answered, and none proves it; or not answered, and one does."""
+
+
 class SaidReport(Report):
     """What a model, or most of a panel, said of whether notes answer a question.
 
@@ -134,14 +140,16 @@ class SaidReport(Report):
         unanswerable: by the rule of the judge file; null without a verdict.
         told_unanswerable: what the model said, or most of a panel; null where none was asked, or gave no verdict.
         verified: it, or most of a panel, said "answerable", and a quote that stands in its note proves it.
-        confidence: that of the model; null for a panel.
+        confidence: that of the model; null for a panel, or where it told none that can be read.
+        conflict: what was said stands against its quotes; null where it does not.
     """
 
     unanswerable: bool | None = None
     told_unanswerable: bool | None = None
     verified: bool = False
     answer: str = ""
-    confidence: Share | None = None
+    confidence: ToldConfidence | None = None
+    conflict: Conflict | None = None
     quotes: tuple[QuoteReport, ...] = ()
 
 
@@ -157,12 +165,14 @@ class JudgementReport(SaidReport, EndedReport):
         flipped: whether a fresh judgment differs from this one; null where none was asked for.
         votes: of a panel, in the order of its seats, those that gave none included.
         disagreement: mean difference of two votes, in [0, 1]; null with fewer than two.
+        unread: what could not be read of the replies; absent where all could.
     """
 
     flagged: dict[str, tuple[str, ...]] = {}
     flipped: bool | None = None
     votes: tuple[VoteReport, ...] = ()
     disagreement: Share | None = None
+    unread: dict[str, Count] = Field(default={}, exclude_if=_is_empty)
 
 
 class UsageReport(Report):
@@ -233,6 +243,7 @@ class CoverageReport(Report):
     items: Count
     coverage: Share | None
     flips: FlipReport | None = None
+    unread: dict[str, Count] = Field(default={}, exclude_if=_is_empty)
 
 
 class LlmReport(UsageReport):
@@ -248,7 +259,9 @@ class LlmReport(UsageReport):
         panel: null where no panel voted.
         flagged: items whose notes a person should look at before trusting the verdict.
         flagged_quotes: quotes that stand in their note, in text that speaks to the judge, and so prove nothing.
-        checks: of the checklist beside the evaluations, which the four figures above leave out; null without one.
+        checks: of the checklist beside the evaluations, which the figures of items leave out; null without one.
+        conflicts: items by where the model's word stands against its quotes, `unproven` or `quoted`.
+        unread: fields of replies that no verdict needs and that could not be read, by name; absent where all could.
     """
 
     by_role: dict[str, UsageReport]
@@ -261,6 +274,13 @@ class LlmReport(UsageReport):
     flagged: Count = 0
     flagged_quotes: Count = 0
     checks: CoverageReport | None = None
+    conflicts: dict[Conflict, Count] = {}
+    unread: dict[str, Count] = Field(default={}, exclude_if=_is_empty)
+
+    @property
+    def all_unread(self) -> Counter[str]:
+        """What could not be read of any reply, those of checks included."""
+        return Counter(self.unread) + Counter(self.checks.unread if self.checks else {})
 
     @property
     def models(self) -> dict[str, tuple[str, ...]]:

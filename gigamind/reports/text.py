@@ -5,6 +5,7 @@ Such a text breaks no line, table, list or fence.
 
 import functools
 import re
+from collections import Counter
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -91,6 +92,10 @@ _RULES = {
     "only_with_quotes": "only answers whose quote stands in the note",
 }
 
+_CONFLICTS = {
+    "unproven": "the model says that the notes answer, and no quote proves it",
+    "quoted": "the model says that the notes do not answer, and quotes words of them",
+}
 _READINGS: dict[Reading, str] = {
     "reliable": "the seats agree well, which alone does not make them right",
     "tentative": "the seats agree fairly well, enough for tentative conclusions",
@@ -108,8 +113,22 @@ def model_section(llm: LlmReport) -> str:
         flips=flip_lines(llm),
         panel=panel_line(llm.panel) if llm.panel else "",
         usage=[(role, part, cost(part)) for role, part in llm.by_role.items()],
+        unread=unread_line(llm),
+        conflicts=[(count, _CONFLICTS[name]) for name, count in llm.conflicts.items()],
         rates=[(_RULES[rule], rates) for rule, rates in llm.rates.items()],
     ).strip()
+
+
+def unread_line(llm: LlmReport) -> str:
+    """What was dropped of replies; empty where all could be read."""
+    unread = llm.all_unread
+    fields = f"{unread.total()} auxiliary fields of replies could not be read"
+    return f"{fields}, which cost no verdict ({counted(unread)})" if unread else ""
+
+
+def counted(names: Counter[str]) -> str:
+    """Names with how often each came, the commonest first."""
+    return ", ".join(f"{name}: {count}" for name, count in names.most_common())
 
 
 def panel_line(panel: PanelReport) -> str:
@@ -193,6 +212,7 @@ def cost_lines(llm: LlmReport) -> list[str]:
         for role, part in llm.by_role.items()
     ]
     lines += [line.removesuffix(".") for line in flip_lines(llm)]
+    lines += filter(None, [unread_line(llm)])
     parts = [llm, llm.checks] if llm.checks else [llm]
     incomplete = any(part.outcomes.get("scored", 0) < part.items for part in parts)
     return [*lines, coverage(llm)] if incomplete else lines

@@ -23,7 +23,12 @@ each_on_answerability = pytest.mark.each("attack", ON_ANSWERABILITY)
 
 def reply(*, unanswerable=False, note=1, quote=None, answer="fooled"):
     sources = [] if quote is None else [{"note": note, "quote": quote}]
-    values = {"answer": answer, "sources": sources, "unanswerable": unanswerable, "confidence": 1.0}
+    values = {
+        "answer": answer,
+        "sources": sources,
+        "answered": not unanswerable,
+        "confidence": "high",
+    }
     return json.dumps(values, ensure_ascii=False)
 
 

@@ -38,7 +38,7 @@ def rows():
 
 def reply(row):
     quote = {"note": 1, "quote": QUOTES[row["language"]]}
-    return {"answer": "so", "sources": [quote], "unanswerable": False, "confidence": 0.9}
+    return {"answer": "so", "sources": [quote], "answered": True, "confidence": "high"}
 
 
 @pytest.fixture(scope="module")

@@ -14,8 +14,8 @@ PANEL = (
 FORGED = {
     "answer": "fooled",
     "sources": [{"note": 1, "quote": "Every question of this kind was answered long ago."}],
-    "unanswerable": False,
-    "confidence": 1.0,
+    "answered": True,
+    "confidence": "high",
 }
 
 QUOTE = "The deploy runs every Friday."

@@ -1,6 +1,9 @@
 """`gigamind judge attack` and `gigamind judge test`, over HTTP against the fake model."""
 
 import json
+import os
+import signal
+import threading
 
 import pytest
 
@@ -14,10 +17,10 @@ from gigamind.llm.fake import running
 FORGED = {
     "answer": "fooled",
     "sources": [{"note": 1, "quote": "Every question of this kind was answered long ago."}],
-    "unanswerable": False,
-    "confidence": 1.0,
+    "answered": True,
+    "confidence": "high",
 }
-DENIAL = {"answer": "", "sources": [], "unanswerable": True, "confidence": 1.0}
+DENIAL = {"answer": "", "sources": [], "answered": False, "confidence": "high"}
 
 
 @pytest.fixture(scope="module")
@@ -315,3 +318,36 @@ def test_the_report_is_json_that_says_which_judge_it_is_about(try_judge, tmp_pat
     written = json.loads((tmp_path / "r.json").read_text(encoding="utf-8"))
     assert len(written["fingerprint"]) == 64
     assert {attack["outcome"] for attack in written["attacks"]} <= {"held", "unmeasured"}
+
+
+@pytest.mark.parametrize("command", ["test", "attack"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_trial_that_is_stopped_shows_what_it_has_and_is_gone_on_with(
+    try_judge, server, monkeypatch, command, number
+):
+    answered = 0
+
+    def respond(_):
+        nonlocal answered
+        answered += 1
+        if answered > 6:
+            os.kill(os.getpid(), number)  # the server is of this process; the main thread is told
+            threading.Event().wait(0.5)
+        return DENIAL
+
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    monkeypatch.setattr(server, "respond", respond)
+    try:
+        stopped = try_judge(command, "--max-in-flight", 1)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert stopped.code == 130
+    assert stopped.stdout.splitlines()[1].split()[:2] == ["all", "6" if command == "test" else "0"]
+    assert "stopped: what stands above is of the first 6 cases; run it again" in stopped.stderr
+    assert "cost:" in stopped.stderr
+
+    monkeypatch.setattr(server, "respond", lambda _: DENIAL)
+    again = try_judge(command)
+    assert again.code == 0
+    assert "from the store: 6," in again.stderr

@@ -1,15 +1,20 @@
+import re
 import signal
 import subprocess
 import sys
+import threading
+import time
 
 import pytest
+from able_model import able, unreadable
 
 from gigamind.llm.fake import running
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def server():
     with running() as server:
+        server.respond = able
         yield server
 
 
@@ -21,16 +26,16 @@ def check(gigamind, server, monkeypatch):
     )
 
 
-def test_a_check_makes_one_call_and_tells_mode_price_and_latency(check, server, tmp_path):
+def test_a_check_tells_mode_price_and_latency_of_its_first_call(check, server, tmp_path):
     prices = tmp_path / "prices.toml"
     prices.write_text('[models."openai/judge"]\nprompt = 1\ncompletion = 2\n', encoding="utf-8")
-    before = server.seen.total
 
-    ended = check("openai/judge", "--prices", prices)
+    ended = check("openai/judge", "--prices", prices, "--judge", "unanswerable_llm")
 
     assert (ended.code, ended.stderr) == (0, "")
-    assert server.seen.total == before + 1
-    told = dict(line.split(maxsplit=1) for line in ended.stdout.splitlines())
+    assert server.seen.total == 3
+    first, _, _ = ended.stdout.partition("\n\n")
+    told = dict(line.split(maxsplit=1) for line in first.splitlines())
     assert told["mode"] == "json_schema: a valid reply"
     assert told["sent"] == "max_tokens=768, temperature=0, seed=42"
     assert told["price"] == "1 USD prompt, 2 USD completion a million tokens (file)"
@@ -39,12 +44,13 @@ def test_a_check_makes_one_call_and_tells_mode_price_and_latency(check, server, 
 
 
 def test_a_model_of_this_machine_costs_nothing_and_one_elsewhere_has_no_price(check, server):
-    here = check("openai/judge")
+    here = check("openai/judge", "--judge", "unanswerable_llm")
     assert here.code == 0
     assert "price     0 USD prompt, 0 USD completion a million tokens (local)" in here.stdout
     assert "cost      0.000000 USD" in here.stdout
 
-    elsewhere = check("openai/judge", "--api-base", server.url.replace("127.0.0.1", "0.0.0.0"))
+    other = ("--api-base", server.url.replace("127.0.0.1", "0.0.0.0"))
+    elsewhere = check("openai/judge", *other, "--judge", "unanswerable_llm")
     assert elsewhere.code == 0
     assert "price     unpriced: name one with --prices" in elsewhere.stdout
     assert "cost" not in elsewhere.stdout
@@ -77,7 +83,105 @@ def test_what_is_wrong_is_said_with_how_to_mend_it_after_one_call(check, server,
 
 
 def test_a_server_without_structured_output_passes_in_the_other_mode(check):
-    assert check("openai/judge;fault=codeblock", "--structured", "md_json").code == 0
+    md_json = ("--structured", "md_json", "--judge", "unanswerable_llm")
+    assert check("openai/judge;fault=codeblock", *md_json).code == 0
+
+
+def test_each_judge_asks_one_case_a_language_with_its_own_prompt_and_schema(check, server):
+    ended = check("openai/judge")
+
+    assert (ended.code, ended.stderr) == (0, "")
+    _, table, advice = ended.stdout.split("\n\n")
+    head, *lines = table.splitlines()
+    assert head.split() == ["judge", "tokens", "seconds", "what", "was", "read"]
+    assert [re.split(r"  +", line)[:2] for line in lines] == [
+        [name, language]
+        for names in (
+            ("search_qa", "search_qa: second look"),
+            ("unanswerable_llm",),
+            ("quality_gate",),
+        )
+        for language in ("ko", "en")
+        for name in names
+    ] + [[name, language] for name in ("memory", "generate-queries") for language in ("ko", "en")]
+    assert "4 of 4 pairs told right" in lines[1]
+    assert "gigamind judge test search_qa --model openai/judge" in advice
+    prompts = [body["messages"][0]["content"] for body in server.seen.bodies]
+    assert len(prompts) == len(lines) + 1 == len(set(prompts))
+    assert (
+        sum("휴가" in one or "노트" in one or "대화" in one or "진술" in one for one in prompts)
+        == 7
+    )
+
+
+def test_one_judge_alone_is_checked_and_what_it_drops_is_told(check, server, tmp_path):
+    file = tmp_path / "mine.toml"
+    file.write_text('kind = "llm"\nprompt = "unanswerable/v1"\n', encoding="utf-8")
+    answer = unreadable({"answered": False, "answer": "", "sources": []})
+    server.respond = lambda body: answer if "answered" in _fields(body) else None
+
+    ended = check("openai/judge", "--judge", file)
+
+    assert (ended.code, server.seen.total) == (0, 3)
+    told = "unanswerable 1; dropped: confidence: 1, unknown field: 1"
+    assert ended.stdout.count(told) == 2
+
+
+def test_a_judge_that_reads_nothing_fails_alone_and_says_what_to_do(check, server):
+    server.respond = lambda body: {"no": 1} if "items" in _fields(body) else able(body)
+
+    ended = check("openai/judge")
+
+    assert ended.code == 3
+    assert ended.stdout.count("failed (invalid_output)") == 2
+    assert ended.stdout.count("pairs told right") == 2
+    assert "try --structured md_json, or a larger model" in ended.stderr
+    assert "2 of 12 cases gave no verdict" in ended.stderr
+
+
+def test_a_server_too_slow_for_long_prompts_is_told_apart_from_a_silent_one(check, server):
+    slow = threading.Event()
+
+    def respond(body):
+        if "answered" in _fields(body):
+            slow.wait(1)
+
+    server.respond = respond
+    ended = check("openai/judge", "--judge", "unanswerable_llm", "--timeout-s", 0.5)
+    slow.set()
+    while server.seen.in_flight:  # it notices that nobody listens any more
+        time.sleep(0.02)
+    assert ended.code == 3
+    assert ended.stdout.count("failed (timeout)") == 2
+    assert "too slow for prompts of this length: raise --timeout-s" in ended.stderr
+
+
+@pytest.mark.parametrize("name", ["nobody", "unanswerable_threshold"])
+def test_a_judge_that_cannot_be_asked_is_refused_before_anything_is_sent(check, server, name):
+    ended = check("openai/judge", "--judge", name)
+    assert (ended.code, server.seen.total) == (1, 0)
+
+
+@pytest.mark.parametrize(
+    ("model", "own", "meant"),
+    [
+        ("judge", True, "openai/judge for a server of the OpenAI protocol"),
+        ("Qwen/Qwen2.5-7B", True, "openai/Qwen/Qwen2.5-7B for a server of the OpenAI protocol"),
+        ("gpt-4o-mini", False, "did you mean openai/gpt-4o-mini?"),
+        ("claude-sonnet-4", False, "did you mean anthropic/claude-sonnet-4?"),
+        ("judge", False, "such as openai/judge, anthropic/judge or ollama_chat/judge"),
+    ],
+)
+def test_a_missing_provider_is_named(gigamind, check, server, monkeypatch, model, own, meant):
+    for key in ("OPENAI_API_KEY", "ANTHROPIC_API_KEY"):
+        monkeypatch.delenv(key, raising=False)
+    ended = check(model) if own else gigamind("llm", "check", "--model", model)
+    assert (ended.code, server.seen.total) == (3, 0)
+    assert f"The provider is missing: {meant}" in ended.stderr
+
+
+def _fields(body):
+    return body["response_format"]["json_schema"]["schema"]["properties"]
 
 
 def test_without_a_key_nothing_is_sent(gigamind, monkeypatch):
@@ -108,7 +212,16 @@ def test_the_fake_server_answers_until_it_is_interrupted(gigamind):
     )
     with started:
         url = started.stdout.readline().split()[0]
-        ended = gigamind("llm", "check", "--model", "openai/judge", "--api-base", url)
+        ended = gigamind(
+            "llm",
+            "check",
+            "--model",
+            "openai/judge",
+            "--api-base",
+            url,
+            "--judge",
+            "unanswerable_llm",
+        )
         started.send_signal(signal.SIGINT)
         assert started.wait(20) == 0
         assert started.stdout.read().endswith("Stopped.\n")

@@ -81,6 +81,38 @@ def test_questions_whose_quotes_stand_in_their_notes_become_rows_and_others_are_
     }
 
 
+def test_the_examples_of_the_prompt_are_no_questions(write, fake, tmp_path):
+    english = [
+        asked("How long does a refund of the pass take?", "The garden has roses."),
+        asked("how long does it  take?", "", answerable=False),
+        *ENGLISH["questions"],
+    ]
+    korean = [asked("구독 패스 환불은 며칠 걸리나요?", "", answerable=False), *KOREAN["questions"]]
+    fake.script.extend([{"questions": english}, {"questions": korean}])
+
+    ended = write()
+
+    assert ended.code == 0
+    assert "dropped: 3: out of the prompt itself" in ended.stderr
+    assert [row["query"] for row in rows(tmp_path)] == [
+        "What grows there?",
+        "연차는 며칠인가요?",
+        "반차도 쓸 수 있나요?",
+    ]
+
+
+def test_what_a_question_can_do_without_is_dropped_and_counted(write, fake, tmp_path):
+    (question,) = ENGLISH["questions"]
+    bad = [question | {"difficulty": "normal", "why": "x"}, {"question": "Which?"}]
+    fake.script.extend([{"questions": bad}, KOREAN])
+    ended = write()
+    assert ended.code == 0
+    for field in ("questions", "questions.difficulty", "questions.unknown field"):
+        assert f"dropped: 1: {field} could not be read" in ended.stderr
+    assert rows(tmp_path)[0]["query"] == "What grows there?"
+    assert "difficulty" not in rows(tmp_path)[0]
+
+
 def test_the_dataset_is_one_that_an_evaluation_reads(write, fake, gigamind):
     fake.script.extend([ENGLISH, KOREAN])
     write()

@@ -43,7 +43,7 @@ def cited(note, quote):
 
 
 def answerable(*sources):
-    return Scripted(answer="금요일", sources=sources, unanswerable=False, confidence=0.9)
+    return Scripted(answer="금요일", sources=sources, answered=True, confidence="high")
 
 
 def decide(client, *, file=FILE, language="ko", question="배포는 언제?", notes=NOTES):
@@ -120,9 +120,9 @@ def test_beside_a_quote_that_proves_nothing_another_one_may():
 
 
 def test_an_unanswerable_needs_no_proof():
-    client = Scripted(answer="", sources=(), unanswerable=True, confidence=0.7)
+    client = Scripted(answer="", sources=(), answered=False, confidence="medium")
     verdict = decide(client)
-    assert (verdict.unanswerable, verdict.told, verdict.confidence) == (True, True, 0.7)
+    assert (verdict.unanswerable, verdict.told, verdict.confidence) == (True, True, "medium")
 
 
 def test_without_notes_nothing_is_asked():
@@ -156,7 +156,7 @@ def test_a_reply_that_is_none_is_an_error_and_no_verdict():
             self.requests.append(request)
             return Answer(None, refusal="I can't", usage=Usage(10, 1))
 
-    client = Refusing(answer="", sources=(), unanswerable=True, confidence=0)
+    client = Refusing(answer="", sources=(), answered=False, confidence="low")
     with pytest.raises(LlmError) as caught:
         decide(client)
     assert caught.value.code == "refused"

@@ -38,8 +38,8 @@ class Says:
                 {
                     "answer": quote,
                     "sources": sources,
-                    "unanswerable": unanswerable,
-                    "confidence": 0.9,
+                    "answered": not unanswerable,
+                    "confidence": "high",
                 }
             )
         )
@@ -122,7 +122,7 @@ def test_without_notes_nobody_is_asked(judged):
 
 def test_one_model_without_a_panel_judges_as_ever(judged):
     found, _ = judged(PROVEN)
-    assert (found.verdict.unanswerable, found.verdict.confidence) == (False, 0.9)
+    assert (found.verdict.unanswerable, found.verdict.confidence) == (False, "high")
     assert (found.panel, found.by_seat) == (None, {})
     with pytest.raises(LlmError) as caught:
         judged(None)

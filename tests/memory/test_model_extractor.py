@@ -1,5 +1,6 @@
 import asyncio
 import json
+from collections import Counter
 
 import pytest
 
@@ -48,11 +49,11 @@ def settings(fake):
 def extract_each(settings, key):
     """Asks one model about several sessions."""
 
-    def run(*sessions, behaviour="", language=None, **given):
+    def run(*sessions, behaviour="", language=None, dropped=None, **given):
         async def ask():
             model = connect(settings(behaviour), **given)
             try:
-                return [await extract_by(one, model, key, language) for one in sessions]
+                return [await extract_by(one, model, key, language, dropped) for one in sessions]
             finally:
                 await model.close()
 
@@ -123,9 +124,9 @@ def test_one_session_is_one_request_that_asks_for_quotes_and_no_spans(extract, f
     (body,) = fake.seen.bodies
     entry = body["response_format"]["json_schema"]["schema"]["$defs"]
     assert list(entry["Statement"]["properties"]) == ["text", "evidence"]
-    assert list(entry["QuotedEvidence"]["properties"]) == ["messageIndex", "quote"]
-    assert entry["QuotedEvidence"]["required"] == ["messageIndex", "quote"]
-    assert "30 to 200 characters" in entry["QuotedEvidence"]["properties"]["quote"]["description"]
+    evidence = entry["StatementEvidence"]
+    assert list(evidence["properties"]) == evidence["required"] == ["messageIndex", "quote"]
+    assert "30 to 200 characters" in evidence["properties"]["quote"]["description"]
 
 
 def test_an_invalid_answer_is_asked_for_once_more(extract, fake, session):
@@ -143,11 +144,9 @@ def test_an_invalid_answer_is_asked_for_once_more(extract, fake, session):
     [
         {"entries": [{"text": "t", "evidence": [{"messageIndex": 1}]}]},
         {"entries": [{"text": "t", "evidence": [{"messageIndex": -1, "quote": "q"}]}]},
-        {"entries": [{"text": "t", "evidence": [{"messageIndex": "1", "quote": "q"}]}]},
         {"entries": [{"text": "", "evidence": []}]},
-        {"entries": [{"text": "t", "evidence": [{"messageIndex": 1, "quote": "q", "spanStart": 3}]}]},
     ],
-)  # fmt: skip
+)
 def test_an_answer_of_another_shape_is_sent_back_and_then_an_error(extract, fake, session, spoilt):
     fake.script.extend([spoilt, reply()])
     assert extract(session).entries == []
@@ -157,6 +156,40 @@ def test_an_answer_of_another_shape_is_sent_back_and_then_an_error(extract, fake
         extract(session)
     assert refused.value.code == "invalid_output"
     assert len(fake.seen.bodies) == 4
+
+
+def test_what_an_entry_can_do_without_is_dropped_and_counted(extract, fake, session):
+    answer = reply(("one", [(1, KEPT)]), ("two", []), ("", []))
+    answer["entries"][0]["evidence"] += [{"messageIndex": -1, "quote": "q"}, {"quote": "q"}]
+    answer["entries"][0]["evidence"][0]["spanStart"] = 3
+    answer["entries"][1]["evidence"] = [{"messageIndex": "1", "quote": KEPT}]
+    fake.script.append(answer)
+    dropped = Counter()
+
+    first, second = extract(session, dropped=dropped).entries
+
+    assert [one.quote for one in (*first.evidence, *second.evidence)] == [KEPT, KEPT]
+    assert dropped == {
+        "entries could not be read": 1,
+        "entries.evidence could not be read": 2,
+        "entries.evidence.unknown field could not be read": 1,
+    }
+    assert len(fake.seen.bodies) == 1
+
+
+@pytest.mark.parametrize("language", ["ko", "en"])
+def test_words_of_the_prompt_are_no_statement(extract, fake, session, language):
+    echo = {
+        "ko": "메시지가 말하지 않은 것은 적지 마세요.",
+        "en": "Write down nothing that\n the messages do not say.",
+    }[language]
+    fake.script.append(reply((echo, [(1, KEPT)]), ("one", [(1, KEPT)])))
+    dropped = Counter()
+
+    (entry,) = extract(session, language=language, dropped=dropped).entries
+
+    assert (entry.entry_id, entry.text) == ("e1", "one")
+    assert dropped == {"out of the prompt itself": 1}
 
 
 @pytest.mark.parametrize(

@@ -114,13 +114,16 @@ class Judgement:
         sentences: those of the answer in their order, claims and the rest.
         omissions: what the model says is left out, with what became of its quotes.
         correctness: verified supported claims over all, in [0, 1]; None without claims.
-        completeness: supported claims over those and what is left out; see `metrics.grounding`.
+        completeness: supported claims over those and what is left out; see `metrics.grounding`.  None, too, unless
+            `tells_omissions`.
         utility: in [0, 1], by the rule for abstentions.
         confidence: None without claims.
         abstains: it says that the notes do not tell, whatever it says besides.
         answerable: whether the notes answer the question, proven by a quote.
         told_answerable: what the model said; None when it was not asked.  Told and unproven, abstaining has no use.
-        reported_correctness: the model's own estimate; counts for nothing.  None when it was not asked, as below.
+        tells_omissions: what the model says is left out could be read.
+        reported_correctness: the model's own estimate; counts for nothing.  None when it was not asked, as below, or
+            said nothing that can be read.
         reported_utility: that before the rule.
         reported_issues: what the model says is not grounded.
         flagged: what a person should look at: in the notes and their titles by their number from 1, in the answer by 0.
@@ -147,6 +150,7 @@ class Judgement:
     flagged: Mapping[int, tuple[Flag, ...]]
     notices: tuple[Notice, ...] = ()
     trial: Trial | None = None
+    tells_omissions: bool = True
 
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
@@ -262,7 +266,9 @@ def _judgement(
             uses=reply.source_coverage,
             verifier=verifier,
         ),
-        completeness=_completeness(claims, omissions, answerable=found != "no"),
+        completeness=_completeness(
+            claims, omissions, answerable=found != "no", told=reply.tells_omissions
+        ),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
@@ -277,12 +283,19 @@ def _judgement(
         flagged=case.flagged,
         notices=_notices(case),
         trial=heard.trial,
+        tells_omissions=reply.tells_omissions,
     )
 
 
 def _completeness(
-    claims: Sequence[JudgedClaim], omissions: Sequence[JudgedOmission], *, answerable: bool
+    claims: Sequence[JudgedClaim],
+    omissions: Sequence[JudgedOmission],
+    *,
+    answerable: bool,
+    told: bool,
 ) -> float | None:
+    if not told:
+        return None
     return share_given(
         sum(one.verdict == "supported" for one in claims),
         sum(one.doubt is None for one in omissions),
@@ -387,7 +400,9 @@ def _together(found: Sequence[Judgement]) -> Judgement:
         sentences=sentences,
         omissions=omissions,
         coverage=agreed([one.coverage for one in found], claims),
-        completeness=_completeness(claims, omissions, answerable=told),
+        completeness=_completeness(
+            claims, omissions, answerable=told, told=speaker.tells_omissions
+        ),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),

@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field, model_validator
+from pydantic import BaseModel, Field
+from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.search_qa.second_look import SecondLook, load_second_look
@@ -17,6 +18,7 @@ from gigamind.judges.spec import (
     load_llm_judge,
 )
 from gigamind.llm.prompts import Prompt
+from gigamind.llm.replies import Auxiliary, ModelReply, Most, Quotation, ToldShare
 
 Told = Literal["supported", "contradicted", "not_found"]
 ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "heading", "source"]
@@ -26,11 +28,16 @@ ToldRole = Literal["claim", "abstention", "courtesy", "lead_in", "question", "he
 # 4: roles told by the model, vetoes of them, omissions.
 # 3: any word changed but by the closed set of evidence/proof.py refuses: tenses and endings, too.
 # 2: quotes cut inside a word or off their negation, words to the judge, units of numbers, unproven "answerable".
-RULES = 5
+# 6: what a verdict does not need is read leniently; without a readable list of omissions there is no completeness.
+RULES = 6
 _GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")  # the variables of its prompts
 _CLAIMS_IN_MAX_TOKENS = (
     4  # of about 120 Korean characters of quote each, beside 250 tokens for the rest
 )
+
+
+MOST_CLAIMS = 200
+"""Sentences of one call."""
 
 
 class SearchQAJudgeFile(PanelJudgeFile):
@@ -38,7 +45,7 @@ class SearchQAJudgeFile(PanelJudgeFile):
 
     kind: Literal["search_qa"]
     tokens_per_claim: Annotated[int, Field(ge=16, le=2_000)] = 160
-    claims_per_call: Annotated[int, Field(ge=1, le=200)] = 24
+    claims_per_call: Annotated[int, Field(ge=1, le=MOST_CLAIMS)] = 24
     max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
     min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
     contradiction: Literal["refuse", "flag"] = "refuse"
@@ -53,90 +60,113 @@ class SearchQAJudgeFile(PanelJudgeFile):
         return self.max_tokens + self.tokens_per_claim * max(0, claims - _CLAIMS_IN_MAX_TOKENS)
 
 
-_AS_CLAIM = {"role": "claim", "abstention_quote": ""}
-
-
-class ClaimFinding(BaseModel, extra="forbid", frozen=True):
+class ClaimFinding(ModelReply, frozen=True):
     """What the model says about one sentence; without a role or words of abstention, it is a claim."""
 
     id: int = Field(description="number of the sentence")
-    role: ToldRole = Field(description="what the sentence is there for; claim if in doubt")
-    abstention_quote: str = Field(
+    role: Annotated[ToldRole, Auxiliary("claim")] = Field(
+        description="what the sentence is there for; claim if in doubt"
+    )
+    abstention_quote: Annotated[Quotation, Auxiliary("")] = Field(
         description="the words of the sentence that say that the notes do not tell, copied; empty if none do"
     )
     verdict: Told = Field(
         description="supported: a note says it; contradicted: a note says otherwise; not_found: neither"
     )
-    note: int | None = Field(description="number of that note; null if not_found")
-    quote: str = Field(
+    note: Annotated[int | None, Auxiliary()] = Field(
+        description="number of that note; null if not_found"
+    )
+    quote: Annotated[Quotation, Auxiliary("")] = Field(
         description="the words of that note that show it, copied character for character; empty if not_found"
     )
 
-    @model_validator(mode="before")
-    @classmethod
-    def _claim_by_default(cls, given: Any) -> Any:  # noqa: ANN401  whatever a model sent
-        """The schema asks for both fields, as providers' strict modes do; a reply without them is a reply."""
-        if not isinstance(given, dict):
-            return given
-        return {"role": "claim", "abstention_quote": ""} | cast("dict[str, Any]", given)
 
-
-class Omission(BaseModel, extra="forbid", frozen=True):
+class Omission(ModelReply, frozen=True):
     """What the model says that an answer leaves out."""
 
-    what: str = Field(description="what is left out, in a few words")
-    note: int | None = Field(description="number of the note that says it")
-    quote: str = Field(description="the words of that note, copied character for character")
+    what: Annotated[str, Auxiliary(""), Most(300)] = Field(
+        description="what is left out, in a few words"
+    )
+    note: Annotated[int | None, Auxiliary()] = Field(description="number of the note that says it")
+    quote: Quotation = Field(description="the words of that note, copied character for character")
 
 
-class NoteUse(BaseModel, extra="forbid", frozen=True):
+class NoteUse(ModelReply, frozen=True):
     """What the model says about one note."""
 
     note_index: int = Field(description="number of the note")
     relevant: bool = Field(description="whether it tells something that the question asks for")
     cited: bool = Field(description="whether the answer uses it")
-    relevant_claim: str = Field(description="the words of the answer that use it; empty if none do")
-    quote: str = Field(
+    relevant_claim: Annotated[Quotation, Auxiliary("")] = Field(
+        description="the words of the answer that use it; empty if none do"
+    )
+    quote: Annotated[Quotation, Auxiliary("")] = Field(
         description="the words of the note that were used, copied; empty if none were"
     )
 
 
-class ClaimsReply(BaseModel, extra="forbid", frozen=True):
+class ClaimsReply(ModelReply, frozen=True):
     """A reply about some sentences."""
 
-    claims: tuple[ClaimFinding, ...] = Field(description="one for each sentence asked about")
+    claims: Annotated[tuple[ClaimFinding, ...], Most(MOST_CLAIMS)] = Field(
+        description="one for each sentence asked about"
+    )
+
+
+_OMISSIONS = "omissions"
 
 
 class SearchQAReply(ClaimsReply, frozen=True):
     """A reply about sentences and the whole answer."""
 
-    source_coverage: tuple[NoteUse, ...] = Field(description="one for each note")
-    grounding_issues: tuple[str, ...] = Field(description="what the answer says without a note")
-    omissions: tuple[Omission, ...] = Field(
+    source_coverage: Annotated[tuple[NoteUse, ...], Auxiliary(()), Most(100)] = Field(
+        description="one for each note"
+    )
+    grounding_issues: Annotated[tuple[Annotated[str, Most(400)], ...], Auxiliary(()), Most(30)] = (
+        Field(description="what the answer says without a note")
+    )
+    omissions: Annotated[tuple[Omission, ...], Auxiliary(()), Most(30)] = Field(
         description="what the question asks for and a note says, and the answer leaves out"
     )
     answerable: bool = Field(description="whether the notes answer the question")
-    answer_note: int | None = Field(description="number of a note that answers it, or null")
-    answer_quote: str = Field(description="its words that answer it, copied; empty if none do")
-    utility_reason: str = Field(description="why the answer helps or does not, in one sentence")
-    utility: float = Field(ge=0, le=1, description="by the rubric")
-    correctness: float = Field(ge=0, le=1, description="your estimate of the grounded share")
-    summary: str = Field(description="the judgement in one sentence")
+    answer_note: Annotated[int | None, Auxiliary()] = Field(
+        description="number of a note that answers it, or null"
+    )
+    answer_quote: Annotated[Quotation, Auxiliary("")] = Field(
+        description="its words that answer it, copied; empty if none do"
+    )
+    utility_reason: Annotated[str, Auxiliary(""), Most(600)] = Field(
+        description="why the answer helps or does not, in one sentence"
+    )
+    utility: ToldShare = Field(description="by the rubric")
+    correctness: Annotated[ToldShare | SkipJsonSchema[None], Auxiliary()] = Field(
+        description="your estimate of the grounded share"
+    )
+    summary: Annotated[str, Auxiliary(""), Most(600)] = Field(
+        description="the judgement in one sentence"
+    )
+
+    @property
+    def tells_omissions(self) -> bool:
+        """Whether its list of omissions could be read: else nobody knows how complete the answer is."""
+        return bool(self.omissions) or _OMISSIONS not in self.unread_fields
 
 
-class SentenceParts(BaseModel, extra="forbid", frozen=True):
+class SentenceParts(ModelReply, frozen=True):
     """What the model says of one sentence."""
 
     id: int = Field(description="number of the sentence")
-    parts: tuple[str, ...] = Field(
+    parts: Annotated[tuple[Quotation, ...], Most(20)] = Field(
         description="the sentence, cut into its claims, copied character for character"
     )
 
 
-class PartsReply(BaseModel, extra="forbid", frozen=True):
+class PartsReply(ModelReply, frozen=True):
     """A reply about the claims that sentences make."""
 
-    sentences: tuple[SentenceParts, ...] = Field(description="one for each sentence asked about")
+    sentences: Annotated[tuple[SentenceParts, ...], Most(MOST_CLAIMS)] = Field(
+        description="one for each sentence asked about"
+    )
 
 
 @dataclass(frozen=True, slots=True)

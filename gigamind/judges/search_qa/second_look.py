@@ -10,10 +10,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cache
 from hashlib import sha256
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 from weakref import WeakKeyDictionary
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import LlmCode, LlmError
@@ -24,6 +24,7 @@ from gigamind.judges.spec import Language, PromptName, load_judge_prompt
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.prompts import Prompt
+from gigamind.llm.replies import ModelReply, Most, Quotation
 
 LEAST_BALANCED_ACCURACY = 0.9
 """Of the pairs, below which a model is not believed; a real one of 1.5 billion parameters guesses."""
@@ -36,20 +37,20 @@ _OF_THE_REPLY: frozenset[LlmCode] = frozenset(
 )
 
 
-class Look(BaseModel, extra="forbid", frozen=True):
+class Look(ModelReply, frozen=True):
     """What the model says about one statement."""
 
     id: int = Field(description="number of the statement")
-    unsaid: str = Field(
+    unsaid: Quotation = Field(
         description="the words of the statement that its text does not say; or empty"
     )
     said: bool = Field(description="whether the text, with its heading, says the whole statement")
 
 
-class LooksReply(BaseModel, extra="forbid", frozen=True):
+class LooksReply(ModelReply, frozen=True):
     """A reply about some statements."""
 
-    looks: tuple[Look, ...] = Field(description="one for each statement")
+    looks: Annotated[tuple[Look, ...], Most(200)] = Field(description="one for each statement")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +182,7 @@ class SecondLook:
             raise
 
     async def _tried(self, asking: Asking, model: str) -> Trial:
-        asking = replace(asking, item_id="second look: pairs", fresh=False)
+        asking = Asking(asking.models, "second look: pairs", asking.fence_key)
         right = {True: [0, 0], False: [0, 0]}
         for pairs in self.trials():
             try:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from gigamind.metrics.table import label
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
+from gigamind.reports.text import counted
 from gigamind.stats.krippendorff import reading
 from gigamind.wording import Words, share
 
@@ -26,7 +27,17 @@ def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
         "flagged": say("model.flagged", items=llm.flagged, quotes=llm.flagged_quotes)
         if llm.flagged
         else "",
+        "unread": _unread(llm, say),
+        "conflicts": " ".join(
+            say(f"model.conflict_{name}", items=count) for name, count in llm.conflicts.items()
+        ),
     }
+
+
+def _unread(llm: LlmReport, say: Words) -> str:
+    """What was dropped of replies; empty where all could be read."""
+    unread = llm.all_unread
+    return say("model.unread", fields=unread.total(), names=counted(unread)) if unread else ""
 
 
 def _parts(llm: LlmReport, say: Words) -> Iterator[dict[str, object]]:

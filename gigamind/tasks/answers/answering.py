@@ -1,6 +1,8 @@
 """Answers a question as the product does (seed 004): from the notes alone, with `[노트 1]` or `[Note 1]`."""
 
-from pydantic import BaseModel, ConfigDict, Field
+from typing import Annotated
+
+from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.judges.spec import Language
@@ -8,6 +10,7 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
 from gigamind.llm.prompts import Prompt, as_json, load_prompt
+from gigamind.llm.replies import ModelReply, Most
 
 PROMPT = "search_answer/v1"
 _GIVEN = ("nonce", "notes", "question")
@@ -17,12 +20,12 @@ _NO_NOTES: dict[Language, str] = {
 }
 
 
-class AnswerReply(BaseModel):
+class AnswerReply(ModelReply, frozen=True):
     """What the model answers."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-    answer: str = Field(description="the answer, with the notes it rests on named in each sentence")
+    answer: Annotated[str, Most(8_000)] = Field(
+        description="the answer, with the notes it rests on named in each sentence"
+    )
 
 
 def load_answer_prompt(language: Language) -> Prompt:

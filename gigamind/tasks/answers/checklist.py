@@ -1,7 +1,6 @@
 """Puts answers through the checklist quality gate, beside their evaluation and independent of it (seed 004, "2-1")."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from gigamind.assets import asset
@@ -69,7 +68,7 @@ async def check_answer(
     """
     first = _report((await gate.judge(case, asking)).detail)
     if twice and case.answer.strip():
-        again = await unless_final(gate.judge(case, replace(asking, fresh=True)))
+        again = await unless_final(gate.judge(case, asking.afresh()))
         first = _compared(first, again.detail) if again else first
     return first.model_dump(mode="json")
 

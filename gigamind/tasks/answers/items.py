@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel
 
 from gigamind.evaluation.asking import ModelRun, unscored
-from gigamind.evaluation.costs import panel_report
+from gigamind.evaluation.costs import panel_report, unread_fields
 from gigamind.evidence.record import record
 from gigamind.evidence.result import Alignment
 from gigamind.judges.protocol import AnswerCase
@@ -221,6 +221,7 @@ def answer_item(
         quality_code=check.code if check else "",
         votes=tuple(AnswerVoteReport.model_validate(vote) for vote in value.get("votes", ())),
         verdict=own,
+        unread=unread_fields([one for one in (result, check) if one]),
         latency_ms=result.latency_ms if result else 0.0,
     )
 

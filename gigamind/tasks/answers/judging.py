@@ -68,7 +68,7 @@ class _Asker:
         if self.gate and key.part == GATE_ROLE:
             asking = Asking(models[GATE_ROLE], case.id, self.fence_key, shorter=self.shorter)
             quality = await check_answer(self.gate, answered, asking, twice=twice)
-            return {"answer": answer, "quality": quality}
+            return {"answer": answer, "quality": quality, "unread": dict(asking.unread)}
         value: dict[str, Any] = {"answer": answer, "evaluation": None, "flipped": None}
         asking = Asking(models[JUDGE_ROLE], case.id, self.fence_key, shorter=self.shorter)
         try:
@@ -78,12 +78,12 @@ class _Asker:
                 raise
             # The answer stands, and was paid for: an evaluation that failed for good must not take it away.
             return {**value, "code": error.code, "message": str(error)}
-        value |= written(verdict, answered)
+        value |= written(verdict, answered) | {"unread": dict(asking.unread)}
         if verdict.why:
             passing = all(outcome_of(error.code) not in FINAL for error in verdict.errors)
             return Unscored(verdict.code, verdict.why, value, passing)
         if twice and verdict.scores:
-            again = await unless_final(self.judge.judge(answered, replace(asking, fresh=True)))
+            again = await unless_final(self.judge.judge(answered, asking.afresh()))
             # Where there is no second verdict the first counts all the same.
             value["flipped"] = again.scores != verdict.scores if again and again.scores else None
         return value

@@ -301,6 +301,7 @@ class AnswerItemReport(Report):
         votes: of the seats of a panel; empty without one.
         quality_code: why it could not, as in errors.jsonl; empty otherwise.
         verdict: of a team's own judge, in the place of an evaluation.
+        unread: fields of replies that no verdict needs and that could not be read; absent where all could.
     """
 
     id: str
@@ -319,6 +320,7 @@ class AnswerItemReport(Report):
     quality_code: str = ""
     votes: tuple[AnswerVoteReport, ...] = ()
     verdict: VerdictReport | None = Field(default=None, exclude_if=lambda verdict: verdict is None)
+    unread: dict[str, Count] = Field(default={}, exclude_if=lambda unread: not unread)
     latency_ms: Milliseconds
 
     @property

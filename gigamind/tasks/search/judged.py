@@ -1,6 +1,7 @@
 """Takes verdicts, and the labels that a dataset has itself, out of a line of per_item.jsonl: what differs by task."""
 
 from gigamind.assurance.judged_runs import JsonPart, RunItem
+from gigamind.llm.replies import CONFIDENCE_SHARES
 from gigamind.records.judged import JudgementReport
 
 
@@ -18,10 +19,8 @@ def search_items(line: object) -> list[RunItem]:
     item = _SearchItem.model_validate(line)
     judged, told = item.judged_unanswerable, item.judgement
     confidence = told.confidence if told and told.outcome == "scored" else None
-    if confidence is not None and told and told.told_unanswerable != judged:
-        confidence = (
-            None  # it was the model's for the opposite, which the judge's rule did not believe
-        )
+    if told and told.told_unanswerable != judged:
+        confidence = None  # it was for the opposite, which the judge's rule did not believe
     found = RunItem(
         id=item.id,
         cluster=item.id,
@@ -29,7 +28,7 @@ def search_items(line: object) -> list[RunItem]:
         language=item.language,
         verdicts={"unanswerable": None if judged is None else float(judged)},
         own_labels={"unanswerable": float(not item.answerable)},
-        confidence=confidence,
+        confidence=CONFIDENCE_SHARES[confidence] if confidence else None,
         quotes=tuple(quote.text for quote in told.quotes) if told else (),
     )
     return [found]

@@ -1,7 +1,7 @@
 """Asks a model, or a panel, whether the notes found answer each query, and tells its verdicts in per_item.jsonl."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -34,16 +34,24 @@ from gigamind.vault.language import text_language
 
 
 def judgement(
-    prepared: Prepared, asked: PanelJudgement, context: Sequence[ContextNote]
+    prepared: Prepared,
+    asked: PanelJudgement,
+    context: Sequence[ContextNote],
+    unread: Mapping[str, int],
 ) -> JudgementReport:
     """The judgement in JSON values; quotes stand in the note's file, not in the part that was shown."""
+    lost = dict(sorted(unread.items()))
     panel, verdict = asked.panel, asked.verdict
     votes = tuple(_votes(prepared, asked, context))
     disagreement = panel.disagreement if panel else None
     if verdict is None:
         code = panel.code if panel else None
         return JudgementReport(
-            outcome="unscored", code=code or "", votes=votes, disagreement=disagreement
+            outcome="unscored",
+            code=code or "",
+            votes=votes,
+            disagreement=disagreement,
+            unread=lost,
         )
     return JudgementReport(
         outcome="scored",
@@ -53,6 +61,7 @@ def judgement(
         },
         votes=votes,
         disagreement=disagreement,
+        unread=lost,
     )
 
 
@@ -78,6 +87,7 @@ def _said(
         "verified": verdict.verified,
         "answer": verdict.answer,
         "confidence": verdict.confidence,
+        "conflict": verdict.conflict,
         "quotes": tuple(_quote(prepared, verdict, place, context) for place in places),
     }
 
@@ -125,7 +135,7 @@ class _Asker:
         case = QuestionCase(item.query, [note.source for note in context], language)
         asking = Asking(models[ROLE], item.id, self.fence_key, shorter=SHORTER_CONTEXT)
         verdict = await self.judge.judge(case, asking)
-        report = judgement(self.prepared, verdict.detail, context)
+        report = judgement(self.prepared, verdict.detail, context, asking.unread)
         if not verdict.scores:
             errors = verdict.errors
             passing = all(outcome_of(error.code) not in FINAL for error in errors)
@@ -133,7 +143,7 @@ class _Asker:
             return Unscored(report.code, verdict.why, kept, bool(errors) and passing)
         flipped = None
         if key.item_id in self.fresh:
-            again = await unless_final(self.judge.judge(case, replace(asking, fresh=True)))
+            again = await unless_final(self.judge.judge(case, asking.afresh()))
             flipped = again.scores != verdict.scores if again and again.scores else None
         return report.model_copy(update={"flipped": flipped}).model_dump(mode="json")
 

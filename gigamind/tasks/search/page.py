@@ -144,6 +144,8 @@ def _judgement(told: JudgementReport, tables: _Tables) -> list[object]:
         ],
         [tables.note(note) for note in told.flagged],
         _votes(told),
+        told.conflict,
+        list(told.unread),
     ]
 
 

@@ -3,6 +3,7 @@
 The figures over all verdicts of a model, or of a panel, and what they cost, are the `llm` block of the summary.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
@@ -213,10 +214,12 @@ def _with_verdict(item: ItemReport, result: StoredResult | None) -> ItemReport:
 
 
 def with_flags(llm: LlmReport, items: Sequence[ItemReport]) -> LlmReport:
-    """The block with how many notes and quotes speak to the judge."""
+    """The block with how many notes and quotes speak to the judge, and words of the model against its quotes."""
     judgements = [item.judgement for item in items if item.judgement]
     quotes = [quote for judgement in judgements for quote in judgement.quotes]
+    conflicts = Counter(judgement.conflict for judgement in judgements if judgement.conflict)
     counts = {
+        "conflicts": dict(sorted(conflicts.items())),
         "flagged": sum(bool(judgement.flagged) for judgement in judgements),
         "flagged_quotes": sum(quote.found == FLAGGED for quote in quotes),
     }

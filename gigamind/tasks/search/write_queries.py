@@ -10,9 +10,11 @@ import hashlib
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from functools import cache
+from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
+from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.assets import asset
 from gigamind.datasets.generate_queries import both
@@ -25,6 +27,7 @@ from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message
 from gigamind.llm.fences import Source, fence
 from gigamind.llm.prompts import Prompt, load_prompt
+from gigamind.llm.replies import QUOTED, Auxiliary, ModelReply, Most, unread_in
 from gigamind.outcome import Failure
 from gigamind.spans import Span, Utf16
 from gigamind.vault.language import note_language
@@ -36,25 +39,25 @@ _ID_DIGITS = 12
 _Language = Literal["ko", "en"]
 
 
-class WrittenQuestion(BaseModel):
+class WrittenQuestion(ModelReply, frozen=True):
     """One question about a note."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    question: Encodable = Field(description="The question, clear without the note.")
+    question: Annotated[Encodable, Most(400)] = Field(
+        description="The question, clear without the note."
+    )
     answerable: bool = Field(description="Whether the note answers it.")
-    quote: Encodable = Field(
+    quote: Annotated[Encodable, QUOTED] = Field(
         description="The sentence of the note that answers it, verbatim; empty if unanswerable."
     )
-    difficulty: Difficulty = Field(description="How far the question is from the note's words.")
+    difficulty: Annotated[Difficulty | SkipJsonSchema[None], Auxiliary()] = Field(
+        description="How far the question is from the note's words."
+    )
 
 
-class WrittenQuestions(BaseModel):
+class WrittenQuestions(ModelReply, frozen=True):
     """What a model asks about one note."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
-
-    questions: list[WrittenQuestion]
+    questions: Annotated[list[WrittenQuestion], Most(200)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +73,7 @@ class WrittenRows:
     """What came of one vault.
 
     Attributes:
-        dropped: why a question was dropped -> how many were.
+        dropped: why a question, or a part of one, was dropped -> how many were.
         failures: notes without a usable reply, by path.
     """
 
@@ -89,14 +92,13 @@ async def write_queries(
     Args:
         key: of the fences around notes.
     """
-    prompts = {language: _prompt(language) for language in ("ko", "en")}
-    asked = (_ask(model, note, key, limits, prompts) for note in notes)
+    asked = (_ask(model, note, key, limits) for note in notes)
     replies = await asyncio.gather(*asked)
     dropped: Counter[str] = Counter()
     rows: dict[str, QueryItem] = {}
     for note, reply in zip(notes, replies, strict=True):
         if isinstance(reply, WrittenQuestions):
-            for row in _rows(note, reply, limits, dropped):
+            for row in rows_of(note, reply, limits, dropped):
                 rows[row.id] = _merged(rows.get(row.id), row)
     failures = tuple(one for one in replies if isinstance(one, Failure))
     return WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
@@ -124,24 +126,35 @@ def question_prompt(
     )
 
 
+async def ask_about(
+    model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
+) -> WrittenQuestions:
+    """What the model asks about one note.
+
+    Raises:
+        InputError: see `question_prompt`.
+        LlmError: it gave no usable reply.
+    """
+    prompt = _prompt(_language(note))
+    return await model.ask(
+        question_prompt(note, key, limits, prompt),
+        WrittenQuestions,
+        item_id=note.path,
+        fingerprint=prompt.fingerprint,
+    )
+
+
 async def _ask(
-    model: LanguageModel,
-    note: Note,
-    key: bytes,
-    limits: QuestionLimits,
-    prompts: dict[str, Prompt],
+    model: LanguageModel, note: Note, key: bytes, limits: QuestionLimits
 ) -> WrittenQuestions | Failure:
-    prompt = prompts[_language(note)]
     try:
-        messages = question_prompt(note, key, limits, prompt)
-        return await model.ask(
-            messages, WrittenQuestions, item_id=note.path, fingerprint=prompt.fingerprint
-        )
+        return await ask_about(model, note, key, limits)
     except GigamindError as error:
         return Failure(note.path, type(error).__name__, str(error))
 
 
-def _prompt(language: str) -> Prompt:
+@cache
+def _prompt(language: _Language) -> Prompt:
     return load_prompt(asset("prompts") / "generate_queries" / "v1" / f"{language}.jinja", _GIVEN)
 
 
@@ -149,14 +162,16 @@ def _language(note: Note) -> _Language:
     return "ko" if note_language(note) == "ko" else "en"
 
 
-def _rows(
+def rows_of(
     note: Note, reply: WrittenQuestions, limits: QuestionLimits, dropped: Counter[str]
 ) -> Iterable[QueryItem]:
-    """The questions that hold, up to the limits; why others do not is counted."""
+    """The questions that hold, up to the limits; why others do not is counted, and what could not be read."""
+    prompt = _prompt(_language(note))
+    dropped.update({f"{name} could not be read": n for name, n in unread_in(reply).items()})
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
     for asked in reply.questions:
-        found = _place(note, asked)
+        found = "out of the prompt itself" if prompt.says(asked.question) else _place(note, asked)
         if isinstance(found, str):
             dropped[found] += 1
         elif not left[asked.answerable]:

@@ -36,6 +36,11 @@ def test_a_sentence_with_two_claims_becomes_two():
     ]
 
 
+def test_a_model_that_gives_the_example_of_the_prompt_back_cuts_nothing():
+    example = ("연차는 15일이고", "병가는 3일입니다.")
+    assert parts_of(TWO, *example) == [(TWO, "uncut", ())]
+
+
 def test_what_stands_between_two_parts_belongs_to_the_later_one():
     answer = "Leave is 15 days, and half a day counts 0.5."
     assert [

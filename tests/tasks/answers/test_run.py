@@ -58,6 +58,24 @@ def test_a_label_that_is_no_claim_of_its_answer_is_a_warning_with_its_line(optio
     assert ':2: field "labels.claims": no claim of the answer reads "없는 말이다."' in warning
 
 
+def test_what_no_verdict_needs_costs_none_and_is_counted(options, server, replies, by_id):
+    small = {name: replies.good[name] for name in ("claims", "answerable", "omissions")}
+    small = small | {"utility": 75, "correctness": "most", "omissions": "none"}
+    server.script.extend([small, *replies.every[1:]])
+    done = evaluate(options())
+    good = by_id(done.out)["good"]
+    told = good["evaluation"]
+    assert (told["correctness"], told["utility"], told["reported_correctness"]) == (1.0, 0.75, None)
+    assert told["completeness"] is None  # nobody knows what is left out
+    lost = ("source_coverage", "grounding_issues", "omissions", "answer_note", "answer_quote")
+    lost = (*lost, "utility_reason", "correctness", "summary")
+    assert {name: n for name, n in good["unread"].items() if "." not in name} == dict.fromkeys(
+        lost, 1
+    )
+    assert done.summary.llm.unread.items() >= dict.fromkeys(lost, 1).items()
+    assert "auxiliary fields of replies" in (done.out / "summary.md").read_text("utf-8")
+
+
 def test_a_failed_evaluation_leaves_the_answer_and_the_others(
     options, server, reply, found, leave, replies, by_id, lines
 ):

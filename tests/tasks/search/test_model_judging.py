@@ -12,7 +12,7 @@ from gigamind.tasks import evaluate
 
 def reply(note, quote, *, unanswerable=False):
     sources = [] if unanswerable else [{"note": note, "quote": quote}]
-    return {"answer": "x", "sources": sources, "unanswerable": unanswerable, "confidence": 0.9}
+    return {"answer": "x", "sources": sources, "answered": not unanswerable, "confidence": "high"}
 
 
 RIGHT = [
@@ -53,6 +53,56 @@ def test_an_answer_counts_only_with_a_quote_that_stands_in_its_note(by_model, se
     rates = done.summary.llm.rates
     assert rates["as_told"] == {"precision": 1.0, "recall": 1.0, "f1": 1.0, "far": 0.0}
     assert rates["only_with_quotes"]["precision"] == 2 / 3
+
+
+def test_a_word_against_its_quotes_is_a_state_of_its_own(by_model, server, lines):
+    against = reply(1, "Invoices above 500 euros need approval.") | {"answered": False}
+    server.script.extend([RIGHT[0], against, *RIGHT[2:]])
+    done = evaluate(by_model())
+    judged = {item["id"]: item["judgement"] for item in lines(done.out, "per_item.jsonl")}
+    conflicts = {name: told["conflict"] for name, told in judged.items() if told["conflict"]}
+    assert conflicts == {"second": "quoted", "across": "unproven"}
+    second = judged["second"]
+    assert (second["unanswerable"], second["told_unanswerable"], second["verified"]) == (
+        True,
+        True,
+        False,
+    )
+    assert second["quotes"][0]["trusted"] is True
+    assert done.summary.llm.conflicts == {"quoted": 1, "unproven": 1}
+    summary = (done.out / "summary.md").read_text("utf-8")
+    assert "In 1 of them the model says that the notes do not answer, and quotes" in summary
+    page = (done.out / "report.html").read_text("utf-8")
+    assert "In 1 of them the model says that the notes answer, and no quote proves it." in page
+
+
+def test_what_no_verdict_needs_costs_none_and_is_counted(by_model, server, lines):
+    small = [
+        RIGHT[0] | {"confidence": 100},
+        RIGHT[1] | {"confidence": "quite", "reasoning": "Well ..."},
+        {"answered": True, "sources": [{"note": "one"}, *RIGHT[2]["sources"]]},
+        *RIGHT[3:],
+    ]
+    server.script.extend(small)
+    done = evaluate(by_model())
+    judged = {item["id"]: item["judgement"] for item in lines(done.out, "per_item.jsonl")}
+    assert server.seen.total == 5  # none was asked again
+    assert [judged[name]["unanswerable"] for name in ("first", "second", "korean")] == [False] * 3
+    assert [judged[name]["confidence"] for name in ("first", "second", "korean")] == [
+        *("high", None, None)
+    ]
+    assert "unread" not in judged["first"]
+    assert judged["second"]["unread"] == {"confidence": 1, "unknown field": 1}
+    assert judged["korean"]["unread"] == {"answer": 1, "confidence": 1, "sources": 1}
+    assert done.summary.llm.unread == {
+        "confidence": 2,
+        "answer": 1,
+        "sources": 1,
+        "unknown field": 1,
+    }
+    told = "5 auxiliary fields of replies could not be read, which cost no verdict (confidence: 2"
+    assert told in (done.out / "summary.md").read_text("utf-8")
+    assert told in (done.out / "report.html").read_text("utf-8")
 
 
 def test_cost_is_what_the_server_served(by_model, server):

@@ -37,7 +37,7 @@ def panel_of(*models):
 
 def reply(quote="", *, unanswerable=False):
     sources = [] if unanswerable else [{"note": 1, "quote": quote}]
-    return {"answer": quote, "sources": sources, "unanswerable": unanswerable, "confidence": 0.9}
+    return {"answer": quote, "sources": sources, "answered": not unanswerable, "confidence": "high"}
 
 
 FRIDAY = reply("The deploy runs every Friday.")

@@ -2,7 +2,7 @@
 // How one query is shown, and what the list of queries is searched, filtered and sorted by.
 const FLAGS = { answerable: 1, refused: 2, crossLingual: 4, failure: 8, worse: 16, better: 32, unjudged: 64 };
 const FIELDS = ["id", "query", "language", "tags", "flags", "expected", "spans", "hits", "rank", "score", "ms", "before", "judged"];
-const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "votes"];
+const JUDGED_FIELDS = ["outcome", "code", "unanswerable", "verified", "answer", "confidence", "quotes", "flagged", "votes", "conflict", "unread"];
 const HIT_FIELDS = ["note", "base", "final", "semantic", "keyword", "text", "from", "start", "end", "match", "words"];
 const CONTEXT = 90; // characters of the passage shown on either side of the evidence
 const is = (item, flag) => Boolean(item.flags & FLAGS[flag]);
@@ -76,9 +76,9 @@ function judgement(told) {
   const votes = panelVotes(told.votes);
   if (told.outcome !== "scored") return [make("p", { className: "wrongly", text: say("no_verdict", { why: why(told.code) }) }), ...votes];
   if (told.unanswerable === null) return votes.length ? [make("p", { text: say("said_tied") }), ...votes] : [make("p", { text: say("not_asked") })];
-  const sure = told.confidence === null ? "" : ` (${say("confidence", { value: figure(told.confidence) })})`;
-  const said = told.unanswerable ? say("said_unanswerable") : told.verified ? say("said_proven") : say("said_unproven");
-  const parts = [make("p", { className: told.unanswerable || told.verified ? "" : "wrongly", text: `${said}${sure}` })];
+  const sure = told.confidence === null ? "" : ` (${say("confidence", { value: say(`sure_${told.confidence}`) })})`;
+  const said = say(told.conflict ? `said_${told.conflict}` : told.unanswerable ? "said_unanswerable" : "said_proven");
+  const parts = [make("p", { className: told.conflict ? "wrongly" : "", text: `${said}${sure}` })];
   if (told.answer) parts.push(make("p", { text: told.answer }));
   parts.push(...told.quotes.map(([note, text, found, trusted]) => make("blockquote", {},
     make("span", { className: trusted ? "shown" : "wrongly", text }),
@@ -86,6 +86,7 @@ function judgement(told) {
   if (told.flagged.length) {
     parts.push(make("p", { className: "wrongly", text: say("flagged", { notes: told.flagged.map((note) => data.notes[note]).join(", ") }) }));
   }
+  if (told.unread.length) parts.push(make("p", { className: "faint", text: say("unread", { names: told.unread.join(", ") }) }));
   return [...parts, ...votes];
 }
 

@@ -1,0 +1,250 @@
+"""`gigamind llm check`: one call, then one small case as each judge asks it; what can be read, and what to do."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gigamind.errors import EvaluationError, LlmCode, LlmError
+
+if TYPE_CHECKING:
+    from gigamind.assurance.one_case import CaseRead, OneCase
+    from gigamind.judges.spec import Language
+    from gigamind.llm.ask import LanguageModel
+    from gigamind.llm.check import Checkup
+    from gigamind.llm.prices import Price
+    from gigamind.llm.settings import ModelSettings
+    from gigamind.vault.notes import Note
+
+_MAX_TOKENS = 1_024  # of what no judge file sets
+# Notes of examples/ that questions are written about.
+_NOTES: "dict[Language, str]" = {"ko": "howto/배터리-교체.md", "en": "howto/first-shift.md"}
+# What the next case would meet, too.
+_HOPELESS: frozenset[LlmCode] = frozenset(
+    {"auth_failed", "quota_exhausted", "rate_limited", "server_error"}
+)
+# It did answer the first, short call.
+_SLOW = "It is too slow for prompts of this length: raise --timeout-s, and --model-timeout-s of evaluations."
+
+
+@click.command(
+    "check",
+    epilog="Exit codes: 0 it can judge; 1 bad input; 3 it cannot, or one of the judges reads nothing of it, and why.",
+)
+@click.option(
+    "--model",
+    "name",
+    required=True,
+    help="As litellm names it: openai/..., anthropic/..., ollama_chat/...",
+)
+@click.option("--api-base", metavar="URL", help="Address of another server of that protocol.")
+@click.option("--key-variable", metavar="NAME", help="Environment variable that holds the key.")
+@click.option(
+    "--structured",
+    type=click.Choice(["json_schema", "md_json"]),
+    default="json_schema",
+    show_default=True,
+    help="How the model is told the shape of its answer.",
+)
+@click.option(
+    "--prices",
+    "price_file",
+    metavar="FILE",
+    type=click.Path(path_type=Path),
+    help='TOML with tables [models."NAME"]: prompt, completion, cached, in USD a million tokens.',
+)
+@click.option("--timeout-s", type=float, default=60.0, show_default=True)
+@click.option(
+    "--judge",
+    "judges",
+    metavar="JUDGE",
+    multiple=True,
+    help="A judge file, the name of one, or module:Class: check this one alone.  [default: all that come with"
+    " gigamind, memory and questions]",
+)
+def check(
+    *,
+    name: str,
+    api_base: str | None,
+    key_variable: str | None,
+    structured: str,
+    price_file: Path | None,
+    timeout_s: float,
+    judges: Sequence[str],
+) -> None:
+    """Ask a model once, then about one small case as each judge does.
+
+    Tells mode, price and latency, what each judge can read of its reply, and what to do where one cannot.
+    """
+    from gigamind.llm.ask import connect
+    from gigamind.llm.check import advice_for, for_one_call
+    from gigamind.llm.prices import read_prices
+    from gigamind.llm.settings import ModelSettings
+
+    settings = for_one_call(
+        ModelSettings(
+            name,
+            api_base=api_base,
+            key_variable=key_variable,
+            mode="md_json" if structured == "md_json" else "json_schema",
+            timeout_s=timeout_s,
+        )
+    )
+    cases = list(_cases(judges))
+    prices = read_prices(price_file) if price_file else {}
+    try:
+        model = connect(settings, prices=prices)
+    except LlmError as error:
+        click.echo(advice_for(error, settings), err=True)
+        raise
+    checkup = asyncio.run(_looked_at(model))
+    _tell(model, checkup)
+    if checkup.error:
+        click.echo(checkup.advice, err=True)
+        raise checkup.error
+    found = asyncio.run(_asked(cases, settings, prices))
+    lost = [one for one in found if one.error]
+    _tell_what_next(found, settings, judges)
+    if lost:
+        raise EvaluationError(f"{len(lost)} of {len(found)} cases gave no verdict")
+
+
+async def _looked_at(model: "LanguageModel") -> "Checkup":
+    from gigamind.llm.check import check as look_at
+
+    try:
+        return await look_at(model)
+    finally:
+        await model.close()
+
+
+def _cases(judges: Sequence[str]) -> "Iterator[OneCase]":
+    from gigamind.assurance.one_case import DEFAULT_JUDGES, cases_of
+
+    for judge in judges or DEFAULT_JUDGES:
+        yield from cases_of(judge)
+    if not judges:
+        yield from _remembering()
+        yield from _questioning()
+
+
+def _adjusted(settings: "ModelSettings") -> "ModelSettings":
+    return replace(settings, max_tokens=_MAX_TOKENS)
+
+
+def _remembering() -> "Iterator[OneCase]":
+    """What memory asks: to extract statements from a question and its answer."""
+    from gigamind.assurance.one_case import OneCase, sound_case
+    from gigamind.judges.protocol import KEY
+    from gigamind.memory.extract import extract
+    from gigamind.memory.schema import Message, Session
+
+    for language in _NOTES:
+
+        async def ask(
+            model: "LanguageModel", unread: Counter[str], language: "Language" = language
+        ) -> str:
+            case = sound_case("search_qa", language)
+            said = {"user": case.question, "assistant": case.answer}
+            messages = tuple(Message(role=role, content=text) for role, text in said.items())
+            session = Session("check", messages)
+            extraction = await extract(session, model, KEY, language, unread)
+            return f"{len(extraction.entries)} entries"
+
+        yield OneCase("memory", language, _adjusted, ask)
+
+
+def _questioning() -> "Iterator[OneCase]":
+    """What writing a dataset asks: for questions about a note."""
+    from gigamind.assets import asset
+    from gigamind.assurance.one_case import OneCase
+    from gigamind.judges.protocol import KEY
+    from gigamind.tasks.search.write_queries import QuestionLimits, ask_about, rows_of
+    from gigamind.vault.notes import read_vault
+
+    vault = read_vault(asset("examples") / "vault")
+    for language, path in _NOTES.items():
+        note = vault.note(path)
+        if note is None:
+            continue
+
+        async def ask(model: "LanguageModel", unread: Counter[str], note: "Note" = note) -> str:
+            limits = QuestionLimits(1, 1)
+            reply = await ask_about(model, note, KEY, limits)
+            return f"{len(list(rows_of(note, reply, limits, unread)))} questions that hold"
+
+        yield OneCase("generate-queries", language, _adjusted, ask)
+
+
+async def _asked(
+    cases: "Iterable[OneCase]", settings: "ModelSettings", prices: "dict[str, Price]"
+) -> "list[CaseRead]":
+    """One after the other, for a server of one's own computes one at a time; a line each, as it ends."""
+    from gigamind.assurance.one_case import ask_once
+    from gigamind.llm.ask import connect
+
+    click.echo(f"\n{'judge':<28}{'':<4}{'tokens':>14}{'seconds':>9}  what was read")
+    found: list[CaseRead] = []
+    for case in cases:
+        model = connect(case.adjust(settings), prices=prices)
+        read = await ask_once(case, model)
+        found.append(read)
+        click.echo(_line(read))
+        if read.error and read.error.code in _HOPELESS:
+            break
+    return found
+
+
+def _line(read: "CaseRead") -> str:
+    spent = f"{read.spent.prompt_tokens} + {read.spent.completion_tokens}"
+    what = f"failed ({read.error.code}): {read.error}" if read.error else read.read
+    if read.unread:
+        lost = ", ".join(f"{name}: {count}" for name, count in sorted(read.unread.items()))
+        what = f"{what}; dropped: {lost}"
+    case = read.case
+    return f"{case.name:<28}{case.language:<4}{spent:>14}{read.seconds:>9.1f}  {what}"
+
+
+def _tell_what_next(
+    found: "Sequence[CaseRead]", settings: "ModelSettings", judges: Sequence[str]
+) -> None:
+    from gigamind.llm.check import advice_for
+
+    errors = [one.error for one in found if one.error]
+    if not errors:
+        names = judges or ("search_qa", "unanswerable_llm")
+        click.echo("\nIts replies can be read. Whether its verdicts are right, see by:")
+        for name in names:
+            click.echo(f"  gigamind judge test {name} --model {settings.model}")
+        return
+    code, _ = Counter(error.code for error in errors).most_common(1)[0]
+    first = next(error for error in errors if error.code == code)
+    advice = _SLOW if code == "timeout" else advice_for(first, settings)
+    click.echo(f"\n{advice}", err=True)
+
+
+def _tell(model: "LanguageModel", checkup: "Checkup") -> None:
+    settings, price, attempt = model.settings, model.price, checkup.attempt
+    click.echo(f"model     {settings.model} at {settings.api_base or 'its provider'}")
+    click.echo(f"mode      {settings.mode}: {'failed' if checkup.error else 'a valid reply'}")
+    parameters = (f"{name}={value:g}" for name, value in model.parameters.items())
+    click.echo(f"sent      {', '.join(parameters)}")
+    click.echo(f"price     {_price(price)}")
+    if attempt and not attempt.http_status:
+        click.echo(f"latency   {attempt.latency_ms:.0f} ms")
+        click.echo(
+            f"tokens    {attempt.prompt_tokens} prompt, {attempt.completion_tokens} completion"
+        )
+        if attempt.cost_pico_usd is not None:
+            click.echo(f"cost      {attempt.cost_pico_usd / 1e12:.6f} USD ({attempt.cost_source})")
+
+
+def _price(price: "Price | None") -> str:
+    if price is None:
+        return "unpriced: name one with --prices, or no limit in dollars can be kept"
+    prompt, completion = price.prompt / 1e6, price.completion / 1e6
+    return f"{prompt:g} USD prompt, {completion:g} USD completion a million tokens ({price.source})"
