@@ -10,7 +10,7 @@ import click
 from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
-from gigamind.cli.asking import tell_cost
+from gigamind.cli.asking import tell_cost, told_gates
 from gigamind.cli.options import options_of
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
@@ -61,9 +61,9 @@ def try_judge(
     store = default_cache_folder() / "trials"
     # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
     key = fence_key((options.store or store) / "fence.key")
-    ledger, budget = Ledger(), budget_of(options)
+    ledger, budget, gates = Ledger(), budget_of(options), told_gates()
     models = {
-        model: open_model(options, ledger, store, loaded.settings, budget, model=model)
+        model: open_model(options, ledger, store, loaded.settings, budget, model=model, gates=gates)
         for model in loaded.models(options)
     }
 

@@ -8,7 +8,7 @@ import asyncio
 import math
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
@@ -16,11 +16,12 @@ from typing import Any, Literal, TypeVar
 from gigamind.datasets.sample import sample
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
 from gigamind.evaluation.options import ModelRunOptions
-from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
 from gigamind.llm.budget import Budget
 from gigamind.llm.check import advice_for
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
+from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
 from gigamind.records.schema import ErrorReport
@@ -148,7 +149,8 @@ def ask_all(
             if not store.results and not ledger.rows:
                 shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
             raise
-        guarded = _Guarded(ask, models, _Stages(items, stage, progress or Quiet()))
+        stages = _Stages(items, stage, progress or Quiet(), models, store)
+        guarded = _Guarded(ask, models, stages)
         known: dict[ItemKey, ItemResult] = {}
         try:
             found = asyncio.run(_all(items, guarded, store))
@@ -187,12 +189,13 @@ class Account:
     ledger: Ledger
     replies: Path
     budget: Budget
+    gates: Gates
 
     @classmethod
     def of(cls, options: ModelRunOptions, ledger: Ledger) -> "Account":
         """That of a run, which goes on with what it had spent where it is resumed."""
         spent = totals(ledger.rows) if options.resume else None
-        return cls(ledger, options.replies, budget_of(options, spent))
+        return cls(ledger, options.replies, budget_of(options, spent), Gates())
 
     def open(
         self,
@@ -206,10 +209,8 @@ class Account:
         def with_role(settings: ModelSettings) -> ModelSettings:
             return replace(adjust(settings), role=role)
 
-        return {
-            name: open_model(options, self.ledger, self.replies, with_role, self.budget, model=name)
-            for name in names
-        }
+        paid = (self.ledger, self.replies, with_role, self.budget)
+        return {name: open_model(options, *paid, model=name, gates=self.gates) for name in names}
 
 
 def unscored(
@@ -240,20 +241,41 @@ def attempts_of(out: Path) -> Sequence[Attempt]:
 
 
 class _Stages:
-    """Counts what is done, each stage for itself."""
+    """Tells what is done, each stage for itself, and what the matter is where little is."""
 
     def __init__(
-        self, items: Iterable[ItemKey], stage: Callable[[ItemKey], str], progress: Progress
+        self,
+        items: Collection[ItemKey],
+        stage: Callable[[ItemKey], str],
+        progress: Progress,
+        models: Models,
+        store: RunStore,
     ) -> None:
         self._stage = stage
         self._progress = progress
         self._totals = Counter(map(stage, items))
-        self._done: Counter[str] = Counter()
+        self._done = Counter(stage(key) for key in items if store.final(key))
+        self._without_verdict = 0
+        self._gates = {id(model.gates): model.gates for model in every_model(models)}.values()
+        if isinstance(progress, Narrator):
+            for gates in self._gates:
+                gates.tell, gates.changed = progress.tell, self._tell_trouble
+        for name, total in self._totals.items():
+            if self._done[name] < total:
+                progress.stage(name, self._done[name], total)
 
-    def ended(self, key: ItemKey) -> None:
+    def ended(self, key: ItemKey, *, scored: bool) -> None:
         name = self._stage(key)
         self._done[name] += 1
+        self._without_verdict += not scored
         self._progress.stage(name, self._done[name], self._totals[name])
+        self._tell_trouble()
+
+    def _tell_trouble(self) -> None:
+        if isinstance(self._progress, Narrator):
+            lost = f"{self._without_verdict} without a verdict" if self._without_verdict else ""
+            told = (lost, *(gates.describe() for gates in self._gates))
+            self._progress.trouble(", ".join(filter(None, told)))
 
 
 class _Guarded:
@@ -279,18 +301,20 @@ class _Guarded:
     async def __call__(self, key: ItemKey, item: Any) -> Any:  # noqa: ANN401  JSON values
         if self._hopeless:
             raise self._hopeless
+        scored = False
         try:
             value = await self._ask(self.models, key, item)
         except LlmError as error:
             self._failed(error)
             raise
         else:
-            self._succeeded |= not isinstance(value, Unscored)
+            scored = not isinstance(value, Unscored)
+            self._succeeded |= scored
             if self._succeeded and self._hopeless and self._hopeless.code == "not_asked":
                 self._hopeless = None  # this one was in flight when the others had failed
             return value
         finally:
-            self._stages.ended(key)
+            self._stages.ended(key, scored=scored)
 
     def _failed(self, error: LlmError) -> None:
         if error.code in HOPELESS:

@@ -18,11 +18,13 @@ from gigamind.llm.budget import Budget, Limits
 from gigamind.llm.client import Answer, Client, Message, Request
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
+from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import load_instructor
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
 from gigamind.llm.sender import Call, Sender
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.transport import LitellmClient, accepted
 
@@ -119,17 +121,23 @@ class LanguageModel:
         store: Store | None = None,
         budget: Budget | None = None,
         ledger: Ledger | None = None,
+        gates: Gates | None = None,
     ) -> None:
         self.settings = settings
         self.parameters = parameters
         self.price = price
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
+        self.gates = gates or Gates()
         self._store = store or Store()
         self._client = client
-        self._sender = Sender(settings, client, self.budget, self.ledger, price)
+        self._sender = Sender(settings, client, self.budget, self.ledger, price, self.gates)
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)
+
+    async def measure(self, request: Request) -> Speed | None:
+        """The speed of its server, for requests such as this one; None where that failed, which the gates are told."""
+        return await self._sender.measure(request)
 
     async def close(self) -> None:
         """Close the connections, and let the next writer of the ledger in."""
@@ -236,6 +244,7 @@ def connect(
     store: Store | None = None,
     budget: Budget | None = None,
     ledger: Ledger | None = None,
+    gates: Gates | None = None,
 ) -> LanguageModel:
     """A model behind litellm.
 
@@ -251,6 +260,7 @@ def connect(
         store=store,
         budget=budget,
         ledger=ledger,
+        gates=gates,
     )
 
 
@@ -279,6 +289,7 @@ def open_model(
     budget: Budget | None = None,
     *,
     model: str | None = None,
+    gates: Gates | None = None,
 ) -> LanguageModel:
     """The model of the options; closing it closes the ledger, too.
 
@@ -286,6 +297,7 @@ def open_model(
         store: where answers are kept, unless the options name another folder.
         adjust: sets what a judge file or a command decides, such as temperature and tokens.
         budget: shared with other models; one of its own without it.
+        gates: shared with them, too.
         model: another one than that of the options.
 
     Raises:
@@ -299,6 +311,7 @@ def open_model(
             store=Store(options.store or store, options.store_mode),
             budget=budget or budget_of(options),
             ledger=ledger,
+            gates=gates,
         )
     except BaseException:
         ledger.close()

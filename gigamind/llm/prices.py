@@ -99,10 +99,11 @@ def price_of(model: str, own: Mapping[str, Price], *, api_base: str | None = Non
 
     What a gateway on loopback passes on to a provider is rightly priced by its name; by another name it needs `own`.
     """
-    return own.get(model) or _listed(model) or (_LOCAL if _on_loopback(api_base) else None)
+    return own.get(model) or _listed(model) or (LOCAL if _on_loopback(api_base) else None)
 
 
-_LOCAL = Price(0, 0, 0, source="local")
+LOCAL = Price(0, 0, 0, source="local")
+"""Of a model of this machine that no table has."""
 
 
 def _on_loopback(address: str | None) -> bool:

@@ -37,10 +37,11 @@ class LitellmClient:
 
     async def send(self, request: Request) -> Answer:
         settings = self._settings
+        timeout_s = request.timeout_s or settings.timeout_s
         _users_here().add(self)
         try:
             with alone():
-                async with asyncio.timeout(settings.timeout_s + _GRACE_S):
+                async with asyncio.timeout(timeout_s + _GRACE_S):
                     reply = await _to_its_end(self._complete(request))
         except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
             raise error_from(
@@ -58,7 +59,7 @@ class LitellmClient:
             api_base=settings.api_base,
             api_key=self._key(),
             extra_headers=self._headers,
-            timeout=settings.timeout_s,
+            timeout=request.timeout_s or settings.timeout_s,
             num_retries=0,
             max_retries=0,
         )
