@@ -4,7 +4,11 @@ Files in the out folder are the record; artifacts are a view of them.
 """
 
 import os
-from collections.abc import Callable, Mapping
+import signal
+import threading
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, cast
@@ -59,7 +63,10 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
         load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
     )
     # The heartbeat's thread would hold up the end of the run for a second; only workers need it.
-    with temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+    with (
+        temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        _own_process(),
+    ):
         result = cast("dict[str, Any]", flow(options, return_state=True).result())
     release = result["release"]
     return Evaluated(
@@ -67,6 +74,36 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
         Path(result["out"]),
         ReleaseVerdict.load(release) if release else None,
     )
+
+
+_own_sigterm = ContextVar[Any]("own_sigterm", default=None)
+
+
+@contextmanager
+def _own_process() -> Generator[None]:
+    """The flow runs in a process of ours, whose handler of SIGTERM is to hold within it, too."""
+    set_before = _own_sigterm.set(signal.getsignal(signal.SIGTERM))
+    try:
+        yield
+    finally:
+        _own_sigterm.reset(set_before)
+
+
+@contextmanager
+def _stopped_as_we_stop() -> Generator[None]:
+    """Where the process is ours, SIGTERM keeps what was done; Prefect's handler would crash the run.
+
+    A worker's process is Prefect's: there its handler stays, which tells a cancelled run from a crashed one.
+    """
+    ours = _own_sigterm.get()
+    if ours is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    theirs = signal.signal(signal.SIGTERM, ours)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, theirs)
 
 
 def failed(error: GigamindError) -> Any:  # noqa: ANN401  Prefect's State, whose import costs a second
@@ -101,7 +138,8 @@ def published(
         if options.dry_run:
             return Completed(name="Checked", message=check(options))
         out = out_folder(options, started)
-        finished = evaluate(options, out, started)
+        with _stopped_as_we_stop():
+            finished = evaluate(options, out, started)
     except GigamindError as error:
         return failed(error)
     finally:

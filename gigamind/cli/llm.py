@@ -2,7 +2,6 @@
 
 import asyncio
 import shlex
-import signal
 import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -142,7 +141,6 @@ def fake_server(port: int) -> None:
 
 
 def _wait() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         threading.Event().wait()
     except KeyboardInterrupt:

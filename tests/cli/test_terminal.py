@@ -49,19 +49,22 @@ def test_without_a_terminal_nothing_but_results_is_printed(gigamind):
     assert "Queries" not in ended.stdout
 
 
-def interrupt(terminal, shown):
-    """Ctrl-C once that is shown."""
+def interrupt(terminal, shown, number=signal.SIGINT):
+    """Ctrl-C, or another signal, once that is shown."""
     terminal.read_until(shown)
-    terminal.process.send_signal(signal.SIGINT)
+    terminal.process.send_signal(number)
     code, output = terminal.end()
-    assert code == 130, terminal.shown[-500:]
+    assert code == 128 + number, terminal.shown[-500:]
     assert "Report: out/report.html" in output
 
 
-def test_ctrl_c_leaves_what_was_measured_in_a_readable_folder(slow_case):
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGINT, "Interrupted."), (signal.SIGTERM, "Terminated.")]
+)
+def test_what_was_measured_is_left_in_a_readable_folder(slow_case, number, word):
     terminal = Terminal(slow_case, COMMAND)
-    interrupt(terminal, r"Queries.* [1-9]\d*/300")
-    assert "Interrupted." in terminal.shown
+    interrupt(terminal, r"Queries.* [1-9]\d*/300", number)
+    assert word in terminal.shown
     out = slow_case / "out"
     summary = SummaryReport.model_validate_json((out / "summary.json").read_bytes())
     assert summary.status == "interrupted"
