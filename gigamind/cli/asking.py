@@ -38,7 +38,9 @@ def ask_model(
         LlmError: the model cannot be called, or gave no usable reply.
     """
     store = options.store or store
-    key = fence_key(store / "fence.key")  # answers are found by their prompt, which holds its mark
+    key = fence_key(
+        store, options.store_mode
+    )  # answers are found by their prompt, which holds its mark
     model = open_model(
         options,
         Ledger(ledger),

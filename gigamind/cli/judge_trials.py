@@ -60,7 +60,7 @@ def try_judge(
     loaded = load_on_trial(name, options.judge_lang)
     store = default_cache_folder() / "trials"
     # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
-    key = fence_key((options.store or store) / "fence.key")
+    key = fence_key(options.store or store, options.store_mode)
     ledger, budget, gates = Ledger(), budget_of(options), told_gates()
     models = {
         model: open_model(options, ledger, store, loaded.settings, budget, model=model, gates=gates)

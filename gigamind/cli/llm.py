@@ -104,7 +104,7 @@ def check(
     type=click.IntRange(1, 256),
     default=1,
     show_default=True,
-    help="Requests computed at a time; give as many by --max-in-flight.",
+    help="Requests computed at a time; commands that ask it see how many.",
 )
 @click.option(
     "--threads",
@@ -116,10 +116,11 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
     from gigamind.llm.serve import serving
 
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
-        click.echo(f"{url} answers until you press Ctrl-C. Add to any command that asks a model:")
         model = shlex.quote(f"openai/{file.stem}")
-        click.echo(f"  --model {model} --api-base {url} --max-in-flight {slots}")
-        _wait()
+        _wait(
+            f"{url} answers until you press Ctrl-C. Add to any command that asks a model:",
+            f"  --model {model} --api-base {url}",
+        )
 
 
 @llm.command("fake-server")
@@ -130,18 +131,20 @@ def fake_server(port: int) -> None:
 
     try:
         with running(port) as server:
-            click.echo(f"{server.url} answers until you press Ctrl-C. Try, in another shell:")
-            click.echo(f"  gigamind llm check --model openai/judge --api-base {server.url}")
-            click.echo(
-                "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'."
+            _wait(
+                f"{server.url} answers until you press Ctrl-C. Try, in another shell:",
+                f"  gigamind llm check --model openai/judge --api-base {server.url}",
+                "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'.",
             )
-            _wait()
     except OSError as error:
         raise InputError(f"port {port} cannot be used: {error}") from error
 
 
-def _wait() -> None:
+def _wait(*lines: str) -> None:
+    """Say that a server is there, until a signal ends it."""
     try:
+        for line in lines:
+            click.echo(line)
         threading.Event().wait()
     except KeyboardInterrupt:
         click.echo("Stopped.")

@@ -1,5 +1,6 @@
 """`gigamind`, the command line."""
 
+import errno
 import os
 import signal
 import sys
@@ -17,6 +18,12 @@ from gigamind.version import __version__
 # What may take long enough to be stopped.
 _LONG = {"eval", "tune", "suggest-links", "memory", "judge", "llm"}
 _HELP = {"-h", "--help"}
+_NO_ROOM = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+}  # no bug: a full or read-only disk
 
 _COMMANDS = {
     "eval": ("evaluate:evaluate", "Evaluate search, answers and links over a vault."),
@@ -78,6 +85,13 @@ def _run(arguments: Sequence[str], stop: Stop) -> int:
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted." if stop.signal == signal.SIGINT else "Terminated.", err=True)
         return stop.exit_code
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            traceback.print_exc()
+        else:
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"Error: {where}cannot be written ({error.strerror})", err=True)
+        return GigamindError.exit_code
     except Exception:  # noqa: BLE001  a bug: Python's own exit code for it, 1, says that the input is wrong
         traceback.print_exc()
         return GigamindError.exit_code

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from gigamind.datasets.sample import sample
-from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
+from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnwrittenError
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
@@ -157,6 +157,11 @@ def ask_all(
             known = {result.key: result for result in found}
         except KeyboardInterrupt:
             interrupted = True
+        except UnwrittenError as error:
+            raise UnwrittenError(
+                f"{error}; the run was stopped, and what it was told by then is kept: make room, and continue it"
+                f" with --resume {out}"
+            ) from error
         known = known or {key: store.results[key] for key in items if key in store.results}
     if items and not interrupted:
         _refuse_hopeless(known, out)
@@ -268,8 +273,8 @@ class _Stages:
         name = self._stage(key)
         self._done[name] += 1
         self._without_verdict += not scored
-        self._progress.stage(name, self._done[name], self._totals[name])
         self._tell_trouble()
+        self._progress.stage(name, self._done[name], self._totals[name])
 
     def _tell_trouble(self) -> None:
         if isinstance(self._progress, Narrator):
@@ -335,9 +340,19 @@ async def _all(
 ) -> Sequence[ItemResult]:
     try:
         return await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
+    except ExceptionGroup as errors:
+        unwritten, others = errors.split(UnwrittenError)
+        if unwritten is None or others is not None:
+            raise
+        raise _first(unwritten) from None
     finally:
         for model in every_model(guarded.models):
             await model.close()
+
+
+def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
 def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path) -> None:

@@ -7,7 +7,8 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import Any, Self, TypedDict, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
-from gigamind.errors import InputError
-from gigamind.evaluation.asking import ModelRun, attempts_of, drop_if_final
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.asking import ModelRun, attempts_of, drop_if_final, is_resumable
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
@@ -90,7 +91,8 @@ def evaluate_and_keep(
             reference.policy.refuse_unknown(options.task)
         run = _asked(opened.evaluation, _scored(opened, shown), out, shown)
         record = opened.evaluation.record(run, started)
-    finished = finish(task, record, options, out, reference)
+    with _kept_beside(out):
+        finished = finish(task, record, options, out, reference)
     if run.asked:
         drop_if_final(out, run.asked)
     return record, finished
@@ -293,10 +295,24 @@ class Steps:
                 interrupted=interrupted or asked.interrupted,
             )
         record = opened.evaluation.record(run, started)
-        finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
+        with _kept_beside(out):
+            finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if run.asked:
             drop_if_final(out, run.asked)
         return finished
+
+
+@contextmanager
+def _kept_beside(out: Path) -> Generator[None]:
+    """Where the out folder cannot be written, what was paid for still stands beside it."""
+    try:
+        yield
+    except EvaluationError as error:
+        if out.exists() or not is_resumable(out):
+            raise
+        raise EvaluationError(
+            f"{error}; what models were asked is kept: mend that, and continue with --resume {out}"
+        ) from error
 
 
 def run_batches(plan: Plan, run_batch: Callable[[int, int], Batch]) -> tuple[list[Batch], bool]:

@@ -130,6 +130,7 @@ class LanguageModel:
         self.budget = budget or Budget()
         self.gates = gates or Gates()
         self._store = store or Store()
+        self._store.tell = lambda line: self.gates.tell(line)  # noqa: PLW0108  which may be set later
         self._client = client
         self._sender = Sender(settings, client, self.budget, self.ledger, price, self.gates)
         if price is None and self.budget.limits.micro_usd is not None:
