@@ -80,11 +80,13 @@ class ModelRun:
         results: of each item that has ended, in the order of the items.
         attempts: every request of the run, those before it was resumed included.
         interrupted: Ctrl-C stopped it.
+        unasked: what it left without a result then.
     """
 
     results: Mapping[ItemKey, ItemResult]
     attempts: Sequence[Attempt]
     interrupted: bool = False
+    unasked: Sequence[ItemKey] = ()
 
 
 def unfinished_folder(out: Path) -> Path:
@@ -165,7 +167,8 @@ def ask_all(
         known = known or {key: store.results[key] for key in items if key in store.results}
     if items and not interrupted:
         _refuse_hopeless(known, out)
-    return ModelRun(known, tuple(ledger.rows), interrupted)
+    unasked = tuple(key for key in items if key not in known)
+    return ModelRun(known, tuple(ledger.rows), interrupted, unasked)
 
 
 async def unless_final(asked: Awaitable[Item]) -> Item | None:
@@ -222,15 +225,23 @@ def unscored(
     run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check"], str]]
 ) -> list[ErrorReport]:
     """What a model was asked for and could not be had; `named` tells its kind, and what kind of item it is of."""
+    stopped = ("not_asked", "the run was stopped before its end; --resume goes on with it")
+    lost = {
+        **{
+            key: (result.code, result.message)
+            for key, result in run.results.items()
+            if result.outcome != "scored"
+        },
+        **dict.fromkeys(run.unasked, stopped),
+    }
     return [
         ErrorReport(
             kind=named(key)[0],
             id=key.item_id,
-            error=result.code,
-            message=f"{named(key)[1]} {key.item_id}: {result.message}",
+            error=code,
+            message=f"{named(key)[1]} {key.item_id}: {message}",
         )
-        for key, result in run.results.items()
-        if result.outcome != "scored"
+        for key, (code, message) in lost.items()
     ]
 
 

@@ -24,7 +24,7 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
 from gigamind.records.schema import RUN_ID_FORMAT, Record
 from gigamind.release.snapshot import Kinds
-from gigamind.runs.store import ItemResult
+from gigamind.runs.store import ItemKey, ItemResult
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
 _MIN_BATCH_MS = 650
@@ -51,10 +51,11 @@ class Batch(TypedDict):
 
 
 class Verdicts(TypedDict):
-    """What models said, as JSON values: the results, whether Ctrl-C stopped it, and the wall time."""
+    """What models said, as JSON values: the results, whether Ctrl-C stopped it, what it left, and the wall time."""
 
     results: list[Any]
     interrupted: bool
+    unasked: list[tuple[str, str]]
     runtime_ms: float
 
 
@@ -261,6 +262,7 @@ class Steps:
         return {
             "results": _item_results.dump_python(list(run.asked.results.values()), mode="json"),
             "interrupted": run.asked.interrupted,
+            "unasked": [(key.item_id, key.part) for key in run.asked.unasked],
             "runtime_ms": run.asking_ms,
         }
 
@@ -287,6 +289,7 @@ class Steps:
                 {result.key: result for result in results},
                 attempts_of(out),
                 verdicts["interrupted"],
+                [ItemKey(*key) for key in verdicts["unasked"]],
             )
             run = replace(
                 run,

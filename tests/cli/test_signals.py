@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.timeout(120)  # processes that load the client of a model server
+pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 
 IGNORED = "Ctrl-C is ignored, as this was started in the background: stop it by `kill "
 SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
@@ -32,7 +32,7 @@ def start(folder, *arguments, ignoring=False):
 
 
 def wait_for(what, process):
-    end = time.monotonic() + 60
+    end = time.monotonic() + 120
     while not what() and process.poll() is None and time.monotonic() < end:
         time.sleep(0.01)
     assert process.poll() is None, process.communicate()
@@ -40,7 +40,7 @@ def wait_for(what, process):
 
 def ended(process, number):
     process.send_signal(number)
-    out, errors = process.communicate(timeout=60)
+    out, errors = process.communicate(timeout=120)
     return process.returncode, out, errors
 
 
@@ -85,6 +85,11 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     assert "Report: out/report.html" in out
     assert "Continue it with --resume out" in errors
     assert json.loads((many / "out" / "run.json").read_text("utf-8"))["status"] == "interrupted"
+    errors_file = (many / "out" / "errors.jsonl").read_text("utf-8").splitlines()
+    verdicts = json.loads((many / "out" / "summary.json").read_text("utf-8"))["llm"]["outcomes"]
+    assert len(errors_file) == 200 - verdicts["scored"]
+    assert f"{len(errors_file)} queries without a verdict: see out/errors.jsonl" in errors
+    assert json.loads(errors_file[-1])["error"] == "not_asked"
     kept = (many / "out.unfinished" / "items.jsonl").read_text("utf-8").splitlines()
     assert len(kept) - 1 >= server.seen.total - 2  # all but what was in flight
 
@@ -122,4 +127,36 @@ def test_other_commands_that_ask_a_model_tell_what_was_spent_and_end_in_143(case
 def test_pages_of_help_and_short_commands_say_nothing_of_ctrl_c(case):
     for arguments in (["eval", "search", "--help"], ["--version"]):
         process = start(case, *arguments, ignoring=True)
-        assert process.communicate(timeout=60)[1] == ""
+        assert process.communicate(timeout=120)[1] == ""
+
+
+def test_killed_twice_on_a_slow_server_every_question_ends_and_none_is_asked_three_times(
+    case, server
+):
+    """With default options: one request at a time is in flight, so a kill costs one at most."""
+    row = {"answerable": True, "expected_notes": ["deploy.md"]}
+    rows = (json.dumps({**row, "id": f"q{n}", "query": f"deploy {n}."}) for n in range(10))
+    (case / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    server.total_slots = 1
+    model = ("--model", "openai/judge;slots=1;lat=300", "--api-base", server.url)
+    judged = (*SEARCH, "--unanswerable-mode", "llm", *model, "--store-mode", "off")
+
+    def asked():
+        """How often each question was."""
+        texts = [str(body["messages"]) for body in list(server.seen.bodies)]
+        return [sum(f"deploy {n}." in text for text in texts) for n in range(10)]
+
+    for options, enough in ((("--out", "out"), 3), (("--resume", "out"), 7)):
+        process = start(case, *judged, *options)
+        wait_for(lambda enough=enough: sum(count > 0 for count in asked()) >= enough, process)
+        process.kill()
+        process.communicate(timeout=120)
+    process = start(case, *judged, "--resume", "out")
+    _, errors = process.communicate(timeout=120)
+
+    assert process.returncode == 0, errors
+    summary = json.loads((case / "out" / "summary.json").read_text("utf-8"))
+    assert summary["llm"]["outcomes"] == {"scored": 10}
+    assert max(asked()) <= 2
+    assert sum(asked()) <= 10 + 2
+    assert server.seen.most_in_flight <= 2  # one that was killed and its successor
