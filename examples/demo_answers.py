@@ -29,7 +29,8 @@ def demo(arguments: list[str]) -> NoReturn:
         server.respond = respond
         paths = ["--dataset", f"{examples / 'answers.jsonl'}", "--notes", f"{examples / 'vault'}"]
         model = ["--model", "openai/credulous", "--api-base", server.url, "--store-mode", "off"]
-        main(["eval", "answers", *paths, *model, *arguments])
+        limits = ["--max-in-flight", "16", "--model-timeout-s", "60"]  # so no speed is measured
+        main(["eval", "answers", *paths, *model, *limits, *arguments])
 
 
 if __name__ == "__main__":

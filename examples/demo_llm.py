@@ -106,8 +106,7 @@ def demo() -> None:
     with tempfile.TemporaryDirectory() as temporary, served() as model:
         folder = Path(temporary)
         run("llm", "check", *model)
-        # One request at a time, as the server computes; each may take its time, and all of them end.
-        limits = ["--max-in-flight", 1, "--model-timeout-s", 180, "--max-minutes", MINUTES]
+        limits = ["--max-minutes", MINUTES]  # how many at a time, and for how long, is measured
         lenient = ["--min-coverage", 0, "--allow-partial", "--store-mode", "off"]
         common = ["--notes", asset("examples") / "vault", *model, *limits, *lenient]
         queries, answers = english("queries.jsonl", folder), english("answers.jsonl", folder)

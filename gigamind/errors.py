@@ -10,6 +10,7 @@ GigamindError               3  the evaluation could not be carried out
     ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
     ├── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
     ├── UnaskedError        3  a model could not be asked about all the cases of a trial
+    ├── UnwrittenError      3  what a run must keep cannot be written: the disk is full, or read-only
     └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` tells why
 
 0 is success and 4 a regression (a verdict, not an error).  Messages say what is wrong, where, and how to mend it.
@@ -82,6 +83,10 @@ class EmbeddingError(EvaluationError):
 
 class UnaskedError(EvaluationError):
     """A model could not be asked about all the cases of a trial, which so proves nothing."""
+
+
+class UnwrittenError(EvaluationError):
+    """What a run must keep cannot be written; it ends the run, of which all that stands in its files is kept."""
 
 
 class LlmError(EvaluationError):

@@ -6,7 +6,11 @@ our errors: anything else as its data ends in a traceback of all of it on the ru
 
 import logging
 import os
-from collections.abc import Callable, Mapping, Sequence
+import signal
+import threading
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, cast
@@ -68,7 +72,10 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
         load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
     )
     # The heartbeat's thread would hold up the end of the run for a second; only workers need it.
-    with temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}):
+    with (
+        temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        _own_process(),
+    ):
         result = cast("dict[str, Any]", flow(options, return_state=True).result())
     release = result["release"]
     return Evaluated(
@@ -76,6 +83,36 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
         Path(result["out"]),
         ReleaseVerdict.load(release) if release else None,
     )
+
+
+_own_sigterm = ContextVar[Any]("own_sigterm", default=None)
+
+
+@contextmanager
+def _own_process() -> Generator[None]:
+    """The flow runs in a process of ours, whose handler of SIGTERM is to hold within it, too."""
+    set_before = _own_sigterm.set(signal.getsignal(signal.SIGTERM))
+    try:
+        yield
+    finally:
+        _own_sigterm.reset(set_before)
+
+
+@contextmanager
+def _stopped_as_we_stop() -> Generator[None]:
+    """Where the process is ours, SIGTERM keeps what was done; Prefect's handler would crash the run.
+
+    A worker's process is Prefect's: there its handler stays, which tells a cancelled run from a crashed one.
+    """
+    ours = _own_sigterm.get()
+    if ours is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    theirs = signal.signal(signal.SIGTERM, ours)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, theirs)
 
 
 class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
@@ -158,7 +195,8 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
             raise InputError("--compare: must be given; a release gate needs a baseline")
         if options.dry_run:
             return Completed(name="Checked", message=STEPS.check_input(options))
-        out, finished = _evaluated_in(_home(options), options, started)
+        with _stopped_as_we_stop():
+            out, finished = _evaluated_in(_home(options), options, started)
     except GigamindError as error:
         return failed(error)
     publish_run(finished, out)

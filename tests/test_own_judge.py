@@ -84,6 +84,8 @@ def test_a_judge_of_ones_own_does_all_that_ours_do(gigamind, fake, team):
         "cache",
         "--max-in-flight",
         "1",
+        "--model-timeout-s",  # both given: no speed is measured
+        "60",
         "--store-mode",
         "off",
     )

@@ -14,6 +14,7 @@ import click
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger, Totals, totals
+from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
 
 Result = TypeVar("Result")
@@ -37,9 +38,15 @@ def ask_model(
         LlmError: the model cannot be called, or gave no usable reply.
     """
     store = options.store or store
-    key = fence_key(store / "fence.key")  # answers are found by their prompt, which holds its mark
+    key = fence_key(
+        store, options.store_mode
+    )  # answers are found by their prompt, which holds its mark
     model = open_model(
-        options, Ledger(ledger), store, lambda settings: replace(settings, max_tokens=max_tokens)
+        options,
+        Ledger(ledger),
+        store,
+        lambda settings: replace(settings, max_tokens=max_tokens),
+        gates=told_gates(),
     )
     before = len(model.ledger.rows)
 
@@ -53,6 +60,11 @@ def ask_model(
         return asyncio.run(run())
     finally:
         tell_cost(totals(model.ledger.rows[before:]), f"{model.settings.model}: ")
+
+
+def told_gates() -> Gates:
+    """Gates of servers that tell a person who waits, on standard error, what holds the requests up."""
+    return Gates(lambda line: click.echo(line, err=True))
 
 
 def tell_cost(spent: Totals, model: str = "") -> None:

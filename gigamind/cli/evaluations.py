@@ -46,9 +46,9 @@ def _evaluate(options: EvalOptions, *, flow: bool) -> None:
         KeyboardInterrupt: the run was interrupted; what it had measured is written and shown.
         SystemExit: the exit code of the verdict.
     """
+    from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import (
         plain_console,
-        progress_bar,
         show_checked,
         show_lines,
         show_release,

@@ -73,7 +73,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
 
 
 def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[str]]":
-    from gigamind.cli.show import progress_bar
+    from gigamind.cli.progress import progress_bar
     from gigamind.judges.fit_collections import fit_judge, label_collection
 
     settings = RetrievalSettings(

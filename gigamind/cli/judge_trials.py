@@ -11,7 +11,7 @@ import click
 from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
-from gigamind.cli.asking import tell_cost
+from gigamind.cli.asking import tell_cost, told_gates
 from gigamind.cli.options import options_of
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
@@ -70,10 +70,10 @@ def try_judge(
     loaded = load_on_trial(name, options.judge_lang)
     store = default_cache_folder() / "trials"
     # Kept beside the answers: they are found by their prompt, which holds a mark that is made with it.
-    key = fence_key((options.store or store) / "fence.key")
-    ledger, budget = Ledger(), budget_of(options)
+    key = fence_key(options.store or store, options.store_mode)
+    ledger, budget, gates = Ledger(), budget_of(options), told_gates()
     models = {
-        model: open_model(options, ledger, store, loaded.settings, budget, model=model)
+        model: open_model(options, ledger, store, loaded.settings, budget, model=model, gates=gates)
         for model in loaded.models(options)
     }
 

@@ -1,7 +1,6 @@
 """`gigamind llm`: looks at a model before a run depends on it, serves one's own, and plays one."""
 
 import shlex
-import signal
 import threading
 from pathlib import Path
 
@@ -42,7 +41,7 @@ llm.add_command(check)
     type=click.IntRange(1, 256),
     default=1,
     show_default=True,
-    help="Requests computed at a time; give as many by --max-in-flight.",
+    help="Requests computed at a time; commands that ask it see how many.",
 )
 @click.option(
     "--threads",
@@ -54,10 +53,11 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
     from gigamind.llm.serve import serving
 
     with serving(file, port=port, context=context, slots=slots, threads=threads) as url:
-        click.echo(f"{url} answers until you press Ctrl-C. Add to any command that asks a model:")
         model = shlex.quote(f"openai/{file.stem}")
-        click.echo(f"  --model {model} --api-base {url} --max-in-flight {slots}")
-        _wait()
+        _wait(
+            f"{url} answers until you press Ctrl-C. Add to any command that asks a model:",
+            f"  --model {model} --api-base {url}",
+        )
 
 
 @llm.command("fake-server")
@@ -68,20 +68,21 @@ def fake_server(port: int) -> None:
 
     try:
         with running(port) as server:
-            click.echo(f"{server.url} answers until you press Ctrl-C. Try, in another shell:")
-            asked = f"--model openai/judge --api-base {server.url}"
-            click.echo(f"  gigamind llm check {asked} --judge unanswerable_llm")
-            click.echo(
-                "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'."
+            asked = f"--model openai/judge --api-base {server.url} --judge unanswerable_llm"
+            _wait(
+                f"{server.url} answers until you press Ctrl-C. Try, in another shell:",
+                f"  gigamind llm check {asked}",
+                "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'.",
             )
-            _wait()
     except OSError as error:
         raise InputError(f"port {port} cannot be used: {error}") from error
 
 
-def _wait() -> None:
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+def _wait(*lines: str) -> None:
+    """Say that a server is there, until a signal ends it."""
     try:
+        for line in lines:
+            click.echo(line)
         threading.Event().wait()
     except KeyboardInterrupt:
         click.echo("Stopped.")

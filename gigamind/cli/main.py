@@ -1,6 +1,8 @@
 """`gigamind`, the command line."""
 
+import errno
 import os
+import signal
 import sys
 import traceback
 from collections.abc import Sequence
@@ -9,10 +11,19 @@ from typing import NoReturn
 import click
 
 from gigamind.cli.lazy import LazyGroup
+from gigamind.cli.signals import Stop, ctrl_c_is_ignored, stoppable
 from gigamind.errors import GigamindError, InputError
 from gigamind.version import __version__
 
-_INTERRUPTED = 130  # 128 + SIGINT, as shells have it
+# What may take long enough to be stopped.
+_LONG = {"eval", "tune", "suggest-links", "memory", "judge", "llm"}
+_HELP = {"-h", "--help"}
+_NO_ROOM = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+}  # no bug: a full or read-only disk
 
 _COMMANDS = {
     "eval": ("evaluate:evaluate", "Evaluate search, answers and links over a vault."),
@@ -36,7 +47,7 @@ def cli() -> None:
     """Tell whether search and answers over a Markdown vault got better or worse, and prove it.
 
     Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed,
-    4 regression, 130 interrupted.
+    4 regression, 130 interrupted, 143 terminated (SIGTERM, which keeps what was done as Ctrl-C does).
     """
 
 
@@ -48,10 +59,18 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure:  # a terminal without UTF-8 must not cost the result
         reconfigure(errors="backslashreplace")
-    sys.exit(_run(arguments))
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    with stoppable() as stop:
+        if given and given[0] in _LONG and not _HELP & set(given) and ctrl_c_is_ignored():
+            click.echo(
+                f"Ctrl-C is ignored, as this was started in the background: stop it by `kill {os.getpid()}`.",
+                err=True,
+            )
+        code = _run(given, stop)
+    sys.exit(code)
 
 
-def _run(arguments: Sequence[str] | None) -> int:
+def _run(arguments: Sequence[str], stop: Stop) -> int:
     try:
         return int(cli.main(arguments, standalone_mode=False) or 0)
     except click.ClickException as error:
@@ -64,8 +83,15 @@ def _run(arguments: Sequence[str] | None) -> int:
         click.echo(f"Error: {printable_lines(str(error))}", err=True)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("Interrupted.", err=True)
-        return _INTERRUPTED
+        click.echo("Interrupted." if stop.signal == signal.SIGINT else "Terminated.", err=True)
+        return stop.exit_code
+    except OSError as error:
+        if error.errno not in _NO_ROOM:
+            traceback.print_exc()
+        else:
+            where = f"{error.filename}: " if error.filename else ""
+            click.echo(f"Error: {where}cannot be written ({error.strerror})", err=True)
+        return GigamindError.exit_code
     except Exception:  # noqa: BLE001  a bug: Python's own exit code for it, 1, says that the input is wrong
         traceback.print_exc()
         return GigamindError.exit_code

@@ -1,29 +1,15 @@
-"""What the command line shows: a progress bar while it works, and the figures at the end."""
+"""What the command line shows at the end: the figures, what is missing, and how to go on."""
 
-import contextlib
-import os
 import textwrap
-from collections.abc import Generator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 from pydantic import BaseModel
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    ProgressColumn,
-    TaskID,
-    TextColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bars
-from rich.progress import Task as BarTask
 from rich.table import Table
-from rich.text import Text
 
 from gigamind.evaluation.asking import is_resumable
-from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.metrics.spec import blocks_of, units_of
@@ -34,45 +20,6 @@ from gigamind.text import printable, printable_lines
 
 _LINES_SHOWN = 10
 _TEXT_CHARS = 120  # of a question
-_SLOW = 10  # pieces a second, below which a decimal says something
-
-
-class _Rate(ProgressColumn):
-    """Pieces a second."""
-
-    def render(self, task: BarTask) -> Text:
-        speed = task.speed or 0.0
-        text = f"{speed:.0f}/s" if speed >= _SLOW else f"{speed:.1f}/s"
-        return Text(text if speed else "", style="progress.data.speed")
-
-
-class _RichProgress:
-    def __init__(self, bars: Bars) -> None:
-        self._bars = bars
-        self._tasks: dict[str, TaskID] = {}
-
-    def stage(self, name: str, done: int, total: int) -> None:
-        if name not in self._tasks:
-            self._tasks[name] = self._bars.add_task(name, total=total)
-        self._bars.update(self._tasks[name], completed=done, total=total)
-
-
-@contextlib.contextmanager
-def progress_bar() -> Generator[Progress]:
-    """A bar with rate and time left on a terminal; silence elsewhere and in CI."""
-    console = Console(stderr=True)
-    if not console.is_terminal or os.environ.get("CI"):
-        yield Quiet()
-        return
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        _Rate(),
-        TimeRemainingColumn(),
-    )
-    with Bars(*columns, console=console, transient=True) as bars:
-        yield _RichProgress(bars)
 
 
 def show_checked(checked: Checked) -> None:

@@ -22,7 +22,8 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     """Evaluate search as it is and with the other fusion, compare both, and say which to take, and which judge."""
     from datetime import UTC, datetime
 
-    from gigamind.cli.show import plain_console, progress_bar
+    from gigamind.cli.progress import progress_bar
+    from gigamind.cli.show import plain_console
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.search.tune import tune as tune_search

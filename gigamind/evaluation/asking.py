@@ -8,19 +8,20 @@ import asyncio
 import math
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from gigamind.datasets.sample import sample
-from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError
+from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnwrittenError
 from gigamind.evaluation.options import ModelRunOptions
-from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
 from gigamind.llm.budget import Budget
 from gigamind.llm.check import advice_for
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
+from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
 from gigamind.records.schema import ErrorReport
@@ -79,11 +80,13 @@ class ModelRun:
         results: of each item that has ended, in the order of the items.
         attempts: every request of the run, those before it was resumed included.
         interrupted: Ctrl-C stopped it.
+        unasked: what it left without a result then.
     """
 
     results: Mapping[ItemKey, ItemResult]
     attempts: Sequence[Attempt]
     interrupted: bool = False
+    unasked: Sequence[ItemKey] = ()
 
 
 def unfinished_folder(out: Path) -> Path:
@@ -163,17 +166,24 @@ def ask_all(
             if not store.results and not ledger.rows:
                 shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
             raise
-        guarded = _Guarded(ask, models, _Stages(items, stage, progress or Quiet()))
+        stages = _Stages(items, stage, progress or Quiet(), models, store)
+        guarded = _Guarded(ask, models, stages)
         known: dict[ItemKey, ItemResult] = {}
         try:
             found = asyncio.run(_all(items, guarded, store))
             known = {result.key: result for result in found}
         except KeyboardInterrupt:
             interrupted = True
+        except UnwrittenError as error:
+            raise UnwrittenError(
+                f"{error}; the run was stopped, and what it was told by then is kept: make room, and continue it"
+                f" with --resume {out}"
+            ) from error
         known = known or {key: store.results[key] for key in items if key in store.results}
     if items and not interrupted:
         _refuse_hopeless(known, out)
-    return ModelRun(known, tuple(ledger.rows), interrupted)
+    unasked = tuple(key for key in items if key not in known)
+    return ModelRun(known, tuple(ledger.rows), interrupted, unasked)
 
 
 async def unless_final(asked: Awaitable[Item]) -> Item | None:
@@ -202,12 +212,13 @@ class Account:
     ledger: Ledger
     replies: Path
     budget: Budget
+    gates: Gates
 
     @classmethod
     def of(cls, options: ModelRunOptions, ledger: Ledger) -> "Account":
         """That of a run, which goes on with what it had spent where it is resumed."""
         spent = totals(ledger.rows) if options.resume else None
-        return cls(ledger, options.replies, budget_of(options, spent))
+        return cls(ledger, options.replies, budget_of(options, spent), Gates())
 
     def open(
         self,
@@ -221,25 +232,31 @@ class Account:
         def with_role(settings: ModelSettings) -> ModelSettings:
             return replace(adjust(settings), role=role)
 
-        return {
-            name: open_model(options, self.ledger, self.replies, with_role, self.budget, model=name)
-            for name in names
-        }
+        paid = (self.ledger, self.replies, with_role, self.budget)
+        return {name: open_model(options, *paid, model=name, gates=self.gates) for name in names}
 
 
 def unscored(
     run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check"], str]]
 ) -> list[ErrorReport]:
     """What a model was asked for and could not be had; `named` tells its kind, and what kind of item it is of."""
+    stopped = ("not_asked", "the run was stopped before its end; --resume goes on with it")
+    lost = {
+        **{
+            key: (result.code, result.message)
+            for key, result in run.results.items()
+            if result.outcome != "scored"
+        },
+        **dict.fromkeys(run.unasked, stopped),
+    }
     return [
         ErrorReport(
             kind=named(key)[0],
             id=key.item_id,
-            error=result.code,
-            message=f"{named(key)[1]} {key.item_id}: {result.message}",
+            error=code,
+            message=f"{named(key)[1]} {key.item_id}: {message}",
         )
-        for key, result in run.results.items()
-        if result.outcome != "scored"
+        for key, (code, message) in lost.items()
     ]
 
 
@@ -255,20 +272,41 @@ def attempts_of(out: Path) -> Sequence[Attempt]:
 
 
 class _Stages:
-    """Counts what is done, each stage for itself."""
+    """Tells what is done, each stage for itself, and what the matter is where little is."""
 
     def __init__(
-        self, items: Iterable[ItemKey], stage: Callable[[ItemKey], str], progress: Progress
+        self,
+        items: Collection[ItemKey],
+        stage: Callable[[ItemKey], str],
+        progress: Progress,
+        models: Models,
+        store: RunStore,
     ) -> None:
         self._stage = stage
         self._progress = progress
         self._totals = Counter(map(stage, items))
-        self._done: Counter[str] = Counter()
+        self._done = Counter(stage(key) for key in items if store.final(key))
+        self._without_verdict = 0
+        self._gates = {id(model.gates): model.gates for model in every_model(models)}.values()
+        if isinstance(progress, Narrator):
+            for gates in self._gates:
+                gates.tell, gates.changed = progress.tell, self._tell_trouble
+        for name, total in self._totals.items():
+            if self._done[name] < total:
+                progress.stage(name, self._done[name], total)
 
-    def ended(self, key: ItemKey) -> None:
+    def ended(self, key: ItemKey, *, scored: bool) -> None:
         name = self._stage(key)
         self._done[name] += 1
+        self._without_verdict += not scored
+        self._tell_trouble()
         self._progress.stage(name, self._done[name], self._totals[name])
+
+    def _tell_trouble(self) -> None:
+        if isinstance(self._progress, Narrator):
+            lost = f"{self._without_verdict} without a verdict" if self._without_verdict else ""
+            told = (lost, *(gates.describe() for gates in self._gates))
+            self._progress.trouble(", ".join(filter(None, told)))
 
 
 class _Guarded:
@@ -294,18 +332,20 @@ class _Guarded:
     async def __call__(self, key: ItemKey, item: Any) -> Any:  # noqa: ANN401  JSON values
         if self._hopeless:
             raise self._hopeless
+        scored = False
         try:
             value = await self._ask(self.models, key, item)
         except LlmError as error:
             self._failed(error)
             raise
         else:
-            self._succeeded |= not isinstance(value, Unscored)
+            scored = not isinstance(value, Unscored)
+            self._succeeded |= scored
             if self._succeeded and self._hopeless and self._hopeless.code == "not_asked":
                 self._hopeless = None  # this one was in flight when the others had failed
             return value
         finally:
-            self._stages.ended(key)
+            self._stages.ended(key, scored=scored)
 
     def _failed(self, error: LlmError) -> None:
         if error.code in HOPELESS:
@@ -326,9 +366,19 @@ async def _all(
 ) -> Sequence[ItemResult]:
     try:
         return await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
+    except ExceptionGroup as errors:
+        unwritten, others = errors.split(UnwrittenError)
+        if unwritten is None or others is not None:
+            raise
+        raise _first(unwritten) from None
     finally:
         for model in every_model(guarded.models):
             await model.close()
+
+
+def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:
+    first = errors.exceptions[0]
+    return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
 def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path) -> None:

@@ -1,22 +1,29 @@
-"""What a run would cost and last, before anything is sent (seed 4.3): calls, tokens, dollars, time.
+"""What a run would cost and last, before it is started (seed 4.3): calls, tokens, dollars, time.
 
 Tokenizers differ by half for Korean, and nobody knows how long a model will answer, so figures are ranges.  What an
-earlier run left in a cache or a store is not counted: the estimate is of a first run.
+earlier run left in a cache or a store is not counted: the estimate is of a first run.  A model of this machine, which
+costs nothing, is sent a few small requests to see how fast it is; any other is sent nothing, and its speed is assumed.
 """
 
+import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from gigamind.errors import LlmError
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.judges.protocol import PlannedCall
 from gigamind.llm import tokens
-from gigamind.llm.ask import unpriced
+from gigamind.llm.ask import connect, unpriced
 from gigamind.llm.client import Usage
+from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prices import Price, micro_usd, price_of, read_prices
+from gigamind.llm.prices import LOCAL, Price, micro_usd, price_of, read_prices
+from gigamind.llm.settings import DEFAULT_IN_FLIGHT
+from gigamind.llm.speed import Speed
 
-_REPLY_S = (1.0, 8.0)  # of one request
+_REPLY_S = (1.0, 8.0)  # of one request, where nothing is known of its server
+_ASSUMED = f"the speed is assumed: {_REPLY_S[0]:g} to {_REPLY_S[1]:g} s a reply"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +35,7 @@ class Estimate:
         tokens: sent and answered, low and high.
         usd: low and high; None where the price is not known.
         seconds: low and high.
+        speed: what is known of the server's; empty for work that is done here.
     """
 
     what: str
@@ -35,6 +43,7 @@ class Estimate:
     tokens: tuple[int, int]
     usd: tuple[float, float] | None
     seconds: tuple[float, float]
+    speed: str = ""
 
     def describe(self) -> str:
         """In a line."""
@@ -44,7 +53,8 @@ class Estimate:
             parts.append(f"{self.calls:,} requests, {_between(*self.tokens)} tokens")
         parts.append(_dollars(self.usd))
         parts.append(low if low == high else f"{low} to {high}")
-        return ": ".join([parts[0], ", ".join(parts[1:])])
+        line = ": ".join([parts[0], ", ".join(parts[1:])])
+        return f"{line} ({self.speed})" if self.speed else line
 
 
 def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[PlannedCall]:
@@ -58,8 +68,14 @@ def asking(
     calls: Sequence[PlannedCall],
     options: ModelOptions,
     votes: tuple[int, int] = (1, 1),
+    *,
+    gates: Gates,
 ) -> Estimate:
-    """Of calls to one model; `votes`: how often, at least and at most, each is made.
+    """Of calls to one model.
+
+    Args:
+        votes: how often, at least and at most, each is made.
+        gates: keep the speeds of servers, for the next estimate.
 
     Raises:
         InputError: the price file cannot be read, or the cost is limited and the price not known.
@@ -79,29 +95,70 @@ def asking(
     if price is None and options.max_cost_usd is not None:
         raise unpriced(model)
     used = sum(low), sum(high)
-    seconds = [
-        _seconds(options, made * count, used_tokens, reply_s)
-        for made, count, used_tokens, reply_s in zip(
-            (len(certain), len(calls)), votes, used, _REPLY_S, strict=True
-        )
-    ]
+    speed = _measured(model, calls, options, gates) if price is LOCAL and calls else None
+    if speed:
+        seconds = [
+            _limited(options, made * count, sum(pair), _computed_s(speed, *pair, options))
+            for made, count, pair in zip(
+                (len(certain), len(calls)), votes, (low, high), strict=True
+            )
+        ]
+    else:
+        in_flight = options.max_in_flight or DEFAULT_IN_FLIGHT
+        seconds = [
+            _limited(
+                options, made * count, tokens_used, math.ceil(made * count / in_flight) * reply_s
+            )
+            for made, count, tokens_used, reply_s in zip(
+                (len(certain), len(calls)), votes, used, _REPLY_S, strict=True
+            )
+        ]
     return Estimate(
         f"{what} with {model}",
         len(calls) * votes[1],
         used,
         dollars_of(price, [low, high]),
         (seconds[0], seconds[1]),
+        f"the speed was measured by a few small requests: {speed.describe()}"
+        if speed
+        else _ASSUMED,
     )
 
 
-def _seconds(options: ModelOptions, calls: int, used_tokens: int, reply_s: float) -> float:
+def _computed_s(speed: Speed, prompt: int, completion: int, options: ModelOptions) -> float:
+    """That a server takes for so many tokens, as many requests at a time as it is sent and computes."""
+    at_once = min(speed.at_once, options.max_in_flight or DEFAULT_IN_FLIGHT)
+    return speed.seconds(prompt, completion) / at_once
+
+
+def _limited(options: ModelOptions, calls: int, used_tokens: int, computed_s: float) -> float:
     """The slowest of what is waited for: replies, and the provider's limits a minute."""
-    waits = [math.ceil(calls / options.max_in_flight) * reply_s]
+    waits = [computed_s]
     if options.requests_per_minute:
         waits.append(60 * calls / options.requests_per_minute)
     if options.tokens_per_minute:
         waits.append(60 * used_tokens / options.tokens_per_minute)
     return max(waits)
+
+
+def _measured(
+    name: str, calls: Sequence[PlannedCall], options: ModelOptions, gates: Gates
+) -> Speed | None:
+    """The speed of a model of this machine; None where it cannot be had, as when no server runs."""
+    longest = max(calls, key=lambda call: tokens.likely(call.request)).request
+
+    async def measure() -> Speed | None:
+        model = connect(options.settings(name), gates=gates)
+        parameters = {**model.parameters, "max_tokens": max(call.most for call in calls)}
+        try:
+            return await model.measure(replace(longest, parameters=parameters))
+        finally:
+            await model.close()
+
+    try:
+        return asyncio.run(measure())
+    except LlmError:
+        return None
 
 
 def dollars_of(price: Price | None, used: Sequence[tuple[int, int]]) -> tuple[float, float] | None:

@@ -7,7 +7,8 @@ import itertools
 import math
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,15 +16,15 @@ from typing import Any, Self, TypedDict, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
-from gigamind.errors import InputError
-from gigamind.evaluation.asking import ModelRun, attempts_of, drop_if_final
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.asking import ModelRun, attempts_of, drop_if_final, is_resumable
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
 from gigamind.records.schema import RUN_ID_FORMAT, Record
 from gigamind.release.snapshot import Kinds
-from gigamind.runs.store import ItemResult
+from gigamind.runs.store import ItemKey, ItemResult
 
 # Prefect costs some 6 ms a task and shows at most a hundred well: batches are long enough to drown that in work.
 _MIN_BATCH_MS = 650
@@ -50,10 +51,11 @@ class Batch(TypedDict):
 
 
 class Verdicts(TypedDict):
-    """What models said, as JSON values: the results, whether Ctrl-C stopped it, and the wall time."""
+    """What models said, as JSON values: the results, whether Ctrl-C stopped it, what it left, and the wall time."""
 
     results: list[Any]
     interrupted: bool
+    unasked: list[tuple[str, str]]
     runtime_ms: float
 
 
@@ -90,7 +92,8 @@ def evaluate_and_keep(
             reference.policy.refuse_unknown(options.task)
         run = _asked(opened.evaluation, _scored(opened, shown), out, shown)
         record = opened.evaluation.record(run, started)
-    finished = finish(task, record, options, out, reference)
+    with _kept_beside(out):
+        finished = finish(task, record, options, out, reference)
     if run.asked:
         drop_if_final(out, run.asked)
     return record, finished
@@ -259,6 +262,7 @@ class Steps:
         return {
             "results": _item_results.dump_python(list(run.asked.results.values()), mode="json"),
             "interrupted": run.asked.interrupted,
+            "unasked": [(key.item_id, key.part) for key in run.asked.unasked],
             "runtime_ms": run.asking_ms,
         }
 
@@ -285,6 +289,7 @@ class Steps:
                 {result.key: result for result in results},
                 attempts_of(out),
                 verdicts["interrupted"],
+                [ItemKey(*key) for key in verdicts["unasked"]],
             )
             run = replace(
                 run,
@@ -293,10 +298,24 @@ class Steps:
                 interrupted=interrupted or asked.interrupted,
             )
         record = opened.evaluation.record(run, started)
-        finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
+        with _kept_beside(out):
+            finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if run.asked:
             drop_if_final(out, run.asked)
         return finished
+
+
+@contextmanager
+def _kept_beside(out: Path) -> Generator[None]:
+    """Where the out folder cannot be written, what was paid for still stands beside it."""
+    try:
+        yield
+    except EvaluationError as error:
+        if out.exists() or not is_resumable(out):
+            raise
+        raise EvaluationError(
+            f"{error}; what models were asked is kept: mend that, and continue with --resume {out}"
+        ) from error
 
 
 def run_batches(plan: Plan, run_batch: Callable[[int, int], Batch]) -> tuple[list[Batch], bool]:

@@ -19,6 +19,7 @@ from gigamind.llm.budget import Budget, Limits
 from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
+from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import load_instructor
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
@@ -26,6 +27,7 @@ from gigamind.llm.reading import cut_off, own_object
 from gigamind.llm.schemas import sent_schema
 from gigamind.llm.sender import Call, Sender
 from gigamind.llm.settings import Mode, ModelSettings
+from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.through_litellm import LitellmClient, taken
 from gigamind.llm.transport import OpenAIClient, speaks_openai, wanted
@@ -147,6 +149,7 @@ class LanguageModel:
         store: Store | None = None,
         budget: Budget | None = None,
         ledger: Ledger | None = None,
+        gates: Gates | None = None,
     ) -> None:
         self.settings = settings
         self._wanted = parameters
@@ -154,9 +157,11 @@ class LanguageModel:
         self.price = price
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
+        self.gates = gates or Gates()
         self._store = store or Store()
+        self._store.tell = lambda line: self.gates.tell(line)  # noqa: PLW0108  which may be set later
         self._client = client
-        self._sender = Sender(settings, client, self.budget, self.ledger, price)
+        self._sender = Sender(settings, client, self.budget, self.ledger, price, self.gates)
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)
 
@@ -164,6 +169,10 @@ class LanguageModel:
     def parameters(self) -> dict[str, int | float]:
         """What is sent, less what the model has refused."""
         return {k: v for k, v in self._wanted.items() if k not in self._refused - {"max_tokens"}}
+
+    async def measure(self, request: Request) -> Speed | None:
+        """The speed of its server, for requests such as this one; None where that failed, which the gates are told."""
+        return await self._sender.measure(request)
 
     async def close(self) -> None:
         """Close the connections, and let the next writer of the ledger in."""
@@ -267,6 +276,7 @@ def connect(
     store: Store | None = None,
     budget: Budget | None = None,
     ledger: Ledger | None = None,
+    gates: Gates | None = None,
 ) -> LanguageModel:
     """A model by its name: asked directly where it speaks OpenAI's protocol, else through litellm.
 
@@ -283,6 +293,7 @@ def connect(
         store=store,
         budget=budget,
         ledger=ledger,
+        gates=gates,
     )
 
 
@@ -311,6 +322,7 @@ def open_model(
     budget: Budget | None = None,
     *,
     model: str | None = None,
+    gates: Gates | None = None,
 ) -> LanguageModel:
     """The model of the options; closing it closes the ledger, too.
 
@@ -318,6 +330,7 @@ def open_model(
         store: where answers are kept, unless the options name another folder.
         adjust: sets what a judge file or a command decides, such as temperature and tokens.
         budget: shared with other models; one of its own without it.
+        gates: shared with them, too.
         model: another one than that of the options.
 
     Raises:
@@ -331,6 +344,7 @@ def open_model(
             store=Store(options.store or store, options.store_mode),
             budget=budget or budget_of(options),
             ledger=ledger,
+            gates=gates,
         )
     except BaseException:
         ledger.close()

@@ -48,6 +48,11 @@ class Budget:
         self._started: float | None = None
         self._changed = asyncio.Condition()
 
+    @property
+    def calls_left(self) -> int | None:
+        """HTTP attempts that may still be made; None for any number."""
+        return None if self.limits.calls is None else max(0, self.limits.calls - self.calls)
+
     async def reserve(self, pico_usd: int) -> None:
         """Set aside the most that a call may cost.
 

@@ -16,11 +16,13 @@ class Request:
     Attributes:
         response_format: the JSON schema that the answer must follow, as OpenAI has it; None where the messages say it.
         parameters: `max_tokens` always, `temperature` and `seed` where the model takes them.
+        timeout_s: that the answer may take; None for as long as the settings say.
     """
 
     messages: tuple[Message, ...]
     response_format: Mapping[str, Any] | None
     parameters: Mapping[str, int | float]
+    timeout_s: float | None = None
 
     @property
     def max_tokens(self) -> int:

@@ -8,6 +8,8 @@ judge;lat=100;spread=0.5                 after 50 to 150 ms, at random but the s
 judge;fault=429;times=2;ra=1;sid=abc     two 429 with `Retry-After: 1` for scenario abc, then valid answers
 judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the same in each run, is cut off
 judge;allowed=5;ra=0                     429 for whatever comes while five requests are being answered
+judge;lat=100;slots=1                    one request is computed at a time, the others queue
+judge;prompt=1;reply=20                  a token of the prompt takes 1 ms, one of the reply 20 ms
 """
 
 import asyncio
@@ -19,7 +21,7 @@ import struct
 import threading
 from collections import Counter, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -52,6 +54,8 @@ class Behaviour:
         hang_s: how long the fault `timeout` keeps silent.
         retry_after: the header of a 429; None sends none.
         allowed: requests answered at the same time; None for any number.
+        slots: requests computed at the same time, the others wait in the order they came; None for any number.
+        prompt_token_s, reply_token_s: added to the latency for each token.
     """
 
     name: str
@@ -64,6 +68,9 @@ class Behaviour:
     hang_s: float = _DEFAULT_HANG_S
     retry_after: str | None = None
     allowed: int | None = None
+    slots: int | None = None
+    prompt_token_s: float = 0.0
+    reply_token_s: float = 0.0
 
     def fault_of(self, number: int) -> str | None:
         """The fault that the scenario's request of this number, from 1, meets."""
@@ -99,6 +106,9 @@ def read_behaviour(model: str) -> Behaviour:
         hang_s=float(given.get("hang", _DEFAULT_HANG_S)),
         retry_after=given.get("ra"),
         allowed=int(given["allowed"]) if "allowed" in given else None,
+        slots=int(given["slots"]) if "slots" in given else None,
+        prompt_token_s=float(given.get("prompt", 0)) / 1000,
+        reply_token_s=float(given.get("reply", 0)) / 1000,
     )
 
 
@@ -167,6 +177,13 @@ def _spoilt_fields(answer: Json, fault: str | None) -> Json:
             }
         case _:
             return answer
+
+
+def _plain(body: Json) -> str | None:
+    """As many tokens as a request allows that asks for no JSON; None for one that does."""
+    if "max_tokens" not in body or _schema_of(body) is not _NO_SCHEMA:
+        return None
+    return "word" * (body["max_tokens"] - 1)
 
 
 def _schema_of(body: Mapping[str, Any]) -> Json:
@@ -321,6 +338,9 @@ class FakeServer:
         self.url = ""
         self.seen = Seen()
         self.script: deque[Json] = deque()
+        self.total_slots: int | None = None
+        """What `/props` tells, as llama.cpp's server does; None: there is no such page."""
+        self._slots: dict[str, asyncio.Semaphore] = {}
         self.respond: Callable[[Json], Json | None] = _nothing
         """What it says to a request by its body, the script aside; None for one that it leaves to that."""
 
@@ -330,6 +350,7 @@ class FakeServer:
         application.add_routes([
             web.post("/v1/chat/completions", self._chat),
             web.get("/stats", self._stats),
+            web.get("/props", self._props),
             web.post("/reset", self._reset),
             web.post("/script", self._extend_script),
         ])  # fmt: skip
@@ -337,6 +358,11 @@ class FakeServer:
 
     async def _stats(self, _request: web.Request) -> web.Response:
         return web.json_response(self.seen.tell())
+
+    async def _props(self, _request: web.Request) -> web.Response:
+        if self.total_slots is None:
+            return web.Response(status=404)
+        return web.json_response({"total_slots": self.total_slots})
 
     async def _reset(self, _request: web.Request) -> web.Response:
         self.seen = Seen()
@@ -365,13 +391,21 @@ class FakeServer:
         seen.in_flight += 1
         seen.most_in_flight = max(seen.most_in_flight, seen.in_flight)
         try:
-            await asyncio.sleep(behaviour.latency_of(number))
+            async with self._slot(behaviour):
+                await asyncio.sleep(behaviour.latency_of(number) + _compute_s(behaviour, body))
             return await self._answer(request, body, behaviour, behaviour.fault_of(number))
         except asyncio.CancelledError:  # the other side has gone
             seen.bill(_usage(body, json.dumps(answer_to(body))))
             raise
         finally:
             seen.in_flight -= 1
+
+    def _slot(self, behaviour: Behaviour) -> AbstractAsyncContextManager[object]:
+        """A slot of those that the requests of a model name share."""
+        if behaviour.slots is None:
+            return nullcontext()
+        # One that leaves, or gives up waiting, leaves it to the next.
+        return self._slots.setdefault(behaviour.scenario, asyncio.Semaphore(behaviour.slots))
 
     async def _answer(
         self, request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
@@ -391,10 +425,12 @@ class FakeServer:
         return web.json_response(self._completion(body, behaviour, fault))
 
     def _completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
-        told = self.respond(body)
-        if told is None:
-            told = self.script.popleft() if self.script else answer_to(body)
-        text = spoilt(told, fault)
+        text = _plain(body)
+        if text is None:
+            told = self.respond(body)
+            if told is None:
+                told = self.script.popleft() if self.script else answer_to(body)
+            text = spoilt(told, fault)
         message: Json = {"role": "assistant", "content": text}
         if fault == "refusal":
             message["refusal"] = "I can't help with that."
@@ -456,6 +492,15 @@ async def _stop(runner: web.AppRunner) -> None:
     for task in left:  # a handler that still hangs
         task.cancel()
     await asyncio.gather(*left, return_exceptions=True)
+
+
+def _compute_s(behaviour: Behaviour, body: Json) -> float:
+    """What the tokens of a request take."""
+    if not (behaviour.prompt_token_s or behaviour.reply_token_s):
+        return 0.0
+    usage = _usage(body, _plain(body) or json.dumps(answer_to(body)))
+    prompt, reply = usage["prompt_tokens"], usage["completion_tokens"]
+    return prompt * behaviour.prompt_token_s + reply * behaviour.reply_token_s
 
 
 def _hang_up(transport: asyncio.Transport, fault: str) -> None:

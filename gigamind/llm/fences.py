@@ -21,6 +21,8 @@ from itertools import count
 from pathlib import Path
 from typing import Literal, NamedTuple
 
+from gigamind.errors import InputError
+from gigamind.llm.settings import StoreMode
 from gigamind.spans import Span
 from gigamind.text import sentences_touched
 
@@ -240,20 +242,40 @@ def speaks_to_judge(text: str, span: Span) -> bool:
     return looks_like_instructions(lines)
 
 
-def fence_key(path: Path) -> bytes:
-    """The key in a file, made at first use: 32 random bytes that only the user can read."""
+def fence_key(folder: Path, mode: StoreMode) -> bytes:
+    """The key beside stored replies, made at first use: 32 random bytes that only the user can read.
+
+    Where nothing may be written, or can be, a key of this run alone serves: what it is asked is found by no other.
+
+    Raises:
+        InputError: the file holds something else.
+    """
+    path = folder / "fence.key"
+    try:
+        if mode in {"readwrite", "refresh"} and not path.exists():
+            _make_key(path)
+        key = path.read_bytes()
+    except OSError:  # none is there, or the folder is read-only or full, which the store tells when it keeps a reply
+        return secrets.token_bytes(_KEY_BYTES)
+    if len(key) != _KEY_BYTES:
+        raise InputError(
+            f"{path}: is no key of gigamind ({len(key)} bytes, not {_KEY_BYTES}): remove it; stored replies that were"
+            " asked for with another are asked for anew"
+        )
+    return key
+
+
+def _make_key(path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    if not path.exists():
-        made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
         made.touch(mode=0o600)
         made.write_bytes(secrets.token_bytes(_KEY_BYTES))
-        try:
-            path.hardlink_to(made)
-        except FileExistsError:
-            pass  # of two runs that make it at the same time, the second finds it made
-        finally:
-            made.unlink()
-    return path.read_bytes()
+        path.hardlink_to(made)
+    except FileExistsError:
+        pass  # of two runs that make it at the same time, the second finds it made
+    finally:
+        made.unlink(missing_ok=True)
 
 
 def _nonce(sources: Sequence[Source], key: bytes) -> str:

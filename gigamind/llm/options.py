@@ -5,7 +5,13 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.llm.settings import Mode, ModelSettings, StoreMode
+from gigamind.llm.settings import (
+    DEFAULT_IN_FLIGHT,
+    DEFAULT_TIMEOUT_S,
+    Mode,
+    ModelSettings,
+    StoreMode,
+)
 
 
 class ModelOptions(BaseModel):
@@ -22,8 +28,11 @@ class ModelOptions(BaseModel):
     structured: Mode = Field(
         "json_schema", description="how the model is told the shape of its answer"
     )
-    model_timeout_s: float = Field(
-        60.0, ge=0.1, allow_inf_nan=False, description="time limit of one request, in seconds"
+    model_timeout_s: float | None = Field(
+        None,
+        ge=0.1,
+        allow_inf_nan=False,
+        description="time limit of one request, in seconds; 60 without it, or as measured with --api-base",
     )
     max_wait: float = Field(
         60.0,
@@ -31,7 +40,12 @@ class ModelOptions(BaseModel):
         allow_inf_nan=False,
         description="as long a server may ask to wait (Retry-After), in seconds; asked for longer, the item fails",
     )
-    max_in_flight: int = Field(16, ge=1, le=256, description="requests at a time")
+    max_in_flight: int | None = Field(
+        None,
+        ge=1,
+        le=256,
+        description="requests at a time; 16 without it, or as measured with --api-base",
+    )
     requests_per_minute: int | None = Field(
         None, ge=1, description="the provider's limit, if known"
     )
@@ -71,9 +85,11 @@ class ModelOptions(BaseModel):
             api_base=self.api_base,
             key_variable=self.key_variable,
             mode=self.structured,
-            timeout_s=self.model_timeout_s,
+            timeout_s=self.model_timeout_s or DEFAULT_TIMEOUT_S,
+            timeout_fixed=self.model_timeout_s is not None,
             max_wait_s=self.max_wait,
-            max_in_flight=self.max_in_flight,
+            max_in_flight=self.max_in_flight or DEFAULT_IN_FLIGHT,
+            in_flight_fixed=self.max_in_flight is not None,
             requests_per_minute=self.requests_per_minute,
             tokens_per_minute=self.tokens_per_minute,
         )

@@ -99,10 +99,11 @@ def price_of(model: str, own: Mapping[str, Price], *, api_base: str | None = Non
 
     What a gateway on loopback passes on to a provider has its price in `own`.
     """
-    return own.get(model) or (_LOCAL if on_loopback(api_base) else _listed(model))
+    return own.get(model) or (LOCAL if on_loopback(api_base) else _listed(model))
 
 
-_LOCAL = Price(0, 0, 0, source="local")
+LOCAL = Price(0, 0, 0, source="local")
+"""Of a model of this machine that no table has."""
 
 
 def on_loopback(address: str | None) -> bool:

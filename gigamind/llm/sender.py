@@ -1,15 +1,14 @@
 """Sends requests: as many at a time as the server takes, each within the budget, each booked.
 
-The one owner of retries: faults of the transport are waited out, everything else fails at once.  Limits are checked
-when a wait begins and when it ends; what was sent and never answered is booked with the most that it may have cost.
+The one owner of retries: faults of the transport are waited out, everything else fails at once.  A time-out beside
+others is no fault of the request: it is sent again when fewer are in flight.  Limits are checked when a wait begins and
+when it ends; what was sent and never answered is booked with the most that it may have cost.
 """
 
 import asyncio
 import random
 import time
-from collections import deque
-from collections.abc import AsyncGenerator, Awaitable, Callable
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
 
@@ -19,8 +18,10 @@ from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Client, Request, Usage
 from gigamind.llm.faults import TRANSIENT, fault_of
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
+from gigamind.llm.limiter import Gates, Limiter, Place
 from gigamind.llm.prices import Price
-from gigamind.llm.settings import ModelSettings
+from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
+from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, told_slots
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -28,14 +29,22 @@ if TYPE_CHECKING:
 
 Result = TypeVar("Result")
 _LONGEST_BACKOFF_S = 20.0
+_MOST_CROWDED = (
+    10  # time-outs beside others, of one request; from 256 in flight to one it takes eight
+)
+_PROBE_SHARE = 0.1  # of the calls that are left
 
 
 async def with_retries(
     attempt: Callable[[], Awaitable[Result]],
     settings: ModelSettings,
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    hopeless: Callable[[], bool] = lambda: False,
 ) -> Result:
     """The result of the first attempt that the transport lets through; `attempt` is an `async def`.
+
+    Args:
+        hopeless: whether another attempt would end as the last one.
 
     Raises:
         LlmError: that of the last attempt, or what `sleep` raises.
@@ -44,7 +53,9 @@ async def with_retries(
 
     # A new one each time: it keeps the state of one call, and shared between tasks all but one fail.
     retrying = AsyncRetrying(
-        retry=retry_if_exception(lambda error: is_transient(error, settings.max_wait_s)),
+        retry=retry_if_exception(
+            lambda error: is_transient(error, settings.max_wait_s) and not hopeless()
+        ),
         stop=stop_after_attempt(settings.attempts),
         wait=lambda state: _wait_s(state, settings.backoff_s),
         sleep=sleep,
@@ -82,150 +93,26 @@ def _wait_s(state: "RetryCallState", first_s: float) -> float:
     return backoff_s(state.attempt_number, first_s, retry_after_s)
 
 
-_MINUTE_S = 60.0
-_SLOWLY = 0.05  # of a request a success, above what was too many
-
-
-class Pace:
-    """Spreads an amount a minute evenly over time, in seconds of any clock."""
-
-    def __init__(self, per_minute: int | None) -> None:
-        self._seconds_each = _MINUTE_S / per_minute if per_minute else 0.0
-        self._free_at = 0.0
-
-    def wait_s(self, now: float, amount: float = 1) -> float:
-        """Take `amount`; seconds until it may be used."""
-        start = max(now, self._free_at)
-        self._free_at = start + amount * self._seconds_each
-        return start - now
-
-    def give_back(self, amount: float) -> None:
-        """Correct an amount taken too large, or too small if negative."""
-        self._free_at -= amount * self._seconds_each
-
-
-class Concurrency:
-    """How many may be in flight: rises with success, halves on a 429."""
-
-    def __init__(self, most: int) -> None:
-        self.allowed = float(most)
-        self._most = most
-        self._too_many = most + 1.0
-        self._halved_at = float("-inf")
-
-    def succeeded(self) -> None:
-        """One more request was answered."""
-        near = self.allowed + 1 >= self._too_many
-        step = _SLOWLY if near else 1.0
-        self.allowed = min(self._most, self.allowed + step / self.allowed)
-
-    def refused(self, sent_at: float, now: float) -> None:
-        """A request sent at `sent_at` got a 429."""
-        if sent_at < self._halved_at:
-            return  # it was sent before the number was halved, and tells nothing of the new one
-        self._too_many = max(2.0, self.allowed)
-        self.allowed = max(1.0, self.allowed / 2)
-        self._halved_at = now
-
-
-Waiting = Callable[[], AbstractAsyncContextManager[None]]
-
-
-class Limiter:
-    """The gate that every request to one model passes.  One event loop, one limiter.
-
-    Args:
-        waiting: what a wait happens within, such as a limit of time.
-    """
-
-    def __init__(self, settings: ModelSettings, waiting: Waiting = nullcontext) -> None:
-        self._waiting_for = waiting
-        self._max_wait_s = settings.max_wait_s
-        self._concurrency = Concurrency(settings.max_in_flight)
-        self._requests = Pace(settings.requests_per_minute)
-        self._tokens = Pace(settings.tokens_per_minute)
-        self._closed_until = 0.0
-        self._in_flight = 0
-        self._waiting: deque[asyncio.Future[None]] = deque()
-
-    @asynccontextmanager
-    async def slot(self, tokens: int) -> AsyncGenerator[None]:
-        """Wait for a place, hold it for one request that may take `tokens`, and learn from how it ends."""
-        async with self._waiting_for():
-            await self._enter()
-        loop = asyncio.get_running_loop()
-        try:
-            async with self._waiting_for():
-                await self._wait_for_pace(tokens)
-            sent_at = loop.time()
-            try:
-                yield
-            except LlmError as error:
-                self._learn(error, sent_at, loop.time())
-                raise
-            self._concurrency.succeeded()
-        finally:
-            self._in_flight -= 1
-            self._wake()
-
-    def correct(self, tokens: int, used: int) -> None:
-        """Tell what a request of `tokens` did use."""
-        self._tokens.give_back(tokens - used)
-
-    def _learn(self, error: LlmError, sent_at: float, now: float) -> None:
-        if error.code != "rate_limited":
-            return
-        self._concurrency.refused(sent_at, now)
-        asked_s = error.retry_after_s or 0.0
-        if (
-            asked_s <= self._max_wait_s
-        ):  # else that request fails, and need not hold the others back
-            self._closed_until = max(self._closed_until, now + asked_s)
-
-    async def _wait_for_pace(self, tokens: int) -> None:
-        loop = asyncio.get_running_loop()
-        now = loop.time()
-        wait = max(self._requests.wait_s(now), self._tokens.wait_s(now, tokens))
-        if wait > 0:
-            await asyncio.sleep(wait)
-        # Once closed, it may be closed for longer: one event would not tell that.
-        while (closed := self._closed_until - loop.time()) > 0:  # noqa: ASYNC110
-            await asyncio.sleep(closed)
-
-    async def _enter(self) -> None:
-        if self._in_flight < int(self._concurrency.allowed) and not self._waiting:
-            self._in_flight += 1
-            return
-        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append(place)
-        try:
-            await place
-        except asyncio.CancelledError:
-            if place.done() and not place.cancelled():  # it had just been let in
-                self._in_flight -= 1
-                self._wake()
-            raise
-
-    def _wake(self) -> None:
-        while self._waiting and self._in_flight < int(self._concurrency.allowed):
-            place = self._waiting.popleft()
-            if not place.done():
-                self._in_flight += 1
-                place.set_result(None)
-
-
 @dataclass(slots=True)
 class Call:
     """One logical call: all attempts that serve one question.
 
     Attributes:
         attempts: made so far.
+        place: of the last of them.
+        crowded: those of them that had no answer in time, beside others.
+        hopeless: no other attempt would end otherwise.
+        role: what it is made for; that of the settings without it.
     """
 
     item_id: str
     key: str
     attempts: int = 0
     open_row: Attempt | None = field(default=None)
+    place: Place | None = None
+    crowded: int = 0
+    hopeless: bool = False
+    role: str = ""
 
 
 @dataclass(slots=True)
@@ -237,11 +124,13 @@ class Sender:
     budget: Budget
     ledger: Ledger
     price: Price | None
+    gates: Gates = field(default_factory=Gates)
     _limiter: Limiter = field(init=False)
     _counted: tokens.Counted = field(init=False)
+    _turns: dict[str, int] = field(init=False, default_factory=dict[str, int])
 
     def __post_init__(self) -> None:
-        self._limiter = Limiter(self.settings, self.budget.waiting)
+        self._limiter = self.gates.gate(self.settings, self.budget.waiting)
         self._counted = tokens.Counted()
 
     async def send(self, request: Request, call: Call) -> Answer:
@@ -250,15 +139,108 @@ class Sender:
         Raises:
             LlmError: no answer, or one that is none.
         """
+        if self._is_measured:
+            await self.measure(request)
 
         async def attempt() -> Answer:
-            return await self._attempt(request, call)
+            while True:
+                try:
+                    return await self._attempt(request, call)
+                except LlmError as error:
+                    if not self._may_end_in_time(call, error):
+                        raise
 
         async def sleep(seconds: float) -> None:
             async with self.budget.waiting():
                 await asyncio.sleep(seconds)
 
-        return await with_retries(attempt, self.settings, sleep)
+        try:
+            return await with_retries(attempt, self.settings, sleep, lambda: call.hopeless)
+        except LlmError as error:
+            if not call.place or not call.place.timed_out or call.place.crowded:
+                raise
+            message = f"{error}; it was sent alone: raise --model-timeout-s, or use a faster server"
+            self._limiter.give_up(message)
+            raise LlmError(message, *error.args[1:]) from None
+
+    async def measure(self, request: Request) -> Speed | None:
+        """The speed of the server, measured once, before the first request; None where that fails, which is told."""
+        gate, model = self._limiter, self.settings.model
+        async with gate.probing:
+            if model not in gate.speeds:
+                gate.speeds[model] = await self._probe(request)
+            return gate.speeds[model]
+
+    @property
+    def _is_measured(self) -> bool:
+        """Whether the server is one's own, and leaves anything to be set by its speed."""
+        settings = self.settings
+        return bool(settings.api_base) and not (settings.timeout_fixed and settings.in_flight_fixed)
+
+    async def _probe(self, request: Request) -> Speed | None:
+        settings, gate = self.settings, self._limiter
+
+        async def send(small: Request) -> Attempt:
+            call = Call("", "", role=PROBE)
+            await self._attempt(small, call)
+            row = call.open_row
+            if row is None:
+                raise TypeError("an answer without a row")
+            self.close_row(call, "ok")
+            return row
+
+        def unmeasured(why: object) -> None:
+            self.gates.tell(
+                f"{settings.model}: its speed could not be measured ({why}):"
+                f" {settings.timeout_s:g} s a request (--model-timeout-s),"
+                f" {gate.allowed} in flight (--max-in-flight)"
+            )
+
+        left = self.budget.calls_left
+        if left is not None and _PROBE_SHARE * left < MOST_CALLS:
+            unmeasured(f"{left} calls are left, too few for it")
+            return None
+        prompt, beside = tokens.likely(request), not settings.in_flight_fixed
+        try:
+            slots = await asyncio.to_thread(told_slots, settings.api_base or "")
+            speed = await measure(send, request, prompt, slots, beside=beside)
+        except LlmError as error:
+            if error.code == "timeout" and not settings.in_flight_fixed:
+                gate.begin_with_one()
+            unmeasured(error)
+            return None
+        limit_s = speed.limit_s(prompt, request.max_tokens, settings.max_in_flight)
+        if limit_s <= DEFAULT_TIMEOUT_S:
+            return speed  # nothing is to be set
+        if not settings.in_flight_fixed and speed.slots is not None:
+            gate.limit(speed.slots)
+        self.gates.tell(
+            f"{settings.model}: {speed.describe()}:"
+            f" {self._limit_s(request, speed):.0f} s a request (--model-timeout-s),"
+            f" {gate.most} in flight (--max-in-flight)"
+        )
+        return speed
+
+    def _limit_s(self, request: Request, speed: Speed | None) -> float:
+        """As long as a request may take, as far as its server was measured."""
+        if self.settings.timeout_fixed or speed is None:
+            return self.settings.timeout_s
+        prompt = tokens.likely(request)
+        return speed.limit_s(prompt, request.max_tokens, self._limiter.most)
+
+    def _may_end_in_time(self, call: Call, error: LlmError) -> bool:
+        """Whether a request that had no answer in time may have one the next time, at once."""
+        place = call.place
+        if error.code != "timeout" or place is None or not place.timed_out or call.role == PROBE:
+            return False
+        if place.crowded:
+            call.crowded += 1
+            return call.crowded <= _MOST_CROWDED
+        if self.settings.timeout_fixed or not self.settings.api_base:
+            return False  # a provider that stalls will not be faster for more patience
+        longer = self._limiter.wait_longer(place, place.limit_s)
+        call.hopeless = not longer
+        return longer
 
     def close_row(self, call: Call, status: str) -> None:
         """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
@@ -270,11 +252,12 @@ class Sender:
         most = Usage(tokens.most(request), request.max_tokens)
         number, model = call.attempts + 1, self.settings.model
         worst = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
-        worst = replace(worst, role=self.settings.role).charged(most, self.price, counted=False)
+        role = call.role or self.settings.role
+        worst = replace(worst, role=role).charged(most, self.price, counted=False)
         reserved = worst.cost_pico_usd or 0
         await self.budget.reserve(reserved)
         try:
-            ended, row = await self._through(request, worst)
+            ended, row = await self._through(request, worst, call)
         except BaseException:
             await self.budget.give_back(reserved)
             raise
@@ -289,18 +272,27 @@ class Sender:
         raise ended
 
     async def _through(
-        self, request: Request, worst: Attempt
+        self, request: Request, worst: Attempt, call: Call
     ) -> tuple[Answer | BaseException, Attempt]:
         """How a request ended, and its row, charged; raises only what keeps it from being sent."""
         queued = time.perf_counter()
         sent: float | None = None
         most = worst.prompt_tokens + worst.completion_tokens
+        turn = self._turns.setdefault(call.item_id, len(self._turns))
+        limited = request
+        call.place = None
         try:
-            async with self._limiter.slot(most):
+            async with self._limiter.slot(most, turn) as place:
+                if limited.timeout_s is None:
+                    speed = self._limiter.speeds.get(self.settings.model)
+                    limited = replace(
+                        request, timeout_s=place.within(self._limit_s(request, speed))
+                    )
+                call.place = place
                 self.budget.check_time()
                 self.ledger.start(worst)
                 sent = time.perf_counter()
-                answer = await self.client.send(request)
+                answer = await self.client.send(limited)
         except BaseException as error:
             if sent is None:
                 raise
@@ -312,7 +304,7 @@ class Sender:
         usage, told = self._counted.usage(request, answer)
         self._limiter.correct(most, usage.prompt_tokens + usage.completion_tokens)
         row = worst.charged(usage, self.price, counted=told)
-        fault = fault_of(answer)
+        fault = None if call.role == PROBE else fault_of(answer)  # a probe is cut off on purpose
         status = fault.code if fault else "ok"
         row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
         return fault or answer, _timed(row, queued, sent)

@@ -5,6 +5,8 @@ from typing import Literal
 
 Mode = Literal["json_schema", "md_json"]
 StoreMode = Literal["off", "readwrite", "refresh", "replay"]  # see `store.Store`
+DEFAULT_TIMEOUT_S = 60.0
+DEFAULT_IN_FLIGHT = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,13 +21,14 @@ class ModelSettings:
         temperature: None leaves the server's own; so does a model that refuses it.
         seed: the same.
         max_tokens: of an answer; doubled once when an answer is cut off.
-        timeout_s: of one attempt.
+        timeout_s: of one attempt; unless `timeout_fixed`, longer ones where a server of one's own is slow.
         attempts: of one request, as long as the transport fails, the first included.
         max_wait_s: as long a server may ask to wait (`Retry-After`); asked for longer, the request fails.
         backoff_s: wait before the second attempt, about; doubled each time.
         reasks: how often an answer that fails validation is sent back to the model.
         role: what the model is asked for, as the account names it: "answer", "unanswerable", ...
-        max_in_flight: requests at the same time; fewer while the server answers 429.
+        max_in_flight: requests at the same time; fewer while the server answers 429 or not at all; unless
+            `in_flight_fixed`, no more than a server of one's own was seen to compute.
         requests_per_minute: None for any number.
         tokens_per_minute: prompt and answer together; None for any number.
     """
@@ -37,12 +40,14 @@ class ModelSettings:
     temperature: float | None = 0.0
     seed: int | None = 42
     max_tokens: int = 768
-    timeout_s: float = 60.0
+    timeout_s: float = DEFAULT_TIMEOUT_S
+    timeout_fixed: bool = True
     attempts: int = 5
     max_wait_s: float = 60.0
     backoff_s: float = 0.5
     reasks: int = 1
     role: str = ""
-    max_in_flight: int = 16
+    max_in_flight: int = DEFAULT_IN_FLIGHT
+    in_flight_fixed: bool = True
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None

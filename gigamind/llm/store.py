@@ -5,6 +5,7 @@ file cannot be seen, and an answer that failed validation is never kept.
 """
 
 import asyncio
+import contextlib
 import hashlib
 import json
 import os
@@ -42,6 +43,9 @@ class Store:
         self.mode: StoreMode = mode
         self._made: set[str] = set()
         self._in_work: dict[str, asyncio.Future[None]] = {}
+        self._troubles: set[str] = set()
+        self.tell: Callable[[str], None] = lambda _line: None
+        """Told once of what cannot be read or kept: a store is a help, and what was paid for counts without it."""
 
     async def fetch(
         self,
@@ -83,18 +87,47 @@ class Store:
     def _read(self, key: str, read: Callable[[Record], Result]) -> Result | None:
         if self.mode == "refresh" and key not in self._made:
             return None
+        path = self._path(key)
         try:
-            return read(json.loads(self._path(key).read_text(encoding="utf-8")))
-        except (FileNotFoundError, ValueError):
+            text = path.read_text(encoding="utf-8")
+        except (FileNotFoundError, NotADirectoryError):
+            return None
+        except (OSError, ValueError) as error:
+            self._tell_once(
+                f"{path}: cannot be read ({_why(error)}): it is asked for anew", "unread"
+            )
+            return None
+        try:
+            return read(json.loads(text))
+        except (ValueError, TypeError, LookupError):
+            self._tell_once(f"{path}: holds no such reply: it is asked for anew", "foreign")
             return None
 
     def _write(self, key: str, record: Record) -> None:
         path = self._path(key)
-        path.parent.mkdir(parents=True, exist_ok=True)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         text = json.dumps(record, ensure_ascii=False, sort_keys=True, indent=1)
-        unfinished.write_text(text + "\n", encoding="utf-8")
-        unfinished.replace(path)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            unfinished.write_text(text + "\n", encoding="utf-8")
+            unfinished.replace(path)
+        except OSError as error:
+            with contextlib.suppress(OSError):
+                unfinished.unlink()
+            self._tell_once(
+                f"{self._folder}: replies cannot be kept ({_why(error)}): they count, and would be paid for again",
+                "unkept",
+            )
+
+    def _tell_once(self, line: str, kind: str) -> None:
+        """Tell the first trouble of a kind: hundreds of replies have the same."""
+        if kind not in self._troubles:
+            self._troubles.add(kind)
+            self.tell(line)
 
     def _path(self, key: str) -> Path:
         return (self._folder or Path()) / key[:2] / f"{key}.json"
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)

@@ -51,7 +51,8 @@ class LitellmClient:
         _users_here().add(self)
         sent = {k: v for k, v in request.parameters.items() if k not in self._left_out}
         try:
-            async with asyncio.timeout(settings.timeout_s + _GRACE_S):
+            timeout_s = request.timeout_s or settings.timeout_s
+            async with asyncio.timeout(timeout_s + _GRACE_S):
                 reply = await _to_its_end(self._complete(request, sent))
         except Exception as error:  # noqa: BLE001  litellm's classes have no common root of their own
             # The chain may hold the key.
@@ -67,7 +68,7 @@ class LitellmClient:
             **sent,
             api_base=settings.api_base,
             api_key=self._key(),
-            timeout=settings.timeout_s,
+            timeout=request.timeout_s or settings.timeout_s,
             num_retries=0,
             max_retries=0,
         )

@@ -119,11 +119,12 @@ class OpenAIClient:
         import aiohttp
 
         model = self._settings.model
+        timeout_s = request.timeout_s or self._settings.timeout_s
         sent = self._parameters(request)
         try:
-            status, headers, body = await self._post(self._body(request, sent))
+            status, headers, body = await self._post(self._body(request, sent), timeout_s)
         except TimeoutError:
-            seconds = f"{self._settings.timeout_s:g} s"
+            seconds = f"{timeout_s:.3g} s"
             raise lost(model, f"no answer within {seconds}", "timeout") from None
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
             address = without_password(self._address)
@@ -149,9 +150,16 @@ class OpenAIClient:
             await self._session.close()
         self._session = None
 
-    async def _post(self, body: bytes) -> tuple[int, Mapping[str, str], bytes]:
+    async def _post(self, body: bytes, timeout_s: float) -> tuple[int, Mapping[str, str], bytes]:
+        import aiohttp
+
         post = self._session_here().post(
-            self.url, data=body, headers=self._signed(), proxy=self._proxy, allow_redirects=False
+            self.url,
+            data=body,
+            headers=self._signed(),
+            proxy=self._proxy,
+            allow_redirects=False,
+            timeout=aiohttp.ClientTimeout(total=timeout_s),
         )
         async with post as answer:
             return answer.status, answer.headers, await answer.read()
@@ -167,7 +175,6 @@ class OpenAIClient:
                 connector=aiohttp.TCPConnector(
                     limit=0, keepalive_timeout=_IDLE_S, ssl=_trust(self.url)
                 ),
-                timeout=aiohttp.ClientTimeout(total=self._settings.timeout_s),
                 cookie_jar=aiohttp.DummyCookieJar(),
             )
         return self._session

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
-from gigamind.errors import GigamindError, InputError, LlmError, OtherRunError
+from gigamind.errors import GigamindError, InputError, LlmError, OtherRunError, UnwrittenError
 
 _NEWLINE = b"\n"
 
@@ -29,12 +29,17 @@ class Journal:
 
     Raises:
         InputError: another process writes the file.
+        UnwrittenError: it cannot be made.
     """
 
     def __init__(self, path: Path, *, sync: bool = False) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        self._path = path
         self._sync = sync
-        self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            self._descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise _unwritten(path, error) from error
         try:
             _lock(self._descriptor)
         except OSError:
@@ -53,13 +58,26 @@ class Journal:
         os.close(self._descriptor)
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Add one line; it is in the file on return."""
+        """Add one line; it is in the file on return.
+
+        Raises:
+            UnwrittenError: the disk is full; none of the line is in the file then.
+        """
         line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
         left = line.encode() + _NEWLINE
-        while left:  # a write may be cut short
-            left = left[os.write(self._descriptor, left) :]
-        if self._sync:
-            os.fsync(self._descriptor)
+        before = os.fstat(self._descriptor).st_size
+        try:
+            while left:  # a write may be cut short
+                left = left[os.write(self._descriptor, left) :]
+            if self._sync:
+                os.fsync(self._descriptor)
+        except OSError as error:
+            os.ftruncate(self._descriptor, before)
+            raise _unwritten(self._path, error) from error
+
+
+def _unwritten(path: Path, error: OSError) -> UnwrittenError:
+    return UnwrittenError(f"{path}: cannot be written ({error.strerror or error})")
 
 
 def read_journal(path: Path) -> Iterator[dict[str, Any]]:
@@ -304,6 +322,8 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
 
     try:
         value = await evaluation
+    except UnwrittenError:
+        raise  # the next item would not be kept either
     except GigamindError as error:
         code = error.code if isinstance(error, LlmError) else type(error).__name__
         return ended(outcome_of(code), code, str(error))

@@ -14,6 +14,7 @@ QUOTES = {"en": "The deploy runs every Friday.", "ko": "휴가는 팀장에게 �
 ASKED = {"en": ("deploy {}", "zebra {}"), "ko": ("휴가 신청 {}", "얼룩말 {}")}
 # One at a time: the server gives its replies in the order of the queries.
 MODEL = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--max-in-flight", "1")
+MODEL += ("--model-timeout-s", "60")  # both given: no speed is measured
 STORE = ("--store", "store", "--store-mode", "readwrite")
 SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
 UNTIMED = ("--speed-passes", "0")  # equal runs on a busy machine need not pass the gates of speed

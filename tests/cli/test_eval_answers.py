@@ -4,6 +4,7 @@ import json
 
 import pytest
 from answer_reply import answer_reply, supported
+from reached import reached
 
 LEAVE = "휴가는 팀장에게 신청한다."
 REPLY = answer_reply([supported(LEAVE)], LEAVE)
@@ -24,7 +25,7 @@ def answers(case, gigamind, server, monkeypatch):
         lines = (json.dumps(row, ensure_ascii=False) for row in rows)
         (case / "answers.jsonl").write_text("\n".join(lines) + "\n", encoding="utf-8")
         given = ("--dataset", "answers.jsonl", "--notes", "vault", "--out", "out")
-        model = ("--model", "openai/judge", "--api-base", server.url, "--prices", "prices.toml")
+        model = ("--model", "openai/judge", *reached(server), "--prices", "prices.toml")
         return gigamind("eval", "answers", *given, *model, *options)
 
     return run

@@ -5,6 +5,7 @@ import re
 
 import pytest
 from answer_reply import answer_reply, supported
+from reached import reached
 
 from gigamind.records.card import read_card
 
@@ -38,7 +39,7 @@ def judged(search, case, server, monkeypatch):
     assert case.is_dir()
 
     def call(out, *options):
-        at = ("--api-base", server.url, "--store", "store", "--store-mode", "readwrite")
+        at = (*reached(server), "--store", "store", "--store-mode", "readwrite")
         ended = search("--unanswerable-mode", "llm", *at, "--out", out, *options)
         assert ended.code == 0, ended.stderr
         return ended
@@ -47,7 +48,7 @@ def judged(search, case, server, monkeypatch):
 
 
 def attack(gigamind, server, judge, *options):
-    ended = gigamind("judge", "attack", judge, "--api-base", server.url, *options)
+    ended = gigamind("judge", "attack", judge, *reached(server), *options)
     assert ended.code == 0, ended.stderr
     return ended
 
@@ -133,7 +134,7 @@ def test_a_judge_that_asks_no_model_needs_no_card(search, case):
 
 def test_a_card_that_is_not_there_is_told_before_anything_is_asked(search, case, server):
     assert case.is_dir()
-    model = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--api-base", server.url)
+    model = ("--unanswerable-mode", "llm", "--model", "openai/judge", *reached(server))
     ended = search(*model, "--judge-card", "nowhere", "--out", "one")
     assert ended.code == 1
     assert "no such judge card" in ended.stderr
@@ -178,7 +179,7 @@ def test_the_gate_asks_for_a_card_as_the_policy_says(gigamind, judged, gates, po
 def test_an_evaluation_ends_in_4_where_the_gates_require_a_card_that_its_judge_has_not(
     gigamind, search, judged, gates, server
 ):
-    model = ("--model", "openai/judge", "--api-base", server.url, "--unanswerable-mode", "llm")
+    model = ("--model", "openai/judge", *reached(server), "--unanswerable-mode", "llm")
     judged("one", "--model", "openai/judge")
     compared = (*model, "--store", "store", "--compare", "one", *gates("require"))
     ended = search("--out", "two", *compared)
@@ -216,7 +217,7 @@ def test_a_judge_of_answers_is_attacked_certified_and_told_of_in_its_report(
     seats = f"panel = {json.dumps(panel)}\n" if panel else ""
     judge = 'kind = "search_qa"\nprompt = "search_qa/v2"\n' + seats
     (case / "judge.toml").write_text(judge, encoding="utf-8")
-    asked = ("--api-base", server.url, *(() if panel else ("--model", "openai/judge")))
+    asked = (*reached(server), *(() if panel else ("--model", "openai/judge")))
     dataset = ("--dataset", "answers.jsonl", "--notes", "vault")
     given = (*dataset, "--judge", "judge.toml", *asked)
     assert gigamind("eval", "answers", *given, "--out", "one").code == 0

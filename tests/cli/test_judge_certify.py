@@ -4,6 +4,7 @@ import subprocess
 import sys
 
 import pytest
+from reached import reached
 
 from gigamind.llm.fake import running
 from gigamind.records.card import read_card
@@ -131,7 +132,7 @@ def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, run_folder, argu
 def test_runs_of_a_real_model_judge_are_certified_and_repeated(search, gigamind, case):
     """Over HTTP: the fake model gives the same reply to the same question, so nothing flips."""
     with running() as server:
-        asked = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--api-base", server.url)
+        asked = ("--unanswerable-mode", "llm", "--model", "openai/judge", *reached(server))
         for out, store in (("one", "readwrite"), ("two", "off"), ("three", "readwrite")):
             ended = search(*asked, "--store", "store", "--store-mode", store, "--out", out)
             assert ended.code == 0, ended.stderr

@@ -6,6 +6,7 @@ import signal
 import threading
 
 import pytest
+from reached import reached
 
 from gigamind.assurance.attacks import AttackReport, load_attacks
 from gigamind.assurance.trials import Share
@@ -37,7 +38,7 @@ def try_judge(case, gigamind, monkeypatch, server):
 
     def call(command, *options, always=None, judge="unanswerable_llm", model="openai/judge"):
         server.script.extend([always] * 200 if always else [])
-        asked = ("--model", model, "--api-base", server.url)
+        asked = ("--model", model, *reached(server))
         return gigamind("judge", command, judge, *asked, *options)
 
     assert case.is_dir()

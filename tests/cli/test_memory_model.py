@@ -3,6 +3,7 @@ import subprocess
 import sys
 
 import pytest
+from reached import reached
 
 from gigamind.llm.ledger import read_ledger
 
@@ -33,7 +34,7 @@ def graduate(case, gigamind, fake, monkeypatch):
     (case / "standup.jsonl").write_text("\n".join(lines), encoding="utf-8")
 
     def run(*options, model="openai/m"):
-        arguments = ["memory", "graduate", "--session", "standup.jsonl", "--api-base", fake.url]
+        arguments = ["memory", "graduate", "--session", "standup.jsonl", *reached(fake)]
         return gigamind(*arguments, "--model", model, *options)
 
     return run

@@ -1,14 +1,9 @@
 import json
-import os
-import pty
 import re
-import select
 import signal
-import subprocess
-import sys
-import time
 
 import pytest
+from terminal import Terminal
 
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
@@ -27,45 +22,8 @@ def slow_case(case):
     return case
 
 
-class Terminal:
-    """A command with a pseudo-terminal as its standard error."""
-
-    def __init__(self, folder, command=COMMAND, **environment):
-        self._side, other = pty.openpty()
-        settings = {k: v for k, v in os.environ.items() if k not in {"CI", "NO_COLOR"}}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "gigamind", *command.split()],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=other,
-            env={**settings, "TERM": "xterm", "COLUMNS": "100", **environment},
-        )
-        os.close(other)
-        self.shown = ""
-
-    def read_until(self, pattern, seconds=60.0):
-        """Read what is shown until it matches, or the command has ended."""
-        end = time.monotonic() + seconds
-        while time.monotonic() < end and not re.search(pattern, self.shown):
-            if select.select([self._side], [], [], 0.2)[0]:
-                try:
-                    piece = os.read(self._side, 65536)
-                except OSError:  # the other side has been closed
-                    return
-                self.shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", piece.decode(errors="replace"))
-
-    def end(self):
-        """Wait for the end; the exit code and standard output."""
-        self.read_until(r"(?!)")  # first, or the command waits for a reader of its bar
-        output = self.process.stdout.read().decode()
-        code = self.process.wait(60)
-        self.process.stdout.close()
-        os.close(self._side)
-        return code, output
-
-
 def test_a_terminal_shows_a_bar_with_rate_and_time_left(slow_case):
-    terminal = Terminal(slow_case)
+    terminal = Terminal(slow_case, COMMAND)
     terminal.read_until(r"\d/s 0:00:\d\d")
     bar = re.search(r"Queries +\S+ +(\d+)/300 +([\d.]+)/s (\d:\d\d:\d\d)", terminal.shown)
     assert bar, terminal.shown[-500:]
@@ -76,7 +34,7 @@ def test_a_terminal_shows_a_bar_with_rate_and_time_left(slow_case):
 
 
 def test_in_ci_no_bar_is_shown_even_on_a_terminal(case):
-    terminal = Terminal(case, CI="true")
+    terminal = Terminal(case, COMMAND, CI="true")
     code, output = terminal.end()
     assert code == 0
     assert "Queries" not in terminal.shown
@@ -91,19 +49,22 @@ def test_without_a_terminal_nothing_but_results_is_printed(gigamind):
     assert "Queries" not in ended.stdout
 
 
-def interrupt(terminal, shown):
-    """Ctrl-C once that is shown."""
+def interrupt(terminal, shown, number=signal.SIGINT):
+    """Ctrl-C, or another signal, once that is shown."""
     terminal.read_until(shown)
-    terminal.process.send_signal(signal.SIGINT)
+    terminal.process.send_signal(number)
     code, output = terminal.end()
-    assert code == 130, terminal.shown[-500:]
+    assert code == 128 + number, terminal.shown[-500:]
     assert "Report: out/report.html" in output
 
 
-def test_ctrl_c_leaves_what_was_measured_in_a_readable_folder(slow_case):
-    terminal = Terminal(slow_case)
-    interrupt(terminal, r"Queries.* [1-9]\d*/300")
-    assert "Interrupted." in terminal.shown
+@pytest.mark.parametrize(
+    ("number", "word"), [(signal.SIGINT, "Interrupted."), (signal.SIGTERM, "Terminated.")]
+)
+def test_what_was_measured_is_left_in_a_readable_folder(slow_case, number, word):
+    terminal = Terminal(slow_case, COMMAND)
+    interrupt(terminal, r"Queries.* [1-9]\d*/300", number)
+    assert word in terminal.shown
     out = slow_case / "out"
     summary = SummaryReport.model_validate_json((out / "summary.json").read_bytes())
     assert summary.status == "interrupted"

@@ -41,7 +41,8 @@ def write(gigamind, fake, tmp_path, monkeypatch):
 
     def run(*options, model="openai/m"):
         given = ("--notes", "vault", "--out", "q.jsonl", "--model", model, "--api-base", fake.url)
-        return gigamind("eval", "generate-queries", *given, "--max-in-flight", 1, *options)
+        limits = ("--max-in-flight", 1, "--model-timeout-s", 60)  # so no speed is measured
+        return gigamind("eval", "generate-queries", *given, *limits, *options)
 
     return run
 

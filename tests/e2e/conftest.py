@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from answer_reply import aside
+from reached import reached
 from second_looks import is_second_look, looks
 
 from gigamind.assurance.liars import HONEST, LabelledAnswer, read_labelled_answers
@@ -50,7 +51,7 @@ class LabelledAnswers:
         with running() as server:
             server.script.extend(replies)
             server.respond = respond
-            model = ("--model", "openai/judge", "--api-base", server.url, "--max-in-flight", 1)
+            model = ("--model", "openai/judge", *reached(server), "--max-in-flight", 1)
             with pytest.raises(SystemExit) as ended:
                 main(["eval", "answers", *map(str, (*paths, *model, *kept)), *options])
         assert not ended.value.code

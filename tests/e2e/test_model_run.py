@@ -12,6 +12,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from reached import reached
 
 from gigamind.cli.main import main
 from gigamind.evaluation.asking import unfinished_folder
@@ -36,7 +37,7 @@ def arguments(server, tmp_path, monkeypatch):
 
     def of(name, *options):
         given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
-        judged = ("--unanswerable-mode", "llm", "--model", MODEL, "--api-base", server.url)
+        judged = ("--unanswerable-mode", "llm", "--model", MODEL, *reached(server))
         more = ("--mode", "keyword", "--format", "json", "--max-in-flight", IN_FLIGHT)
         kept = ("--store", tmp_path / f"replies-{name}", "--prices", prices, "--sample", QUERIES)
         return ["eval", "search", *map(str, (*given, *judged, *more, *kept, *options))]

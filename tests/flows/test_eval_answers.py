@@ -37,6 +37,7 @@ def make(tmp_path, server):
             "model": "openai/judge",
             "api_base": server.url,
             "max_in_flight": 1,
+            "model_timeout_s": 60,  # both given: no speed is measured
             "store": tmp_path / "replies",
         }
         return validated(AnswerEvalOptions, given | changes)

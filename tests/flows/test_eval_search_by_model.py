@@ -21,6 +21,8 @@ def by_model(options, server, tmp_path):
             "unanswerable_mode": "llm",
             "model": "openai/judge",
             "api_base": server.url,
+            "max_in_flight": 16,
+            "model_timeout_s": 60,  # both given: no speed is measured
             "sample": "10",
             "store": tmp_path / "replies",
         }

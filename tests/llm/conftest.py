@@ -170,12 +170,21 @@ def connected(settings_of):
     """A model that behaves as told; its prompt tokens cost 1 USD a million, its answers 2, cached ones 0.5."""
 
     def connect_to(
-        behaviour="", *, priced=True, price=None, store=None, budget=None, ledger=None, **changes
+        behaviour="",
+        *,
+        priced=True,
+        price=None,
+        store=None,
+        budget=None,
+        ledger=None,
+        gates=None,
+        **changes,
     ):
         settings = settings_of(behaviour, **changes)
         price = price or Price(prompt=1_000_000, completion=2_000_000, cached=500_000)
         prices = {settings.model: price} if priced else {}
-        return connect(settings, prices=prices, store=store, budget=budget, ledger=ledger)
+        kept = {"store": store, "budget": budget, "ledger": ledger, "gates": gates}
+        return connect(settings, prices=prices, **kept)
 
     return connect_to
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from gigamind.errors import InputError
 from gigamind.llm.fences import Source, fence, fence_key, flags
 
 KEY = b"k" * 32
@@ -71,10 +72,31 @@ def test_what_a_person_should_look_at_is_flagged(text, expected):
 
 
 def test_the_key_is_made_once_and_only_the_user_can_read_it(tmp_path):
-    path = tmp_path / "new" / "fence.key"
-    key = fence_key(path)
+    folder = tmp_path / "new"
+    key = fence_key(folder, "readwrite")
     assert len(key) == 32
-    assert fence_key(path) == key
-    assert stat.S_IMODE(path.stat().st_mode) == 0o600
-    assert [one.name for one in path.parent.iterdir()] == ["fence.key"]
-    assert fence_key(tmp_path / "other.key") != key
+    assert [fence_key(folder, mode) for mode in ("readwrite", "refresh", "replay", "off")] == [
+        key
+    ] * 4
+    assert stat.S_IMODE((folder / "fence.key").stat().st_mode) == 0o600
+    assert [one.name for one in folder.iterdir()] == ["fence.key"]
+    assert fence_key(tmp_path / "other", "readwrite") != key
+
+
+@pytest.mark.parametrize("mode", ["off", "replay"])
+def test_where_nothing_is_kept_no_key_is_written(tmp_path, mode):
+    assert len(fence_key(tmp_path / "new", mode)) == 32
+    assert not (tmp_path / "new").exists()
+
+
+def test_a_folder_that_cannot_be_written_gets_a_key_of_this_run(tmp_path):
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert len(fence_key(tmp_path / "file" / "replies", "readwrite")) == 32
+
+
+@pytest.mark.parametrize("text", [b"", b"ssh-ed25519 AAAA"])
+def test_an_empty_or_a_foreign_key_is_told_with_its_path_and_kept(tmp_path, text):
+    (tmp_path / "fence.key").write_bytes(text)
+    with pytest.raises(InputError, match=rf"fence.key: is no key of gigamind \({len(text)} bytes"):
+        fence_key(tmp_path, "readwrite")
+    assert (tmp_path / "fence.key").read_bytes() == text

@@ -4,7 +4,7 @@ import time
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.llm.sender import Concurrency, Limiter, Pace
+from gigamind.llm.limiter import Concurrency, Limiter, Pace
 from gigamind.llm.settings import ModelSettings
 
 

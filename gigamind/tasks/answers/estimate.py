@@ -8,6 +8,7 @@ from typing import Any
 
 from gigamind.evaluation.estimate import Estimate, asking, with_fresh
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, PlannedCall, counted
+from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
@@ -25,6 +26,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
     """
     options, judge = prepared.options, prepared.judge.judge
     works: list[Estimate] = []
+    gates = Gates()
 
     def add(
         what: str,
@@ -34,7 +36,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         reached: ModelOptions = options,
     ) -> None:
         answers = f"{what} {len(prepared.cases):,} answers"
-        works.append(asking(answers, model, calls, reached, (votes, votes)))
+        works.append(asking(answers, model, calls, reached, (votes, votes), gates=gates))
 
     if options.answer_model:
         calls = [call for case in prepared.cases.values() for call in _answering(prepared, case)]

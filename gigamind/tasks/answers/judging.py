@@ -121,7 +121,7 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> Model
         prepared.judge.judge,
         prepared.gate.judge if prepared.gate else None,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
-        fence_key(options.replies / "fence.key"),
+        fence_key(options.replies, options.store_mode),
         judged_again(list(cases), options.fresh_fraction, options.seed),
         _given(out) if options.resume else {},
         SHORTER_CONTEXT if options.answer_model else _SHORTER_ROW,

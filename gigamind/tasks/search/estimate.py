@@ -14,6 +14,7 @@ from gigamind.judges.panel import first_asked
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.llm import tokens
+from gigamind.llm.limiter import Gates
 from gigamind.llm.prices import price_of
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.prepare import open_retriever
@@ -70,11 +71,12 @@ def _judging(prepared: Prepared, judge: ModelJudge) -> Iterator[Estimate]:
     planned = [call for case in _cases(prepared) for call in judge.planned(case)]
     calls = with_fresh(planned, prepared.options)
     models, most = judge.models(prepared.options), judge.file.repeats
+    gates = Gates()
     first = {seat.model for seat in first_asked(judge.file, models[0])}
     for model in models:
         least = (1 if judge.file.adaptive else most) if model in first else 0
         what = f"judging {len(planned):,} queries"
-        yield asking(what, model, calls, prepared.options, (least, most))
+        yield asking(what, model, calls, prepared.options, (least, most), gates=gates)
 
 
 def _cases(prepared: Prepared) -> Iterator[QuestionCase]:

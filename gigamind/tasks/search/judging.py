@@ -159,7 +159,7 @@ def ask_model(
     judge, options = prepared.judge.judge, prepared.options
     if not isinstance(judge, ModelJudge):
         raise TypeError(f"a judge of the kind {judge.kind} asks no model")
-    key = fence_key(options.replies / "fence.key")
+    key = fence_key(options.replies, options.store_mode)
     fresh = judged_again(list(items), options.fresh_fraction, options.seed)
     asker = _Asker(prepared, judge, key, fresh)
 

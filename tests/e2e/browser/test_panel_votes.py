@@ -4,6 +4,7 @@ import json
 from dataclasses import replace
 
 import pytest
+from reached import reached
 from second_looks import is_second_look, looks
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -79,7 +80,7 @@ def record(tmp_path_factory):
             _reply("supported", 1.0), _reply("not_found", 0.75), _reply("supported", 0.5)
         ])  # fmt: skip
         server.respond = _look
-        model = ("--model", "openai/judge", "--api-base", server.url, "--max-in-flight", "1")
+        model = ("--model", "openai/judge", *reached(server), "--max-in-flight", "1")
         with pytest.raises(SystemExit) as ended:
             main(["eval", "answers", *options, *model])
         assert not ended.value.code

@@ -113,6 +113,7 @@ def options(tmp_path, vault, server, monkeypatch):
             "min_coverage": 0.0,
             "prices": prices,
             "max_in_flight": 1,
+            "model_timeout_s": 60,  # both given: no speed is measured
             "cache_dir": tmp_path / "cache",
             "format": "both",
         }

@@ -51,6 +51,7 @@ def options(tmp_path, server):
             "api_base": server.url,
             "cache_dir": tmp_path / "cache",
             "max_in_flight": 1,
+            "model_timeout_s": 60,  # both given: no speed is measured
             "allow_partial": True,
         }
         return validated(AnswerEvalOptions, given | changes)

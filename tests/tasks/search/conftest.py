@@ -116,6 +116,7 @@ def by_models(
             "min_coverage": 0.0,
             "prices": prices,
             "max_in_flight": 1,
+            "model_timeout_s": 60,  # both given: no speed is measured
             "warmup": 0,
             "max_concurrency": 1,
         }

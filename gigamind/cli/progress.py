@@ -1,0 +1,134 @@
+"""What the command line shows while it works: a bar on a terminal, now and then a line elsewhere."""
+
+import contextlib
+import os
+import time
+from collections.abc import Generator
+
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, ProgressColumn, TaskID, TextColumn
+from rich.progress import Progress as Bars
+from rich.progress import Task as BarTask
+from rich.text import Text
+
+from gigamind.evaluation.progress import Progress
+from gigamind.text import printable
+
+_SLOW = 10  # pieces a second, below which a decimal says something
+_PER_MINUTE = 0.1  # below which minutes do
+_LINE_EVERY_S = 30.0
+
+
+def rate_of(pieces: int, seconds: float) -> str:
+    """So many pieces in so many seconds, as a rate; empty for none."""
+    if not pieces or seconds <= 0:
+        return ""
+    speed = pieces / seconds
+    if speed < _PER_MINUTE:
+        return f"{60 * speed:.1f}/min"
+    return f"{speed:.0f}/s" if speed >= _SLOW else f"{speed:.1f}/s"
+
+
+def left_s(pieces: int, seconds: float, left: int) -> float | None:
+    """Seconds that the pieces left should take, by those that have ended; None where none has."""
+    return seconds / pieces * left if pieces else None
+
+
+def clock(seconds: float | None) -> str:
+    """Such as 0:12:30."""
+    if seconds is None:
+        return "-:--:--"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+def _ended(task: BarTask) -> int:
+    """Pieces that ended in this run; rich itself looks at the last half minute alone, in which none may end."""
+    return int(task.completed) - int(task.fields["first"])
+
+
+class _Rate(ProgressColumn):
+    """Pieces a second."""
+
+    def render(self, task: BarTask) -> Text:
+        return Text(rate_of(_ended(task), task.elapsed or 0.0), style="progress.data.speed")
+
+
+class _Left(ProgressColumn):
+    """Time left, by the pieces that have ended."""
+
+    def render(self, task: BarTask) -> Text:
+        left = left_s(_ended(task), task.elapsed or 0.0, int((task.total or 0) - task.completed))
+        return Text(clock(left), style="progress.remaining")
+
+
+class _OnTerminal:
+    def __init__(self, bars: Bars) -> None:
+        self._bars = bars
+        self._tasks: dict[str, TaskID] = {}
+        self._now: TaskID | None = None
+
+    def stage(self, name: str, done: int, total: int) -> None:
+        if name not in self._tasks:
+            # `first`: what an earlier run had done.
+            self._tasks[name] = self._bars.add_task(name, total=total, first=done, trouble="")
+        self._now = self._tasks[name]
+        self._bars.update(self._now, completed=done, total=total)
+
+    def tell(self, line: str) -> None:
+        self._bars.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+
+    def trouble(self, text: str) -> None:
+        if self._now is not None:
+            self._bars.update(self._now, trouble=text)
+
+
+class Lines:
+    """Where no bar can be shown: a line every half minute, for logs."""
+
+    def __init__(self, console: Console, every_s: float = _LINE_EVERY_S) -> None:
+        self._console = console
+        self._every_s = every_s
+        self._told_at = time.monotonic()
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._shown = self._trouble = ""
+        self._left: float | None = None
+
+    def stage(self, name: str, done: int, total: int) -> None:
+        begun, first = self._begun.setdefault(name, (time.monotonic(), done))
+        self._shown = f"{name} {done}/{total}"
+        self._left = left_s(done - first, time.monotonic() - begun, total - done)
+        self._tell_now_and_then()
+
+    def tell(self, line: str) -> None:
+        self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+
+    def trouble(self, text: str) -> None:
+        self._trouble = text
+        self._tell_now_and_then()
+
+    def _tell_now_and_then(self) -> None:
+        if time.monotonic() - self._told_at < self._every_s:
+            return
+        self._told_at = time.monotonic()
+        left = "" if self._left is None else f"{clock(self._left)} left"
+        self.tell(", ".join(filter(None, (self._shown, self._trouble, left))))
+
+
+@contextlib.contextmanager
+def progress_bar() -> Generator[Progress]:
+    """A bar with rate and time left on a terminal; elsewhere and in CI a line now and then."""
+    console = Console(stderr=True)
+    if not console.is_terminal or os.environ.get("CI"):
+        yield Lines(console)
+        return
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        _Rate(),
+        _Left(),
+        TextColumn("{task.fields[trouble]}", markup=False),
+    )
+    with Bars(*columns, console=console, transient=True) as bars:
+        yield _OnTerminal(bars)

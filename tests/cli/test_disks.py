@@ -1,0 +1,117 @@
+"""Disks that are full or may not be written, with real limits of the system: what was paid for is kept, and told."""
+
+import json
+import os
+import resource
+import subprocess
+import sys
+
+import pytest
+from reached import reached
+
+pytestmark = pytest.mark.timeout(180)  # processes that load the client of a model server
+
+QUERIES = 40
+
+
+@pytest.fixture
+def search(case, server):
+    """Runs a search that a model judges, where no file may grow beyond so many bytes, as on a full disk."""
+    row = {"answerable": True, "expected_notes": ["deploy.md"]}
+    rows = (json.dumps({**row, "id": f"q{n}", "query": f"deploy {n}"}) for n in range(QUERIES))
+    (case / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    asked = ("--unanswerable-mode", "llm", "--model", "openai/judge", *reached(server))
+    given = ("--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword", *asked)
+
+    def run(*options, room=None):
+        def limit():
+            if room is not None:
+                resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
+
+        return subprocess.run(
+            [sys.executable, "-m", "gigamind", "eval", "search", *map(str, (*given, *options))],
+            cwd=case,
+            env={**os.environ, "GIGAMIND_CACHE_DIR": str(case / "cache")},
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=limit,
+        )
+
+    return run
+
+
+def test_a_disk_that_fills_in_the_middle_keeps_what_was_paid_and_the_run_goes_on_later(
+    search, server, case
+):
+    one = ("--max-in-flight", 1, "--format", "json")
+    full = search("--out", "out", "--store-mode", "off", *one, room=6000)
+
+    assert full.returncode == 3, full.stderr
+    (line,) = [line for line in full.stderr.splitlines() if line.startswith("Error: ")]
+    assert "out.unfinished/" in line
+    assert "cannot be written (File too large); the run was stopped" in line
+    assert line.endswith("make room, and continue it with --resume out")
+    assert "Traceback" not in full.stderr
+    asked = server.seen.total
+    assert 0 < asked < QUERIES
+
+    resumed = search("--resume", "out", "--store-mode", "off", *one)
+    assert resumed.returncode == 0, resumed.stderr
+    assert server.seen.total <= QUERIES + 1  # but the one whose verdict found no room
+    summary = json.loads((case / "out" / "summary.json").read_text("utf-8"))
+    assert summary["llm"]["outcomes"] == {"scored": QUERIES}
+
+
+def test_replies_that_cannot_be_kept_count_all_the_same_with_one_warning(search, case, server):
+    (case / "file").write_text("", encoding="utf-8")
+    ended = search("--out", "out", "--store", "file/replies")
+    assert ended.returncode == 0, ended.stderr
+    summary = json.loads((case / "out" / "summary.json").read_text("utf-8"))
+    assert summary["llm"]["outcomes"] == {"scored": QUERIES}
+    assert ended.stderr.count("replies cannot be kept (") == 1
+    assert server.seen.total == QUERIES
+
+
+def test_results_that_find_no_room_leave_what_models_said(search, case, server):
+    ended = search("--out", "out", "--sample", 5, room=20_000)
+    assert ended.returncode == 3
+    assert "the results cannot be written (File too large)" in ended.stderr
+    assert ended.stderr.endswith("mend that, and continue with --resume out\n")
+    assert not (case / "out").exists()
+    asked = server.seen.total
+    assert search("--resume", "out", "--sample", 5).returncode == 0
+    assert server.seen.total == asked == 5
+
+
+def test_files_in_the_store_that_are_no_replies_are_replaced_and_told_once(search, case):
+    given = ("--sample", 6, "--format", "json", "--store", "replies")
+    assert search("--out", "one", *given).returncode == 0
+    first, second, third, fourth, *_ = sorted((case / "replies").glob("??/*.json"))
+    whole = first.read_text("utf-8")
+    first.write_bytes(b"")
+    second.write_text("[1]", encoding="utf-8")
+    third.write_bytes(b"\xff\xfe")
+    fourth.write_text('{"reply": {"mine": 1}}', encoding="utf-8")
+
+    ended = search("--out", "two", *given)
+
+    assert ended.returncode == 0, ended.stderr
+    assert ended.stderr.count("holds no such reply: it is asked for anew") == 1
+    assert ended.stderr.count("cannot be read (") == 1
+    assert first.read_text("utf-8") == whole
+    llm = json.loads((case / "two" / "summary.json").read_text("utf-8"))["llm"]
+    assert (llm["calls"], llm["cache_hits"]) == (4, 2)
+
+
+def test_a_foreign_key_is_one_line_and_a_store_that_is_off_writes_nothing(search, case, server):
+    (case / "replies").mkdir()
+    (case / "replies" / "fence.key").write_bytes(b"")
+    ended = search("--out", "out", "--store", "replies")
+    assert (ended.returncode, ended.stderr.count("\n")) == (1, 1)
+    assert "fence.key: is no key of gigamind (0 bytes" in ended.stderr
+    assert server.seen.total == 0
+
+    off = search("--out", "off", "--store", "nothing", "--store-mode", "off", "--sample", 3)
+    assert off.returncode == 0, off.stderr
+    assert not (case / "nothing").exists()

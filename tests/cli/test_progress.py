@@ -1,0 +1,66 @@
+"""What is shown while a command works: live on a terminal, now and then in a log."""
+
+import re
+from io import StringIO
+
+import pytest
+from rich.console import Console
+from terminal import Terminal
+
+from gigamind.cli.progress import Lines, clock, left_s, rate_of
+
+SLOW = "openai/judge;slots=1;lat=300;sid=screen"
+
+
+@pytest.mark.parametrize(
+    ("pieces", "seconds", "rate"),
+    [(0, 9, ""), (3, 0, ""), (30, 2, "15/s"), (1, 2, "0.5/s"), (3, 600, "0.3/min")],
+)
+def test_a_rate_is_told_in_the_unit_that_says_something(pieces, seconds, rate):
+    assert rate_of(pieces, seconds) == rate
+
+
+def test_the_time_left_goes_by_what_has_ended():
+    assert (left_s(0, 60, 30), left_s(3, 60, 27)) == (None, 540)
+    assert (clock(None), clock(540), clock(3725)) == ("-:--:--", "0:09:00", "1:02:05")
+
+
+def test_a_log_gets_no_flood_but_every_line_that_is_told():
+    out = StringIO()
+    lines = Lines(Console(file=out, width=200), every_s=1000)
+    for done in range(100):
+        lines.stage("Judging", done, 100)
+        lines.trouble("24 time-outs")
+    lines.tell("the server asks to wait for 30 s (Retry-After)")
+    assert out.getvalue() == "the server asks to wait for 30 s (Retry-After)\n"
+
+
+def test_a_log_tells_now_and_then_how_far_it_is_and_what_the_matter_is():
+    out = StringIO()
+    lines = Lines(Console(file=out, width=200), every_s=0)
+    lines.trouble("")
+    lines.stage("Judging", 20, 30)  # of an earlier run
+    lines.trouble("24 time-outs, the server is slow: --max-in-flight 1")
+    lines.stage("Judging", 21, 30)
+    last = out.getvalue().splitlines()[-1]
+    assert re.fullmatch(
+        r"Judging 21/30, 24 time-outs, the server is slow: --max-in-flight 1, 0:00:0\d left", last
+    )
+
+
+def test_a_terminal_shows_time_outs_while_they_happen_and_every_question_ends(case, server):
+    """Three at once on one slot: without an end they would time out together for ever."""
+    model = f"--unanswerable-mode llm --model {SLOW} --api-base {server.url} --max-in-flight 3"
+    searched = "eval search --dataset queries.jsonl --notes vault --mode keyword --out out"
+    terminal = Terminal(
+        case,
+        f"{searched} {model} --model-timeout-s 0.5 --store-mode off --min-coverage 0 --warmup 1",
+        COLUMNS="160",
+    )
+    terminal.read_until(r"Judging +\S+ +0/3")
+    terminal.read_until(r"time-outs?, the server is slow: --max-in-flight 1")
+    code, output = terminal.end()
+    assert code == 0, terminal.shown[-2000:]
+    assert re.search(r"Judging +\S+ +0/3", terminal.shown)
+    assert re.search(r"\d time-outs?, the server is slow: --max-in-flight 1", terminal.shown)
+    assert "Report: out/report.html" in output

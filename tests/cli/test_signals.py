@@ -1,0 +1,162 @@
+"""Real processes, real signals: SIGTERM keeps what was done as Ctrl-C does, and an ignored Ctrl-C stays ignored."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
+
+IGNORED = "Ctrl-C is ignored, as this was started in the background: stop it by `kill "
+SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
+
+
+# As a shell starts `command &` in a script.
+IN_BACKGROUND = ("sh", "-c", "trap '' INT; exec \"$@\"", "sh")
+
+
+def start(folder, *arguments, ignoring=False):
+    before = IN_BACKGROUND if ignoring else ()
+    return subprocess.Popen(
+        [*before, sys.executable, "-m", "gigamind", *map(str, arguments)],
+        cwd=folder,
+        env={**os.environ, "GIGAMIND_CACHE_DIR": str(folder / "cache")},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for(what, process):
+    end = time.monotonic() + 120
+    while not what() and process.poll() is None and time.monotonic() < end:
+        time.sleep(0.01)
+    assert process.poll() is None, process.communicate()
+
+
+def ended(process, number):
+    process.send_signal(number)
+    out, errors = process.communicate(timeout=120)
+    return process.returncode, out, errors
+
+
+def of_model(server, latency_ms=150):
+    model = ("--model", f"openai/judge;lat={latency_ms}", "--api-base", server.url)
+    return (*model, "--max-in-flight", 1, "--model-timeout-s", 20)
+
+
+@pytest.fixture
+def many(case):
+    """A case of many questions."""
+    row = {"query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
+    rows = (json.dumps({**row, "id": f"q{n}", "query": f"deploy {n}"}) for n in range(200))
+    (case / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    return case
+
+
+@pytest.mark.parametrize(
+    ("ignoring", "number", "code", "word"),
+    [
+        (False, signal.SIGINT, 130, "Interrupted."),
+        (False, signal.SIGTERM, 143, "Terminated."),
+        (True, signal.SIGTERM, 143, "Terminated."),
+    ],
+)
+def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_on(
+    many, server, ignoring, number, code, word
+):
+    judged = ("--unanswerable-mode", "llm", *of_model(server), "--out", "out")
+    process = start(many, *SEARCH, *judged, ignoring=ignoring)
+    wait_for(lambda: server.seen.total >= 3, process)
+    if ignoring:
+        process.send_signal(signal.SIGINT)
+        seen = server.seen.total
+        wait_for(lambda: server.seen.total >= seen + 3, process)
+
+    exit_code, out, errors = ended(process, number)
+
+    assert (exit_code, word in errors) == (code, True), errors
+    assert (IGNORED in errors) == ignoring
+    assert "Traceback" not in errors
+    assert "Report: out/report.html" in out
+    assert "Continue it with --resume out" in errors
+    assert json.loads((many / "out" / "run.json").read_text("utf-8"))["status"] == "interrupted"
+    errors_file = (many / "out" / "errors.jsonl").read_text("utf-8").splitlines()
+    verdicts = json.loads((many / "out" / "summary.json").read_text("utf-8"))["llm"]["outcomes"]
+    assert len(errors_file) == 200 - verdicts["scored"]
+    assert f"{len(errors_file)} queries without a verdict: see out/errors.jsonl" in errors
+    assert json.loads(errors_file[-1])["error"] == "not_asked"
+    kept = (many / "out.unfinished" / "items.jsonl").read_text("utf-8").splitlines()
+    assert len(kept) - 1 >= server.seen.total - 2  # all but what was in flight
+
+
+@pytest.mark.parametrize("ignoring", [False, True])
+def test_a_server_that_plays_a_model_ends_well(tmp_path, ignoring):
+    process = start(tmp_path, "llm", "fake-server", "--port", 0, ignoring=ignoring)
+    line = process.stderr.readline() if ignoring else ""
+    assert "answers until" in process.stdout.readline()
+    code, out, _ = ended(process, signal.SIGTERM)
+    assert (code, out.splitlines()[-1]) == (0, "Stopped.")
+    assert line == (f"{IGNORED}{process.pid}`.\n" if ignoring else "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("judge", "attack", "unanswerable_llm", "--store-mode", "off"),
+        ("eval", "generate-queries", "--notes", "many", "--out", "q.jsonl"),
+    ],
+)
+def test_other_commands_that_ask_a_model_tell_what_was_spent_and_end_in_143(case, server, command):
+    (case / "many").mkdir()
+    for number in range(50):
+        (case / "many" / f"{number}.md").write_text(f"Note {number} says so.", encoding="utf-8")
+    process = start(case, *command, *of_model(server))
+    wait_for(lambda: server.seen.total >= 3, process)
+    code, _, errors = ended(process, signal.SIGTERM)
+    assert code == 143, errors
+    assert "requests: " in errors
+    assert errors.endswith("Terminated.\n")
+    assert "Traceback" not in errors
+
+
+def test_pages_of_help_and_short_commands_say_nothing_of_ctrl_c(case):
+    for arguments in (["eval", "search", "--help"], ["--version"]):
+        process = start(case, *arguments, ignoring=True)
+        assert process.communicate(timeout=120)[1] == ""
+
+
+def test_killed_twice_on_a_slow_server_every_question_ends_and_none_is_asked_three_times(
+    case, server
+):
+    """With default options: one request at a time is in flight, so a kill costs one at most."""
+    row = {"answerable": True, "expected_notes": ["deploy.md"]}
+    rows = (json.dumps({**row, "id": f"q{n}", "query": f"deploy {n}."}) for n in range(10))
+    (case / "queries.jsonl").write_text("\n".join(rows), encoding="utf-8")
+    server.total_slots = 1
+    model = ("--model", "openai/judge;slots=1;lat=300", "--api-base", server.url)
+    judged = (*SEARCH, "--unanswerable-mode", "llm", *model, "--store-mode", "off")
+
+    def asked():
+        """How often each question was."""
+        texts = [str(body["messages"]) for body in list(server.seen.bodies)]
+        return [sum(f"deploy {n}." in text for text in texts) for n in range(10)]
+
+    for options, enough in ((("--out", "out"), 3), (("--resume", "out"), 7)):
+        process = start(case, *judged, *options)
+        wait_for(lambda enough=enough: sum(count > 0 for count in asked()) >= enough, process)
+        process.kill()
+        process.communicate(timeout=120)
+    process = start(case, *judged, "--resume", "out")
+    _, errors = process.communicate(timeout=120)
+
+    assert process.returncode == 0, errors
+    summary = json.loads((case / "out" / "summary.json").read_text("utf-8"))
+    assert summary["llm"]["outcomes"] == {"scored": 10}
+    assert max(asked()) <= 2
+    assert sum(asked()) <= 10 + 2
+    assert server.seen.most_in_flight <= 2  # one that was killed and its successor
