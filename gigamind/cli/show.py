@@ -56,13 +56,23 @@ class _RichProgress:
             self._tasks[name] = self._bars.add_task(name, total=total)
         self._bars.update(self._tasks[name], completed=done, total=total)
 
+    def note(self, text: str) -> None:
+        self._bars.console.print(text, highlight=False, markup=False, soft_wrap=True)
+
+
+class _Notes(Quiet):
+    """Says only what is to be known, a line each."""
+
+    def note(self, text: str) -> None:
+        plain_console(stderr=True).print(text)
+
 
 @contextlib.contextmanager
 def progress_bar() -> Generator[Progress]:
-    """A bar with rate and time left on a terminal; silence elsewhere and in CI."""
+    """A bar with rate and time left on a terminal; elsewhere and in CI, notes alone."""
     console = Console(stderr=True)
     if not console.is_terminal or os.environ.get("CI"):
-        yield Quiet()
+        yield _Notes()
         return
     columns = (
         TextColumn("{task.description}"),

@@ -28,6 +28,7 @@ class Estimate:
         tokens: sent and answered, low and high.
         usd: low and high; None where the price is not known.
         seconds: low and high.
+        in_batches: at the price of batch files, and whenever they are done.
     """
 
     what: str
@@ -35,6 +36,7 @@ class Estimate:
     tokens: tuple[int, int]
     usd: tuple[float, float] | None
     seconds: tuple[float, float]
+    in_batches: bool = False
 
     def describe(self) -> str:
         """In a line."""
@@ -43,7 +45,8 @@ class Estimate:
         if self.calls:
             parts.append(f"{self.calls:,} requests, {_between(*self.tokens)} tokens")
         parts.append(_dollars(self.usd))
-        parts.append(low if low == high else f"{low} to {high}")
+        time = low if low == high else f"{low} to {high}"
+        parts.append("at the batch price, up to 24 h" if self.in_batches else time)
         return ": ".join([parts[0], ", ".join(parts[1:])])
 
 
@@ -56,7 +59,7 @@ def asking(
     what: str,
     model: str,
     calls: Sequence[PlannedCall],
-    options: ModelOptions,
+    options: ModelRunOptions,
     votes: tuple[int, int] = (1, 1),
 ) -> Estimate:
     """Of calls to one model; `votes`: how often, at least and at most, each is made.
@@ -75,7 +78,7 @@ def asking(
     low = (round(0.7 * votes[0] * surely), votes[0] * sum(call.least for call in certain))
     high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
     own = read_prices(options.prices) if options.prices else {}
-    price = price_of(model, own, api_base=options.api_base)
+    price = price_of(model, own, api_base=options.api_base, batch=options.batch)
     if price is None and options.max_cost_usd is not None:
         raise unpriced(model)
     used = sum(low), sum(high)
@@ -91,6 +94,7 @@ def asking(
         used,
         dollars_of(price, [low, high]),
         (seconds[0], seconds[1]),
+        options.batch,
     )
 
 

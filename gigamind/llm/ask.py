@@ -14,6 +14,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from gigamind.errors import InputError, LlmError
+from gigamind.llm.batches.batcher import Batches
+from gigamind.llm.batches.sender import BatchSender
 from gigamind.llm.budget import Budget, Limits
 from gigamind.llm.client import Answer, Client, Message, Request
 from gigamind.llm.faults import scrub
@@ -21,7 +23,7 @@ from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
 from gigamind.llm.loading import load_instructor
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
-from gigamind.llm.sender import Call, Sender
+from gigamind.llm.sender import Booking, Call, Sender
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.transport import LitellmClient, accepted
@@ -36,7 +38,7 @@ _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 class Conversation:
     """The requests of one logical call."""
 
-    sender: Sender
+    sender: Booking
     call: Call
     parameters: dict[str, int | float]
     _longer: bool = False
@@ -113,7 +115,7 @@ class LanguageModel:
         self,
         settings: ModelSettings,
         *,
-        client: Client,
+        client: Client | Batches,
         parameters: Mapping[str, int | float],
         price: Price | None = None,
         store: Store | None = None,
@@ -126,14 +128,18 @@ class LanguageModel:
         self.ledger = ledger or Ledger()
         self.budget = budget or Budget()
         self._store = store or Store()
-        self._client = client
-        self._sender = Sender(settings, client, self.budget, self.ledger, price)
+        account = (self.budget, self.ledger, price)
+        self._sender: Booking = (
+            BatchSender(settings, client, *account)
+            if isinstance(client, Batches)
+            else Sender(settings, client, *account)
+        )
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)
 
     async def close(self) -> None:
         """Close the connections, and let the next writer of the ledger in."""
-        await self._client.close()
+        await self._sender.close()
         self.ledger.close()
 
     async def ask(
@@ -162,7 +168,8 @@ class LanguageModel:
         if max_tokens is not None:
             parameters["max_tokens"] = max_tokens
         key = self._key(messages, reply, parameters, fingerprint, repeat)
-        call = Call(item_id, key)
+        call = Call(item_id, key, fresh)
+        await self._sender.ready()
         if fresh:
             return await self._ask(messages, reply, call, parameters)
 
@@ -236,18 +243,21 @@ def connect(
     store: Store | None = None,
     budget: Budget | None = None,
     ledger: Ledger | None = None,
+    batches: Batches | None = None,
 ) -> LanguageModel:
-    """A model behind litellm.
+    """A model behind litellm; or asked in batches, where there are any.
 
     Raises:
-        InputError: its price is unknown, and the budget has a limit in dollars.
+        InputError: its price is unknown, and the budget has a limit in dollars; or its provider has no batches.
         LlmError: its key is not in the environment, or its provider is unknown.
     """
     return LanguageModel(
         settings,
-        client=LitellmClient(settings),
+        client=batches or LitellmClient(settings),
         parameters=accepted(settings),
-        price=price_of(settings.model, prices or {}, api_base=settings.api_base),
+        price=price_of(
+            settings.model, prices or {}, api_base=settings.api_base, batch=batches is not None
+        ),
         store=store,
         budget=budget,
         ledger=ledger,
@@ -279,6 +289,7 @@ def open_model(
     budget: Budget | None = None,
     *,
     model: str | None = None,
+    batches: Batches | None = None,
 ) -> LanguageModel:
     """The model of the options; closing it closes the ledger, too.
 
@@ -299,6 +310,7 @@ def open_model(
             store=Store(options.store or store, options.store_mode),
             budget=budget or budget_of(options),
             ledger=ledger,
+            batches=batches,
         )
     except BaseException:
         ledger.close()

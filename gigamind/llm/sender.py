@@ -7,6 +7,7 @@ when a wait begins and when it ends; what was sent and never answered is booked 
 import asyncio
 import random
 import time
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
@@ -219,31 +220,37 @@ class Call:
     """One logical call: all attempts that serve one question.
 
     Attributes:
+        fresh: asked anew on purpose.
         attempts: made so far.
     """
 
     item_id: str
     key: str
+    fresh: bool = False
     attempts: int = 0
     open_row: Attempt | None = field(default=None)
 
 
-@dataclass(slots=True)
-class Sender:
-    """Sends the requests of one model."""
+class Booking(ABC):
+    """Sends the requests of one model: each within the budget, each booked.  How they travel is left to others."""
 
-    settings: ModelSettings
-    client: Client
-    budget: Budget
-    ledger: Ledger
-    price: Price | None
-    _limiter: Limiter = field(init=False)
-    _counted: tokens.Counted = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._limiter = Limiter(self.settings, self.budget.waiting)
+    def __init__(
+        self, settings: ModelSettings, budget: Budget, ledger: Ledger, price: Price | None
+    ) -> None:
+        self.settings = settings
+        self.budget = budget
+        self.ledger = ledger
+        self.price = price
         self._counted = tokens.Counted()
 
+    async def ready(self) -> None:  # noqa: B027  most are ready at once
+        """Wait until it may be asked.
+
+        Raises:
+            LlmError: it cannot be.
+        """
+
+    @abstractmethod
     async def send(self, request: Request, call: Call) -> Answer:
         """The answer to a request; its row is left open in `call`.
 
@@ -251,14 +258,15 @@ class Sender:
             LlmError: no answer, or one that is none.
         """
 
-        async def attempt() -> Answer:
-            return await self._attempt(request, call)
+    @abstractmethod
+    async def close(self) -> None:
+        """Close its connections."""
 
-        async def sleep(seconds: float) -> None:
-            async with self.budget.waiting():
-                await asyncio.sleep(seconds)
-
-        return await with_retries(attempt, self.settings, sleep)
+    @abstractmethod
+    async def _through(
+        self, request: Request, worst: Attempt, call: Call
+    ) -> tuple[Answer | BaseException, Attempt]:
+        """How a request ended, and its row, charged; raises only what keeps it from being sent."""
 
     def close_row(self, call: Call, status: str) -> None:
         """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
@@ -274,7 +282,7 @@ class Sender:
         reserved = worst.cost_pico_usd or 0
         await self.budget.reserve(reserved)
         try:
-            ended, row = await self._through(request, worst)
+            ended, row = await self._through(request, worst, call)
         except BaseException:
             await self.budget.give_back(reserved)
             raise
@@ -288,10 +296,49 @@ class Sender:
             return ended
         raise ended
 
-    async def _through(
-        self, request: Request, worst: Attempt
+    def _answered(
+        self, request: Request, answer: Answer, worst: Attempt
     ) -> tuple[Answer | BaseException, Attempt]:
-        """How a request ended, and its row, charged; raises only what keeps it from being sent."""
+        usage, told = self._counted.usage(request, answer)
+        row = worst.charged(usage, self.price, counted=told)
+        fault = fault_of(answer)
+        status = fault.code if fault else "ok"
+        row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
+        return fault or answer, row
+
+
+class Sender(Booking):
+    """Sends each request by itself, as many at a time as the server takes."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        client: Client,
+        budget: Budget,
+        ledger: Ledger,
+        price: Price | None,
+    ) -> None:
+        super().__init__(settings, budget, ledger, price)
+        self._client = client
+        self._limiter = Limiter(settings, budget.waiting)
+
+    async def send(self, request: Request, call: Call) -> Answer:
+        async def attempt() -> Answer:
+            return await self._attempt(request, call)
+
+        async def sleep(seconds: float) -> None:
+            async with self.budget.waiting():
+                await asyncio.sleep(seconds)
+
+        return await with_retries(attempt, self.settings, sleep)
+
+    async def close(self) -> None:
+        await self._client.close()
+
+    async def _through(
+        self, request: Request, worst: Attempt, call: Call
+    ) -> tuple[Answer | BaseException, Attempt]:
+        del call
         queued = time.perf_counter()
         sent: float | None = None
         most = worst.prompt_tokens + worst.completion_tokens
@@ -300,7 +347,7 @@ class Sender:
                 self.budget.check_time()
                 self.ledger.start(worst)
                 sent = time.perf_counter()
-                answer = await self.client.send(request)
+                answer = await self._client.send(request)
         except BaseException as error:
             if sent is None:
                 raise
@@ -308,17 +355,14 @@ class Sender:
             if isinstance(error, LlmError):
                 row = worst if error.may_cost else worst.free()
                 row = replace(row, status=error.code, http_status=error.status)
-            return error, _timed(row, queued, sent)
-        usage, told = self._counted.usage(request, answer)
-        self._limiter.correct(most, usage.prompt_tokens + usage.completion_tokens)
-        row = worst.charged(usage, self.price, counted=told)
-        fault = fault_of(answer)
-        status = fault.code if fault else "ok"
-        row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
-        return fault or answer, _timed(row, queued, sent)
+            return error, timed(row, queued, sent)
+        ended, row = self._answered(request, answer, worst)
+        self._limiter.correct(most, row.prompt_tokens + row.completion_tokens)
+        return ended, timed(row, queued, sent)
 
 
-def _timed(row: Attempt, queued: float, sent: float) -> Attempt:
+def timed(row: Attempt, queued: float, sent: float) -> Attempt:
+    """The row with how long it waited, by `time.perf_counter()`, and was on its way since."""
     wait_ms = 1000 * (sent - queued)
     latency_ms = 1000 * (time.perf_counter() - sent)
     return replace(row, wait_ms=round(wait_ms, 3), latency_ms=round(latency_ms, 3))

@@ -10,6 +10,7 @@ from gigamind.errors import LlmError
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.faults import error_from
 from gigamind.llm.loading import alone, choose_handler, load_litellm
+from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.settings import ModelSettings
 
 _GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
@@ -31,8 +32,9 @@ class LitellmClient:
         self._litellm = load_litellm()
         missing = self._check_key()
         self._keyless = bool(settings.api_base and missing)
-        _, provider = _model_and_provider(settings)
-        self._headers = _account_headers(provider)
+        self._name, provider = model_and_provider(settings)
+        self._wants_mark = provider == "anthropic"
+        self._headers = account_headers(provider)
         choose_handler(provider)
 
     async def send(self, request: Request) -> Answer:
@@ -50,9 +52,10 @@ class LitellmClient:
 
     async def _complete(self, request: Request) -> Any:  # noqa: ANN401  litellm's reply is untyped
         settings = self._settings
+        messages = [dict(message) for message in request.messages]
         return await self._litellm.acompletion(
             model=settings.model,
-            messages=[dict(message) for message in request.messages],
+            messages=with_marked_prefix(messages, self._name) if self._wants_mark else messages,
             response_format=request.response_format,
             **request.parameters,
             api_base=settings.api_base,
@@ -127,7 +130,7 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
 
     gpt-5 and the o-series refuse a temperature, Anthropic knows no seed.
     """
-    model, provider = _model_and_provider(settings)
+    model, provider = model_and_provider(settings)
     wanted = {"temperature": settings.temperature, "seed": settings.seed}
     taken = {
         name: value
@@ -137,7 +140,12 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
     return {"max_tokens": settings.max_tokens, **taken}
 
 
-def _model_and_provider(settings: ModelSettings) -> tuple[str, str]:
+def model_and_provider(settings: ModelSettings) -> tuple[str, str]:
+    """The name of a model as its provider calls it, and that of the provider.
+
+    Raises:
+        LlmError: litellm knows no such provider.
+    """
     try:
         names = load_litellm().get_llm_provider(settings.model, api_base=settings.api_base)
     except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
@@ -145,7 +153,7 @@ def _model_and_provider(settings: ModelSettings) -> tuple[str, str]:
     return names[0], names[1]
 
 
-def _account_headers(provider: str) -> dict[str, str] | None:
+def account_headers(provider: str) -> dict[str, str] | None:
     """Which account of OpenAI pays, where the key has several: OpenAI's client says it, litellm's handler does not."""
     if provider != "openai":
         return None
@@ -193,4 +201,5 @@ def _usage(reply: Any) -> Usage | None:  # noqa: ANN401
         return None  # litellm turns a missing usage into zeros, which would cost nothing
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or 0
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
+    written = getattr(details, "cache_creation_tokens", None) or 0
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, written)

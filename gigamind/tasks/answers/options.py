@@ -6,7 +6,6 @@ from typing import Literal
 from pydantic import ConfigDict, Field
 
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, without_secrets
-from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 
@@ -72,8 +71,8 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions):
             cache=self.cache,
         )
 
-    def for_answering(self) -> ModelOptions:
+    def for_answering(self) -> ModelRunOptions:
         """How the model that answers is reached."""
-        shared = {name: getattr(self, name) for name in ModelOptions.model_fields}
+        shared = {name: getattr(self, name) for name in ModelRunOptions.model_fields}
         own = {"model": self.answer_model, "api_base": self.answer_api_base or self.api_base}
-        return ModelOptions.model_validate(shared | own)
+        return ModelRunOptions.model_validate(shared | own)

@@ -1,0 +1,183 @@
+"""OpenAI's batches: a file of requests is uploaded, a batch made of it, which leaves files of answers and of errors.
+
+After https://platform.openai.com/docs/guides/batch.  A batch carries our tag in its metadata.
+"""
+
+import json
+import os
+from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from pathlib import Path
+from typing import Any
+
+from gigamind.errors import LlmError
+from gigamind.llm.batches.provider import (
+    Json,
+    Limits,
+    Outcome,
+    State,
+    Wire,
+    code_of,
+    table,
+    without_result,
+)
+from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.faults import scrub
+from gigamind.llm.settings import ModelSettings
+from gigamind.llm.transport import account_headers
+
+_HERE = "https://api.openai.com/v1"
+_ENDPOINT = "/v1/chat/completions"
+_TAG = "gigamind"
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_CLOCKS_S = 3600.0  # by which ours and theirs may differ
+_PAGE = 100
+
+
+class OpenAiBatches:
+    """Of one model of OpenAI, or of a server that speaks its protocol.
+
+    Args:
+        model: without the name of the provider.
+        key: as it is now.
+    """
+
+    name = "OpenAI"
+    is_tagged = True
+    key_variable = "OPENAI_API_KEY"
+
+    def __init__(self, settings: ModelSettings, model: str) -> None:
+        self.limits = Limits(requests=50_000, bytes=200 * 10**6)
+        self._settings = settings
+        self._model = model
+        self._wire = Wire(settings.api_base or _HERE, self._headers, settings)
+
+    def _headers(self) -> dict[str, str]:
+        key = os.environ.get(self._settings.key_variable or self.key_variable)
+        return {"Authorization": f"Bearer {key or 'none'}", **(account_headers("openai") or {})}
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        body: Json = {"model": self._model, "messages": list(request.messages)}
+        body |= request.parameters
+        if (
+            not self._settings.api_base
+        ):  # o-series and gpt-5 refuse the older name, which others may know alone
+            body["max_completion_tokens"] = body.pop("max_tokens")
+        if request.response_format:
+            body["response_format"] = request.response_format
+        row = {"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body}
+        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+    async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
+        import aiohttp
+
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        form.add_field(
+            "file",
+            b"".join(lines),
+            filename=f"{tag}.jsonl",
+            content_type="application/jsonl",
+        )
+        return (await self._wire.send("POST", "/files", data=form))["id"]
+
+    async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
+        del lines  # they are in the file
+        wanted = {
+            "input_file_id": file_id,
+            "endpoint": _ENDPOINT,
+            "completion_window": "24h",
+            "metadata": {_TAG: tag},
+        }
+        return self._state(await self._wire.send("POST", "/batches", json=wanted))
+
+    async def find(self, tag: str, since: float, count: int) -> tuple[State, ...]:
+        del count  # the tag says it all
+        after: dict[str, str] = {}
+        while True:
+            page = await self._wire.get("/batches", limit=_PAGE, **after)
+            for row in page["data"]:  # the newest first
+                if table(row.get("metadata")).get(_TAG) == tag:
+                    return (self._state(row),)
+                if row["created_at"] < since - _CLOCKS_S:
+                    return ()
+            if not page.get("has_more") or not page["data"]:
+                return ()
+            after = {"after": page["data"][-1]["id"]}
+
+    async def look(self, batch_id: str) -> State:
+        return self._state(await self._wire.get(f"/batches/{batch_id}"))
+
+    async def cancel(self, batch_id: str) -> State:
+        return self._state(await self._wire.send("POST", f"/batches/{batch_id}/cancel"))
+
+    async def discard(self, file_id: str) -> None:
+        await self._wire.send("DELETE", f"/files/{file_id}")
+
+    async def download(self, state: State, path: Path) -> None:
+        await self._wire.download([f"/files/{name}/content" for name in state.results], path)
+
+    async def close(self) -> None:
+        await self._wire.close()
+
+    def _state(self, row: Json) -> State:
+        counts = table(row.get("request_counts"))
+        status = row["status"]
+        files = (row.get("output_file_id"), row.get("error_file_id"))
+        kind, told = f"batch_{status}", f"the batch is {status}, and has no result of this request"
+        if problems := table(row.get("errors")).get("data"):
+            first = table(problems[0])
+            kind, told = str(first.get("code")), str(first.get("message"))
+        problem = LlmError(
+            f"{self._settings.model}: {row['id']}: {scrub(told)}",
+            code_of(HTTPStatus.BAD_REQUEST if status == "failed" else None, kind, told),
+        )
+        return State(
+            batch_id=row["id"],
+            status=status,
+            ended=status in _ENDED,
+            done=counts.get("completed", 0) + counts.get("failed", 0),
+            total=counts.get("total", 0),
+            results=tuple(name for name in files if name) if status in _ENDED else (),
+            problem=without_result(self._settings, row["id"]) if status == "completed" else problem,
+        )
+
+    def read(self, line: Json) -> tuple[str, Outcome]:
+        given = table(line.get("response"))
+        body = table(given.get("body"))
+        if given.get("status_code") == HTTPStatus.OK:
+            return line["custom_id"], answer_of(body)
+        error = table(line.get("error")) or table(body.get("error"))
+        told = str(error.get("message") or "no reason is told")
+        kind = str(error.get("code") or error.get("type") or "")
+        status: int | None = given.get("status_code")
+        code = code_of(status, kind, told)
+        return line["custom_id"], LlmError(f"{self._settings.model}: {scrub(told)}", code, status)
+
+
+def answer_of(body: Mapping[str, Any]) -> Answer:
+    """What a chat completion says."""
+    choices = body.get("choices") or ()
+    choice = table(choices[0]) if choices else {}
+    message = table(choice.get("message"))
+    return Answer(
+        text=message.get("content"),
+        finish=(choice.get("finish_reason") or "stop") if choices else "none",
+        refusal=message.get("refusal"),
+        usage=_usage(body.get("usage")),
+        model=body.get("model") or "",
+        fingerprint=body.get("system_fingerprint") or "",
+    )
+
+
+def _usage(told: Any) -> Usage | None:  # noqa: ANN401  a server may tell anything
+    if not isinstance(told, dict):
+        return None
+    counts = table(told)
+    details = table(counts.get("prompt_tokens_details"))
+    sent, answered = counts.get("prompt_tokens"), counts.get("completion_tokens")
+    return Usage(_count(sent), _count(answered), _count(details.get("cached_tokens")))
+
+
+def _count(told: Any) -> int:  # noqa: ANN401
+    return told if isinstance(told, int) else 0
