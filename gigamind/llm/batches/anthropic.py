@@ -6,7 +6,6 @@ as many requests, and known by its first result.
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -17,8 +16,8 @@ from gigamind.llm.batches.provider import (
     Json,
     Limits,
     Outcome,
+    Provider,
     State,
-    Wire,
     code_of,
     own_path,
     table,
@@ -31,10 +30,8 @@ from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.settings import ModelSettings
 
 _HERE = "https://api.anthropic.com"
-_PATH = "/v1/messages/batches"
 _VERSION = "2023-06-01"
 _EARLIER_S, _LATER_S = 600.0, 7200.0  # by which their clock may differ, and a long upload may last
-_PAGE = 100
 _FINISH = {"max_tokens": "length", "model_context_window_exceeded": "length"}
 _TOOL = "answer"
 # What their grammar of a reply cannot enforce is told to the model instead; validation is ours.
@@ -44,28 +41,22 @@ _NOT_ENFORCED = (
 )
 
 
-class AnthropicBatches:
-    """Of one model of Anthropic.
-
-    Args:
-        model: without the name of the provider.
-    """
+class AnthropicBatches(Provider):
+    """Of one model of Anthropic."""
 
     name = "Anthropic"
-    is_tagged = False
     key_variable = "ANTHROPIC_API_KEY"
+    is_tagged = False
+    _cursor = "after_id"
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
-        self.limits = Limits(requests=100_000, bytes=256 * 10**6)
-        self._settings = settings
-        self._model = model
+        limits = Limits(requests=100_000, bytes=256 * 10**6)
         base = (settings.api_base or _HERE).rstrip("/")
         base = base.removesuffix("/messages").removesuffix("/v1")
-        self._wire = Wire(base, self._headers, settings)
+        super().__init__(settings, model, limits, base, "/v1/messages/batches")
 
     def _headers(self) -> dict[str, str]:
-        key = os.environ.get(self._settings.key_variable or self.key_variable)
-        return {"x-api-key": key or "none", "anthropic-version": _VERSION}
+        return {"x-api-key": self._key, "anthropic-version": _VERSION}
 
     def line(self, custom_id: str, request: Request) -> bytes:
         params = message_params(self._model, request)
@@ -80,39 +71,25 @@ class AnthropicBatches:
         del tag, file_id  # the ids of the requests begin with the tag
         body = b'{"requests":[' + b",".join(line.rstrip(b"\n") for line in lines) + b"]}"
         headers = {"Content-Type": "application/json"}
-        return self._state(await self._wire.send("POST", _PATH, data=body, headers=headers))
+        return self._state(await self._wire.send("POST", self._path, data=body, headers=headers))
 
-    async def find(self, tag: str, since: float, count: int) -> tuple[State, ...]:
+    async def find(self, tag: str, since: float, count: int) -> list[State]:
         del tag
         found: list[State] = []
-        after: dict[str, str] = {}
-        while True:
-            page = await self._wire.get(_PATH, limit=_PAGE, **after)
-            for row in page["data"]:  # the newest first
-                made_at = datetime.fromisoformat(row["created_at"]).timestamp()
-                if made_at < since - _EARLIER_S:
-                    return tuple(found)
-                state = self._state(row)
-                if state.total == count and made_at < since + _LATER_S:
-                    found.append(state)
-            if not page.get("has_more") or not page["data"]:
-                return tuple(found)
-            after = {"after_id": page["data"][-1]["id"]}
-
-    async def look(self, batch_id: str) -> State:
-        return self._state(await self._wire.get(f"{_PATH}/{batch_id}"))
-
-    async def cancel(self, batch_id: str) -> State:
-        return self._state(await self._wire.send("POST", f"{_PATH}/{batch_id}/cancel"))
+        async for row in self._listed():
+            made_at = datetime.fromisoformat(row["created_at"]).timestamp()
+            if made_at < since - _EARLIER_S:
+                break
+            state = self._state(row)
+            if state.total == count and made_at < since + _LATER_S:
+                found.append(state)
+        return found
 
     async def discard(self, file_id: str) -> None:
         del file_id  # there are no files
 
     async def download(self, state: State, path: Path) -> None:
         await self._wire.download(state.results, path)
-
-    async def close(self) -> None:
-        await self._wire.close()
 
     def _state(self, row: Json) -> State:
         counts: Mapping[str, int] = row["request_counts"]

@@ -27,7 +27,7 @@ from gigamind.llm.sender import Booking, with_retries
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import model_and_provider
 
-PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
+_PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
 _SLOWER = 1.5  # each wait than the one before
 _TELL_EACH = 10  # parts of a batch, as they are done
 
@@ -83,12 +83,12 @@ def provider_of(settings: ModelSettings) -> Provider:
         LlmError: its key is not in the environment.
     """
     model, name = model_and_provider(settings)
-    if name not in PROVIDERS:
+    if name not in _PROVIDERS:
         raise InputError(
             f"--batch: {settings.model} is none of OpenAI and Anthropic, whose batch files gigamind can send; leave out"
             " --batch"
         )
-    provider = PROVIDERS[name]
+    provider = _PROVIDERS[name]
     key_variable = settings.key_variable or provider.key_variable
     wants_key = bool(settings.key_variable) or not settings.api_base
     if wants_key and not os.environ.get(key_variable):

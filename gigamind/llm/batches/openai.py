@@ -4,7 +4,6 @@ After https://platform.openai.com/docs/guides/batch.  A batch carries our tag in
 """
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from http import HTTPStatus
 from pathlib import Path
@@ -15,8 +14,8 @@ from gigamind.llm.batches.provider import (
     Json,
     Limits,
     Outcome,
+    Provider,
     State,
-    Wire,
     code_of,
     table,
     without_result,
@@ -31,30 +30,22 @@ _ENDPOINT = "/v1/chat/completions"
 _TAG = "gigamind"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _CLOCKS_S = 3600.0  # by which ours and theirs may differ
-_PAGE = 100
 
 
-class OpenAiBatches:
-    """Of one model of OpenAI, or of a server that speaks its protocol.
-
-    Args:
-        model: without the name of the provider.
-        key: as it is now.
-    """
+class OpenAiBatches(Provider):
+    """Of one model of OpenAI, or of a server that speaks its protocol."""
 
     name = "OpenAI"
-    is_tagged = True
     key_variable = "OPENAI_API_KEY"
+    is_tagged = True
+    _cursor = "after"
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
-        self.limits = Limits(requests=50_000, bytes=200 * 10**6)
-        self._settings = settings
-        self._model = model
-        self._wire = Wire(settings.api_base or _HERE, self._headers, settings)
+        limits = Limits(requests=50_000, bytes=200 * 10**6)
+        super().__init__(settings, model, limits, settings.api_base or _HERE, "/batches")
 
     def _headers(self) -> dict[str, str]:
-        key = os.environ.get(self._settings.key_variable or self.key_variable)
-        return {"Authorization": f"Bearer {key or 'none'}", **(account_headers("openai") or {})}
+        return {"Authorization": f"Bearer {self._key}", **(account_headers("openai") or {})}
 
     def line(self, custom_id: str, request: Request) -> bytes:
         body: Json = {"model": self._model, "messages": list(request.messages)}
@@ -89,36 +80,22 @@ class OpenAiBatches:
             "completion_window": "24h",
             "metadata": {_TAG: tag},
         }
-        return self._state(await self._wire.send("POST", "/batches", json=wanted))
+        return self._state(await self._wire.send("POST", self._path, json=wanted))
 
-    async def find(self, tag: str, since: float, count: int) -> tuple[State, ...]:
+    async def find(self, tag: str, since: float, count: int) -> list[State]:
         del count  # the tag says it all
-        after: dict[str, str] = {}
-        while True:
-            page = await self._wire.get("/batches", limit=_PAGE, **after)
-            for row in page["data"]:  # the newest first
-                if table(row.get("metadata")).get(_TAG) == tag:
-                    return (self._state(row),)
-                if row["created_at"] < since - _CLOCKS_S:
-                    return ()
-            if not page.get("has_more") or not page["data"]:
-                return ()
-            after = {"after": page["data"][-1]["id"]}
-
-    async def look(self, batch_id: str) -> State:
-        return self._state(await self._wire.get(f"/batches/{batch_id}"))
-
-    async def cancel(self, batch_id: str) -> State:
-        return self._state(await self._wire.send("POST", f"/batches/{batch_id}/cancel"))
+        async for row in self._listed():
+            if table(row.get("metadata")).get(_TAG) == tag:
+                return [self._state(row)]
+            if row["created_at"] < since - _CLOCKS_S:
+                break
+        return []
 
     async def discard(self, file_id: str) -> None:
         await self._wire.send("DELETE", f"/files/{file_id}")
 
     async def download(self, state: State, path: Path) -> None:
         await self._wire.download([f"/files/{name}/content" for name in state.results], path)
-
-    async def close(self) -> None:
-        await self._wire.close()
 
     def _state(self, row: Json) -> State:
         counts = table(row.get("request_counts"))

@@ -5,12 +5,14 @@ Looking at a batch and reading it cost nothing and are tried again; creating one
 """
 
 import json
+import os
+from abc import ABC, abstractmethod
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 from urllib.parse import urlsplit
 
 from gigamind.errors import LlmCode, LlmError
@@ -27,6 +29,7 @@ Outcome = Answer | LlmError
 """How a request of a batch ended."""
 _CONNECT_S, _READ_S = 30.0, 300.0  # the answer to 256 MB of requests may take its time
 _BLOCK = 2**16
+_PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,71 +61,108 @@ class State:
     problem: LlmError
 
 
-class Provider(Protocol):
-    """One model's provider.
+class Provider(ABC):
+    """Batches of one model, and its provider's.
 
     Attributes:
         name: for people.
+        key_variable: the environment variable that holds the key, unless the settings name another.
         limits: of one batch.
         is_tagged: its batches carry our tag, so that `find` finds none but that one.
+
+    Args:
+        model: without the name of the provider.
+        base, path: of the address of its batches.
     """
 
-    name: str
-    limits: Limits
-    is_tagged: bool
+    name: ClassVar[str]
+    key_variable: ClassVar[str]
+    is_tagged: ClassVar[bool]
+    _cursor: ClassVar[str]  # the parameter that names the last one of a page
 
+    def __init__(
+        self, settings: ModelSettings, model: str, limits: Limits, base: str, path: str
+    ) -> None:
+        self.limits = limits
+        self._settings = settings
+        self._model = model
+        self._path = path
+        self._wire = Wire(base, self._headers, settings)
+
+    @property
+    def _key(self) -> str:
+        """As it is now; a server of one's own may want none."""
+        return os.environ.get(self._settings.key_variable or self.key_variable) or "none"
+
+    @abstractmethod
+    def _headers(self) -> dict[str, str]: ...
+
+    @abstractmethod
+    def _state(self, row: Json) -> State: ...
+
+    @abstractmethod
     def line(self, custom_id: str, request: Request) -> bytes:
         """A request as it stands in a batch."""
-        ...
 
+    @abstractmethod
     async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
         """The id of the file of these lines; "" where a batch is created with its lines.
 
         Raises:
             LlmError: it was not taken.
         """
-        ...
 
+    @abstractmethod
     async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
         """Start the batch of that file.
 
         Raises:
             LlmError: `may_cost` says that it may have been started all the same.
         """
-        ...
 
-    async def find(self, tag: str, since: float, count: int) -> tuple[State, ...]:
+    @abstractmethod
+    async def find(self, tag: str, since: float, count: int) -> list[State]:
         """Batches that may be that of this tag, by what the provider lists of them.
 
         Args:
             since: when it was asked for, in seconds since the epoch.
             count: of its requests.
         """
-        ...
+
+    @abstractmethod
+    async def discard(self, file_id: str) -> None:
+        """Remove a file that no batch was made of."""
+
+    @abstractmethod
+    async def download(self, state: State, path: Path) -> None:
+        """Write its results to a file, as lines; whole, or not at all."""
+
+    @abstractmethod
+    def read(self, line: Json) -> tuple[str, Outcome]:
+        """The id and the end of a request, from a line of results."""
 
     async def look(self, batch_id: str) -> State:
         """The batch as it stands now."""
-        ...
+        return self._state(await self._wire.get(f"{self._path}/{batch_id}"))
 
     async def cancel(self, batch_id: str) -> State:
         """Stop it; what was done of it is paid, and can be read."""
-        ...
-
-    async def discard(self, file_id: str) -> None:
-        """Remove a file that no batch was made of."""
-        ...
-
-    async def download(self, state: State, path: Path) -> None:
-        """Write its results to a file, as lines; whole, or not at all."""
-        ...
-
-    def read(self, line: Json) -> tuple[str, Outcome]:
-        """The id and the end of a request, from a line of results."""
-        ...
+        return self._state(await self._wire.send("POST", f"{self._path}/{batch_id}/cancel"))
 
     async def close(self) -> None:
         """Close its connections."""
-        ...
+        await self._wire.close()
+
+    async def _listed(self) -> AsyncGenerator[Json]:
+        """All batches that the account has, the newest first."""
+        after: dict[str, str] = {}
+        while True:
+            page = await self._wire.get(self._path, limit=_PAGE, **after)
+            for row in page["data"]:
+                yield row
+            if not page.get("has_more") or not page["data"]:
+                return
+            after = {self._cursor: page["data"][-1]["id"]}
 
 
 class Wire:
