@@ -148,6 +148,7 @@ def ask_all(
         try:
             models = connect(ledger)
         except BaseException:
+            ledger.close()
             if not store.results and not ledger.rows:
                 shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
             raise
