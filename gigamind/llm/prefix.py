@@ -17,15 +17,16 @@ _MARK = {"type": "ephemeral"}
 
 
 def with_marked_prefix(messages: Sequence[Message], model: str) -> list[dict[str, Any]]:
-    """The messages with a mark behind the system message, where that may be long enough for this model of Anthropic.
+    """Copies of the messages; for a model of Anthropic, marked behind a system message that may be long enough for it.
 
     Which it is not for sure: a mark behind less does nothing and costs nothing.
     """
-    marked = [dict(message) for message in messages]
-    first = marked[0]
-    row: dict[str, Any] = load_litellm().model_cost.get(model) or {}
-    least = row.get("prompt_cache_min_tokens") or _LEAST_TOKENS
-    is_text = first["role"] == "system" and isinstance(first["content"], str)
-    if is_text and tokens.most_in(first["content"]) >= least:
-        first["content"] = [{"type": "text", "text": first["content"], "cache_control": _MARK}]
-    return marked
+    copies = [dict(message) for message in messages]
+    provider, _, name = model.partition("/")
+    text = copies[0]["content"]
+    if provider != "anthropic" or copies[0]["role"] != "system" or not isinstance(text, str):
+        return copies
+    row: dict[str, Any] = load_litellm().model_cost.get(name) or {}
+    if tokens.most_in(text) >= (row.get("prompt_cache_min_tokens") or _LEAST_TOKENS):
+        copies[0]["content"] = [{"type": "text", "text": text, "cache_control": _MARK}]
+    return copies

@@ -32,8 +32,7 @@ class LitellmClient:
         self._litellm = load_litellm()
         missing = self._check_key()
         self._keyless = bool(settings.api_base and missing)
-        self._name, provider = model_and_provider(settings)
-        self._wants_mark = provider == "anthropic"
+        _, provider = _model_and_provider(settings)
         self._headers = account_headers(provider)
         choose_handler(provider)
 
@@ -52,10 +51,9 @@ class LitellmClient:
 
     async def _complete(self, request: Request) -> Any:  # noqa: ANN401  litellm's reply is untyped
         settings = self._settings
-        messages = [dict(message) for message in request.messages]
         return await self._litellm.acompletion(
             model=settings.model,
-            messages=with_marked_prefix(messages, self._name) if self._wants_mark else messages,
+            messages=with_marked_prefix(request.messages, settings.model),
             response_format=request.response_format,
             **request.parameters,
             api_base=settings.api_base,
@@ -130,7 +128,7 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
 
     gpt-5 and the o-series refuse a temperature, Anthropic knows no seed.
     """
-    model, provider = model_and_provider(settings)
+    model, provider = _model_and_provider(settings)
     wanted = {"temperature": settings.temperature, "seed": settings.seed}
     taken = {
         name: value
@@ -140,12 +138,7 @@ def accepted(settings: ModelSettings) -> dict[str, int | float]:
     return {"max_tokens": settings.max_tokens, **taken}
 
 
-def model_and_provider(settings: ModelSettings) -> tuple[str, str]:
-    """The name of a model as its provider calls it, and that of the provider.
-
-    Raises:
-        LlmError: litellm knows no such provider.
-    """
+def _model_and_provider(settings: ModelSettings) -> tuple[str, str]:
     try:
         names = load_litellm().get_llm_provider(settings.model, api_base=settings.api_base)
     except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows

@@ -133,6 +133,6 @@ def test_a_model_without_batches_is_refused_before_anything_is_done(arguments, t
     out = tmp_path / "out"
     command = arguments("search", "queries.jsonl", "gemini/gemini-2.5-flash", *SEARCH)
     _, told = run([*command, "--out", out], code=1)
-    assert "--batch: gemini/gemini-2.5-flash is none of OpenAI and Anthropic" in told
+    assert "--batch: gemini/gemini-2.5-flash is none of openai/... and anthropic/..." in told
     assert not out.exists()
     assert not unfinished_folder(out).exists()

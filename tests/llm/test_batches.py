@@ -394,7 +394,7 @@ def test_anthropic_keeps_a_marked_prefix_which_is_booked_as_it_is_billed(ask, ba
 
 
 def test_a_provider_without_batches_is_named():
-    with pytest.raises(InputError, match=r"--batch: gemini/gemini-2.5-flash is none of OpenAI"):
+    with pytest.raises(InputError, match=r"--batch: gemini/gemini-2.5-flash is none of openai/"):
         provider_of(ModelSettings("gemini/gemini-2.5-flash"))
 
 

@@ -24,10 +24,11 @@ class Verdict(BaseModel):
 @pytest.mark.parametrize(
     ("model", "system", "is_marked"),
     [
-        ("claude-sonnet-4-5", LONG, True),
-        ("claude-sonnet-4-5", "You judge. " * 20, False),
-        ("claude-haiku-4-5", LONG, False),  # keeps nothing below 4 096 tokens
-        ("claude-of-tomorrow", LONG, True),
+        ("anthropic/claude-sonnet-4-5", LONG, True),
+        ("anthropic/claude-sonnet-4-5", "You judge. " * 20, False),
+        ("anthropic/claude-haiku-4-5", LONG, False),  # keeps nothing below 4 096 tokens
+        ("anthropic/claude-of-tomorrow", LONG, True),
+        ("openai/gpt-5-mini", LONG, False),  # sees for itself what was sent before
     ],
 )
 def test_a_system_message_is_marked_where_it_is_long_enough_for_its_model(model, system, is_marked):
@@ -40,7 +41,7 @@ def test_a_system_message_is_marked_where_it_is_long_enough_for_its_model(model,
 
 
 def test_without_a_system_message_nothing_is_marked():
-    assert with_marked_prefix([QUESTION], "claude-sonnet-4-5") == [QUESTION]
+    assert with_marked_prefix([QUESTION], "anthropic/claude-sonnet-4-5") == [QUESTION]
 
 
 @pytest.mark.parametrize("provider", ["anthropic", "openai"])

@@ -59,9 +59,23 @@ class AnthropicBatches(Provider):
         return {"x-api-key": self._key, "anthropic-version": _VERSION}
 
     def line(self, custom_id: str, request: Request) -> bytes:
-        params = message_params(self._model, request)
+        params = self._params(request)
         row = {"custom_id": custom_id, "params": params}
         return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+    def _params(self, request: Request) -> Json:
+        messages = with_marked_prefix(request.messages, self._settings.model)
+        system = [block for message in messages for block in _system_blocks(message)]
+        params: Json = {
+            "model": self._model,
+            "messages": [message for message in messages if message["role"] != "system"],
+            **request.parameters,
+        }
+        if system:
+            params["system"] = system
+        if request.response_format and "json_schema" in request.response_format:
+            params |= _shape(self._model, request.response_format["json_schema"]["schema"])
+        return params
 
     async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
         del tag, lines
@@ -122,22 +136,6 @@ class AnthropicBatches(Provider):
 
     def _error(self, kind: str, told: str) -> LlmError:
         return LlmError(f"{self._settings.model}: {scrub(told)}", code_of(None, kind, told))
-
-
-def message_params(model: str, request: Request) -> Json:
-    """A request as Anthropic's Messages API takes it; the model's name is without that of the provider."""
-    messages = with_marked_prefix(request.messages, model)
-    system = [block for message in messages for block in _system_blocks(message)]
-    params: Json = {
-        "model": model,
-        "messages": [message for message in messages if message["role"] != "system"],
-        **request.parameters,
-    }
-    if system:
-        params["system"] = system
-    if request.response_format and "json_schema" in request.response_format:
-        params |= _shape(model, request.response_format["json_schema"]["schema"])
-    return params
 
 
 def _system_blocks(message: Message) -> list[Json]:

@@ -11,6 +11,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from http import HTTPStatus
 from pathlib import Path
 from secrets import token_hex
 
@@ -21,14 +22,14 @@ from gigamind.llm.batches.openai import OpenAiBatches
 from gigamind.llm.batches.provider import Limits, Outcome, Provider, State
 from gigamind.llm.client import Answer, Request, Usage
 from gigamind.llm.faults import TRANSIENT, fault_of
-from gigamind.llm.ledger import UNFINISHED, Attempt
+from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt
 from gigamind.llm.prices import Price
 from gigamind.llm.sender import Booking, with_retries
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.transport import model_and_provider
 
 _PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
 _SLOWER = 1.5  # each wait than the one before
+_ENVELOPE = 64  # bytes around the requests
 _TELL_EACH = 10  # parts of a batch, as they are done
 
 
@@ -82,11 +83,11 @@ def provider_of(settings: ModelSettings) -> Provider:
         InputError: it has none that we know.
         LlmError: its key is not in the environment.
     """
-    model, name = model_and_provider(settings)
+    name, _, model = settings.model.partition("/")
     if name not in _PROVIDERS:
         raise InputError(
-            f"--batch: {settings.model} is none of OpenAI and Anthropic, whose batch files gigamind can send; leave out"
-            " --batch"
+            f"--batch: {settings.model} is none of openai/... and anthropic/..., whose batch files gigamind can send;"
+            " leave out --batch"
         )
     provider = _PROVIDERS[name]
     key_variable = settings.key_variable or provider.key_variable
@@ -304,7 +305,7 @@ class Batcher:
                 state = await self._provider.look(batch.batch_id)
             except LlmError as error:
                 if error.code not in TRANSIENT:
-                    raise
+                    raise _with_hint(error) from None
                 self._batches.note(f"batch {batch.batch_id}: {error}; it is looked at again")
             else:
                 share = _TELL_EACH * state.done // max(state.total, 1)
@@ -341,6 +342,9 @@ class Batcher:
         """Whether a batch that was found is ours; one that carries no tag tells by its results."""
         if self._provider.is_tagged:
             return True
+        self._batches.note(
+            f"batch {state.batch_id}: it may be one whose id was lost; its end tells"
+        )
         ended = await self._until_ended(replace(batch, batch_id=state.batch_id))
         path = self._journal.results_of(batch)
         await self._provider.download(ended, path)
@@ -381,8 +385,11 @@ class Batcher:
 
     async def _book(self, custom_id: str, outcome: Outcome) -> None:
         """Give a request of the run before this one its row, should it have had none but what it costs at most."""
-        before = self._ledger.row_of(custom_id)
-        if before is None or before.status != UNFINISHED:
+        settings = self._settings
+        unknown = Attempt("", 1, HTTP, UNFINISHED, settings.model, role=settings.role)
+        # After a power cut the account may lack what the journal of batches has.
+        before = self._ledger.row_of(custom_id) or replace(unknown, custom_id=custom_id)
+        if before.status != UNFINISHED:
             return
         after = ended_row(before, outcome, self._price)
         self._ledger.append(after)
@@ -395,6 +402,13 @@ class _UnknownError(Exception):
     def __init__(self, error: LlmError) -> None:
         super().__init__(str(error))
         self.error = error
+
+
+def _with_hint(error: LlmError) -> LlmError:
+    if error.status != HTTPStatus.NOT_FOUND:
+        return error
+    hint = "; is the key of the account that sent it in the environment?"
+    return LlmError(f"{error}{hint}", *error.args[1:])
 
 
 def _may_cost(error: LlmError) -> LlmError:
@@ -435,7 +449,7 @@ def parts(entries: Sequence[Entry], provider: Provider) -> list[Part]:
             made.append(Part(f"gm-{token_hex(8)}"))
             size = 0
         line = _line(made[-1], entry, provider)
-        if size + len(line) > limits.bytes and made[-1].entries:
+        if size + len(line) > limits.bytes - _ENVELOPE and made[-1].entries:
             made.append(Part(f"gm-{token_hex(8)}"))
             size = 0
             line = _line(made[-1], entry, provider)
