@@ -409,3 +409,25 @@ def test_no_key_is_on_the_disk(ask):
     kept = b"".join(path.read_bytes() for path in asked.folder.rglob("*") if path.is_file())
     assert b"custom_id" in kept
     assert b"key-of-openai" not in kept
+
+
+@BOTH
+def test_the_address_of_the_environment_is_where_a_batch_goes(
+    ask, batch_server, provider, monkeypatch
+):
+    monkeypatch.setenv(f"{provider.upper()}_BASE_URL", batch_server.url)
+    asked = ask(f"{provider}/judge", 2, api_base=None)
+    assert asked.codes == ["ok", "ok"]
+    assert len(batch_server.batches) == 1
+
+
+def test_a_request_whose_line_was_lost_in_a_power_cut_is_booked_all_the_same(ask, batch_server):
+    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.005)))
+    path = late.folder / "attempts.jsonl"
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("".join(f"{line}\n" for line in lines if '"q3"' not in line), "utf-8")
+    next(iter(batch_server.batches.values())).looks = 0
+    asked = ask("openai/judge;looks=30")
+    assert asked.codes == ["ok"] * ITEMS
+    assert asked.totals.by_status == {"ok": ITEMS}
+    assert asked.totals.prompt_tokens == batch_server.seen.generated["prompt_tokens"]

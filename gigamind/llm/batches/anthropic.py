@@ -29,7 +29,6 @@ from gigamind.llm.loading import load_litellm
 from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.settings import ModelSettings
 
-_HERE = "https://api.anthropic.com"
 _VERSION = "2023-06-01"
 _EARLIER_S, _LATER_S = 600.0, 7200.0  # by which their clock may differ, and a long upload may last
 _FINISH = {"max_tokens": "length", "model_context_window_exceeded": "length"}
@@ -46,14 +45,17 @@ class AnthropicBatches(Provider):
 
     name = "Anthropic"
     key_variable = "ANTHROPIC_API_KEY"
+    address = "https://api.anthropic.com"
+    address_variables = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")
     is_tagged = False
     _cursor = "after_id"
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
         limits = Limits(requests=100_000, bytes=256 * 10**6)
-        base = (settings.api_base or _HERE).rstrip("/")
-        base = base.removesuffix("/messages").removesuffix("/v1")
-        super().__init__(settings, model, limits, base, "/v1/messages/batches")
+        super().__init__(settings, model, limits, "/v1/messages/batches")
+
+    def _root_of(self, address: str) -> str:
+        return address.rstrip("/").removesuffix("/messages").removesuffix("/v1")
 
     def _headers(self) -> dict[str, str]:
         return {"x-api-key": self._key, "anthropic-version": _VERSION}

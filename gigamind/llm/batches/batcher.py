@@ -6,7 +6,6 @@ of one batch lead to (a second look, a reply that was not valid asked for again)
 
 import asyncio
 import json
-import os
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Sequence
@@ -89,12 +88,7 @@ def provider_of(settings: ModelSettings) -> Provider:
             f"--batch: {settings.model} is none of openai/... and anthropic/..., whose batch files gigamind can send;"
             " leave out --batch"
         )
-    provider = _PROVIDERS[name]
-    key_variable = settings.key_variable or provider.key_variable
-    wants_key = bool(settings.key_variable) or not settings.api_base
-    if wants_key and not os.environ.get(key_variable):
-        raise LlmError(f"{settings.model}: set {key_variable} in the environment", "auth_failed")
-    return provider(settings, model)
+    return _PROVIDERS[name](settings, model)
 
 
 @dataclass(slots=True)
@@ -110,7 +104,7 @@ class Entry:
     request: Request
     worst: Attempt
     identity: str
-    ended: asyncio.Future[Outcome] = field(
+    ended: asyncio.Future[Answer] = field(
         default_factory=lambda: asyncio.get_running_loop().create_future()
     )
     started: bool = False
@@ -152,7 +146,7 @@ class Batcher:
 
     def kept(self, identity: str) -> Answer | None:
         """An answer that a run before this one has paid for; each is given once."""
-        answers = self._kept[identity]
+        answers = self._kept.get(identity)
         return answers.popleft() if answers else None
 
     async def ask(self, entry: Entry) -> Answer:
@@ -165,10 +159,7 @@ class Batcher:
         if self._timer:
             self._timer.cancel()
         self._timer = self._after_quiet(self._wait_once_more)
-        outcome = await entry.ended
-        if isinstance(outcome, LlmError):
-            raise outcome
-        return outcome
+        return await entry.ended
 
     async def close(self) -> None:
         """Stop waiting, and say of what nothing is known yet."""
@@ -206,13 +197,17 @@ class Batcher:
         try:
             outcomes = await self._through(part)
         except Exception as error:  # noqa: BLE001  a bug must reach those who wait
-            for entry in part.entries.values():
-                if not entry.ended.done():
-                    entry.ended.set_exception(error)
-            return
+            outcomes = dict.fromkeys(part.entries, error)
         for custom_id, entry in part.entries.items():
-            if not entry.ended.done():
-                entry.ended.set_result(outcomes[custom_id])
+            outcome = outcomes[custom_id]
+            if entry.ended.done():
+                continue
+            if isinstance(outcome, Answer):
+                entry.ended.set_result(outcome)
+            elif isinstance(outcome, LlmError):  # each has its own: it grows as it rises
+                entry.ended.set_exception(LlmError(*outcome.args))
+            else:
+                entry.ended.set_exception(outcome)
 
     async def _through(self, part: "Part") -> dict[str, Outcome]:
         """Send a batch and wait for it; nothing is booked before all of it can be created."""

@@ -25,7 +25,6 @@ from gigamind.llm.faults import scrub
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import account_headers
 
-_HERE = "https://api.openai.com/v1"
 _ENDPOINT = "/v1/chat/completions"
 _TAG = "gigamind"
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
@@ -37,12 +36,14 @@ class OpenAiBatches(Provider):
 
     name = "OpenAI"
     key_variable = "OPENAI_API_KEY"
+    address = "https://api.openai.com/v1"
+    address_variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
     is_tagged = True
     _cursor = "after"
 
     def __init__(self, settings: ModelSettings, model: str) -> None:
         limits = Limits(requests=50_000, bytes=200 * 10**6)
-        super().__init__(settings, model, limits, settings.api_base or _HERE, "/batches")
+        super().__init__(settings, model, limits, "/batches")
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key}", **(account_headers("openai") or {})}
@@ -50,9 +51,7 @@ class OpenAiBatches(Provider):
     def line(self, custom_id: str, request: Request) -> bytes:
         body: Json = {"model": self._model, "messages": list(request.messages)}
         body |= request.parameters
-        if (
-            not self._settings.api_base
-        ):  # o-series and gpt-5 refuse the older name, which others may know alone
+        if self._is_itself:  # o-series and gpt-5 refuse the older name, which others may know alone
             body["max_completion_tokens"] = body.pop("max_tokens")
         if request.response_format:
             body["response_format"] = request.response_format

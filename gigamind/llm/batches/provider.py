@@ -67,32 +67,48 @@ class Provider(ABC):
     Attributes:
         name: for people.
         key_variable: the environment variable that holds the key, unless the settings name another.
+        address: where it is, unless the settings or one of `address_variables` name another.
         limits: of one batch.
         is_tagged: its batches carry our tag, so that `find` finds none but that one.
 
     Args:
         model: without the name of the provider.
-        base, path: of the address of its batches.
+        path: of its batches, behind its address.
+
+    Raises:
+        LlmError: its key is not in the environment.
     """
 
     name: ClassVar[str]
     key_variable: ClassVar[str]
+    address: ClassVar[str]
+    address_variables: ClassVar[tuple[str, ...]]
     is_tagged: ClassVar[bool]
     _cursor: ClassVar[str]  # the parameter that names the last one of a page
 
-    def __init__(
-        self, settings: ModelSettings, model: str, limits: Limits, base: str, path: str
-    ) -> None:
+    def __init__(self, settings: ModelSettings, model: str, limits: Limits, path: str) -> None:
         self.limits = limits
         self._settings = settings
         self._model = model
         self._path = path
-        self._wire = Wire(base, self._headers, settings)
+        told = (settings.api_base, *map(os.environ.get, self.address_variables))
+        address = next(filter(None, told), self.address)
+        self._is_itself = address == self.address
+        self._wire = Wire(self._root_of(address), self._headers, settings)
+        key_variable = settings.key_variable or self.key_variable
+        wants_key = self._is_itself or settings.key_variable
+        if wants_key and not os.environ.get(key_variable):
+            message = f"{settings.model}: set {key_variable} in the environment"
+            raise LlmError(message, "auth_failed")
 
     @property
     def _key(self) -> str:
         """As it is now; a server of one's own may want none."""
         return os.environ.get(self._settings.key_variable or self.key_variable) or "none"
+
+    def _root_of(self, address: str) -> str:
+        """What `path` goes behind."""
+        return address
 
     @abstractmethod
     def _headers(self) -> dict[str, str]: ...
@@ -229,8 +245,12 @@ class Wire:
         url = self._base + path
         headers = {**self._headers(), **more.pop("headers", {})}
         try:
-            async with self._session.request(method, url, headers=headers, **more) as given:
-                if given.status >= HTTPStatus.BAD_REQUEST:
+            # No redirect is followed: the key and the notes go to the address that was given.
+            request = self._session.request(
+                method, url, headers=headers, allow_redirects=False, **more
+            )
+            async with request as given:
+                if given.status >= HTTPStatus.MULTIPLE_CHOICES:
                     raise self._refusal(given, await given.text())
                 yield given
         except (aiohttp.ClientError, TimeoutError, OSError, ValueError) as error:
