@@ -22,6 +22,7 @@ from gigamind.llm.fake import ERRORS, FakeServer, error_response, read_behaviour
 
 Json = dict[str, Any]
 Api = Literal["openai", "anthropic"]
+_RULE = re.compile(r"[(,] ?((?:min|max)[A-Za-z]+) (-?\d+(?:\.\d+)?)(?=[,)])")
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _TRANSPORT_FAULTS = frozenset({"timeout", "disconnect", "reset", "html", "badjson"})
 _CHARS_PER_TOKEN = 4
@@ -453,9 +454,22 @@ def _as_chat(params: Mapping[str, Any]) -> Json:
     if params.get("tools"):
         shape = {"schema": params["tools"][0]["input_schema"]}
     if shape:
-        schema = {"name": "reply", "schema": shape["schema"]}
+        schema = {"name": "reply", "schema": _obeyed(shape["schema"])}
         chat["response_format"] = {"type": "json_schema", "json_schema": schema}
     return chat
+
+
+def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
+    """A schema with the rules that its descriptions tell: a model that reads them keeps to them."""
+    if isinstance(schema, list):
+        return [_obeyed(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return schema
+    given: Json = schema  # pyright: ignore[reportUnknownVariableType]
+    told = given.get("description")
+    rules = dict(_RULE.findall(told)) if isinstance(told, str) else {}
+    kept = {name: _obeyed(each) for name, each in given.items()}
+    return kept | {name: json.loads(limit) for name, limit in rules.items()}
 
 
 def _marked_tokens(params: Json) -> int:
