@@ -74,6 +74,8 @@ class ModelKeywords(TypedDict, total=False):
     store_mode: StoreMode
     judge: File
     judge_lang: PromptLanguage
+    batch: bool
+    batch_poll: float
     fresh_fraction: float
     resume: File
     allow_partial: bool

@@ -1,5 +1,6 @@
 """`gigamind llm`: looks at a model before a run depends on it, serves one's own, and plays one."""
 
+import asyncio
 import shlex
 import threading
 from pathlib import Path
@@ -60,14 +61,35 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
         )
 
 
+@llm.command("batches", epilog="Exit codes: 0 told; 1 bad input; 3 a provider could not be asked.")
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--cancel", is_flag=True, help="Stop those that go on; what is done of them is paid.")
+def batches(*, out: Path, cancel: bool) -> None:
+    """Tell how far the batches are of the run that was to write the folder OUT, and was stopped."""
+    from gigamind.evaluation.asking import unfinished_folder
+    from gigamind.llm.batches.journal import read_batches
+    from gigamind.llm.batches.standing import look_at_all
+
+    found = read_batches(unfinished_folder(out))
+    if not found:
+        raise InputError(
+            f"{out}: no run that was to write it has sent a batch that it still waits for"
+        )
+    for line in asyncio.run(look_at_all(found, cancel=cancel)):
+        click.echo(line)
+    if any(batch.is_open for batch in found):
+        click.echo(f"Go on with --resume {out}: what is done is read, and not paid again.")
+
+
 @llm.command("fake-server")
 @click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True)
 def fake_server(port: int) -> None:
     """Play a model on loopback that answers any schema at no cost, and misbehaves on request."""
-    from gigamind.llm.fake import running
+    from gigamind.llm.fake import run
+    from gigamind.llm.fake_batch import BatchServer
 
     try:
-        with running(port) as server:
+        with run(BatchServer(), port) as server:
             asked = f"--model openai/judge --api-base {server.url} --judge unanswerable_llm"
             _wait(
                 f"{server.url} answers until you press Ctrl-C. Try, in another shell:",

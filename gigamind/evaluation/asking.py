@@ -18,6 +18,8 @@ from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, Unwr
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
+from gigamind.llm.batches.batcher import Batches, BatchTimes
+from gigamind.llm.batches.journal import read_batches
 from gigamind.llm.budget import Budget
 from gigamind.llm.check import advice_for
 from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
@@ -47,6 +49,7 @@ _ALIKE: frozenset[LlmCode] = frozenset({
     *("server_error", "timeout", "rate_limited"),
 })  # fmt: skip
 _ENOUGH = 8  # in a row, without one success
+_MOST_IN_BATCHES = 50_000  # items whose conversations are held in memory
 # What may help where a model said its last word.
 _MENDED = "another --model, or a judge file of your own (--judge)"
 _MENDED_BY = {
@@ -163,6 +166,7 @@ def ask_all(
         try:
             models = connect(ledger)
         except BaseException:
+            ledger.close()
             if not store.results and not ledger.rows:
                 shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
             raise
@@ -213,12 +217,33 @@ class Account:
     replies: Path
     budget: Budget
     gates: Gates
+    batches: Batches | None = None
 
     @classmethod
-    def of(cls, options: ModelRunOptions, ledger: Ledger) -> "Account":
-        """That of a run, which goes on with what it had spent where it is resumed."""
+    def of(
+        cls, options: ModelRunOptions, ledger: Ledger, out: Path, progress: Progress
+    ) -> "Account":
+        """That of a run, which goes on with what it had spent where it is resumed.
+
+        Raises:
+            InputError: it left batches that nobody waits for without `--batch`.
+        """
         spent = totals(ledger.rows) if options.resume else None
-        return cls(ledger, options.replies, budget_of(options, spent), Gates())
+        folder = unfinished_folder(out)
+        batches = None
+
+        def told(line: str) -> None:
+            if isinstance(progress, Narrator):
+                progress.tell(line)
+
+        if options.batch:
+            batches = Batches(out, folder, BatchTimes.of(options.batch_poll), told)
+        elif any(batch.is_open for batch in read_batches(folder)):
+            raise InputError(
+                f"--resume {out}: it has sent batches that are not read yet; add --batch, or stop them first with:"
+                f" gigamind llm batches {out} --cancel"
+            )
+        return cls(ledger, options.replies, budget_of(options, spent), Gates(), batches)
 
     def open(
         self,
@@ -230,10 +255,15 @@ class Account:
         """The models of these names for one role, with the settings of whoever asks them."""
 
         def with_role(settings: ModelSettings) -> ModelSettings:
-            return replace(adjust(settings), role=role)
+            adjusted = replace(adjust(settings), role=role)
+            # All wait for one batch: how many travel at a time is up to the provider.
+            return replace(adjusted, max_in_flight=_MOST_IN_BATCHES) if self.batches else adjusted
 
         paid = (self.ledger, self.replies, with_role, self.budget)
-        return {name: open_model(options, *paid, model=name, gates=self.gates) for name in names}
+        return {
+            name: open_model(options, *paid, model=name, gates=self.gates, batches=self.batches)
+            for name in names
+        }
 
 
 def unscored(

@@ -36,6 +36,7 @@ class Estimate:
         usd: low and high; None where the price is not known.
         seconds: low and high.
         speed: what is known of the server's; empty for work that is done here.
+        in_batches: at the price of batch files, and whenever they are done.
     """
 
     what: str
@@ -44,6 +45,7 @@ class Estimate:
     usd: tuple[float, float] | None
     seconds: tuple[float, float]
     speed: str = ""
+    in_batches: bool = False
 
     def describe(self) -> str:
         """In a line."""
@@ -52,9 +54,10 @@ class Estimate:
         if self.calls:
             parts.append(f"{self.calls:,} requests, {_between(*self.tokens)} tokens")
         parts.append(_dollars(self.usd))
-        parts.append(low if low == high else f"{low} to {high}")
+        time = low if low == high else f"{low} to {high}"
+        parts.append("at the batch price, up to 24 h" if self.in_batches else time)
         line = ": ".join([parts[0], ", ".join(parts[1:])])
-        return f"{line} ({self.speed})" if self.speed else line
+        return f"{line} ({self.speed})" if self.speed and not self.in_batches else line
 
 
 def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[PlannedCall]:
@@ -66,7 +69,7 @@ def asking(
     what: str,
     model: str,
     calls: Sequence[PlannedCall],
-    options: ModelOptions,
+    options: ModelRunOptions,
     votes: tuple[int, int] = (1, 1),
     *,
     gates: Gates,
@@ -91,7 +94,7 @@ def asking(
     low = (round(0.7 * votes[0] * surely), votes[0] * sum(call.least for call in certain))
     high = (round(votes[1] * most), votes[1] * sum(call.most for call in calls))
     own = read_prices(options.prices) if options.prices else {}
-    price = price_of(model, own, api_base=options.api_base)
+    price = price_of(model, own, api_base=options.api_base, batch=options.batch)
     if price is None and options.max_cost_usd is not None:
         raise unpriced(model)
     used = sum(low), sum(high)
@@ -122,6 +125,7 @@ def asking(
         f"the speed was measured by a few small requests: {speed.describe()}"
         if speed
         else _ASSUMED,
+        options.batch,
     )
 
 

@@ -162,6 +162,17 @@ class ModelRunOptions(ModelOptions):
     judge_lang: PromptLanguage = Field(
         "auto", description="language of the judge's prompt; auto: that of the item"
     )
+    batch: bool = Field(
+        default=False,
+        description="send requests as batch files (OpenAI, Anthropic): half the price, up to 24 hours for each round",
+    )
+    batch_poll: float = Field(
+        10.0,
+        gt=0,
+        le=3_600,
+        allow_inf_nan=False,
+        description="seconds until a batch is looked at again; more and more, up to 5 minutes",
+    )
     fresh_fraction: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.0, description="share of the items that the model judges a second time, to see what flips"
     )

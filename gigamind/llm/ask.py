@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ValidationError, create_model
 
 from gigamind.errors import InputError, LlmError
+from gigamind.llm.batches.batcher import Batches
+from gigamind.llm.batches.sender import BatchSender
 from gigamind.llm.budget import Budget, Limits
 from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
 from gigamind.llm.faults import scrub
@@ -25,7 +27,7 @@ from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
 from gigamind.llm.reading import cut_off, own_object
 from gigamind.llm.schemas import sent_schema
-from gigamind.llm.sender import Call, Sender
+from gigamind.llm.sender import Booking, Call, Sender
 from gigamind.llm.settings import Mode, ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
@@ -47,7 +49,7 @@ class Conversation:
         refused: parameters that the model has refused; shared by all of its conversations.
     """
 
-    sender: Sender
+    sender: Booking
     call: Call
     messages: Sequence[Message]
     parameters: dict[str, int | float]
@@ -143,7 +145,7 @@ class LanguageModel:
         self,
         settings: ModelSettings,
         *,
-        client: Client,
+        client: Client | Batches,
         parameters: Mapping[str, int | float],
         price: Price | None = None,
         store: Store | None = None,
@@ -160,8 +162,12 @@ class LanguageModel:
         self.gates = gates or Gates()
         self._store = store or Store()
         self._store.tell = lambda line: self.gates.tell(line)  # noqa: PLW0108  which may be set later
-        self._client = client
-        self._sender = Sender(settings, client, self.budget, self.ledger, price, self.gates)
+        account = (self.budget, self.ledger, price)
+        self._sender: Booking = (
+            BatchSender(settings, client, *account)
+            if isinstance(client, Batches)
+            else Sender(settings, client, *account, gates=self.gates)
+        )
         if price is None and self.budget.limits.micro_usd is not None:
             raise unpriced(settings.model)
 
@@ -176,7 +182,7 @@ class LanguageModel:
 
     async def close(self) -> None:
         """Close the connections, and let the next writer of the ledger in."""
-        await self._client.close()
+        await self._sender.close()
         self.ledger.close()
 
     async def ask(
@@ -205,7 +211,8 @@ class LanguageModel:
         if max_tokens is not None:
             parameters["max_tokens"] = max_tokens
         key = self._key(messages, reply, parameters, fingerprint, repeat)
-        call = Call(item_id, key)
+        call = Call(item_id, key, fresh)
+        await self._sender.ready()
         if fresh:
             return await self._ask(messages, reply, call, parameters)
 
@@ -277,19 +284,22 @@ def connect(
     budget: Budget | None = None,
     ledger: Ledger | None = None,
     gates: Gates | None = None,
+    batches: Batches | None = None,
 ) -> LanguageModel:
-    """A model by its name: asked directly where it speaks OpenAI's protocol, else through litellm.
+    """A model by its name: asked directly where it speaks OpenAI's protocol, else through litellm; or in batches.
 
     Raises:
-        InputError: its price is unknown, and the budget has a limit in dollars.
+        InputError: its price is unknown, and the budget has a limit in dollars; or its provider has no batches.
         LlmError: its key is not in the environment, or its provider is unknown.
     """
     directly = speaks_openai(settings.model)
     return LanguageModel(
         settings,
-        client=OpenAIClient(settings) if directly else LitellmClient(settings),
+        client=batches or (OpenAIClient(settings) if directly else LitellmClient(settings)),
         parameters=wanted(settings) if directly else taken(settings, wanted(settings)),
-        price=price_of(settings.model, prices or {}, api_base=settings.api_base),
+        price=price_of(
+            settings.model, prices or {}, api_base=settings.api_base, batch=batches is not None
+        ),
         store=store,
         budget=budget,
         ledger=ledger,
@@ -323,6 +333,7 @@ def open_model(
     *,
     model: str | None = None,
     gates: Gates | None = None,
+    batches: Batches | None = None,
 ) -> LanguageModel:
     """The model of the options; closing it closes the ledger, too.
 
@@ -345,6 +356,7 @@ def open_model(
             budget=budget or budget_of(options),
             ledger=ledger,
             gates=gates,
+            batches=batches,
         )
     except BaseException:
         ledger.close()

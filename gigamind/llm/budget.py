@@ -60,13 +60,17 @@ class Budget:
             LlmError: with code `budget_exceeded`: one of the limits leaves no room for it.
         """
         async with self._changed:
-            if self._started is None:
-                self._started = time.monotonic()
+            self.start()
             while not self._fits(pico_usd):
                 async with self.waiting():
                     await self._changed.wait()
             self._reserved += pico_usd
             self.calls += 1
+
+    def start(self) -> None:
+        """Begin to count the minutes, unless they are counted."""
+        if self._started is None:
+            self._started = time.monotonic()
 
     async def settle(self, reserved_pico_usd: int, spent_pico_usd: int) -> None:
         """Give back what `reserve` set aside, and book what the call did cost."""

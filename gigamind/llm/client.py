@@ -36,11 +36,13 @@ class Usage:
 
     Attributes:
         cached_tokens: those of `prompt_tokens` that the server had in its cache.
+        written_tokens: those of `prompt_tokens` that it put there, where it has a price for that.
     """
 
     prompt_tokens: int
     completion_tokens: int
     cached_tokens: int = 0
+    written_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

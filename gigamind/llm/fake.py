@@ -23,7 +23,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from aiohttp import web
 
@@ -251,7 +251,7 @@ class _Maker:
 
 _CHARS_PER_TOKEN = 4
 _KEPT = 200
-_ERRORS = {
+ERRORS = {
     "quota": (429, "You exceeded your current quota", "insufficient_quota"),
     "500": (500, "The server had an error", None),
     "502": (502, "Bad gateway", None),
@@ -379,7 +379,7 @@ class FakeServer:
         try:
             behaviour = read_behaviour(body["model"])
         except ValueError as error:
-            return _error(404, str(error), "model_not_found")
+            return error_response(404, str(error), "model_not_found")
         seen = self.seen
         seen.calls[behaviour.scenario] += 1
         seen.bodies.append(body)
@@ -422,9 +422,10 @@ class FakeServer:
             return web.Response(text=_LOST[fault], content_type="application/json")
         if fault == "html":
             return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
-        return web.json_response(self._completion(body, behaviour, fault))
+        return web.json_response(self.completion(body, behaviour, fault))
 
-    def _completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
+    def completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
+        """The answer to a request, billed; `fault` is none of the transport."""
         text = _plain(body)
         if text is None:
             told = self.respond(body)
@@ -455,10 +456,19 @@ class FakeServer:
         return completion
 
 
+Server = TypeVar("Server", bound=FakeServer)
+
+
 @contextmanager
 def running(port: int = 0) -> Generator[FakeServer]:
     """A server in a thread of its own, at `server.url`, which ends in `/v1`."""
-    server = FakeServer()
+    with run(FakeServer(), port) as server:
+        yield server
+
+
+@contextmanager
+def run(server: Server, port: int = 0) -> Generator[Server]:
+    """The same, of a server that was made."""
     loop = asyncio.new_event_loop()
     runner = web.AppRunner(
         server.application(), access_log=None, handler_cancellation=True, shutdown_timeout=0.1
@@ -545,13 +555,13 @@ def _refused(
     """The error that a request ends in without an answer being made; None for one that does not."""
     if fault == "429":
         return _rate_limited(behaviour)
-    if fault in _ERRORS:
-        return _error(*_ERRORS[fault])
+    if fault in ERRORS:
+        return error_response(*ERRORS[fault])
     if fault == "echo":
         told = "; ".join(f"{name}: {value}" for name, value in request.headers.items())
-        return _error(401, f"Refused. I was sent {told}", "invalid_api_key")
+        return error_response(401, f"Refused. I was sent {told}", "invalid_api_key")
     if fault in _REFUSED and fault in body:
-        return _error(400, _REFUSED[fault], "unsupported_parameter")
+        return error_response(400, _REFUSED[fault], "unsupported_parameter")
     if fault == "redirect":
         return web.Response(status=307, headers={"Location": "/elsewhere"})
     return None
@@ -559,11 +569,12 @@ def _refused(
 
 def _rate_limited(behaviour: Behaviour) -> web.Response:
     headers = {} if behaviour.retry_after is None else {"Retry-After": behaviour.retry_after}
-    return _error(429, "Rate limit reached", "rate_limit_exceeded", headers)
+    return error_response(429, "Rate limit reached", "rate_limit_exceeded", headers)
 
 
-def _error(
+def error_response(
     status: int, message: str, code: str | None, headers: dict[str, str] | None = None
 ) -> web.Response:
+    """An error as OpenAI tells it."""
     body: Any = {"error": {"message": message, "type": "error", "param": None, "code": code}}
     return web.json_response(body, status=status, headers=headers)

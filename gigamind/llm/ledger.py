@@ -8,6 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
+from itertools import count
 from pathlib import Path
 from typing import Literal
 
@@ -20,6 +21,7 @@ STORE = "store"
 HTTP = "http"
 UNFINISHED = "unfinished"
 _STARTED = "started"  # the status of a line before a request; no row has it
+_WITHDRAWN = "withdrawn"  # that of a line after a request that was never sent; no row has it
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,8 @@ class Attempt:
         answered_by: the server's name of the model.
         at: seconds since the epoch.
         role: what the model was asked for; empty where a command asks for one thing only.
+        custom_id: of a request in a batch file, which has one row: the latest that was written of it.
+        written_tokens: see `Usage`.
     """
 
     call: str
@@ -61,6 +65,8 @@ class Attempt:
     fingerprint: str = ""
     at: float = 0.0
     role: str = ""
+    custom_id: str = ""
+    written_tokens: int = 0
 
     def charged(self, usage: Usage, price: Price | None, *, counted: bool = True) -> "Attempt":
         """The row with its tokens and what they cost; `counted`: by the server, not by us."""
@@ -69,6 +75,7 @@ class Attempt:
             prompt_tokens=usage.prompt_tokens,
             completion_tokens=usage.completion_tokens,
             cached_tokens=usage.cached_tokens,
+            written_tokens=usage.written_tokens,
             cost_pico_usd=price.cost_pico_usd(usage) if price else None,
             cost_source=("table" if counted else "estimated") if price else "unpriced",
         )
@@ -107,8 +114,17 @@ class Ledger:
     """Keeps the rows of a run, in memory or in a file too; a file that exists is continued."""
 
     def __init__(self, path: Path | None = None) -> None:
-        self.rows: list[Attempt] = [] if path is None else read_ledger(path)
+        self._rows: _Rows = {} if path is None else _read(path)
         self._journal = None if path is None else Journal(path)
+
+    @property
+    def rows(self) -> list[Attempt]:
+        """All that have ended, in the order of their first lines."""
+        return list(self._rows.values())
+
+    def row_of(self, custom_id: str) -> Attempt | None:
+        """That of a request in a batch file, where it has one."""
+        return self._rows.get(custom_id)
 
     def start(self, worst: Attempt) -> None:
         """Note before a request what its row is should it never end; in the file on return, and in no sum of `rows`."""
@@ -119,9 +135,15 @@ class Ledger:
     def append(self, attempt: Attempt) -> None:
         """Add a row; it is in the file on return."""
         stamped = replace(attempt, at=round(time.time(), 3))
-        self.rows.append(stamped)
+        _put(self._rows, stamped)
         if self._journal:
             self._journal.append(asdict(stamped))
+
+    def withdraw(self, started: Attempt) -> None:
+        """Take back what `start` has noted of a request in a batch file: surely nobody got it."""
+        self._rows.pop(started.custom_id, None)
+        if self._journal:
+            self._journal.append({**_changed(started), "status": _WITHDRAWN})
 
     def totals(self) -> Totals:
         """Sums over all rows, those of a resumed run's first part included."""
@@ -140,17 +162,37 @@ def read_ledger(path: Path) -> list[Attempt]:
     Raises:
         InputError: it is no ledger.
     """
-    rows: dict[int, Attempt] = {}
-    open_rows: dict[tuple[str, ...], list[int]] = {}
-    for place, row in enumerate(Attempt(**row) for row in read_journal(path)):
-        rows[place] = row
-        request = (row.call, str(row.number), row.model, row.key, row.role)
-        if row.status == _STARTED:
-            rows[place] = replace(row, status=UNFINISHED)
+    return list(_read(path).values())
+
+
+_Rows = dict[int | str, Attempt]
+_places = count()
+
+
+def _read(path: Path) -> _Rows:
+    rows: _Rows = {}
+    open_rows: dict[tuple[str, ...], list[int | str]] = {}
+    for line in (Attempt(**row) for row in read_journal(path)):
+        if line.status == _WITHDRAWN:
+            rows.pop(line.custom_id, None)
+            continue
+        started = line.status == _STARTED
+        place = _put(rows, replace(line, status=UNFINISHED) if started else line)
+        if line.custom_id:
+            continue
+        request = (line.call, str(line.number), line.model, line.key, line.role)
+        if started:
             open_rows.setdefault(request, []).append(place)
-        elif row.source == HTTP and open_rows.get(request):
+        elif line.source == HTTP and open_rows.get(request):
             del rows[open_rows[request].pop()]
-    return list(rows.values())
+    return rows
+
+
+def _put(rows: _Rows, row: Attempt) -> int | str:
+    """The place of a row; one of the same request in a batch file gives way to it."""
+    place = row.custom_id or next(_places)
+    rows[place] = row
+    return place
 
 
 _DEFAULTS = {field.name: field.default for field in fields(Attempt) if field.default is not MISSING}

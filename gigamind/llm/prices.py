@@ -6,11 +6,11 @@ the table says that litellm carries.  A model in none is unpriced: its cost is u
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import BaseModel, Field, ValidationError
@@ -22,6 +22,7 @@ from gigamind.llm.loading import load_litellm
 PICO_PER_MICRO = 10**6
 _PICO_PER_USD = Decimal(10**12)
 _MILLION = 10**6
+_IN_BATCH, _OUT_BATCH = "input_cost_per_token_batches", "output_cost_per_token_batches"
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +33,7 @@ class Price:
         prompt: of a token sent.
         completion: of a token answered.
         cached: of a token sent that the server had in its cache.
+        written: of a token sent that the server put there; None for a quarter more than `prompt`, as Anthropic asks.
         source: where it was found; `local` where nobody else's machine is asked.
     """
 
@@ -39,15 +41,26 @@ class Price:
     completion: int
     cached: int
     source: str = "file"
+    written: int | None = None
 
     def cost_pico_usd(self, usage: Usage) -> int:
         """Cost of one answer."""
-        fresh = usage.prompt_tokens - usage.cached_tokens
+        fresh = usage.prompt_tokens - usage.cached_tokens - usage.written_tokens
+        written = -(-self.prompt * 5 // 4) if self.written is None else self.written
         return (
             fresh * self.prompt
             + usage.cached_tokens * self.cached
+            + usage.written_tokens * written
             + usage.completion_tokens * self.completion
         )
+
+    def halved(self) -> "Price":
+        """What both OpenAI and Anthropic ask for a request in a batch file; rounded up."""
+        prompt, completion, cached = (
+            -(-each // 2) for each in (self.prompt, self.completion, self.cached)
+        )
+        written = None if self.written is None else -(-self.written // 2)
+        return replace(self, prompt=prompt, completion=completion, cached=cached, written=written)
 
 
 def micro_usd(pico_usd: int) -> int:
@@ -64,10 +77,13 @@ class _Row(BaseModel, extra="forbid", frozen=True):
     prompt: _Usd
     completion: _Usd
     cached: _Usd | None = None
+    written: _Usd | None = None
 
     def price(self) -> Price:
         cached = self.prompt if self.cached is None else self.cached
-        return Price(_per_token(self.prompt), _per_token(self.completion), _per_token(cached))
+        prompt, completion, cached = map(_per_token, (self.prompt, self.completion, cached))
+        written = None if self.written is None else _per_token(self.written)
+        return Price(prompt, completion, cached, written=written)
 
 
 class _File(BaseModel, extra="forbid", frozen=True):
@@ -77,7 +93,8 @@ class _File(BaseModel, extra="forbid", frozen=True):
 def read_prices(path: Path) -> dict[str, Price]:
     """Prices by model from a TOML file, in USD a million tokens.
 
-    A table `[models."openai/x"]` has `prompt`, `completion` and, if it differs from `prompt`, `cached`.
+    A table `[models."openai/x"]` has `prompt`, `completion` and, if it differs from `prompt`, `cached`; `written` too
+    where the server tells what it puts into its cache, and that is not a quarter more than `prompt`.
 
     Raises:
         InputError: it cannot be read, or holds something else.
@@ -94,12 +111,20 @@ def read_prices(path: Path) -> dict[str, Price]:
         raise InputError(f"{path}: {place}: {first['msg']}") from None
 
 
-def price_of(model: str, own: Mapping[str, Price], *, api_base: str | None = None) -> Price | None:
+def price_of(
+    model: str, own: Mapping[str, Price], *, api_base: str | None = None, batch: bool = False
+) -> Price | None:
     """The price of a model: from `own`, else 0 on loopback, else from litellm's table; None where it is not known.
 
     What a gateway on loopback passes on to a provider has its price in `own`.
+
+    Args:
+        batch: of a request in a batch file: that of the table, else half of the other.
     """
-    return own.get(model) or (LOCAL if on_loopback(api_base) else _listed(model))
+    price = own.get(model)
+    if price and batch:
+        return price.halved()
+    return price or (LOCAL if on_loopback(api_base) else _listed(model, batch=batch))
 
 
 LOCAL = Price(0, 0, 0, source="local")
@@ -115,17 +140,36 @@ def on_loopback(address: str | None) -> bool:
         return host == "localhost"
 
 
-def _listed(model: str) -> Price | None:
+def _listed(model: str, *, batch: bool) -> Price | None:
     try:
         row = load_litellm().get_model_info(model)
     except Exception:  # noqa: BLE001  litellm raises a plain Exception for a model that it does not list
         return None
+    price = _listed_price(row)
+    return _batch_price(row, price) if price and batch else price
+
+
+def _listed_price(row: Mapping[str, Any]) -> Price | None:
     prompt, completion = row.get("input_cost_per_token"), row.get("output_cost_per_token")
     if prompt is None or completion is None:
         return None
     cached = row.get("cache_read_input_token_cost")
     cached = prompt if cached is None else cached
-    return Price(_pico(prompt), _pico(completion), _pico(cached), source="litellm")
+    written = row.get("cache_creation_input_token_cost")
+    written = None if written is None else _pico(written)
+    return Price(_pico(prompt), _pico(completion), _pico(cached), source="litellm", written=written)
+
+
+def _batch_price(row: Mapping[str, Any], price: Price) -> Price:
+    """Anthropic halves every price; OpenAI asks less for cached tokens of the models alone that it lists for flex."""
+    half = price.halved()
+    prompt, completion = row.get(_IN_BATCH), row.get(_OUT_BATCH)
+    if prompt is not None and completion is not None:
+        half = replace(half, prompt=_pico(prompt), completion=_pico(completion))
+    if row.get("litellm_provider") == "anthropic":
+        return half
+    flex = row.get("cache_read_input_token_cost_flex")  # flex costs what a batch does
+    return replace(half, cached=half.prompt if flex is None else _pico(flex))
 
 
 def _per_token(usd_per_million: Decimal) -> int:

@@ -26,12 +26,19 @@ _SHAPES = (
 )
 _USERINFO = re.compile(r"(?<=//)([^/\s@:\"']+)(?::([^/\s@\"']*))?(?=@)")
 _addresses: set[str] = set()
+_variables: set[str] = set()
 
 
 def keep_secret(address: str | None) -> None:
     """Remember the name and the password that stand in an address, so that `redacted` knows them."""
     if address and "@" in address:
         _addresses.add(address)
+
+
+def keep_secret_of(variable: str | None) -> None:
+    """Remember an environment variable that holds a key, whatever its name says."""
+    if variable:
+        _variables.add(variable)
 
 
 def redacted(text: str) -> str:
@@ -45,7 +52,7 @@ def _secrets() -> set[str]:
     found = {
         value.strip()
         for name, value in environment.items()
-        if _says_secret(name) and len(value.strip()) >= _SHORTEST
+        if (name in _variables or _says_secret(name)) and len(value.strip()) >= _SHORTEST
     }
     for address in (*_addresses, *(value for value in environment.values() if "@" in value)):
         for user, password in _USERINFO.findall(address):

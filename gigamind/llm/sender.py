@@ -8,6 +8,7 @@ when it ends; what was sent and never answered is booked with the most that it m
 import asyncio
 import random
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, TypeVar
@@ -18,7 +19,7 @@ from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Client, Request, Usage
 from gigamind.llm.faults import TRANSIENT, fault_of
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
-from gigamind.llm.limiter import Gates, Limiter, Place
+from gigamind.llm.limiter import Gates, Place
 from gigamind.llm.prices import Price
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
 from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, told_slots
@@ -98,6 +99,7 @@ class Call:
     """One logical call: all attempts that serve one question.
 
     Attributes:
+        fresh: asked anew on purpose.
         attempts: made so far.
         place: of the last of them.
         crowded: those of them that had no answer in time, beside others.
@@ -107,6 +109,7 @@ class Call:
 
     item_id: str
     key: str
+    fresh: bool = False
     attempts: int = 0
     open_row: Attempt | None = field(default=None)
     place: Place | None = None
@@ -115,30 +118,108 @@ class Call:
     role: str = ""
 
 
-@dataclass(slots=True)
-class Sender:
-    """Sends the requests of one model."""
+class Booking(ABC):
+    """Sends the requests of one model: each within the budget, each booked.  How they travel is left to others."""
 
-    settings: ModelSettings
-    client: Client
-    budget: Budget
-    ledger: Ledger
-    price: Price | None
-    gates: Gates = field(default_factory=Gates)
-    _limiter: Limiter = field(init=False)
-    _counted: tokens.Counted = field(init=False)
-    _turns: dict[str, int] = field(init=False, default_factory=dict[str, int])
-
-    def __post_init__(self) -> None:
-        self._limiter = self.gates.gate(self.settings, self.budget.waiting)
+    def __init__(
+        self, settings: ModelSettings, budget: Budget, ledger: Ledger, price: Price | None
+    ) -> None:
+        self.settings = settings
+        self.budget = budget
+        self.ledger = ledger
+        self.price = price
         self._counted = tokens.Counted()
 
+    async def ready(self) -> None:  # noqa: B027  most are ready at once
+        """Wait until it may be asked.
+
+        Raises:
+            LlmError: it cannot be.
+        """
+
+    async def measure(self, request: Request) -> Speed | None:
+        """The speed of the server, for requests such as this one; None where nobody knows it."""
+        del request
+        return None
+
+    @abstractmethod
     async def send(self, request: Request, call: Call) -> Answer:
         """The answer to a request; its row is left open in `call`.
 
         Raises:
             LlmError: no answer, or one that is none.
         """
+
+    @abstractmethod
+    async def close(self) -> None:
+        """Close its connections."""
+
+    @abstractmethod
+    async def _through(
+        self, request: Request, worst: Attempt, call: Call
+    ) -> tuple[Answer | BaseException, Attempt]:
+        """How a request ended, and its row, charged; raises only what keeps it from being sent."""
+
+    def close_row(self, call: Call, status: str) -> None:
+        """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
+        if call.open_row:
+            self.ledger.append(replace(call.open_row, status=status))
+            call.open_row = None
+
+    async def _attempt(self, request: Request, call: Call) -> Answer:
+        most = Usage(tokens.most(request), request.max_tokens)
+        number, model = call.attempts + 1, self.settings.model
+        worst = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
+        role = call.role or self.settings.role
+        worst = replace(worst, role=role).charged(most, self.price, counted=False)
+        reserved = worst.cost_pico_usd or 0
+        await self.budget.reserve(reserved)
+        try:
+            ended, row = await self._through(request, worst, call)
+        except BaseException:
+            await self.budget.give_back(reserved)
+            raise
+        call.attempts += 1
+        if isinstance(ended, Answer):
+            call.open_row = row
+        else:
+            self.ledger.append(row)
+        await self.budget.settle(reserved, row.cost_pico_usd or 0)
+        if isinstance(ended, Answer):
+            return ended
+        raise ended
+
+    def _answered(
+        self, request: Request, answer: Answer, worst: Attempt
+    ) -> tuple[Answer | BaseException, Attempt]:
+        usage, told = self._counted.usage(request, answer)
+        row = worst.charged(usage, self.price, counted=told)
+        fault = None if worst.role == PROBE else fault_of(answer)  # a probe is cut off on purpose
+        status = fault.code if fault else "ok"
+        row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
+        return fault or answer, row
+
+
+class Sender(Booking):
+    """Sends each request by itself, as many at a time as the server takes."""
+
+    def __init__(
+        self,
+        settings: ModelSettings,
+        client: Client,
+        budget: Budget,
+        ledger: Ledger,
+        price: Price | None,
+        *,
+        gates: Gates | None = None,
+    ) -> None:
+        super().__init__(settings, budget, ledger, price)
+        self._client = client
+        self.gates = gates or Gates()
+        self._limiter = self.gates.gate(settings, budget.waiting)
+        self._turns: dict[str, int] = {}
+
+    async def send(self, request: Request, call: Call) -> Answer:
         if self._is_measured:
             await self.measure(request)
 
@@ -242,39 +323,12 @@ class Sender:
         call.hopeless = not longer
         return longer
 
-    def close_row(self, call: Call, status: str) -> None:
-        """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
-        if call.open_row:
-            self.ledger.append(replace(call.open_row, status=status))
-            call.open_row = None
-
-    async def _attempt(self, request: Request, call: Call) -> Answer:
-        most = Usage(tokens.most(request), request.max_tokens)
-        number, model = call.attempts + 1, self.settings.model
-        worst = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
-        role = call.role or self.settings.role
-        worst = replace(worst, role=role).charged(most, self.price, counted=False)
-        reserved = worst.cost_pico_usd or 0
-        await self.budget.reserve(reserved)
-        try:
-            ended, row = await self._through(request, worst, call)
-        except BaseException:
-            await self.budget.give_back(reserved)
-            raise
-        call.attempts += 1
-        if isinstance(ended, Answer):
-            call.open_row = row
-        else:
-            self.ledger.append(row)
-        await self.budget.settle(reserved, row.cost_pico_usd or 0)
-        if isinstance(ended, Answer):
-            return ended
-        raise ended
+    async def close(self) -> None:
+        await self._client.close()
 
     async def _through(
         self, request: Request, worst: Attempt, call: Call
     ) -> tuple[Answer | BaseException, Attempt]:
-        """How a request ended, and its row, charged; raises only what keeps it from being sent."""
         queued = time.perf_counter()
         sent: float | None = None
         most = worst.prompt_tokens + worst.completion_tokens
@@ -292,7 +346,7 @@ class Sender:
                 self.budget.check_time()
                 self.ledger.start(worst)
                 sent = time.perf_counter()
-                answer = await self.client.send(limited)
+                answer = await self._client.send(limited)
         except BaseException as error:
             if sent is None:
                 raise
@@ -300,17 +354,14 @@ class Sender:
             if isinstance(error, LlmError):
                 row = worst if error.may_cost else worst.free()
                 row = replace(row, status=error.code, http_status=error.status)
-            return error, _timed(row, queued, sent)
-        usage, told = self._counted.usage(request, answer)
-        self._limiter.correct(most, usage.prompt_tokens + usage.completion_tokens)
-        row = worst.charged(usage, self.price, counted=told)
-        fault = None if call.role == PROBE else fault_of(answer)  # a probe is cut off on purpose
-        status = fault.code if fault else "ok"
-        row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
-        return fault or answer, _timed(row, queued, sent)
+            return error, timed(row, queued, sent)
+        ended, row = self._answered(request, answer, worst)
+        self._limiter.correct(most, row.prompt_tokens + row.completion_tokens)
+        return ended, timed(row, queued, sent)
 
 
-def _timed(row: Attempt, queued: float, sent: float) -> Attempt:
+def timed(row: Attempt, queued: float, sent: float) -> Attempt:
+    """The row with how long it waited, by `time.perf_counter()`, and was on its way since."""
     wait_ms = 1000 * (sent - queued)
     latency_ms = 1000 * (time.perf_counter() - sent)
     return replace(row, wait_ms=round(wait_ms, 3), latency_ms=round(latency_ms, 3))

@@ -16,7 +16,8 @@ from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import error_of_status, lost, refused_parameter, scrub, unreached
 from gigamind.llm.loading import load_litellm
-from gigamind.llm.redaction import keep_secret
+from gigamind.llm.prefix import with_marked_prefix
+from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
 
 _GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
@@ -42,6 +43,7 @@ class LitellmClient:
         self._settings = settings
         self._litellm = load_litellm()
         keep_secret(settings.api_base)
+        keep_secret_of(settings.key_variable)
         missing = self._check_key()
         self._keyless = bool(settings.api_base and missing)
         self._left_out: set[str] = set()
@@ -63,7 +65,7 @@ class LitellmClient:
         settings = self._settings
         return await self._litellm.acompletion(
             model=settings.model,
-            messages=[dict(message) for message in request.messages],
+            messages=with_marked_prefix(request.messages, settings.model),
             response_format=request.response_format,
             **sent,
             api_base=settings.api_base,
@@ -231,4 +233,5 @@ def _usage(reply: Any) -> Usage | None:  # noqa: ANN401
         return None  # litellm turns a missing usage into zeros, which would cost nothing
     details = getattr(usage, "prompt_tokens_details", None)
     cached = getattr(details, "cached_tokens", None) or 0
-    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached)
+    written = getattr(details, "cache_creation_tokens", None) or 0
+    return Usage(usage.prompt_tokens or 0, usage.completion_tokens or 0, cached, written)

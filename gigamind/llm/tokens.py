@@ -29,6 +29,11 @@ def likely_in(text: str) -> int:
     return _tokens(text, _LIKELY)
 
 
+def most_in(text: str) -> int:
+    """Tokens of a text at most, up to rare scripts."""
+    return _tokens(text, _MOST)
+
+
 class Counted:
     """Tokens of the answers of one model: those that the server tells, as far as they can be.
 
@@ -45,7 +50,8 @@ class Counted:
         told, text = answer.usage or Usage(0, 0), answer.text or ""
         prompt, completion = told.prompt_tokens, told.completion_tokens
         untold = completion < 0 or (completion == 0 and (bool(text) or answer.usage is None))
-        cached_fits = 0 <= told.cached_tokens <= max(prompt, 0)
+        cached, written = told.cached_tokens, told.written_tokens
+        cached_fits = min(cached, written) >= 0 and cached + written <= max(prompt, 0)
         likely_prompt, likely_text = likely(request), likely_in(text)
         if prompt <= 0:
             prompt = _estimate(likely_prompt, most(request), most(request), self._prompt)
@@ -53,11 +59,13 @@ class Counted:
             self._prompt = max(self._prompt or 0.0, prompt / max(likely_prompt, 1))
             self._completion = max(self._completion or 0.0, completion / max(likely_text, 1))
         if untold:  # of a model that thinks, the text is not all
-            at_most = _tokens(text, _MOST)
+            at_most = most_in(text)
             limit = max(at_most, request.max_tokens)
             completion = _estimate(likely_text, at_most, limit, self._completion)
         all_told = told.prompt_tokens > 0 and cached_fits and not untold
-        return Usage(prompt, completion, told.cached_tokens if cached_fits else 0), all_told
+        if not cached_fits:
+            cached = written = 0
+        return Usage(prompt, completion, cached, written), all_told
 
 
 def _estimate(likely: int, unknown: int, most: int, ratio: float | None) -> int:

@@ -27,7 +27,7 @@ from gigamind.llm.faults import (
     without_password,
 )
 from gigamind.llm.prices import on_loopback
-from gigamind.llm.redaction import keep_secret
+from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.version import __version__
 
@@ -102,13 +102,14 @@ class OpenAIClient:
         self._provider = PROVIDERS[name]
         self._address = self._find_address()
         keep_secret(self._address)
+        keep_secret_of(settings.key_variable)
         self._check_key()
         self.url, self._user = _without_user(self._address)
         self._proxy = _proxy_for(self.url)
         self._headers = {
             "Content-Type": "application/json",
             "User-Agent": f"gigamind/{__version__}",
-            **(_account_headers() if name == "openai" else {}),
+            **(account_headers() if name == "openai" else {}),
         }
         self._left_out: set[str] = set()
         self._limit = _NEWER_LIMIT if self._address == PROVIDERS["openai"].address else _LIMIT
@@ -276,7 +277,7 @@ def _trust(url: str) -> ssl.SSLContext | bool:
     return context
 
 
-def _account_headers() -> dict[str, str]:
+def account_headers() -> dict[str, str]:
     """Which account of OpenAI pays, where the key has several."""
     return {
         header: os.environ[name]
@@ -306,23 +307,31 @@ def _answer(model: str, body: bytes) -> Answer:
         LlmError: with code `malformed_response`; it may cost what an answer costs.
     """
     try:
-        reply: Any = json.loads(body)
-        choices: list[Any] = reply["choices"]
-        usage = usage_of(reply.get("usage"))
-        if not choices:
-            return Answer(None, "none", usage=usage)
-        message: Any = choices[0]["message"]
-        return Answer(
-            text=_text(message.get("content")),
-            finish=choices[0].get("finish_reason") or "stop",
-            refusal=message.get("refusal"),
-            usage=usage,
-            model=str(reply.get("model") or ""),
-            fingerprint=str(reply.get("system_fingerprint") or ""),
-        )
+        return answer_of(json.loads(body))
     except (ValueError, TypeError, AttributeError, LookupError):
         told = _error_text(body)
         raise lost(model, f"no completion: {told}", "malformed_response") from None
+
+
+def answer_of(reply: Any) -> Answer:  # noqa: ANN401  what a server sent
+    """What a chat completion says.
+
+    Raises:
+        ValueError, TypeError, AttributeError, LookupError: it is none.
+    """
+    choices: list[Any] = reply["choices"]
+    usage = usage_of(reply.get("usage"))
+    if not choices:
+        return Answer(None, "none", usage=usage)
+    message: Any = choices[0]["message"]
+    return Answer(
+        text=_text(message.get("content")),
+        finish=choices[0].get("finish_reason") or "stop",
+        refusal=message.get("refusal"),
+        usage=usage,
+        model=str(reply.get("model") or ""),
+        fingerprint=str(reply.get("system_fingerprint") or ""),
+    )
 
 
 def _text(content: Any) -> str | None:  # noqa: ANN401  what a server sent

@@ -290,7 +290,7 @@ async def evaluate_all(
     waiting = iter([key for key in items if store.final(key) is None])
     skipped: dict[ItemKey, ItemResult] = {}
     async with asyncio.TaskGroup() as group:
-        for _ in range(max_in_flight):
+        for _ in range(min(max_in_flight, len(items))):
             group.create_task(_work(waiting, items, evaluate, store, skipped))
     known = {**store.results, **skipped}
     return [known[key] for key in items]

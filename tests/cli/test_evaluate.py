@@ -54,6 +54,7 @@ def test_every_option_reaches_the_run(case, search):
         "evidence_notes": 2,
         "min_score": 0.5,
         "judge_lang": "ko",
+        "batch_poll": 1.5,
         "fresh_fraction": 0.5,
         "fusion": "balanced",
         "alpha": 0.25,
@@ -90,6 +91,7 @@ def test_every_option_reaches_the_run(case, search):
         "--save-snapshot",
         "--fail-on-regression",
         "--allow-partial",
+        "--batch",
         "--min-coverage",
         "0.5",
     )
@@ -114,6 +116,7 @@ def test_every_option_reaches_the_run(case, search):
         "judge": None,
         "resume": None,
         "allow_partial": True,
+        "batch": True,
         "min_coverage": 0.5,
         "judge_card": None,
     }

@@ -34,6 +34,8 @@ def test_defaults_are_those_of_the_specification():
         "unanswerable_mode": "threshold",
         "judge": None,
         "judge_lang": "auto",
+        "batch": False,
+        "batch_poll": 10.0,
         "fresh_fraction": 0.0,
         "resume": None,
         "allow_partial": False,

@@ -38,6 +38,35 @@ def test_a_file_that_is_absent_is_refused(tmp_path):
         read_prices(tmp_path / "none.toml")
 
 
+def test_tokens_that_are_put_into_a_cache_cost_a_quarter_more_unless_said(text_file):
+    row = "[models.m]\nprompt = 2\ncompletion = 8\ncached = 0.2\n"
+    usage = Usage(1000, 0, 300, 600)
+    assert read_prices(text_file(row))["m"].cost_pico_usd(usage) == 260_000_000 + 1_500_000_000
+    named = read_prices(text_file(row + "written = 4\n"))["m"]
+    assert named.cost_pico_usd(usage) == 260_000_000 + 2_400_000_000
+
+
+def test_a_request_in_a_batch_costs_half_and_never_less():
+    assert Price(3, 4, 1, written=5).halved() == Price(2, 2, 1, written=3)
+    own = {"m": Price(2_000_000, 8_000_000, 1_000_000)}
+    assert price_of("m", own, batch=True) == Price(1_000_000, 4_000_000, 500_000)
+
+
+@pytest.mark.parametrize(
+    ("model", "prompt", "completion", "cached", "written"),
+    [
+        # Listed for batches; cached tokens have no price of their own there.
+        ("openai/gpt-4o-mini", 75_000, 300_000, 75_000, None),
+        # Not listed: half, and what flex asks for cached tokens.
+        ("openai/gpt-5-mini", 125_000, 1_000_000, 12_500, None),
+        ("anthropic/claude-sonnet-4-5", 1_500_000, 7_500_000, 150_000, 1_875_000),
+    ],
+)
+def test_the_price_of_a_batch_is_that_of_the_table(model, prompt, completion, cached, written):
+    price = price_of(model, {}, batch=True)
+    assert price == Price(prompt, completion, cached, source="litellm", written=written)
+
+
 def test_the_cost_of_an_answer():
     price = Price(prompt=150_000, completion=600_000, cached=75_000)
     assert price.cost_pico_usd(Usage(1000, 100, 800)) == 200 * 150_000 + 800 * 75_000 + 60_000_000

@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from gigamind.evaluation.estimate import Estimate, asking, with_fresh
+from gigamind.evaluation.options import ModelRunOptions
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, PlannedCall, counted
 from gigamind.llm.limiter import Gates
-from gigamind.llm.options import ModelOptions
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.prepare import PreparedAnswers
@@ -33,7 +33,7 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
         model: str,
         calls: Sequence[PlannedCall],
         votes: int = 1,
-        reached: ModelOptions = options,
+        reached: ModelRunOptions = options,
     ) -> None:
         answers = f"{what} {len(prepared.cases):,} answers"
         works.append(asking(answers, model, calls, reached, (votes, votes), gates=gates))

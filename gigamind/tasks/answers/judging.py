@@ -23,7 +23,6 @@ from gigamind.judges.quality_gate import QualityGate
 from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import fence_key
-from gigamind.llm.ledger import Ledger
 from gigamind.llm.prompts import Prompt
 from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, read_results
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
@@ -132,7 +131,7 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> Model
     run = ask_all(
         items,
         asker.ask,
-        lambda ledger: _open_models(prepared, ledger),
+        lambda ledger: _open_models(prepared, Account.of(options, ledger, out, progress)),
         _identity(prepared),
         out,
         resume=options.resume is not None,
@@ -142,10 +141,9 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> Model
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
 
 
-def _open_models(prepared: PreparedAnswers, ledger: Ledger) -> Models:
+def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
     """The judge; the model that answers, where one does; the gate, where there is one."""
     options, judge = prepared.options, prepared.judge.judge
-    account = Account.of(options, ledger)
     names = judge.models(options)
     models = {JUDGE_ROLE: account.open(JUDGE_ROLE, names, options, judge.settings)}
     if options.answer_model:

@@ -11,7 +11,6 @@ from gigamind.evaluation.options import (
     ModelRunOptions,
     without_secrets,
 )
-from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 
@@ -73,8 +72,8 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
             cache=self.cache,
         )
 
-    def for_answering(self) -> ModelOptions:
+    def for_answering(self) -> ModelRunOptions:
         """How the model that answers is reached."""
-        shared = {name: getattr(self, name) for name in ModelOptions.model_fields}
+        shared = {name: getattr(self, name) for name in ModelRunOptions.model_fields}
         own = {"model": self.answer_model, "api_base": self.answer_api_base or self.api_base}
-        return ModelOptions.model_validate(shared | own)
+        return ModelRunOptions.model_validate(shared | own)

@@ -164,7 +164,7 @@ def ask_model(
     asker = _Asker(prepared, judge, key, fresh)
 
     def connect(ledger: Ledger) -> Models:
-        account = Account.of(options, ledger)
+        account = Account.of(options, ledger, out, progress)
         return {ROLE: account.open(ROLE, judge.models(options), options, judge.settings)}
 
     return ask_all(

@@ -1,0 +1,1 @@
+"""Batch files: requests that are sent together, answered within a day, and cost half."""

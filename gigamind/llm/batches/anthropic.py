@@ -1,0 +1,218 @@
+"""Anthropic's batches: created with all their requests, and read from one stream of results.
+
+After https://platform.claude.com/docs/en/build-with-claude/batch-processing.  A batch carries nothing of ours but the
+ids of its requests, which only its results tell: one whose id was lost is looked for among those made at that time with
+as many requests, and known by its first result.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gigamind.errors import LlmError
+from gigamind.llm.batches.provider import (
+    Json,
+    Limits,
+    Outcome,
+    Provider,
+    State,
+    code_of,
+    own_path,
+    table,
+    without_result,
+)
+from gigamind.llm.client import Answer, Message, Request, Usage
+from gigamind.llm.faults import scrub
+from gigamind.llm.loading import load_litellm
+from gigamind.llm.prefix import with_marked_prefix
+from gigamind.llm.settings import ModelSettings
+
+_VERSION = "2023-06-01"
+_EARLIER_S, _LATER_S = 600.0, 7200.0  # by which their clock may differ, and a long upload may last
+_FINISH = {"max_tokens": "length", "model_context_window_exceeded": "length"}
+_TOOL = "answer"
+# What their grammar of a reply cannot enforce is told to the model instead; validation is ours.
+_NOT_ENFORCED = (
+    *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"),
+    *("minLength", "maxLength", "minItems", "maxItems", "uniqueItems"),
+)
+
+
+class AnthropicBatches(Provider):
+    """Of one model of Anthropic."""
+
+    name = "Anthropic"
+    key_variable = "ANTHROPIC_API_KEY"
+    address = "https://api.anthropic.com"
+    address_variables = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")
+    is_tagged = False
+    _cursor = "after_id"
+
+    def __init__(self, settings: ModelSettings, model: str) -> None:
+        limits = Limits(requests=100_000, bytes=256 * 10**6)
+        super().__init__(settings, model, limits, "/v1/messages/batches")
+
+    def _root_of(self, address: str) -> str:
+        return address.rstrip("/").removesuffix("/messages").removesuffix("/v1")
+
+    def _headers(self) -> dict[str, str]:
+        return {"x-api-key": self._key, "anthropic-version": _VERSION}
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        params = self._params(request)
+        row = {"custom_id": custom_id, "params": params}
+        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+    def _params(self, request: Request) -> Json:
+        messages = with_marked_prefix(request.messages, self._settings.model)
+        system = [block for message in messages for block in _system_blocks(message)]
+        params: Json = {
+            "model": self._model,
+            "messages": [message for message in messages if message["role"] != "system"],
+            **request.parameters,
+        }
+        if system:
+            params["system"] = system
+        if request.response_format and "json_schema" in request.response_format:
+            params |= _shape(self._model, request.response_format["json_schema"]["schema"])
+        return params
+
+    async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
+        del tag, lines
+        return ""
+
+    async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
+        del tag, file_id  # the ids of the requests begin with the tag
+        body = b'{"requests":[' + b",".join(line.rstrip(b"\n") for line in lines) + b"]}"
+        headers = {"Content-Type": "application/json"}
+        return self._state(await self._wire.send("POST", self._path, data=body, headers=headers))
+
+    async def find(self, tag: str, since: float, count: int) -> list[State]:
+        del tag
+        found: list[State] = []
+        async for row in self._listed():
+            made_at = datetime.fromisoformat(row["created_at"]).timestamp()
+            if made_at < since - _EARLIER_S:
+                break
+            state = self._state(row)
+            if state.total == count and made_at < since + _LATER_S:
+                found.append(state)
+        return found
+
+    async def discard(self, file_id: str) -> None:
+        del file_id  # there are no files
+
+    async def download(self, state: State, path: Path) -> None:
+        await self._wire.download(state.results, path)
+
+    def _state(self, row: Json) -> State:
+        counts: Mapping[str, int] = row["request_counts"]
+        status, results = row["processing_status"], row.get("results_url")
+        total = sum(counts.values())
+        return State(
+            batch_id=row["id"],
+            status=status,
+            ended=status == "ended",
+            done=total - counts.get("processing", 0),
+            total=total,
+            results=(own_path(results),) if results else (),
+            problem=without_result(self._settings, row["id"]),
+        )
+
+    def read(self, line: Json) -> tuple[str, Outcome]:
+        result: Json = line["result"]
+        match result["type"]:
+            case "succeeded":
+                return line["custom_id"], answer_of(result["message"])
+            case "errored":
+                told = table(result["error"])
+                told = table(told.get("error")) or told
+                error = self._error(str(told.get("type")), str(told.get("message")))
+            case "expired":
+                error = self._error("batch_expired", "the batch expired before its turn came")
+            case _:
+                error = self._error("batch_cancelled", "the batch was cancelled before its turn")
+        return line["custom_id"], error
+
+    def _error(self, kind: str, told: str) -> LlmError:
+        return LlmError(f"{self._settings.model}: {scrub(told)}", code_of(None, kind, told))
+
+
+def _system_blocks(message: Message) -> list[Json]:
+    if message["role"] != "system":
+        return []
+    content = message["content"]
+    return [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+
+
+def _shape(model: str, schema: Mapping[str, Any]) -> Json:
+    """How the model is told the shape of its answer: models before 4.5 know no schema of one, but that of a tool."""
+    if _takes_schemas(model):
+        return {"output_config": {"format": {"type": "json_schema", "schema": enforced(schema)}}}
+    tool = {"name": _TOOL, "description": "Gives the answer.", "input_schema": dict(schema)}
+    return {"tools": [tool], "tool_choice": {"type": "tool", "name": _TOOL}}
+
+
+def _takes_schemas(model: str) -> bool:
+    """Whether the table says so; of a model that is newer than it, yes."""
+    row: Json | None = load_litellm().model_cost.get(model)
+    return row is None or bool(row.get("supports_native_structured_output"))
+
+
+def enforced(schema: Any) -> Any:  # noqa: ANN401  JSON values
+    """A schema with what Anthropic's grammar knows; the rest of it stands in descriptions."""
+    if isinstance(schema, list):
+        return [enforced(each) for each in schema]  # pyright: ignore[reportUnknownVariableType]
+    if not isinstance(schema, dict):
+        return schema
+    given = table(schema)
+    rules = [f"{name} {given[name]}" for name in _NOT_ENFORCED if _is_rule(given, name)]
+    kept: Json = {}
+    for name, value in given.items():
+        if _is_rule(given, name):
+            continue
+        if name in {"properties", "$defs"}:
+            kept[name] = {key: enforced(each) for key, each in value.items()}
+        else:
+            kept["anyOf" if name == "oneOf" else name] = enforced(value)
+    if rules:
+        kept["description"] = " ".join(
+            [*filter(None, [given.get("description")]), f"({', '.join(rules)})"]
+        )
+    if given.get("type") == "object":
+        kept["additionalProperties"] = False
+    return kept
+
+
+def _is_rule(schema: Json, name: str) -> bool:
+    """Whether a keyword is one that is not enforced; `minItems` is, of one item."""
+    if name not in _NOT_ENFORCED or name not in schema:
+        return False
+    return not (name == "minItems" and schema[name] in (0, 1))
+
+
+def answer_of(message: Mapping[str, Any]) -> Answer:
+    """What a message of a model says."""
+    blocks: Sequence[Json] = message.get("content") or ()
+    texts = [block["text"] for block in blocks if block["type"] == "text"]
+    tools = [json.dumps(block["input"]) for block in blocks if block["type"] == "tool_use"]
+    stop = str(message.get("stop_reason"))
+    text = "".join(tools or texts) if tools or texts else None
+    return Answer(
+        text=text,
+        finish=_FINISH.get(stop, "stop"),
+        refusal=(text or "it gives no reason") if stop == "refusal" else None,
+        usage=usage_of(message.get("usage")),
+        model=message.get("model") or "",
+    )
+
+
+def usage_of(told: Mapping[str, Any] | None) -> Usage | None:
+    """Tokens as we count them: Anthropic leaves those that it read from its cache, or wrote there, out of its input."""
+    if told is None:
+        return None
+    names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
+    fresh, read, written = (int(told.get(name) or 0) for name in names)
+    return Usage(fresh + read + written, int(told.get("output_tokens") or 0), read, written)

@@ -1,0 +1,134 @@
+"""OpenAI's batches: a file of requests is uploaded, a batch made of it, which leaves files of answers and of errors.
+
+After https://platform.openai.com/docs/guides/batch.  A batch carries our tag in its metadata.
+"""
+
+import json
+from collections.abc import Sequence
+from http import HTTPStatus
+from pathlib import Path
+
+from gigamind.errors import LlmError
+from gigamind.llm.batches.provider import (
+    Json,
+    Limits,
+    Outcome,
+    Provider,
+    State,
+    code_of,
+    table,
+    without_result,
+)
+from gigamind.llm.client import Request
+from gigamind.llm.faults import scrub
+from gigamind.llm.settings import ModelSettings
+from gigamind.llm.transport import account_headers, answer_of
+
+_ENDPOINT = "/v1/chat/completions"
+_TAG = "gigamind"
+_ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
+_CLOCKS_S = 3600.0  # by which ours and theirs may differ
+
+
+class OpenAiBatches(Provider):
+    """Of one model of OpenAI, or of a server that speaks its protocol."""
+
+    name = "OpenAI"
+    key_variable = "OPENAI_API_KEY"
+    address = "https://api.openai.com/v1"
+    address_variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
+    is_tagged = True
+    _cursor = "after"
+
+    def __init__(self, settings: ModelSettings, model: str) -> None:
+        limits = Limits(requests=50_000, bytes=200 * 10**6)
+        super().__init__(settings, model, limits, "/batches")
+
+    def _headers(self) -> dict[str, str]:
+        return {"Authorization": f"Bearer {self._key}", **account_headers()}
+
+    def line(self, custom_id: str, request: Request) -> bytes:
+        body: Json = {"model": self._model, "messages": list(request.messages)}
+        body |= request.parameters
+        if self._is_itself:  # o-series and gpt-5 refuse the older name, which others may know alone
+            body["max_completion_tokens"] = body.pop("max_tokens")
+        if request.response_format:
+            body["response_format"] = request.response_format
+        row = {"custom_id": custom_id, "method": "POST", "url": _ENDPOINT, "body": body}
+        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+
+    async def upload(self, tag: str, lines: Sequence[bytes]) -> str:
+        import aiohttp
+
+        form = aiohttp.FormData()
+        form.add_field("purpose", "batch")
+        form.add_field(
+            "file",
+            b"".join(lines),
+            filename=f"{tag}.jsonl",
+            content_type="application/jsonl",
+        )
+        return (await self._wire.send("POST", "/files", data=form))["id"]
+
+    async def create(self, tag: str, file_id: str, lines: Sequence[bytes]) -> State:
+        del lines  # they are in the file
+        wanted = {
+            "input_file_id": file_id,
+            "endpoint": _ENDPOINT,
+            "completion_window": "24h",
+            "metadata": {_TAG: tag},
+        }
+        return self._state(await self._wire.send("POST", self._path, json=wanted))
+
+    async def find(self, tag: str, since: float, count: int) -> list[State]:
+        del count  # the tag says it all
+        async for row in self._listed():
+            if table(row.get("metadata")).get(_TAG) == tag:
+                return [self._state(row)]
+            if row["created_at"] < since - _CLOCKS_S:
+                break
+        return []
+
+    async def discard(self, file_id: str) -> None:
+        await self._wire.send("DELETE", f"/files/{file_id}")
+
+    async def download(self, state: State, path: Path) -> None:
+        await self._wire.download([f"/files/{name}/content" for name in state.results], path)
+
+    def _state(self, row: Json) -> State:
+        counts = table(row.get("request_counts"))
+        status = row["status"]
+        files = (row.get("output_file_id"), row.get("error_file_id"))
+        kind, told = f"batch_{status}", f"the batch is {status}, and has no result of this request"
+        if problems := table(row.get("errors")).get("data"):
+            first = table(problems[0])
+            kind, told = str(first.get("code")), str(first.get("message"))
+        problem = LlmError(
+            f"{self._settings.model}: {row['id']}: {scrub(told)}",
+            code_of(HTTPStatus.BAD_REQUEST if status == "failed" else None, kind, told),
+        )
+        return State(
+            batch_id=row["id"],
+            status=status,
+            ended=status in _ENDED,
+            done=counts.get("completed", 0) + counts.get("failed", 0),
+            total=counts.get("total", 0),
+            results=tuple(name for name in files if name) if status in _ENDED else (),
+            problem=without_result(self._settings, row["id"]) if status == "completed" else problem,
+        )
+
+    def read(self, line: Json) -> tuple[str, Outcome]:
+        given = table(line.get("response"))
+        body = table(given.get("body"))
+        if given.get("status_code") == HTTPStatus.OK:
+            try:
+                return line["custom_id"], answer_of(body)
+            except (ValueError, TypeError, AttributeError, LookupError):
+                why = f"{self._settings.model}: no completion"
+                return line["custom_id"], LlmError(why, "malformed_response", may_cost=True)
+        error = table(line.get("error")) or table(body.get("error"))
+        told = str(error.get("message") or "no reason is told")
+        kind = str(error.get("code") or error.get("type") or "")
+        status: int | None = given.get("status_code")
+        code = code_of(status, kind, told)
+        return line["custom_id"], LlmError(f"{self._settings.model}: {scrub(told)}", code, status)

@@ -1,0 +1,433 @@
+"""Batch files, sent to a server that speaks the protocols of OpenAI and of Anthropic."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from batch_runs import PRICE, TIMES, Verdict
+
+from gigamind.errors import InputError, LlmError
+from gigamind.llm.ask import LanguageModel, connect
+from gigamind.llm.batches.batcher import Batches, Entry, parts, provider_of
+from gigamind.llm.batches.journal import read_batches
+from gigamind.llm.batches.provider import Limits
+from gigamind.llm.budget import Budget
+from gigamind.llm.budget import Limits as BudgetLimits
+from gigamind.llm.client import Request
+from gigamind.llm.fake import run
+from gigamind.llm.fake_batch import BatchServer
+from gigamind.llm.ledger import Attempt, Ledger, Totals, read_ledger, totals
+from gigamind.llm.settings import ModelSettings
+
+BOTH = pytest.mark.parametrize("provider", ["openai", "anthropic"])
+ITEMS = 6
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "key-of-openai")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "key-of-anthropic")
+
+
+@pytest.fixture
+def batch_server() -> Iterator[BatchServer]:
+    with run(BatchServer()) as server:
+        yield server
+
+
+@dataclass
+class Asked:
+    """How some questions ended, in their order."""
+
+    ends: list[Verdict | LlmError]
+    totals: Totals
+    folder: Path
+    notes: list[str]
+
+    @property
+    def codes(self) -> list[str]:
+        return [end.code if isinstance(end, LlmError) else "ok" for end in self.ends]
+
+
+@pytest.fixture
+def ask(batch_server: BatchServer, tmp_path: Path) -> Callable[..., Asked]:
+    """Asks a model in batches so many questions at once, as a run that may go on in the same folder."""
+
+    def asked(
+        model: str,
+        items: int = ITEMS,
+        *,
+        budget: Budget | None = None,
+        system: str = "",
+        adjust: Callable[[LanguageModel], Any] = lambda _: None,
+        **settings: Any,
+    ) -> Asked:
+        folder, notes = tmp_path / "run.unfinished", list[str]()
+        path = folder / "attempts.jsonl"
+        language_model = connect(
+            ModelSettings(model, **({"api_base": batch_server.url} | settings)),
+            prices={model: PRICE},
+            budget=budget,
+            ledger=Ledger(path),
+            batches=Batches(tmp_path / "run", folder, TIMES, notes.append),
+        )
+        adjust(language_model)
+        first = [{"role": "system", "content": system}] if system else []
+
+        async def one(number: int) -> Verdict | LlmError:
+            messages = [*first, {"role": "user", "content": f"Is it so, {number}?"}]
+            try:
+                return await language_model.ask(messages, Verdict, item_id=f"q{number}")
+            except LlmError as error:
+                return error
+
+        async def all_of_them() -> list[Verdict | LlmError]:
+            try:
+                return await asyncio.gather(*map(one, range(items)))
+            finally:
+                await language_model.close()
+
+        ends = asyncio.run(all_of_them())
+        return Asked(ends, totals(read_ledger(path)), folder, notes)
+
+    return asked
+
+
+@BOTH
+def test_all_that_is_asked_at_once_is_one_batch_at_half_the_price(ask, batch_server, provider):
+    asked = ask(f"{provider}/judge")
+    assert asked.codes == ["ok"] * ITEMS
+    assert [batch.count for batch in batch_server.batches.values()] == [ITEMS]
+    billed, booked = batch_server.seen.generated, asked.totals
+    assert booked.prompt_tokens == billed["prompt_tokens"]
+    assert booked.completion_tokens == billed["completion_tokens"]
+    assert booked.pico_usd == 500_000 * booked.prompt_tokens + 1_000_000 * booked.completion_tokens
+    assert (booked.http_calls, booked.cost_source) == (ITEMS, "table")
+
+
+def test_openai_is_sent_a_file_of_requests_as_it_documents_them(ask, batch_server):
+    ask("openai/judge", 1)
+    (content,) = [content for name, content in batch_server.files.items() if "file" in name]
+    (row,) = map(json.loads, content.splitlines())
+    assert set(row) == {"custom_id", "method", "url", "body"}
+    assert (row["method"], row["url"]) == ("POST", "/v1/chat/completions")
+    body = row["body"]
+    assert set(body) == {
+        "model",
+        "messages",
+        "max_tokens",
+        "temperature",
+        "seed",
+        "response_format",
+    }
+    assert (body["model"], body["response_format"]["json_schema"]["strict"]) == ("judge", True)
+    assert list(batch_server.seen.authorizations) == ["Bearer key-of-openai"]
+    (batch,) = batch_server.batches.values()
+    assert row["custom_id"] == f"{batch.tag['gigamind']}-0"
+
+
+def test_openai_itself_is_told_the_limit_of_a_reply_by_the_name_that_all_its_models_take():
+    request = Request(({"role": "user", "content": "?"},), None, {"max_tokens": 7})
+    line = json.loads(provider_of(ModelSettings("openai/gpt-5-mini")).line("id", request))
+    assert (line["body"].get("max_tokens"), line["body"]["max_completion_tokens"]) == (None, 7)
+
+
+def test_anthropic_is_sent_messages_with_a_schema_that_it_can_enforce(ask, batch_server):
+    ask("anthropic/judge", 1, system="You judge.")
+    (headers,) = batch_server.seen.headers
+    assert headers["x-api-key"] == "key-of-anthropic"
+    assert headers["anthropic-version"] == "2023-06-01"
+    provider = provider_of(ModelSettings("anthropic/claude-sonnet-4-5"))
+    schema = {
+        "type": "object",
+        "properties": {
+            "share": {"type": "number", "minimum": 0, "maximum": 1, "description": "of all"},
+            "minimum": {"type": "string"},
+            "parts": {
+                "type": "array",
+                "minItems": 1,
+                "maxItems": 9,
+                "items": {"$ref": "#/$defs/P"},
+            },
+        },
+        "$defs": {"P": {"type": "object", "properties": {"n": {"oneOf": [{"type": "null"}]}}}},
+    }
+    messages = ({"role": "system", "content": "You judge."}, {"role": "user", "content": "Is it?"})
+    wanted = {"type": "json_schema", "json_schema": {"name": "V", "schema": schema, "strict": True}}
+    request = Request(messages, wanted, {"max_tokens": 99, "temperature": 0.0})
+    assert json.loads(provider.line("gm-1-0", request)) == {
+        "custom_id": "gm-1-0",
+        "params": {
+            "model": "claude-sonnet-4-5",
+            "system": [{"type": "text", "text": "You judge."}],
+            "messages": [{"role": "user", "content": "Is it?"}],
+            "max_tokens": 99,
+            "temperature": 0.0,
+            "output_config": {
+                "format": {
+                    "type": "json_schema",
+                    "schema": {
+                        "type": "object",
+                        "additionalProperties": False,
+                        "properties": {
+                            "share": {
+                                "type": "number",
+                                "description": "of all (minimum 0, maximum 1)",
+                            },
+                            "minimum": {"type": "string"},
+                            "parts": {
+                                "type": "array",
+                                "minItems": 1,
+                                "items": {"$ref": "#/$defs/P"},
+                                "description": "(maxItems 9)",
+                            },
+                        },
+                        "$defs": {
+                            "P": {
+                                "type": "object",
+                                "additionalProperties": False,
+                                "properties": {"n": {"anyOf": [{"type": "null"}]}},
+                            }
+                        },
+                    },
+                }
+            },
+        },
+    }
+
+
+def test_a_model_of_anthropic_from_before_schemas_gives_its_answer_through_a_tool(ask, monkeypatch):
+    from gigamind.llm.loading import load_litellm
+
+    table = load_litellm().model_cost
+    monkeypatch.setitem(table, "judge", table["claude-4-sonnet-20250514"])
+    asked = ask("anthropic/judge", 2)
+    assert asked.codes == ["ok", "ok"]
+    old = provider_of(ModelSettings("anthropic/claude-4-sonnet-20250514"))
+    wanted = {"type": "json_schema", "json_schema": {"name": "V", "schema": {"type": "object"}}}
+    request = Request(({"role": "user", "content": "?"},), wanted, {"max_tokens": 9})
+    params = json.loads(old.line("a", request))["params"]
+    assert "output_config" not in params
+    assert params["tool_choice"]["name"] == params["tools"][0]["name"]
+
+
+@BOTH
+@pytest.mark.parametrize(("state", "code"), [("expired", "timeout"), ("cancelled", "server_error")])
+def test_of_a_batch_that_stops_halfway_the_half_that_is_done_counts_and_the_rest_costs_nothing(
+    ask, batch_server, provider, state, code
+):
+    asked = ask(f"{provider}/judge;batch={state}")
+    assert asked.codes == ["ok"] * 3 + [code] * 3
+    assert asked.totals.by_status == {"ok": 3, code: 3}
+    assert asked.totals.prompt_tokens == batch_server.seen.generated["prompt_tokens"]
+
+
+def test_a_batch_that_is_refused_as_a_whole_costs_nothing_and_says_why(ask):
+    asked = ask("openai/judge;batch=failed")
+    assert asked.codes == ["bad_request"] * ITEMS
+    assert "The file is refused" in str(asked.ends[0])
+    assert asked.totals.pico_usd == 0
+
+
+@BOTH
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        ("429", "rate_limited"),
+        ("500", "server_error"),
+        ("401", "auth_failed"),
+        ("quota", {"openai": "quota_exhausted", "anthropic": "rate_limited"}),
+        ("400ctx", {"openai": "context_too_long", "anthropic": "bad_request"}),
+        ("refusal", "refused"),
+    ],
+)
+def test_a_request_of_a_batch_fails_with_the_code_it_would_have_by_itself(
+    ask, provider, fault, code
+):
+    asked = ask(f"{provider}/judge;fault={fault};times=1")
+    assert asked.codes == [code if isinstance(code, str) else code[provider], *["ok"] * 5]
+    assert asked.totals.http_calls == ITEMS
+
+
+@BOTH
+@pytest.mark.parametrize("fault", ["missing_field", "truncated"])
+def test_what_must_be_asked_again_makes_the_next_smaller_batch(ask, batch_server, provider, fault):
+    asked = ask(f"{provider}/judge;fault={fault};times=2")
+    assert asked.codes == ["ok"] * ITEMS
+    assert [batch.count for batch in batch_server.batches.values()] == [ITEMS, 2]
+    spoilt = {"missing_field": "invalid_output"}.get(fault, fault)
+    assert asked.totals.by_status == {"ok": ITEMS, spoilt: 2}
+    assert asked.totals.completion_tokens == batch_server.seen.generated["completion_tokens"]
+
+
+@BOTH
+@pytest.mark.parametrize("stage", ["create", "created"])
+def test_a_batch_whose_creation_ends_in_an_error_is_looked_for_before_it_is_created_again(
+    ask, batch_server, provider, stage
+):
+    failures = [stage]
+
+    def fail_once(reached: str) -> bool:
+        return reached in failures and failures.remove(reached) is None
+
+    batch_server.at_stage = fail_once
+    asked = ask(f"{provider}/judge", backoff_s=0.01)
+    assert asked.codes == ["ok"] * ITEMS
+    assert not failures
+    assert (len(batch_server.batches), batch_server.seen.total) == (1, ITEMS)
+    assert asked.totals.http_calls == ITEMS
+
+
+def test_what_others_have_sent_at_that_time_is_not_taken_for_ours(ask, batch_server, tmp_path):
+    ask("anthropic/judge", 2)
+    (tmp_path / "run.unfinished").rename(tmp_path / "another")
+    failures = ["created"]
+    batch_server.at_stage = lambda stage: stage in failures and failures.remove(stage) is None
+    asked = ask("anthropic/judge;sid=b", 2)
+    assert asked.codes == ["ok", "ok"]
+    (batch,) = read_batches(asked.folder)
+    assert batch.batch_id == list(batch_server.batches)[1]
+
+
+@BOTH
+def test_a_refused_creation_is_given_up_at_no_cost(ask, batch_server, provider):
+    batch_server.most_bytes["anthropic"] = 10
+    batch_server.most_bytes["openai"] = 10
+    asked = ask(f"{provider}/judge", attempts=2, backoff_s=0.01)
+    assert set(asked.codes) == {
+        {"openai": "bad_request", "anthropic": "context_too_long"}[provider]
+    }
+    assert (asked.totals.http_calls, asked.totals.pico_usd) == (0, 0)
+
+
+def test_requests_are_split_into_as_many_batches_as_the_provider_asks_for(ask, batch_server):
+    batch_server.most_requests["anthropic"] = 2
+
+    def limit(model: LanguageModel) -> None:
+        model._sender._batcher._provider.limits = Limits(2, 10**6)
+
+    asked = ask("anthropic/judge", 5, adjust=limit)
+    assert asked.codes == ["ok"] * 5
+    assert sorted(batch.count for batch in batch_server.batches.values()) == [1, 2, 2]
+
+
+@BOTH
+def test_no_batch_is_larger_than_documented(provider):
+    documented = {"openai": (50_000, 200 * 10**6), "anthropic": (100_000, 256 * 10**6)}
+    made = provider_of(ModelSettings(f"{provider}/judge"))
+    assert made.limits == Limits(*documented[provider])
+    request = Request(({"role": "user", "content": "x" * 1000},), None, {"max_tokens": 9})
+    made.limits = Limits(100, 5_000)
+
+    async def split() -> list[list[int]]:
+        entries = [Entry(request, Attempt("q", 1, "http", "ok", "m"), "") for _ in range(10)]
+        return [list(map(len, part.lines.values())) for part in parts(entries, made)]
+
+    found = asyncio.run(split())
+    assert sum(map(len, found)) == 10
+    assert all(sum(sizes) <= 5_000 < sum(sizes) + sizes[0] for sizes in found[:-1])
+
+
+@BOTH
+def test_the_budget_holds_for_the_worst_that_a_batch_may_cost(ask, batch_server, provider):
+    model = f"{provider}/judge"
+    free = ask(model, 1).totals
+    # 768 tokens of a reply at 1 micro-USD each are most of what one may cost: there is room for three at a time.
+    cap = 3 * 800 + free.micro_usd
+    batch_server.batches.clear()
+    asked = ask(f"{model};sid=b", budget=Budget(BudgetLimits(micro_usd=cap)))
+    assert asked.codes == ["ok"] * ITEMS  # as their worst is given back, the next three are sent
+    assert next(batch.count for batch in batch_server.batches.values()) <= 3
+    assert asked.totals.micro_usd <= cap
+
+
+def test_what_a_budget_leaves_no_room_for_is_not_in_the_batch(ask, batch_server):
+    asked = ask("openai/judge", budget=Budget(BudgetLimits(calls=4)))
+    assert sorted(asked.codes) == ["budget_exceeded"] * 2 + ["ok"] * 4
+    assert [batch.count for batch in batch_server.batches.values()] == [4]
+
+
+@BOTH
+def test_a_run_out_of_time_leaves_its_batch_and_the_next_one_reads_it(ask, batch_server, provider):
+    model = f"{provider}/judge;looks=30"
+    late = ask(model, budget=Budget(BudgetLimits(minutes=0.005)))
+    assert late.codes == ["budget_exceeded"] * ITEMS
+    assert late.totals.by_status == {"unfinished": ITEMS}  # it may be done, and be billed
+    assert "goes on at" in late.notes[-1]
+    assert "--resume" in late.notes[-1]
+    (batch,) = batch_server.batches.values()
+    batch.looks = 0
+
+    spent = late.totals
+    budget = Budget(spent_pico_usd=spent.pico_usd, calls=spent.http_calls)
+    asked = ask(model, budget=budget)
+    assert asked.codes == ["ok"] * ITEMS
+    assert (len(batch_server.batches), batch_server.seen.total) == (1, ITEMS)
+    assert asked.totals.by_status == {"ok": ITEMS}
+    assert asked.totals.store_hits == ITEMS  # each was read, and taken once
+    assert budget.spent_pico_usd == asked.totals.pico_usd
+    assert budget.calls == ITEMS
+
+
+def test_anthropic_keeps_a_marked_prefix_which_is_booked_as_it_is_billed(ask, batch_server):
+    system = "You judge with care. " * 300
+    asked = ask("anthropic/judge", system=system)
+    assert asked.codes == ["ok"] * ITEMS
+    sent, billed = batch_server.seen.bodies[-1], batch_server.seen.generated
+    assert sent["messages"][0]["content"] == system
+    prefix = len(system.strip()) // 4
+    assert billed["written_tokens"] in {prefix, prefix + 1}
+    assert billed["cached_tokens"] == (ITEMS - 1) * billed["written_tokens"]
+    fresh = billed["prompt_tokens"] - billed["written_tokens"] - billed["cached_tokens"]
+    assert asked.totals.prompt_tokens == billed["prompt_tokens"]
+    assert asked.totals.cached_tokens == billed["cached_tokens"]
+    assert asked.totals.pico_usd == (
+        500_000 * fresh
+        + 625_000 * billed["written_tokens"]
+        + 50_000 * billed["cached_tokens"]
+        + 1_000_000 * billed["completion_tokens"]
+    )
+
+
+def test_a_provider_without_batches_is_named():
+    with pytest.raises(InputError, match=r"--batch: gemini/gemini-2.5-flash is none of openai/"):
+        provider_of(ModelSettings("gemini/gemini-2.5-flash"))
+
+
+def test_a_missing_key_is_told_before_anything_is_sent(monkeypatch):
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    with pytest.raises(LlmError, match="set ANTHROPIC_API_KEY in the environment"):
+        provider_of(ModelSettings("anthropic/claude-sonnet-4-5"))
+
+
+def test_no_key_is_on_the_disk(ask):
+    asked = ask("openai/judge;fault=401;times=1")
+    kept = b"".join(path.read_bytes() for path in asked.folder.rglob("*") if path.is_file())
+    assert b"custom_id" in kept
+    assert b"key-of-openai" not in kept
+
+
+@BOTH
+def test_the_address_of_the_environment_is_where_a_batch_goes(
+    ask, batch_server, provider, monkeypatch
+):
+    monkeypatch.setenv(f"{provider.upper()}_BASE_URL", batch_server.url)
+    asked = ask(f"{provider}/judge", 2, api_base=None)
+    assert asked.codes == ["ok", "ok"]
+    assert len(batch_server.batches) == 1
+
+
+def test_a_request_whose_line_was_lost_in_a_power_cut_is_booked_all_the_same(ask, batch_server):
+    late = ask("openai/judge;looks=30", budget=Budget(BudgetLimits(minutes=0.005)))
+    path = late.folder / "attempts.jsonl"
+    lines = path.read_text("utf-8").splitlines()
+    path.write_text("".join(f"{line}\n" for line in lines if '"q3"' not in line), "utf-8")
+    next(iter(batch_server.batches.values())).looks = 0
+    asked = ask("openai/judge;looks=30")
+    assert asked.codes == ["ok"] * ITEMS
+    assert asked.totals.by_status == {"ok": ITEMS}
+    assert asked.totals.prompt_tokens == batch_server.seen.generated["prompt_tokens"]

@@ -1,0 +1,81 @@
+"""Where a mark of what may be kept is sent, and that what it costs is booked."""
+
+import asyncio
+
+import pytest
+from pydantic import BaseModel
+
+from gigamind.llm.ask import connect
+from gigamind.llm.fake import run
+from gigamind.llm.fake_batch import BatchServer
+from gigamind.llm.prefix import with_marked_prefix
+from gigamind.llm.prices import Price
+from gigamind.llm.settings import ModelSettings
+
+QUESTION = {"role": "user", "content": "Is it so?"}
+LONG = "You judge with care. " * 250  # 1 312 tokens, and at most 2 100
+
+
+class Verdict(BaseModel):
+    unanswerable: bool
+    reason: str
+
+
+@pytest.mark.parametrize(
+    ("model", "system", "is_marked"),
+    [
+        ("anthropic/claude-sonnet-4-5", LONG, True),
+        ("anthropic/claude-sonnet-4-5", "You judge. " * 20, False),
+        ("anthropic/claude-haiku-4-5", LONG, False),  # keeps nothing below 4 096 tokens
+        ("anthropic/claude-of-tomorrow", LONG, True),
+        ("openai/gpt-5-mini", LONG, False),  # sees for itself what was sent before
+    ],
+)
+def test_a_system_message_is_marked_where_it_is_long_enough_for_its_model(model, system, is_marked):
+    messages = [{"role": "system", "content": system}, QUESTION]
+    first, second = with_marked_prefix(messages, model)
+    block = {"type": "text", "text": system, "cache_control": {"type": "ephemeral"}}
+    assert first["content"] == ([block] if is_marked else system)
+    assert second == QUESTION
+    assert messages[0]["content"] == system
+
+
+def test_without_a_system_message_nothing_is_marked():
+    assert with_marked_prefix([QUESTION], "anthropic/claude-sonnet-4-5") == [QUESTION]
+
+
+@pytest.mark.parametrize("provider", ["anthropic", "openai"])
+def test_a_request_by_itself_is_marked_for_anthropic_and_booked_as_it_is_billed(
+    provider, monkeypatch
+):
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "k")
+    model = f"{provider}/judge"
+    price = Price(1_000_000, 2_000_000, 100_000)
+
+    async def twice(url: str):
+        asked = connect(ModelSettings(model, api_base=url), prices={model: price})
+        for number in (1, 2):
+            messages = [{"role": "system", "content": LONG}, QUESTION]
+            await asked.ask(messages, Verdict, item_id=f"q{number}")
+        await asked.close()
+        return asked.ledger
+
+    with run(BatchServer()) as server:
+        url = server.url if provider == "openai" else server.url.removesuffix("/v1")
+        ledger = asyncio.run(twice(url))
+        sent, billed = server.seen.bodies, server.seen.generated
+    first, second = ledger.rows
+    if provider == "openai":
+        assert [body["messages"][0]["content"] for body in sent] == [LONG, LONG]
+        return
+    mark = [block.get("cache_control") for block in sent[0]["system"]]
+    assert mark[0] == {"type": "ephemeral"}
+    assert first.written_tokens == second.cached_tokens == billed["written_tokens"] > 1024
+    assert first.prompt_tokens + second.prompt_tokens == billed["prompt_tokens"]
+    for row, price_of_prefix in ((first, 1_250_000), (second, 100_000)):
+        prefix = row.written_tokens + row.cached_tokens
+        assert row.cost_pico_usd == (
+            (row.prompt_tokens - prefix) * 1_000_000
+            + prefix * price_of_prefix
+            + row.completion_tokens * 2_000_000
+        )
