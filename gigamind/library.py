@@ -98,6 +98,8 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     cold_start: bool
     unanswerable_mode: UnanswerableMode
     min_score: float
+    context_notes: int
+    context_chars: int
     warmup: int
     timeout_ms: int
     max_concurrency: int

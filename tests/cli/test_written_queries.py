@@ -129,7 +129,7 @@ def test_the_note_stands_in_the_prompt_as_fenced_data_without_its_frontmatter(wr
     assert "roses" not in system
     assert system.startswith("You write questions")
     assert policy[0]["content"].startswith("노트 검색을")
-    fence = system.split("<note-")[1].split(" ")[0]
+    fence = user.split("<note-")[1].split(" ")[0]
     assert f'<note-{fence} index="1" title="garden">\n{GARDEN}\n</note-{fence}>' in user
     assert "at most 2 questions" in user
     assert "at most 5 that" in user
