@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError, create_model
 
-from gigamind.errors import InputError, LlmError
+from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.sender import BatchSender
 from gigamind.llm.budget import Budget, Limits
@@ -417,7 +417,7 @@ def _reason(error: BaseException) -> BaseException:
     cause: BaseException = error
     while cause.__cause__ is not None:
         cause = cause.__cause__
-        if isinstance(cause, LlmError):
+        if isinstance(cause, GigamindError):
             return cause
         if isinstance(cause, ValidationError):
             return LlmError(f"the reply failed validation: {_first(cause)}", "invalid_output")
