@@ -26,7 +26,7 @@ MODEL = default_cache_folder() / "models" / "SmolLM2-135M-Instruct.Q4_1.gguf"
 GIGAMIND = (sys.executable, "-m", "gigamind")
 MINUTES = 5  # an evaluation, at most
 # Most replies of so small a model go on to the last token that it may write, and once more with twice the room.
-QUESTION_TOKENS, ANSWER_TOKENS = 96, 256
+QUESTION_TOKENS, ANSWER_TOKENS = 192, 256
 
 BEFOREHAND = f"""\
 A real model of 135 million parameters judges 10 questions and 4 answers, on this processor alone: some minutes, at most
@@ -105,12 +105,12 @@ def demo() -> None:
     out = Path("eval", "out", time.strftime("llm-%Y%m%dT%H%M%S"))
     with tempfile.TemporaryDirectory() as temporary, served() as model:
         folder = Path(temporary)
-        run("llm", "check", *model)
+        asked = judge("unanswerable_llm.toml", QUESTION_TOKENS, folder)
+        run("llm", "check", *model, "--judge", asked, "--model-timeout-s", 180)
         limits = ["--max-minutes", MINUTES]  # how many at a time, and for how long, is measured
         lenient = ["--min-coverage", 0, "--allow-partial", "--store-mode", "off"]
         common = ["--notes", asset("examples") / "vault", *model, *limits, *lenient]
         queries, answers = english("queries.jsonl", folder), english("answers.jsonl", folder)
-        asked = judge("unanswerable_llm.toml", QUESTION_TOKENS, folder)
         by_model = ["--unanswerable-mode", "llm", "--judge", asked]
         # Words find English notes for English questions; of those the model reads the first.
         search = ["--dataset", queries, "--sample", 10, "--mode", "keyword", "--topk", 1]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gigamind.vault.notes import Note
 
 _MAX_TOKENS = 1_024  # of what no judge file sets
+_NAME_CHARS = 28
 # Notes of examples/ that questions are written about.
 _NOTES: "dict[Language, str]" = {"ko": "howto/배터리-교체.md", "en": "howto/first-shift.md"}
 # What the next case would meet, too.
@@ -28,7 +29,7 @@ _HOPELESS: frozenset[LlmCode] = frozenset(
     {"auth_failed", "quota_exhausted", "rate_limited", "server_error"}
 )
 # It did answer the first, short call.
-_SLOW = "It is too slow for prompts of this length: raise --timeout-s, and --model-timeout-s of evaluations."
+_SLOW = "It is too slow for prompts of this length: raise --model-timeout-s."
 
 
 @click.command(
@@ -57,7 +58,14 @@ _SLOW = "It is too slow for prompts of this length: raise --timeout-s, and --mod
     type=click.Path(path_type=Path),
     help='TOML with tables [models."NAME"]: prompt, completion, cached, in USD a million tokens.',
 )
-@click.option("--timeout-s", type=float, default=60.0, show_default=True)
+@click.option(
+    "--model-timeout-s",
+    "timeout_s",
+    type=float,
+    default=60.0,
+    show_default=True,
+    help="Time limit of one request, in seconds.",
+)
 @click.option(
     "--judge",
     "judges",
@@ -187,7 +195,7 @@ async def _asked(
     from gigamind.assurance.one_case import ask_once
     from gigamind.llm.ask import connect
 
-    click.echo(f"\n{'judge':<28}{'':<4}{'tokens':>14}{'seconds':>9}  what was read")
+    click.echo(f"\n{'judge':<{_NAME_CHARS}}{'':<4}{'tokens':>14}{'seconds':>9}  what was read")
     found: list[CaseRead] = []
     for case in cases:
         model = connect(case.adjust(settings), prices=prices)
@@ -206,7 +214,8 @@ def _line(read: "CaseRead") -> str:
         lost = ", ".join(f"{name}: {count}" for name, count in sorted(read.unread.items()))
         what = f"{what}; dropped: {lost}"
     case = read.case
-    return f"{case.name:<28}{case.language:<4}{spent:>14}{read.seconds:>9.1f}  {what}"
+    name = case.name if len(case.name) < _NAME_CHARS else f"…{case.name[2 - _NAME_CHARS :]}"
+    return f"{name:<{_NAME_CHARS}}{case.language:<4}{spent:>14}{read.seconds:>9.1f}  {what}"
 
 
 def _tell_what_next(

@@ -142,6 +142,7 @@ def ask_all(
     out: Path,
     *,
     resume: bool,
+    allow_none: bool = False,
     progress: Progress | None = None,
     stage: Callable[[ItemKey], str] = lambda _: "Judging",
 ) -> ModelRun:
@@ -152,6 +153,7 @@ def ask_all(
             where it cannot.
         connect: opens the models over the account of the run.
         identity: what the run is of, by name, for `--resume` to check.
+        allow_none: a run is one even where no item has a verdict, and none can be had by going on.
         stage: what asking about an item is called while it goes on.
 
     Raises:
@@ -185,7 +187,7 @@ def ask_all(
             ) from error
         known = known or {key: store.results[key] for key in items if key in store.results}
     if items and not interrupted:
-        _refuse_hopeless(known, out)
+        _refuse_hopeless(known, out, allow_none=allow_none)
     unasked = tuple(key for key in items if key not in known)
     return ModelRun(known, tuple(ledger.rows), interrupted, unasked)
 
@@ -411,9 +413,11 @@ def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:
     return _first(first) if isinstance(first, ExceptionGroup) else first
 
 
-def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path) -> None:
+def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_none: bool) -> None:
     """A run without a single verdict says nothing; what stopped it, or the first of the commonest errors, says why."""
     if any(result.outcome == "scored" for result in results.values()):
+        return
+    if allow_none and all(result.is_final for result in results.values()):
         return
     codes = Counter(result.code for result in results.values())
     code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]

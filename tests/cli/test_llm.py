@@ -147,13 +147,13 @@ def test_a_server_too_slow_for_long_prompts_is_told_apart_from_a_silent_one(chec
             slow.wait(1)
 
     server.respond = respond
-    ended = check("openai/judge", "--judge", "unanswerable_llm", "--timeout-s", 0.5)
+    ended = check("openai/judge", "--judge", "unanswerable_llm", "--model-timeout-s", 0.5)
     slow.set()
     while server.seen.in_flight:  # it notices that nobody listens any more
         time.sleep(0.02)
     assert ended.code == 3
     assert ended.stdout.count("failed (timeout)") == 2
-    assert "too slow for prompts of this length: raise --timeout-s" in ended.stderr
+    assert "too slow for prompts of this length: raise --model-timeout-s" in ended.stderr
 
 
 @pytest.mark.parametrize("name", ["nobody", "unanswerable_threshold"])

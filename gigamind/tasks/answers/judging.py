@@ -135,6 +135,7 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> Model
         _identity(prepared),
         out,
         resume=options.resume is not None,
+        allow_none=options.allow_partial,
         progress=progress,
         stage=lambda key: "Checking" if key.part == GATE_ROLE else "Judging",
     )

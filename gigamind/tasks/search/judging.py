@@ -174,6 +174,7 @@ def ask_model(
         _identity(prepared),
         out,
         resume=options.resume is not None,
+        allow_none=options.allow_partial,
         progress=progress,
     )
 

@@ -130,3 +130,14 @@ def test_seven_failures_before_a_success_stop_nothing_and_a_stopped_run_is_resum
     summary = json.loads((given.out / "summary.json").read_text("utf-8"))
     assert summary["llm"]["outcomes"] == {"scored": 10}
     assert server.seen.total == failing + 10
+
+
+def test_a_run_without_one_verdict_stands_where_a_part_is_allowed_and_nothing_more_can_be_had(
+    options, lines
+):
+    done = evaluate(
+        options(model="openai/judge;fault=truncated", allow_partial=True, min_coverage=0)
+    )
+    assert done.summary.llm.outcomes == {"unscored": done.summary.llm.items}
+    assert {row["error"] for row in lines(done.out, "errors.jsonl")} == {"truncated"}
+    assert (done.out / "report.html").is_file()
