@@ -153,7 +153,7 @@ def ask_all(
             where it cannot.
         connect: opens the models over the account of the run.
         identity: what the run is of, by name, for `--resume` to check.
-        allow_none: a run is one even where no item has a verdict, and none can be had by going on.
+        allow_none: a run is one even where no item has a verdict, unless the model cannot be asked at all.
         stage: what asking about an item is called while it goes on.
 
     Raises:
@@ -331,8 +331,8 @@ class _Stages:
         name = self._stage(key)
         self._done[name] += 1
         self._without_verdict += not scored
-        self._tell_trouble()
         self._progress.stage(name, self._done[name], self._totals[name])
+        self._tell_trouble()
 
     def _tell_trouble(self) -> None:
         if isinstance(self._progress, Narrator):
@@ -417,7 +417,7 @@ def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_
     """A run without a single verdict says nothing; what stopped it, or the first of the commonest errors, says why."""
     if any(result.outcome == "scored" for result in results.values()):
         return
-    if allow_none and all(result.is_final for result in results.values()):
+    if allow_none and not any(result.code in HOPELESS for result in results.values()):
         return
     codes = Counter(result.code for result in results.values())
     code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]

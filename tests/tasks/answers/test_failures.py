@@ -132,9 +132,7 @@ def test_seven_failures_before_a_success_stop_nothing_and_a_stopped_run_is_resum
     assert server.seen.total == failing + 10
 
 
-def test_a_run_without_one_verdict_stands_where_a_part_is_allowed_and_nothing_more_can_be_had(
-    options, lines
-):
+def test_a_run_without_one_verdict_stands_where_a_part_is_allowed(options, lines):
     done = evaluate(
         options(model="openai/judge;fault=truncated", allow_partial=True, min_coverage=0)
     )
