@@ -12,6 +12,7 @@ from gigamind.tasks import judged_kinds
 pytestmark = pytest.mark.browser
 
 HOSTILE = "</style><script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
+GRADES = ("low", "medium", "high")  # what a model says of its own verdict
 JUDGE = {"kind": "llm", "file": "judges/j.toml", "fingerprint": "f" * 64, "model": "openai/x"}
 
 
@@ -29,7 +30,7 @@ def card(tmp_path):
             told = {"outcome": "scored", "told_unanswerable": judged, "quotes": quotes}
             row = {"id": f"q{n}", "query": HOSTILE, "language": ("ko", "en")[n % 2]}
             row |= {"answerable": n % 3 > 0, "judged_unanswerable": judged}
-            file.write(json.dumps(row | {"judgement": told | {"confidence": n / 100}}) + "\n")
+            file.write(json.dumps(row | {"judgement": told | {"confidence": GRADES[n % 3]}}) + "\n")
     (folder / "errors.jsonl").write_text("", encoding="utf-8")
     return certify([folder], judged_kinds(), created_at="2026-11-22T01:00:00+00:00")
 
@@ -74,7 +75,7 @@ def test_the_page_fits_a_phone_and_a_screen_and_runs_nothing(browser, card, tmp_
         assert wide <= width
         assert browser.execute_script("return window.pwned") is None
         assert len(browser.find_elements(By.TAG_NAME, "h1")) == 1
-        assert len(browser.find_elements(By.CSS_SELECTOR, ".reliability .dot")) == 10
+        assert len(browser.find_elements(By.CSS_SELECTOR, ".reliability .dot")) == len(GRADES)
         assert HOSTILE in browser.find_element(By.CSS_SELECTOR, ".misses blockquote").text
         # its own style applies: the policy names its hash
         colour = "return getComputedStyle(document.querySelector('.reliability .dot')).fill"
