@@ -30,7 +30,7 @@ QUESTION_TOKENS, ANSWER_TOKENS = 192, 256
 
 BEFOREHAND = f"""\
 A real model of 135 million parameters judges 10 questions and 4 answers, on this processor alone: some minutes, at most
-{2 * MINUTES}. Here too few verdicts are no failure, as they would be elsewhere."""
+{2 * MINUTES + 2}. Here too few verdicts are no failure, as they would be elsewhere."""
 
 AFTERWARDS = """\
 What that shows: the server, the JSON schema, limits, costs and reports work with a model of your own. What it does not:
