@@ -25,7 +25,7 @@ from gigamind.errors import (
     NotesError,
     OtherRunError,
 )
-from gigamind.evaluation.asking import abandon, attempts_of, last_unfinished
+from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.evaluation.finish import Evaluated, FlowResult
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.release import ReleaseVerdict
@@ -235,11 +235,13 @@ def _evaluated_in(
         asked = len(attempts_of(left))
         try:
             finished = _evaluated(taken, left, started)
-            why = finished["refused"]
+            if not is_resumable(left) or len(attempts_of(left)) > asked:
+                return left, finished
+            why: object = finished["refused"]
         except (OtherRunError, EvaluationError) as error:
-            finished, why = None, error
-        if finished and (not why or len(attempts_of(left)) > asked):
-            return left, finished
+            if len(attempts_of(left)) > asked:
+                raise
+            why = error
         # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
         get_run_logger().warning("%s cannot be gone on with: %s", abandon(left), why)
     placed = options.model_copy(update={"out": home / f"{started.astimezone():{RUN_ID_FORMAT}}"})

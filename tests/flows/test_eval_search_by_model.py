@@ -94,3 +94,14 @@ def test_a_deployment_starts_anew_where_its_stopped_run_cannot_be_gone_on_with(
     assert flow(by_model(**changes), return_state=True).is_failed() is ("max_calls" in changes)
     kept = sorted(path.suffix for path in (tmp_path / "out").iterdir())
     assert kept[:3] == ["", "", ".abandoned"]
+
+
+def test_a_run_that_is_gone_on_with_to_its_end_and_has_too_few_verdicts_is_that_run(
+    flow, by_model, tmp_path, monkeypatch
+):
+    monkeypatch.setenv("PREFECT__RUNTIME__DEPLOYMENT__NAME", "nightly")
+    model = "openai/judge;fault=refusal;share=0.6;sid=gone-on"
+    assert flow(by_model(model=model, max_calls=4), return_state=True).is_failed()
+    state = flow(by_model(model=model), return_state=True)
+    assert (state.name, len(list((tmp_path / "out").iterdir()))) == ("EvaluationFailed", 1)
+    assert "--min-coverage is 0.8" in state.message
