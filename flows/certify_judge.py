@@ -8,7 +8,8 @@ from prefect.client.schemas.objects import State
 
 from gigamind.assurance.certify import CertifyOptions
 from gigamind.errors import GigamindError
-from gigamind.publish import failed, publish_card
+from gigamind.publish.artifacts import publish_card
+from gigamind.publish.ends import failed
 from gigamind.tasks import steps
 
 certify = task(name="certify", cache_policy=NO_CACHE)(steps.write_card)

@@ -5,7 +5,7 @@ from typing import Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from gigamind.publish import run_evaluation, run_name
+from gigamind.publish.flows import run_evaluation, run_name
 from gigamind.tasks.search.options import SearchEvalOptions
 
 

@@ -13,7 +13,7 @@ from prefect.logging import get_run_logger
 from gigamind.errors import GigamindError, InputError
 from gigamind.memory import sessions
 from gigamind.memory.sessions import FolderOptions, SessionReport
-from gigamind.publish import failed
+from gigamind.publish.ends import failed
 
 # NO_CACHE: the log itself knows what it has; a session that was edited is another one.
 find = task(name="find", cache_policy=NO_CACHE)(sessions.session_batches)

@@ -62,7 +62,7 @@ def _evaluate(options: EvalOptions, *, flow: bool) -> None:
     told = TASKS[options.task].forewarn(options)
     show_lines(plain_console(stderr=True), "warning", told)
     if flow:
-        from gigamind.publish import run_flow
+        from gigamind.publish.flows import run_flow
 
         finished = run_flow(options)
     else:

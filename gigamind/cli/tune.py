@@ -31,7 +31,7 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     options = validated(SearchEvalOptions, values)
     out: Path = out_folder(options, datetime.now(UTC))
     if flow:
-        from gigamind.publish import run_flow
+        from gigamind.publish.flows import run_flow
 
         tuned = tune_search(options, out, run_flow)
     else:

@@ -6,7 +6,7 @@ from flow_artifacts import newest_artifact
 from prefect.flows import load_flow_from_entrypoint
 
 from gigamind.assurance.certify import CertifyOptions
-from gigamind.publish import CARD_KEY
+from gigamind.publish.artifacts import CARD_KEY
 from gigamind.records.card import read_card
 
 ROOT = Path(__file__).parents[2]

@@ -11,7 +11,8 @@ from gate_policy import shipped
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
-from gigamind.publish import GATE_KEY, run_flow
+from gigamind.publish.artifacts import GATE_KEY
+from gigamind.publish.flows import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.links.options import LinkEvalOptions
 

@@ -14,7 +14,8 @@ import pytest
 from flow_artifacts import artifacts_of
 
 from gigamind.errors import DatasetError, EvaluationError, GigamindError, InputError, NotesError
-from gigamind.publish import artifact_keys, publish_run, run_flow
+from gigamind.publish.artifacts import artifact_keys, publish_run
+from gigamind.publish.flows import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 

@@ -9,7 +9,7 @@ from gate_policy import shipped
 from prefect.client.orchestration import get_client
 from prefect.flows import load_flow_from_entrypoint
 
-from gigamind.publish import GATE_KEY
+from gigamind.publish.artifacts import GATE_KEY
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 

@@ -16,7 +16,8 @@ from gigamind.errors import (
     InputError,
     NotesError,
 )
-from gigamind.publish import failed, metric_table
+from gigamind.publish.artifacts import metric_table
+from gigamind.publish.ends import failed
 from gigamind.records.schema import IntervalReport
 from gigamind.tasks.search.schema import (
     SliceCounts,

@@ -1,0 +1,90 @@
+"""How a flow run ends: as the exit code of the same command means, with one sentence, and no traceback.
+
+A state carries one sentence and at most one of our errors: anything else as its data ends in a traceback of all of it
+on the run's page.
+"""
+
+import logging
+import signal
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, ClassVar
+
+from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
+
+
+class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
+    """A gate failed, or nothing could be said."""
+
+    exit_code: ClassVar[int] = 4
+
+
+ENDS = (
+    (InputError, "InvalidInput"),
+    (NotesError, "NotesInaccessible"),
+    (EvaluationError, "EvaluationFailed"),
+)
+
+
+def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN401  Prefect's State, whose import costs a second
+    """The Failed state of a run that ended in `error`, by default named by the meaning of its exit code."""
+    from prefect.states import Failed
+
+    meant = next((name for kind, name in ENDS if isinstance(error, kind)), "EvaluationFailed")
+    told = f"{error} (exit code {error.exit_code})"
+    return Failed(name=name or meant, message=told, data=error)
+
+
+class _ExpectedEnd(logging.Filter):
+    """Tells an end that is a result in a line, where Prefect takes any Failed state for a crash and its traceback."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = ""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, GigamindError):
+            self._told = str(error)
+            record.msg, record.args = f"{error} (exit code {error.exit_code})", ()
+            record.exc_info = record.exc_text = None
+        if self._told and self._told in record.getMessage() and record.levelno > logging.WARNING:
+            record.levelno, record.levelname = logging.WARNING, "WARNING"
+        return True
+
+
+EXPECTED = _ExpectedEnd()
+# Of a run's page, and of the worker's terminal.
+LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
+
+
+_own_sigterm = ContextVar[Any]("own_sigterm", default=None)
+
+
+@contextmanager
+def own_process() -> Generator[None]:
+    """The flow runs in a process of ours, whose handler of SIGTERM is to hold within it, too."""
+    set_before = _own_sigterm.set(signal.getsignal(signal.SIGTERM))
+    try:
+        yield
+    finally:
+        _own_sigterm.reset(set_before)
+
+
+@contextmanager
+def stopped_as_we_stop() -> Generator[None]:
+    """Where the process is ours, SIGTERM keeps what was done; Prefect's handler would crash the run.
+
+    A worker's process is Prefect's: there its handler stays, which tells a cancelled run from a crashed one.
+    """
+    ours = _own_sigterm.get()
+    if ours is None or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    theirs = signal.signal(signal.SIGTERM, ours)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, theirs)

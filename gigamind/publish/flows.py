@@ -1,0 +1,193 @@
+"""The one body of every evaluation flow, and `gigamind eval ... --flow`, which runs one here."""
+
+import logging
+import os
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from pydantic import BaseModel
+
+from gigamind.assets import asset
+from gigamind.errors import EvaluationError, GigamindError, InputError, OtherRunError
+from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_unfinished
+from gigamind.evaluation.finish import Evaluated, FlowResult
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions
+from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.publish.artifacts import publish_release, publish_run
+from gigamind.publish.ends import ENDS, EXPECTED, LOGGERS, failed, own_process, stopped_as_we_stop
+from gigamind.records.schema import RUN_ID_FORMAT
+from gigamind.tasks import TASKS
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
+# No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
+_SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "0.5",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+}
+
+
+def run_flow(options: EvalOptions) -> Evaluated[Any]:
+    """Run the task's flow, such as `flows/eval_search.py`, here.
+
+    It speaks to the configured Prefect server, or to a short-lived one where none is.
+
+    Raises:
+        GigamindError: as the evaluation itself raises it.
+    """
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    import prefect.settings
+    from prefect.flows import load_flow_from_entrypoint
+    from prefect.settings import temporary_settings
+
+    name = f"eval_{options.task}"
+    entrypoint = f"{asset('flows') / name}.py:{name}"
+    flow = cast(
+        "Callable[..., State[Any]]",
+        load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
+    )
+    # The heartbeat's thread would hold up the end of the run for a second; only workers need it.
+    with (
+        temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        own_process(),
+    ):
+        result = cast("dict[str, Any]", flow(options, return_state=True).result())
+    release = result["release"]
+    return Evaluated(
+        TASKS[options.task].compared.summary.model_validate(result["summary"]),
+        Path(result["out"]),
+        ReleaseVerdict.load(release) if release else None,
+    )
+
+
+def run_name() -> str:
+    """How a run of an evaluation is called: `search · handbook · hybrid · 1.5`, for a flow's `flow_run_name`."""
+    from prefect.runtime import flow_run
+
+    given: Any = flow_run.parameters["options"]  # pyright: ignore[reportUnknownMemberType]  a module of properties
+    options: Mapping[str, Any] = given.model_dump() if isinstance(given, BaseModel) else given
+    parts = [
+        options.get("task", "search"),
+        *(options.get(name) for name in ("notes", "mode", "out")),
+    ]
+    names = (Path(part).name if isinstance(part, Path) else str(part) for part in parts if part)
+    return " · ".join(names)
+
+
+def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
+    """What a flow returns: an evaluation that was published; with `--dry-run`, what a check of the input finds.
+
+    A Failed state, named by the meaning of the exit code, where `gigamind eval` would end with that code.
+
+    Args:
+        gate: hold the run against its baseline and end by the verdict: Failed as "Regressed" where a gate fails, as
+            "NotComparable" where nothing can be said; emits the event `gigamind.gate.<verdict>`.
+    """
+    from prefect.states import Completed
+
+    from gigamind.tasks.steps import STEPS
+
+    for logger in map(logging.getLogger, LOGGERS):
+        logger.addFilter(EXPECTED)
+    started = datetime.now(UTC)
+    try:
+        if gate and options.compare is None:
+            raise InputError("--compare: must be given; a release gate needs a baseline")
+        if options.dry_run:
+            return Completed(name="Checked", message=STEPS.check_input(options))
+        with stopped_as_we_stop():
+            out, finished = _evaluated_in(_home(options), options, started)
+    except GigamindError as error:
+        return failed(error)
+    publish_run(finished, out)
+    if gate and finished["release"] and (stopped := publish_release(finished)) is not None:
+        return stopped
+    if refused := finished["refused"]:
+        kind = next(kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"])
+        return failed(kind(refused["message"]))
+    result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
+    if finished["summary"]["status"] == "interrupted":
+        return Completed(name="Interrupted", data=result)
+    return result
+
+
+def _home(options: EvalOptions) -> Path | None:
+    """The folder of a deployment's runs, one beside the other: `out`, else one of its name; None for a run of none."""
+    from prefect.runtime import deployment
+
+    name = cast("str | None", deployment.name)  # pyright: ignore[reportUnknownMemberType]  a module of properties
+    return (options.out or Path("eval", "out", name)) if name else None
+
+
+def _evaluated_in(
+    home: Path | None, options: EvalOptions, started: datetime
+) -> tuple[Path, FlowResult]:
+    """The run, and where it was written; the last one that was stopped in `home` is gone on with, where it is alike."""
+    from prefect.logging import get_run_logger
+
+    from gigamind.evaluation.run import out_folder
+
+    if home is None or (isinstance(options, ModelRunOptions) and options.resume):
+        out = out_folder(options, started)
+        return out, _evaluated(options, out, started)
+    if isinstance(options, ModelRunOptions) and (left := last_unfinished(home)):
+        taken = options.model_copy(update={"resume": left, "out": None})
+        asked = len(attempts_of(left))
+        try:
+            finished = _evaluated(taken, left, started)
+            if not is_resumable(left) or len(attempts_of(left)) > asked:
+                return left, finished
+            why: object = finished["refused"]
+        except (OtherRunError, EvaluationError) as error:
+            if len(attempts_of(left)) > asked:
+                raise
+            why = error
+        # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
+        get_run_logger().warning("%s cannot be gone on with: %s", abandon(left), why)
+    placed = options.model_copy(update={"out": home / f"{started.astimezone():{RUN_ID_FORMAT}}"})
+    out = out_folder(placed, started)
+    return out, _evaluated(placed, out, started)
+
+
+def _evaluated(options: EvalOptions, out: Path, started: datetime) -> FlowResult:
+    """The steps of an evaluation as tasks of the flow run: the items in batches, then what models say of them."""
+    from prefect import tags, task
+    from prefect.cache_policies import NO_CACHE
+
+    from gigamind.evaluation.run import Batch, run_batches
+    from gigamind.tasks.steps import STEPS
+
+    def step(
+        name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0
+    ) -> Any:  # noqa: ANN401
+        # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
+        settled = task(
+            name=name, task_run_name=named or name, retries=retries, cache_policy=NO_CACHE
+        )
+        return settled(call)
+
+    prepare, report = step("prepare", STEPS.prepare_batches), step("report", STEPS.finish_run)
+    score = step("score", STEPS.run_batch, "score {first} to {end}", 1)
+    judge = step("judge", STEPS.judge_run)
+
+    def run_batch(first: int, end: int) -> Batch:
+        return score(options, first, end)
+
+    try:
+        with tags(options.task, options.notes.name if options.notes else "no vault"):
+            plan = prepare(options, out)
+            batches, interrupted = run_batches(plan, run_batch)
+            asks = plan["asks_a_model"] and not interrupted
+            verdicts = judge(options, batches, out) if asks else None
+            return report(options, batches, out, started, verdicts, interrupted=interrupted)
+    finally:
+        STEPS.close_run(options)
