@@ -17,7 +17,13 @@ from typing import Any, Self, TypedDict, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.asking import ModelRun, attempts_of, drop_if_final, is_resumable
+from gigamind.evaluation.asking import (
+    ModelRun,
+    attempts_of,
+    drop_if_final,
+    is_resumable,
+    unfinished_folder,
+)
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
@@ -125,11 +131,15 @@ def out_folder(options: EvalOptions, started: datetime) -> Path:
         InputError: a resumed run is to be written elsewhere.
     """
     asked = options.written_to(options.out) if isinstance(options, ModelRunOptions) else options.out
-    if asked:
-        return asked
-    first = Path("eval") / "out" / started.astimezone().strftime(RUN_ID_FORMAT)
+    return asked or free_folder(Path("eval") / "out", started)
+
+
+def free_folder(home: Path, started: datetime) -> Path:
+    """The folder in `home` of a run that starts now: YYYYMMDD-HHMMSS of local time, numbered where that is taken."""
+    first = home / started.astimezone().strftime(RUN_ID_FORMAT)
     names = itertools.chain([first.name], (f"{first.name}-{n}" for n in itertools.count(2)))
-    return next(out for name in names if not (out := first.with_name(name)).exists())
+    outs = (first.with_name(name) for name in names)
+    return next(out for out in outs if not (out.exists() or unfinished_folder(out).exists()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,6 @@ from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.publish.artifacts import publish_release, publish_run
 from gigamind.publish.ends import ENDS, EXPECTED, LOGGERS, failed, own_process, stopped_as_we_stop
-from gigamind.records.schema import RUN_ID_FORMAT
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -134,7 +133,7 @@ def _evaluated_in(
     """The run, and where it was written; the last one that was stopped in `home` is gone on with, where it is alike."""
     from prefect.logging import get_run_logger
 
-    from gigamind.evaluation.run import out_folder
+    from gigamind.evaluation.run import free_folder, out_folder
 
     if home is None or (isinstance(options, ModelRunOptions) and options.resume):
         out = out_folder(options, started)
@@ -153,9 +152,8 @@ def _evaluated_in(
             why = error
         # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
         get_run_logger().warning("%s cannot be gone on with: %s", abandon(left), why)
-    placed = options.model_copy(update={"out": home / f"{started.astimezone():{RUN_ID_FORMAT}}"})
-    out = out_folder(placed, started)
-    return out, _evaluated(placed, out, started)
+    out = free_folder(home, started)
+    return out, _evaluated(options.model_copy(update={"out": out}), out, started)
 
 
 def _evaluated(options: EvalOptions, out: Path, started: datetime) -> FlowResult:
