@@ -68,8 +68,14 @@ bench-verdicts: $(READY)
 # The profile that server, worker and deploy share.
 PROFILE := set -a; . deployments/server.env; set +a;
 
+# Beside it the reports of runs, read only, for a page of the UI can link to no file; both end together.
 server: $(READY)
-	@$(PROFILE) exec $(BIN)/prefect server start
+	@$(PROFILE) mkdir -p "$$GIGAMIND_REPORTS"; \
+	  $(BIN)/python -m http.server --bind "$$PREFECT_SERVER_API_HOST" --directory "$$GIGAMIND_REPORTS" \
+	    "$$GIGAMIND_REPORTS_PORT" >/dev/null 2>&1 & \
+	  reports=$$!; trap 'kill $$reports 2>/dev/null' EXIT INT TERM; \
+	  echo "Reports of runs: $$GIGAMIND_REPORTS_URL"; \
+	  $(BIN)/prefect server start
 
 worker: $(READY)
 	@$(PROFILE) exec $(BIN)/prefect worker start --pool local --type process

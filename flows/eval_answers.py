@@ -1,16 +1,19 @@
 """Evaluation of answers as a Prefect flow: the steps of `gigamind eval answers`."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 
 from gigamind.publish.flows import run_evaluation, run_name
+from gigamind.publish.form import Sectioned
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
 
 @flow(name="eval-answers", flow_run_name=run_name, persist_result=False)
-def eval_answers(options: AnswerEvalOptions) -> dict[str, Any] | State[Any]:
+def eval_answers(
+    options: Annotated[AnswerEvalOptions, Sectioned(AnswerEvalOptions)],
+) -> dict[str, Any] | State[Any]:
     """Judge answers claim by claim, write the out folder and publish its summary as artifacts.
 
     Ends Failed, named by the meaning of the exit code, where `gigamind eval answers` would end with that code.

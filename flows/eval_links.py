@@ -1,16 +1,19 @@
 """Link evaluation as a Prefect flow: the steps of `gigamind eval links`, a batch of notes a task."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 
 from gigamind.publish.flows import run_evaluation, run_name
+from gigamind.publish.form import Sectioned
 from gigamind.tasks.links.options import LinkEvalOptions
 
 
 @flow(name="eval-links", flow_run_name=run_name, persist_result=False)
-def eval_links(options: LinkEvalOptions) -> dict[str, Any] | State[Any]:
+def eval_links(
+    options: Annotated[LinkEvalOptions, Sectioned(LinkEvalOptions)],
+) -> dict[str, Any] | State[Any]:
     """Evaluate link suggestions over a vault, write the out folder and publish its summary as artifacts.
 
     Ends Failed, named by the meaning of the exit code, where `gigamind eval links` would end with that code.

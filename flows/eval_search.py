@@ -1,16 +1,19 @@
 """Search evaluation as a Prefect flow: the steps of `gigamind eval search`, a batch of queries a task."""
 
-from typing import Any
+from typing import Annotated, Any
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 
 from gigamind.publish.flows import run_evaluation, run_name
+from gigamind.publish.form import Sectioned
 from gigamind.tasks.search.options import SearchEvalOptions
 
 
 @flow(name="eval-search", flow_run_name=run_name, persist_result=False)
-def eval_search(options: SearchEvalOptions) -> dict[str, Any] | State[Any]:
+def eval_search(
+    options: Annotated[SearchEvalOptions, Sectioned(SearchEvalOptions)],
+) -> dict[str, Any] | State[Any]:
     """Evaluate search over a vault, write the out folder and publish its summary as artifacts.
 
     Ends Failed, named by the meaning of the exit code, where `gigamind eval search` would end with that code.

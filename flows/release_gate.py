@@ -1,16 +1,19 @@
 """Release gate as a Prefect flow: evaluate, compare with a baseline, and stop the release that regressed."""
 
-from typing import Any
+from typing import Annotated, Any, get_args
 
 from prefect import flow
 from prefect.client.schemas.objects import State
 
 from gigamind.publish.flows import run_evaluation, run_name
+from gigamind.publish.form import Sectioned
 from gigamind.tasks.steps import AnyOptions
 
 
 @flow(name="release-gate", flow_run_name=run_name, persist_result=False)
-def release_gate(options: AnyOptions) -> dict[str, Any] | State[Any]:
+def release_gate(
+    options: Annotated[AnyOptions, Sectioned(*get_args(AnyOptions))],
+) -> dict[str, Any] | State[Any]:
     """Evaluate `options.task`, hold it against the baseline of `options.compare`, and publish the verdict.
 
     Ends Failed as "Regressed" when a gate fails and as "NotComparable" when nothing can be said; emits the event

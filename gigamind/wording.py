@@ -59,15 +59,25 @@ def warning(key: str, **values: object) -> str:
 
 def warning_in(language: Language, told: str) -> str:
     """A warning of a run in a language; as it is where it is none of the translated ones."""
-    for key, form in _warning_forms().items():
+    return _translated("warning", language, told)
+
+
+def change_in(language: Language, told: str) -> str:
+    """What changed of an item, in a language; a part that is none of the translated ones as it is."""
+    parts = [_translated("change", language, part) for part in re.split("; |, (?=verdict )", told)]
+    return "; ".join(parts)
+
+
+def _translated(table: str, language: Language, told: str) -> str:
+    for key, form in _forms(table).items():
         if language != "en" and (found := form.fullmatch(told)):
-            return words(language)(f"warning.{key}", **found.groupdict())
+            return words(language)(f"{table}.{key}", **found.groupdict())
     return told
 
 
 @functools.cache
-def _warning_forms() -> dict[str, re.Pattern[str]]:
-    forms = words("en").tables["warning"].items()
+def _forms(table: str) -> dict[str, re.Pattern[str]]:
+    forms = words("en").tables[table].items()
     return {key: re.compile(_PLACE.sub(r"(?P<\1>.*)", re.escape(form))) for key, form in forms}
 
 

@@ -16,13 +16,15 @@ from gigamind.evaluation.release import Reference, ReleaseVerdict, announce, rea
 from gigamind.evaluation.task import Task
 from gigamind.metrics.spec import unit_of, units_of
 from gigamind.records.card import read_card
-from gigamind.records.folder import check_out_folder, write_run
+from gigamind.records.folder import check_out_folder, served_at, write_run
+from gigamind.records.history import past_runs
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.model import FILE as SNAPSHOT_FILE
 from gigamind.release.policy import read_policy
 from gigamind.release.shortfall import held_card, judged_languages
 from gigamind.release.snapshot import Kinds
+from gigamind.reports.decision import MOST_RUNS, Place, decide
 from gigamind.reports.release import with_section
 from gigamind.wording import words
 
@@ -80,17 +82,17 @@ class FlowResult(TypedDict):
     """A finished evaluation as JSON values.
 
     Attributes:
-        markdown: the text of summary.md.
-        release: see `ReleaseVerdict.dump`; None where the run was compared with nothing, as `release_markdown`.
+        headline, page: how it ended and why, in a line, and the page of it: see `reports.decision`.
+        release: see `ReleaseVerdict.dump`; None where the run was compared with nothing.
         refused: None where the run is a result.
     """
 
     task: TaskName
     summary: dict[str, Any]
     run_id: str
-    markdown: str
+    headline: str
+    page: str
     release: dict[str, Any] | None
-    release_markdown: str | None
     refused: Refused | None
 
 
@@ -162,7 +164,8 @@ def _write(
         else:
             files |= verdict.files()
             if SUMMARY_FILE in files:
-                files[SUMMARY_FILE] = markdown_of(task, record, verdict, outputs.lang)
+                text = files[SUMMARY_FILE]
+                files[SUMMARY_FILE] = with_section(text, verdict.release, words(outputs.lang))
     if outputs.format != "json":
         files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict)
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
@@ -188,26 +191,24 @@ def finish_flow(
     record = _with_card(record, options)
     written = _write(task, record, options, out, _reference(options, kinds))
     verdict, refused = written.verdict, written.refused
+    page = decide(
+        record,
+        task.view,
+        words(options.lang),
+        release=verdict.release if verdict else None,
+        refused=str(refused) if refused else None,
+        past=past_runs(out, MOST_RUNS),
+        place=Place(out.absolute(), served_at(out)),
+    )
     return {
         "task": record.run.task,
         "summary": record.summary.model_dump(mode="json"),
         "run_id": record.run.run_id,
-        "markdown": markdown_of(task, record, verdict, options.lang),
+        "headline": page.headline,
+        "page": page.markdown,
         "release": verdict.dump() if verdict else None,
-        "release_markdown": verdict.markdown() if verdict else None,
         "refused": {"exit_code": refused.exit_code, "message": str(refused)} if refused else None,
     }
-
-
-def markdown_of(
-    task: Task[Any, Any, Any],
-    record: Record[Any, Any],
-    verdict: ReleaseVerdict | None,
-    lang: Literal["en", "ko"],
-) -> str:
-    """summary.md, with the comparison where there is one."""
-    text = task.view.markdown(record)
-    return with_section(text, verdict.release, words(lang)) if verdict else text
 
 
 def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record[Summary, Line]:

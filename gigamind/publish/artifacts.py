@@ -3,55 +3,76 @@
 What cannot be published is a warning in the log of the run: the evaluation stands, in its out folder.
 """
 
+import hashlib
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 from pydantic import BaseModel
 
+from gigamind.errors import GigamindError
+from gigamind.evaluation.finish import FlowResult
+from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.publish.ends import ReleaseStopped, failed
+from gigamind.reports.decision import failed_page
 from gigamind.tasks import TASKS
+from gigamind.wording import words
 
-GATE_KEY = "release-gate"
 CARD_KEY = "judge-card"
 _REASONS_TOLD = 20
 
 
-def artifact_keys(task: str) -> tuple[str, str]:
-    """Keys of the summary and of the table of figures: `search-summary` and `search-metrics`."""
-    key = TASKS[task].view.key
-    return f"{key}-summary", f"{key}-metrics"
+class Keys(NamedTuple):
+    """Keys of the artifacts of a history: a deployment's, or that of a task over a vault for runs of none."""
+
+    page: str
+    figures: str
 
 
-def publish_run(finished: Mapping[str, Any], out: Path) -> None:
-    """Publish what `finish_run` returned, from within its flow run: the summary as Markdown, the figures as a table.
+def artifact_keys(options: EvalOptions) -> Keys:
+    """Those of a run; a name that a key cannot hold, for it has letters a-z and digits only, is told by its hash."""
+    from prefect.runtime import deployment
 
-    What cannot be published is a warning in the log of the run: the evaluation stands, in its out folder.
-    """
+    name = cast("str | None", deployment.name)  # pyright: ignore[reportUnknownMemberType]  a module of properties
+    vault = options.notes.resolve().name if options.notes else "answers"
+    history = name or f"{options.task}-{vault}"
+    plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
+    if not history.isascii():
+        plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
+    return Keys(plain, f"{plain}-figures")
+
+
+def publish_run(finished: FlowResult, keys: Keys) -> None:
+    """Publish what `finish_run` returned, from within its flow run: its page, and its figures as a table."""
     from prefect.artifacts import create_markdown_artifact, create_table_artifact
 
     task = finished["task"]
-    summary_key, metrics_key = artifact_keys(task)
-    about = f"{task.capitalize()} evaluation {finished['run_id']}, written to {out.absolute()}"
     table = metric_table(task, TASKS[task].compared.summary.model_validate(finished["summary"]))
-    _publish(create_markdown_artifact, summary_key, about, markdown=finished["markdown"])
-    _publish(create_table_artifact, metrics_key, about, table=table)
+    _publish(create_markdown_artifact, keys.page, finished["headline"], markdown=finished["page"])
+    _publish(create_table_artifact, keys.figures, finished["headline"], table=table)
 
 
-def publish_release(finished: Mapping[str, Any]) -> Any:  # noqa: ANN401  Prefect's State or None
-    """Publish the gates' verdict of what `finish_run` returned, tell it as an event, and name the end it means.
+def publish_failure(error: GigamindError, options: EvalOptions, subject: str, keys: Keys) -> None:
+    """Publish the page of a run that has nothing else to show."""
+    from prefect.artifacts import create_markdown_artifact
+
+    page = failed_page(str(error), error.exit_code, subject, words(options.lang))
+    _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
+
+
+def end_of_gate(finished: FlowResult) -> Any:  # noqa: ANN401  Prefect's State or None
+    """Tell the gates' verdict of what `finish_run` returned as an event, and name the end it means.
 
     Returns the Failed state of a regression or of runs that cannot be compared, a Completed one of another name where
     only soft gates failed, and None where nothing did.
     """
-    from prefect.artifacts import create_markdown_artifact
     from prefect.states import Completed
 
-    verdict = ReleaseVerdict.load(finished["release"])
+    verdict = ReleaseVerdict.load(finished["release"] or {})
     gate = verdict.gate
     about = f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}"
-    _publish(create_markdown_artifact, GATE_KEY, about, markdown=finished["release_markdown"])
     _tell(verdict)
     if gate.verdict == "warned":
         return Completed(name="RegressedSoft", message=about, data=dict(finished))

@@ -15,8 +15,9 @@ from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_
 from gigamind.evaluation.finish import Evaluated, FlowResult
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.publish.artifacts import publish_release, publish_run
+from gigamind.publish.artifacts import artifact_keys, end_of_gate, publish_failure, publish_run
 from gigamind.publish.ends import ENDS, EXPECTED, LOGGERS, failed, own_process, stopped_as_we_stop
+from gigamind.publish.form import flat
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ def run_name() -> str:
     from prefect.runtime import flow_run
 
     given: Any = flow_run.parameters["options"]  # pyright: ignore[reportUnknownMemberType]  a module of properties
-    options: Mapping[str, Any] = given.model_dump() if isinstance(given, BaseModel) else given
+    told: Any = given.model_dump() if isinstance(given, BaseModel) else flat(given)
+    options: Mapping[str, Any] = told
     parts = [
         options.get("task", "search"),
         *(options.get(name) for name in ("notes", "mode", "out")),
@@ -97,7 +99,7 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
 
     for logger in map(logging.getLogger, LOGGERS):
         logger.addFilter(EXPECTED)
-    started = datetime.now(UTC)
+    started, keys = datetime.now(UTC), artifact_keys(options)
     try:
         if gate and options.compare is None:
             raise InputError("--compare: must be given; a release gate needs a baseline")
@@ -106,9 +108,10 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
         with stopped_as_we_stop():
             out, finished = _evaluated_in(_home(options), options, started)
     except GigamindError as error:
+        publish_failure(error, options, run_name(), keys)
         return failed(error)
-    publish_run(finished, out)
-    if gate and finished["release"] and (stopped := publish_release(finished)) is not None:
+    publish_run(finished, keys)
+    if gate and finished["release"] and (stopped := end_of_gate(finished)) is not None:
         return stopped
     if refused := finished["refused"]:
         kind = next(kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"])

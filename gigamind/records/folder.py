@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import re
 import secrets
 import shutil
@@ -10,6 +11,7 @@ from collections.abc import Generator, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Literal
+from urllib.parse import quote
 
 from pydantic import BaseModel
 
@@ -55,6 +57,20 @@ def _refuse_existing(out: Path) -> None:
         )
     if any(out.iterdir()):
         raise InputError(f"--out {out}: exists already. Name a new folder, or remove this one.")
+
+
+def served_at(out: Path) -> str | None:
+    """The address of the files of `out`, with a slash at its end; None where nothing serves them.
+
+    `GIGAMIND_REPORTS_URL` serves the folder `GIGAMIND_REPORTS`, by default `eval/out`: see deployments/server.env.
+    """
+    address = os.environ.get("GIGAMIND_REPORTS_URL", "").rstrip("/")
+    folder = Path(os.environ.get("GIGAMIND_REPORTS", "eval/out"))
+    try:
+        inside = out.resolve().relative_to(folder.resolve())
+    except ValueError:
+        return None
+    return f"{address}/{quote(inside.as_posix())}/" if address else None
 
 
 @contextlib.contextmanager

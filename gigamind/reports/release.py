@@ -126,7 +126,7 @@ def step_summary(task: str, part: Part | None, release: Release | None, say: Wor
 
 
 def _folded(task: str, part: Part | None, release: Release | None, say: Words, shown: int) -> str:
-    figures = _main(part) if part else []
+    figures = main_figures(part) if part else []
     told = [f"{figure.label(say.language)} {share(figure.value)}" for figure in figures]
     verdict = [say(f"gate.{release.gate.verdict}")] if release else []
     title = " · ".join([say(f"release.{task}"), *verdict, *told])
@@ -145,7 +145,7 @@ def _folded(task: str, part: Part | None, release: Release | None, say: Words, s
     return "\n".join([*lines, "</details>", "", ""])
 
 
-def _main(part: Part) -> list[Figure]:
+def main_figures(part: Part) -> list[Figure]:
     """The main figures of a run, at the deepest cut-off; all of them where a team's own judge gave them."""
     found = measured(figures_of(part, in_order(list(part.intervals))))
     chosen: dict[str, Figure] = {}

@@ -25,13 +25,7 @@ Pages = tuple[Callable[..., str], Callable[..., Mapping[str, "Chart"]]]
 
 
 class View(ABC, Generic[Summary, Line, Baseline]):
-    """One task.
-
-    Attributes:
-        key: in front of the names of its artifacts.
-    """
-
-    key: str
+    """One task."""
 
     @abstractmethod
     def markdown(self, record: Record[Summary, Line]) -> str:

@@ -5,12 +5,15 @@ Only a run that the server's scheduler has made shows that schedules work: with 
 
 import json
 import logging
+import re
 import urllib.error
+import urllib.request
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from forms import sectioned
 from prefect_stack import Stack
 
 from gigamind.tasks import evaluate
@@ -55,7 +58,7 @@ def ended(stack: Stack, run_id: str) -> Any:
 
 def parameters(stack: Stack, **changes: object) -> dict[str, Any]:
     """Those of the deployment, with some of its options changed."""
-    return {"options": {**stack.deployment()["parameters"]["options"], **changes}}
+    return {"options": sectioned(stack.deployment()["parameters"]["options"], **changes)}
 
 
 def start(stack: Stack, **changes: object) -> Any:
@@ -75,7 +78,9 @@ def test_the_deployment_stands_with_its_schedule_and_typed_parameters(stack: Sta
     assert deployment["concurrency_options"]["collision_strategy"] == "CANCEL_NEW"
     assert deployment["global_concurrency_limit"]["limit"] == 1
     assert deployment["enforce_parameter_schema"] is True
-    assert "SearchEvalOptions" in deployment["parameter_openapi_schema"]["definitions"]
+    form = deployment["parameter_openapi_schema"]
+    assert next(iter(form["properties"]["options"]["properties"])) == "what"
+    assert form["definitions"]["SearchWhat"]["required"] == ["dataset", "notes"]
 
 
 def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(stack: Stack):
@@ -100,10 +105,13 @@ def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(stack: Stack)
         artifact["key"]: artifact
         for artifact in stack.ask("/artifacts/filter", {"flow_runs": {"id": {"any_": [run["id"]]}}})
     }
-    assert set(artifacts) == {"search-summary", "search-metrics"}
-    assert artifacts["search-summary"]["data"] == (out / "summary.md").read_text(encoding="utf-8")
+    assert set(artifacts) == {"search-nightly", "search-nightly-figures"}
+    assert artifacts["search-nightly"]["data"].startswith("# ☑️ Measured")
+    [report] = re.findall(r"\(([^)]*report\.html)\)", artifacts["search-nightly"]["data"])
+    with urllib.request.urlopen(report, timeout=20) as served:
+        assert served.read() == (out / "report.html").read_bytes()
     mrr = json.loads((out / "summary.json").read_text())["overall"]["search"]["mrr"]
-    rows = {row["metric"]: row for row in json.loads(artifacts["search-metrics"]["data"])}
+    rows = {row["metric"]: row for row in json.loads(artifacts["search-nightly-figures"]["data"])}
     assert rows["MRR"]["value"] == f"{mrr:.3f}"
     assert mrr > 0.3
 
@@ -160,7 +168,7 @@ def test_ends_that_are_results_leave_a_sentence_and_no_traceback(stack: Stack):
             "missing.jsonl: no such file",
         ),
     ):
-        given = deployment["parameters"]["options"] | keyword | {"out": "gates"} | changes
+        given = sectioned(deployment["parameters"]["options"], **keyword, out="gates", **changes)
         created = stack.ask(
             f"/deployments/{deployment['id']}/create_flow_run", {"parameters": {"options": given}}
         )

@@ -5,9 +5,11 @@ from pathlib import Path
 
 import pytest
 from answer_reply import answer_reply, supported
+from flow_artifacts import artifacts_of
 
 from gigamind.evaluation.asking import unfinished_folder
 from gigamind.evaluation.options import validated
+from gigamind.publish.artifacts import artifact_keys
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
@@ -53,17 +55,14 @@ def flow():
 
 
 def test_the_flow_judges_writes_and_publishes(flow, make, server, tmp_path):
-    from prefect.client.orchestration import get_client
-
     server.script.extend([REPLY, REPLY])
     state = flow(make(), return_state=True)
     assert state.is_completed()
     assert state.result()["summary"]["overall"]["answers"]["correctness"] == 1.0
     assert (tmp_path / "out" / "report.html").is_file()
     assert not unfinished_folder(tmp_path / "out").exists()
-    with get_client(sync_client=True) as client:
-        keys = {artifact.key for artifact in client.read_artifacts()}
-    assert {"answer-summary", "answer-metrics"} <= keys
+    page, table = artifact_keys(make())
+    assert set(artifacts_of(state)) == {page, table}
 
 
 def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, make, server, tmp_path):

@@ -11,7 +11,7 @@ from gate_policy import shipped
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
-from gigamind.publish.artifacts import GATE_KEY
+from gigamind.publish.artifacts import artifact_keys
 from gigamind.publish.flows import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.links.options import LinkEvalOptions
@@ -65,10 +65,9 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
 def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(links: Options, tmp_path: Path):
     state = load("eval_links")(links(), return_state=True)
     artifacts = artifacts_of(state)
-    assert set(artifacts) == {"link-summary", "link-metrics"}
-    summary = (tmp_path / "out" / "summary.md").read_text("utf-8")
-    assert artifacts["link-summary"].data == summary
-    rows = {row["metric"]: row for row in json.loads(artifacts["link-metrics"].data)}
+    page, table = artifact_keys(links())
+    assert set(artifacts) == {page, table}
+    rows = {row["metric"]: row for row in json.loads(artifacts[table].data)}
     figures = json.loads((tmp_path / "out" / "summary.json").read_text("utf-8"))["overall"]
     assert rows["recall@5"]["value"] == f"{figures['links']['recall_at_5']:.3f}"
     assert rows["recall@5"]["block"] == "links"
@@ -102,8 +101,11 @@ def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
     state = load("release_gate")(worse.model_dump(mode="json"), return_state=True)
     assert (state.is_failed(), state.name) == (failed, name)
     artifacts = artifacts_of(state)
-    assert set(artifacts) == {"link-summary", "link-metrics", GATE_KEY}
-    assert artifacts[GATE_KEY].data == (tmp_path / "out" / "compare.md").read_text("utf-8")
+    page, table = artifact_keys(worse)
+    assert set(artifacts) == {page, table}
+    assert artifacts[page].data.startswith(
+        "# ❌ Do not release" if failed else "# ⚠️ May be released"
+    )
 
 
 def test_a_links_run_like_its_baseline_completes(links: Options, tmp_path: Path):

@@ -1,6 +1,7 @@
 """The flow `eval-search` against a real server: the same figures, artifacts and errors as without Prefect."""
 
 import json
+import logging
 import os
 import re
 import signal
@@ -78,14 +79,15 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
 ):
     state = flow(options(), return_state=True)
     artifacts = artifacts_of(state)
-    assert set(artifacts) == {"search-summary", "search-metrics"}
-    summary = artifacts["search-summary"]
-    assert summary.type == "markdown"
-    assert summary.data == (tmp_path / "out" / "summary.md").read_text(encoding="utf-8")
-    assert str(tmp_path / "out") in summary.description
+    assert set(artifacts) == {"search-vault", "search-vault-figures"}
+    page = artifacts["search-vault"]
+    assert page.type == "markdown"
+    assert page.data.startswith(f"# {page.description}\n")
+    assert str(tmp_path / "out") in page.data
     figures = json.loads((tmp_path / "out" / "summary.json").read_text())["overall"]
     rows = {
-        (row["block"], row["metric"]): row for row in json.loads(artifacts["search-metrics"].data)
+        (row["block"], row["metric"]): row
+        for row in json.loads(artifacts["search-vault-figures"].data)
     }
     assert rows["search", "MRR"]["value"] == f"{figures['search']['mrr']:.3f}"
     assert rows["search", "MRR"]["n"] == figures["counts"]["answerable"] == 158
@@ -96,9 +98,9 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
 def test_the_log_says_where_the_artifacts_are(
     options: Options, flow: Any, prefect_server: str, caplog: pytest.LogCaptureFixture
 ):
-    flow(options(sample="20"))
+    flow(chosen := options(sample="20"))
     address = prefect_server.removesuffix("/api")
-    for key in artifact_keys("search"):
+    for key in artifact_keys(chosen):
         assert re.search(
             rf"Artifact {key}: {address}/v2/artifacts/artifact/[0-9a-f-]{{36}}", caplog.text
         )
@@ -109,25 +111,26 @@ def test_artifacts_that_cannot_be_stored_cost_a_warning_and_no_evaluation(
 ):
     import prefect
 
-    summary, _, _ = evaluate(options(sample="20"))
+    chosen = options(sample="20")
+    summary, _, _ = evaluate(chosen)
     finished = {
         "task": "search",
         "summary": summary.model_dump(mode="json"),
-        "run_id": "1",
-        "markdown": "# Summary",
+        # Half a surrogate pair has no JSON form, so no request with it can be sent.
+        "headline": "\ud800",
+        "page": "# Page",
     }
 
     @prefect.flow
     def publishes() -> str:
-        # A folder name that is no UTF-8 has no JSON form, so no request with it can be sent.
-        publish_run(finished, Path(os.fsdecode(b"/out-\xff")))
+        publish_run(finished, artifact_keys(chosen))
         return "went on"
 
     assert publishes() == "went on"
     warnings = [record for record in caplog.records if record.levelname == "WARNING"]
     assert [record.getMessage().split(" (")[0] for record in warnings] == [
-        "Artifact search-summary was not published",
-        "Artifact search-metrics was not published",
+        "Artifact search-vault was not published",
+        "Artifact search-vault-figures was not published",
     ]
 
 
@@ -152,6 +155,7 @@ def test_a_flow_run_fails_by_the_name_of_its_exit_code_with_the_error_itself(
     error: type[GigamindError],
     name: str,
     exit_code: int,
+    caplog: pytest.LogCaptureFixture,
 ):
     # Nothing listens on port 9 of loopback: the embedding provider cannot be reached.
     chosen = options(**changes, embedding_api_base="http://127.0.0.1:9")
@@ -162,7 +166,9 @@ def test_a_flow_run_fails_by_the_name_of_its_exit_code_with_the_error_itself(
     stored = stored_state(state)
     assert (stored.type.value, stored.name) == ("FAILED", name)
     assert stored.message.endswith(f"(exit code {exit_code})")
-    assert artifacts_of(state) == {}
+    (page,) = artifacts_of(state).values()
+    assert page.data.startswith("# ❌ ")
+    assert [line for line in caplog.records if line.levelno >= logging.ERROR] == []
     with pytest.raises(error) as raised:
         state.result()
     assert raised.value.exit_code == exit_code

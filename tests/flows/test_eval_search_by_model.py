@@ -65,12 +65,13 @@ def test_a_flow_that_its_budget_stopped_fails_and_is_continued(flow, by_model, t
     assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 10}
 
 
-def test_a_run_with_too_few_verdicts_fails_and_is_published_all_the_same(flow, by_model, tmp_path):
+def test_a_run_with_too_few_verdicts_fails_and_is_published_all_the_same(flow, by_model):
     state = flow(by_model(model="openai/judge;fault=400rf;share=0.5;sid=few"), return_state=True)
     assert (state.is_failed(), state.name) == (True, "EvaluationFailed")
     assert "--min-coverage is 0.8" in state.message
-    published = artifacts_of(state)["search-summary"].data
-    assert published == (tmp_path / "out" / "summary.md").read_text("utf-8")
+    page = artifacts_of(state)["search-vault"].data
+    assert page.startswith("# ❌ No result: only ")
+    assert "| unanswerable: openai/judge" in page
 
 
 def test_a_deployment_goes_on_with_its_run_that_was_stopped(

@@ -4,12 +4,11 @@ import time
 from pathlib import Path
 
 import pytest
-from flow_artifacts import newest_artifact
+from flow_artifacts import artifacts_of
 from gate_policy import shipped
 from prefect.client.orchestration import get_client
 from prefect.flows import load_flow_from_entrypoint
 
-from gigamind.publish.artifacts import GATE_KEY
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -84,8 +83,7 @@ def events(name):
 def test_a_run_like_its_baseline_completes_and_publishes_the_verdict(release, tmp_path):
     state = gate(release("same", compare=tmp_path / "base"))
     assert state.is_completed(), state.message
-    assert newest_artifact(GATE_KEY).data == (tmp_path / "same" / "compare.md").read_text("utf-8")
-    assert newest_artifact(GATE_KEY).data.startswith("# Release gate: passed\n")
+    assert artifacts_of(state)["search-vault"].data.startswith("# ✅ May be released")
 
 
 @pytest.mark.usefixtures("prefect_server")
@@ -102,7 +100,9 @@ def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, tmp_p
     state = gate(release("worse", **how, gates=tmp_path / "gates.toml"))
     assert (state.is_failed(), state.name) == (True, "Regressed")
     assert "search.hit_at_1: 1.0000 -> 0.5000" in state.message
-    assert "annual leave days" in newest_artifact(GATE_KEY).data
+    page = artifacts_of(state)["search-worse-vault"].data
+    assert page.startswith("# ❌ Do not release: hit@1: 1.0000 → 0.5000")
+    assert "| annual leave days (q2) | leave.md | 1. **leave.md** |" in page
     told = events("gigamind.gate.failed")[0]
     assert told["payload"]["worse"] == 1
     assert "search.hit_at_1" in told["payload"]["reasons"][0]

@@ -29,6 +29,7 @@ class Stack:
     clone: Path
     home: Path
     port: int
+    reports: int
 
     @property
     def environment(self) -> dict[str, str]:
@@ -39,6 +40,7 @@ class Stack:
             "HOME": str(self.home),
             "PREFECT_HOME": str(self.home / ".prefect"),
             "PREFECT_SERVER_API_PORT": str(self.port),
+            "GIGAMIND_REPORTS_PORT": str(self.reports),
             # The scheduler looks every minute for schedules that were added since the deploy.
             "PREFECT_SERVER_SERVICES_SCHEDULER_LOOP_SECONDS": "3",
             "PREFECT_SERVER_SERVICES_EVENT_PERSISTER_FLUSH_INTERVAL": "0.2",  # of 5 s
@@ -140,10 +142,11 @@ def serving(folder: Path) -> Iterator[Stack]:
     for part in ("deployments", "examples", "flows"):
         shutil.copytree(ROOT / part, clone / part)
     shutil.copy(ROOT / "Makefile", clone)
-    with socket.socket() as probe:
+    with socket.socket() as probe, socket.socket() as other:
         probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    stack = Stack(clone, home, port)
+        other.bind(("127.0.0.1", 0))
+        port, reports = probe.getsockname()[1], other.getsockname()[1]
+    stack = Stack(clone, home, port, reports)
     try:
         with stack.running("server") as server:
             stack.wait_for(

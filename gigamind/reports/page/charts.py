@@ -126,7 +126,37 @@ class Scatter:
     points: Sequence[tuple[float, float, int]]
 
 
-Chart = Forest | Steps | Scatter
+@dataclass(frozen=True, slots=True)
+class Course:
+    """How one figure went from run to run, oldest first; None where a run lacks it.
+
+    Attributes:
+        before: its value in the baseline.
+    """
+
+    label: str
+    values: Sequence[float | None]
+    before: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """Figures over runs, one below the other, each on the part of [0, 1] where it moves; the last run is the one told.
+
+    Attributes:
+        alike: by run, whether it was measured as the last one was; the others are hollow.
+        ends: when the first and the last run were made.
+        legend: what a dot, a hollow one and the line of the baseline are.
+    """
+
+    title: str
+    courses: Sequence[Course]
+    alike: Sequence[bool]
+    ends: tuple[str, str]
+    legend: tuple[str, str, str]
+
+
+Chart = Forest | Steps | Scatter | Trend
 
 
 def inline_svg(chart: Chart, label: str) -> str:
@@ -303,6 +333,53 @@ def _scatter(sheet: _Sheet, chart: Scatter) -> None:
         sheet.add("circle", cx=x(at), cy=y(value), r=radius, fill="accent")
 
 
+_COURSE = 58  # height of a figure's band
+_LEAST_SPAN = 0.1  # of a band, so that noise does not look like a change
+
+
+def _trend(sheet: _Sheet, chart: Trend) -> None:
+    x = _Scale(0, max(1, len(chart.alike) - 1), 62, WIDTH - 52)
+    top = 58.0
+    compared = any(course.before is not None for course in chart.courses)
+    there = (True, not all(chart.alike), compared)
+    kinds = [kind for kind in range(3) if there[kind]]
+    for at, kind in zip(sheet.legend([chart.legend[kind] for kind in kinds]), kinds, strict=True):
+        if kind == 2:  # noqa: PLR2004
+            sheet.line((at, at + 16), (_LEGEND_Y, _LEGEND_Y), _BASELINE)
+        else:
+            sheet.dot(at + 11, _LEGEND_Y, hollow=kind == 1)
+    for course in chart.courses:
+        _course(sheet, chart, course, x, top)
+        top += _COURSE + 36
+    for at, when, anchor in ((x.start, chart.ends[0], "start"), (x.end, chart.ends[1], "end")):
+        sheet.text(at, top + 2, when, 10, fill="muted", text_anchor=anchor)
+    sheet.height = top + 12
+
+
+_BASELINE = Pen("warn", "dashed", 1.2)
+
+
+def _course(sheet: _Sheet, chart: Trend, course: Course, x: _Scale, top: float) -> None:
+    known = [value for value in (*course.values, course.before) if value is not None]
+    middle, span = (max(known) + min(known)) / 2, max(_LEAST_SPAN, 1.2 * (max(known) - min(known)))
+    low = min(max(0.0, middle - span / 2), 1 - min(1.0, span))
+    y = _Scale(min(1.0, low + span), low, top + 21, top + 21 + _COURSE)
+    sheet.text(MARGIN, top + 6, course.label, font_weight="bold")
+    for tick in (y.low, y.high):
+        sheet.line((x.start, x.end), (y(tick), y(tick)))
+        sheet.text(x.start - 7, y(tick) + 3.5, f"{tick:.2f}", 10, fill="muted", text_anchor="end")
+    if course.before is not None:
+        sheet.line((x.start, x.end), (y(course.before), y(course.before)), _BASELINE)
+    spots = [(x(at), y(value)) for at, value in enumerate(course.values) if value is not None]
+    for (ax, ay), (bx, by) in pairwise(spots):
+        sheet.line((ax, bx), (ay, by), Pen("accent", width=1.4))
+    for at, (value, alike) in enumerate(zip(course.values, chart.alike, strict=True)):
+        if value is not None:
+            sheet.dot(x(at), y(value), hollow=not alike)
+    if course.values[-1] is not None:
+        sheet.text(x.end + 9, y(course.values[-1]) + 4, share(course.values[-1]))
+
+
 def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
     sheet = _Sheet(inks, label)
     sheet.text(MARGIN, 18, chart.title, 12.5, font_weight="bold")
@@ -313,6 +390,8 @@ def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
             _steps(sheet, chart)
         case Scatter():
             _scatter(sheet, chart)
+        case Trend():
+            _trend(sheet, chart)
     return sheet
 
 

@@ -118,8 +118,6 @@ def _worst_by(metric: MetricReport, items: Sequence[AnswerItemReport]) -> list[d
 class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     """See the module."""
 
-    key = "answer"
-
     def markdown(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str:
         """The summary as Markdown; text of answers and notes is escaped, so that it cannot break a table or a list."""
         summary = record.summary

@@ -17,8 +17,6 @@ _MISSES_SHOWN = 10
 class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
     """See the module."""
 
-    key = "link"
-
     def markdown(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str:
         """The summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
         summary, topk = record.summary, int(str(record.run.options["topk"]))

@@ -16,8 +16,6 @@ from gigamind.tasks.search.schema import ItemReport, SummaryReport
 class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     """See the module."""
 
-    key = "search"
-
     def markdown(self, record: Record[SummaryReport, ItemReport]) -> str:
         return markdown.render_summary(record)
 

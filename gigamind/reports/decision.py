@@ -1,0 +1,406 @@
+"""The page on which a release manager decides: how a run ended and why, what moved, what it cost, where to look.
+
+Markdown as Prefect's UI renders it: tables, and pictures as data addresses; a link to a file it drops.
+"""
+
+import base64
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, TypeAlias
+
+from gigamind.metrics.table import is_lower_better, label, metric_of
+from gigamind.records.history import PastRun
+from gigamind.records.judged import LlmReport
+from gigamind.records.schema import ErrorReport, Record
+from gigamind.release.compare import ComparedItem, Comparison, ItemChange
+from gigamind.release.gates import LOST
+from gigamind.release.model import SnapshotHit
+from gigamind.release.policy import GateResult, RuleResult, Status, Verdict, explain
+from gigamind.release.shortfall import METRIC as CARD
+from gigamind.reports.figures import Figure
+from gigamind.reports.page.charts import Course, Trend, svg_file
+from gigamind.reports.page.headline import change_interval, notices
+from gigamind.reports.page.model_costs import cost
+from gigamind.reports.release import Release, main_figures, mismatch_told, reasons_told
+from gigamind.reports.text import inline, render
+from gigamind.reports.views import View
+from gigamind.wording import Words, between, change_in, moment, share, signed
+
+MOST_RUNS = 20
+_WORST = 5
+_HITS = 3
+_REASONS = 8
+_PANELS = 4
+_ERRORS = 5
+_TEXT_CHARS = 160
+_HEADLINE_CHARS = 120
+_TIMES = frozenset({"search_p95", "cold_start"})
+
+End: TypeAlias = (
+    Verdict | Literal["measured", "interrupted", "no-result", "notes-inaccessible", "invalid-input"]
+)
+_ICONS: dict[End, str] = {
+    "passed": "✅",
+    "failed": "❌",
+    "warned": "⚠️",
+    "inconclusive": "❓",
+    "not-comparable": "❓",
+    "measured": "☑️",
+    "interrupted": "⏸️",
+    "no-result": "❌",
+    "notes-inaccessible": "❌",
+    "invalid-input": "❌",
+}
+_ENDS_OF_ERRORS: dict[int, End] = {1: "invalid-input", 2: "notes-inaccessible", 3: "no-result"}
+_MARKS: dict[Status, str] = {
+    "passed": "✅",
+    "failed": "❌",
+    "warned": "⚠️",
+    "skipped": "–",
+    "inconclusive": "❓",
+    "not-comparable": "❓",
+}
+# What a reader must see first; what passed is only counted, but for the main figures.
+_ORDER: Sequence[Status] = ("failed", "not-comparable", "inconclusive", "warned", "passed")
+
+
+class Place(NamedTuple):
+    """Where the record of a run stands.
+
+    Attributes:
+        out: its folder; None where there is none.
+        link: address of that folder's files, with a slash at its end; None where nothing serves them.
+    """
+
+    out: Path | None = None
+    link: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A page.
+
+    Attributes:
+        headline: how the run ended and why, in a line of plain text.
+        markdown: all of it, the headline first.
+    """
+
+    headline: str
+    markdown: str
+
+
+def decide(
+    record: Record[Any, Any],
+    view: View[Any, Any, Any],
+    say: Words,
+    *,
+    release: Release | None,
+    refused: str | None,
+    past: Sequence[PastRun],
+    place: Place,
+) -> Decision:
+    """The page of a run whose out folder stands.
+
+    Args:
+        release: None where it was compared with nothing.
+        refused: why it is no result all the same.
+        past: the runs of its history, it included, oldest first.
+    """
+    end = _end_of(record, release, refused)
+    rules = _ranked(release.gate) if release else []
+    reasons = _reasons(release, refused, say)
+    llm = view.llm(record.summary)
+    main = main_figures(record.summary.overall)
+    notes = notices(
+        record,
+        release.comparison if release else None,
+        say,
+        not_run=view.not_run(record.summary),
+    )
+    told = [notice for notice in notes if notice not in {*reasons, *_relaxed(release, say)}]
+    return _page(
+        end,
+        reasons,
+        say,
+        place,
+        run=_subject(record, say),
+        figures=_figures(main, rules, release, say),
+        compared=release is not None,
+        passed=_passed(rules, main),
+        trend=_trend(past, _trended(rules, main), release, say),
+        notices=told,
+        costs=list(_costs(llm, say)) if llm else [],
+        lost=list(_lost(record.errors, say)),
+        worst=_worst(release.comparison, say) if release else [],
+        worse=_worse(release.comparison) if release else 0,
+    )
+
+
+def failed_page(message: str, exit_code: int, subject: str, say: Words) -> Decision:
+    """The page of a run that ended before it had anything to show; `subject` says what was to be evaluated."""
+    end = _ENDS_OF_ERRORS.get(exit_code, "no-result")
+    return _page(end, message.splitlines(), say, Place(), run=inline(subject))
+
+
+def _page(
+    end: End, reasons: Sequence[str], say: Words, place: Place, run: str, **parts: object
+) -> Decision:
+    first, *others = [reason.replace("->", "→") for reason in reasons] or [""]
+    sentence = re.split(r"(?<=[\])])\.? |[.,;] (?!\d)", first, maxsplit=1)[0]
+    if len(first) > _HEADLINE_CHARS and len(sentence) < len(first):
+        first, others = sentence, [first, *others]
+    title = say(f"decision.{end}")
+    headline = f"{_ICONS[end]} {title}: {first}" if first else f"{_ICONS[end]} {title}"
+    empty: Mapping[str, object] = {
+        **dict.fromkeys(("figures", "notices", "costs", "lost", "worst"), ()),
+        "compared": False,
+        "passed": 0,
+        "trend": None,
+        "worse": 0,
+    }
+    markdown = render(
+        "decision.md.jinja",
+        say=say,
+        headline=inline(headline),
+        reasons=others[: _REASONS - 1],
+        unsaid=max(0, len(others) - _REASONS + 1),
+        run=run,
+        place=place,
+        **{**empty, **parts},
+    )
+    return Decision(headline, markdown)
+
+
+def _end_of(record: Record[Any, Any], release: Release | None, refused: str | None) -> End:
+    if record.run.status == "interrupted":
+        return "interrupted"
+    if release and (refused is None or release.gate.verdict == "failed"):
+        return release.gate.verdict
+    return "no-result" if refused else "measured"
+
+
+def _reasons(release: Release | None, refused: str | None, say: Words) -> list[str]:
+    """Why it ended so: what decided first."""
+    own = [refused] if refused else []
+    if release is None:
+        return own
+    comparison, gate = release
+    told = reasons_told(gate, comparison, say)
+    called = {
+        rule.told(say): explain(
+            say, rule.why, rule.remarks, {**rule.values, "metric": _name(rule.metric, say)}
+        )
+        for rule in gate.rules
+        if rule.why
+    }
+    decided = [called.get(reason, reason) for reason in told]
+    return [*decided, *own] if gate.verdict == "failed" else [*own, *decided]
+
+
+def _relaxed(release: Release | None, say: Words) -> list[str]:
+    """That the runs differ, where the reasons say already that they are compared all the same."""
+    if release is None:
+        return []
+    comparison, gate = release
+    relaxed = [found for found in comparison.mismatches if found.relaxed_by in gate.relaxed]
+    return [mismatch_told(mismatch, comparison.task, say) for mismatch in relaxed]
+
+
+def _name(metric: str, say: Words) -> str:
+    """What people call a metric, or what a rule holds besides."""
+    key = f"decision.rule_{metric}"
+    return say(key) if say.knows(key) else label(metric, say.language)
+
+
+def _subject(record: Record[Any, Any], say: Words) -> str:
+    """What was evaluated, how, when and with what."""
+    run = record.run
+    mode = run.options.get("mode")
+    judge = run.judge.kind if run.judge else None
+    commit = (run.environment.git_commit or "")[:12]
+    parts = [
+        say(f"release.{run.task}"),
+        Path(run.notes).name if run.notes else None,
+        mode if isinstance(mode, str) else None,
+        f"{say('page.judge')} {judge}" if judge else None,
+        f"{say('page.run_id')} {run.run_id}",
+        moment(run.created_at),
+        f"gigamind {run.environment.app_version} {commit}".strip(),
+    ]
+    return " · ".join(inline(part) for part in parts if part)
+
+
+def _ranked(gate: GateResult) -> list[RuleResult]:
+    known = [rule for rule in gate.rules if rule.status in _ORDER]
+    return sorted(known, key=lambda rule: _ORDER.index(rule.status))
+
+
+def _passed(rules: Sequence[RuleResult], main: Sequence[Figure]) -> int:
+    """Gates that passed and have no line of their own."""
+    shown = {figure.key for figure in main}
+    return sum(rule.status == "passed" and rule.metric not in shown for rule in rules)
+
+
+def _figures(
+    main: Sequence[Figure], rules: Sequence[RuleResult], release: Release | None, say: Words
+) -> list[tuple[str, ...]]:
+    """Rows of the table: against the baseline what decided first and the main figures; else these alone."""
+    if release is None:
+        return [
+            (figure.label(say.language), share(figure.value), between(figure.interval), str(figure.interval.n))
+            for figure in main
+        ]  # fmt: skip
+    keys = [figure.key for figure in main]
+    held = {rule.metric for rule in rules}
+    shown = [rule for rule in rules if rule.status != "passed" or rule.metric in keys]
+    rows = [_row(rule.metric, rule, release.comparison, say) for rule in shown]
+    others = [key for key in keys if key not in held]
+    return rows + [_row(key, None, release.comparison, say) for key in others]
+
+
+def _row(
+    metric: str, rule: RuleResult | None, comparison: Comparison, say: Words
+) -> tuple[str, ...]:
+    change = comparison.metric(metric)
+    before = rule.baseline if rule else change.baseline if change else None
+    after = rule.current if rule else change.current if change else None
+    difference = signed(after - before) if before is not None and after is not None else "–"
+    if metric in _TIMES:
+        difference = f"{signed(after - before)[:-4]} ms" if after and before else "–"
+    return (
+        _MARKS[rule.status] if rule else "",
+        _name(metric, say),
+        _value(metric, before),
+        _value(metric, after),
+        difference,
+        change_interval(change) or "–",
+        _allowed(rule) if rule else "–",
+    )
+
+
+def _value(metric: str, value: float | None) -> str:
+    return f"{value:,.0f} ms" if value is not None and metric in _TIMES else share(value)
+
+
+def _allowed(rule: RuleResult) -> str:
+    """The worst change, or value, that the gate lets pass."""
+    if rule.limit is None:
+        return "–"
+    if rule.why == "normalised":
+        return f"≤ × {rule.limit:.2f}"
+    if rule.metric in _TIMES:
+        return f"≤ {rule.limit:,.0f} ms"
+    if rule.metric == CARD or rule.why.startswith("floor"):
+        return f"≥ {rule.limit:g}"
+    if rule.why.startswith("ceiling"):
+        return f"≤ {rule.limit:g}"
+    sign = "+" if is_lower_better(rule.metric) and rule.metric not in LOST else "−"
+    return f"{sign}{rule.limit:g}"
+
+
+def _trended(rules: Sequence[RuleResult], main: Sequence[Figure]) -> list[str]:
+    """The figures that did not pass, then the main ones."""
+    doubtful = [rule.metric for rule in rules if rule.status != "passed" and metric_of(rule.metric)]
+    return list(dict.fromkeys([*doubtful, *(figure.key for figure in main)]))
+
+
+def _trend(
+    past: Sequence[PastRun], keys: Sequence[str], release: Release | None, say: Words
+) -> str | None:
+    """A picture, as a data address; None where there is only one run to show."""
+    if len(past) < 2:  # noqa: PLR2004
+        return None
+
+    def before(key: str) -> float | None:
+        change = release.comparison.metric(key) if release else None
+        return change.baseline if change else None
+
+    courses = [
+        Course(label(key, say.language), [run.figures.get(key) for run in past], before(key))
+        for key in keys
+        if past[-1].figures.get(key) is not None
+    ][:_PANELS]
+    if not courses:
+        return None
+    chart = Trend(
+        say("decision.trend", runs=len(past)),
+        courses,
+        [run.measure == past[-1].measure for run in past],
+        (moment(past[0].run.created_at), moment(past[-1].run.created_at)),
+        (say("decision.alike"), say("decision.unlike"), say("page.baseline")),
+    )
+    drawn = base64.b64encode(svg_file(chart).encode()).decode()
+    return f"data:image/svg+xml;base64,{drawn}"
+
+
+def _costs(llm: LlmReport, say: Words) -> Iterator[tuple[str, ...]]:
+    """Rows: who was asked for what, requests, from the store, dollars."""
+    parts = [*llm.by_role.items()]
+    if len(parts) > 1:
+        parts.append((say("model.all"), llm))
+    for name, part in parts:
+        yield name, f"{part.calls:,}", f"{part.cache_hits:,}", cost(part)
+
+
+def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str, str, str]]:
+    """What could not be evaluated: how many, of what kind, why, and the first of them."""
+    counts = Counter((error.kind, error.error) for error in errors)
+    for (kind, why), count in counts.most_common(_ERRORS):
+        first = next(error for error in errors if (error.kind, error.error) == (kind, why))
+        yield count, say(f"decision.lost_{kind}"), why, _cut(first.message)
+    if rest := sum(count for _, count in counts.most_common()[_ERRORS:]):
+        yield rest, say("decision.lost_others"), "errors.jsonl", ""
+
+
+def _worse(comparison: Comparison) -> int:
+    return len(comparison.lost) + sum(change.change == "worse" for change in comparison.changes)
+
+
+def _worst(comparison: Comparison, say: Words) -> list[tuple[str, str, str, str]]:
+    """Rows: the item, what was expected of it, its ranking in the baseline and now; or what changed in words."""
+    worse = [change for change in comparison.changes if change.change == "worse"][:_WORST]
+    rows = [(_item(change), _expected(change), *_rankings(change, say)) for change in worse]
+    gone = say("decision.not_evaluated")
+    rows += [(_item(item), _expected(item), "–", gone) for item in comparison.lost]
+    return rows[:_WORST]
+
+
+def _item(item: ComparedItem) -> str:
+    return f"{inline(_cut(item.text))} ({inline(item.id)})"
+
+
+def _expected(item: ComparedItem) -> str:
+    return ", ".join(map(inline, item.expected_notes)) or "–"
+
+
+def _rankings(change: ItemChange, say: Words) -> tuple[str, str]:
+    what = change_in(say.language, change.what).replace("->", "→")
+    if change.baseline_ranking is None or change.current_ranking is None:
+        return "–", inline(what)
+    wanted = {*change.expected_notes}
+    before, after = (
+        _ranking(hits, wanted, say)
+        for hits in (change.baseline_ranking, change.current_ranking)
+    )  # fmt: skip
+    return before, f"{after} ({inline(what)})"
+
+
+def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Words) -> str:
+    """The first hits, what was expected in bold; the place of the first that was, where it comes later."""
+    notes = [hit.note for hit in hits]
+    shown = [
+        f"{place}. {f'**{inline(note)}**' if note in wanted else inline(note)}"
+        for place, note in enumerate(notes[:_HITS], start=1)
+    ]
+    later = next((place for place, note in enumerate(notes, 1) if note in wanted), 0)
+    if later > _HITS:
+        shown.append(f"… {later}. **{inline(notes[later - 1])}**")
+    return " · ".join(shown) or say("decision.nothing_found")
+
+
+def _cut(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= _TEXT_CHARS else f"{line[: _TEXT_CHARS - 1]}…"
