@@ -36,12 +36,31 @@ def artifact_keys(options: EvalOptions) -> Keys:
     from prefect.runtime import deployment
 
     name = cast("str | None", deployment.name)  # pyright: ignore[reportUnknownMemberType]  a module of properties
-    vault = options.notes.resolve().name if options.notes else "answers"
-    history = name or f"{options.task}-{vault}"
+    history = name or "-".join(tags_of(options))
     plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
     if not history.isascii():
         plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
     return Keys(plain, f"{plain}-figures")
+
+
+def tags_of(options: EvalOptions) -> tuple[str, ...]:
+    """By which runs of a task, and over a vault, are found: their names."""
+    return (options.task, options.notes.resolve().name) if options.notes else (options.task,)
+
+
+def tag_run(options: EvalOptions) -> None:
+    """Tag the flow run; where that fails, a warning in its log says so."""
+    from prefect import get_client
+    from prefect.logging import get_run_logger
+    from prefect.runtime import flow_run
+
+    told: Any = flow_run
+    try:
+        with get_client(sync_client=True) as client:
+            tags = [*told.tags, *tags_of(options)]
+            client.update_flow_run(told.id, tags=list(dict.fromkeys(tags)))
+    except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
+        get_run_logger().warning("The run has no tags of its own (%s)", error)
 
 
 def publish_run(finished: FlowResult, keys: Keys) -> None:

@@ -15,7 +15,14 @@ from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_
 from gigamind.evaluation.finish import Evaluated, FlowResult
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.publish.artifacts import artifact_keys, end_of_gate, publish_failure, publish_run
+from gigamind.publish.artifacts import (
+    artifact_keys,
+    end_of_gate,
+    publish_failure,
+    publish_run,
+    tag_run,
+    tags_of,
+)
 from gigamind.publish.ends import ENDS, EXPECTED, LOGGERS, failed, own_process, stopped_as_we_stop
 from gigamind.publish.form import flat
 from gigamind.tasks import TASKS
@@ -100,6 +107,7 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
     for logger in map(logging.getLogger, LOGGERS):
         logger.addFilter(EXPECTED)
     started, keys = datetime.now(UTC), artifact_keys(options)
+    tag_run(options)
     try:
         if gate and options.compare is None:
             raise InputError("--compare: must be given; a release gate needs a baseline")
@@ -184,7 +192,7 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime) -> FlowResult
         return score(options, first, end)
 
     try:
-        with tags(options.task, options.notes.name if options.notes else "no vault"):
+        with tags(*tags_of(options)):
             plan = prepare(options, out)
             batches, interrupted = run_batches(plan, run_batch)
             asks = plan["asks_a_model"] and not interrupted

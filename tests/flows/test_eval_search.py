@@ -95,6 +95,15 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(
     assert rows["unanswerable", "FAR"]["n"] == figures["counts"]["unanswerable"] == 44
 
 
+def test_a_flow_run_is_found_by_its_task_and_its_vault(options: Options, flow: Any):
+    from prefect.client.orchestration import get_client
+
+    state = flow(options(sample="20"), return_state=True)
+    with get_client(sync_client=True) as client:
+        run = client.read_flow_run(state.state_details.flow_run_id)
+    assert set(run.tags) == {"search", "vault"}
+
+
 def test_the_log_says_where_the_artifacts_are(
     options: Options, flow: Any, prefect_server: str, caplog: pytest.LogCaptureFixture
 ):
