@@ -5,7 +5,7 @@ with twice the tokens.  Each request runs through the store, the budget, the lim
 """
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
@@ -76,6 +76,20 @@ class Conversation:
         self.parameters["max_tokens"] *= 2
         return self._completion(await self._send(messages, schema))
 
+    async def tell(self, on_text: Callable[[str], Awaitable[None]]) -> str:
+        """The text of an answer that has no shape, told piece by piece; once a piece is told, it is not asked again."""
+
+        async def told(text: str) -> None:
+            self.call.hopeless = True
+            await on_text(text)
+
+        messages = tuple(_sendable(message) for message in self.messages)
+        answer = await self._send(messages, None, told)
+        self.sender.close_row(self.call, "ok")
+        if answer.text and not self.call.hopeless:  # a server that does not stream
+            await on_text(answer.text)
+        return answer.text or ""
+
     def read(self, reply: type[Reply]) -> Reply:
         """What was said last, as a reply; a number in quotes is none.
 
@@ -91,12 +105,15 @@ class Conversation:
         return reply.model_validate_json(own, strict=True)
 
     async def _send(
-        self, messages: tuple[Message, ...], schema: Mapping[str, Any] | None
+        self,
+        messages: tuple[Message, ...],
+        schema: Mapping[str, Any] | None,
+        on_text: Callable[[str], Awaitable[None]] | None = None,
     ) -> Answer:
         """The answer to a request, which is sent again for each parameter that the model refuses."""
         refused: set[str] = set()
         while True:
-            request = Request(messages, schema, dict(self.parameters))
+            request = Request(messages, schema, dict(self.parameters), on_text=on_text)
             try:
                 return await self.sender.send(request, self.call)
             except ParameterRefusedError as error:
@@ -227,6 +244,26 @@ class LanguageModel:
             row = Attempt(item_id, 1, STORE, "ok", self.settings.model, key)
             self.ledger.append(replace(row, role=self.settings.role))
         return validated
+
+    async def tell(
+        self,
+        messages: Sequence[Message],
+        on_text: Callable[[str], Awaitable[None]],
+        *,
+        item_id: str,
+    ) -> str:
+        """An answer in plain text, all of it; it is neither taken from the store nor kept there.
+
+        Args:
+            on_text: gets it piece by piece, as the model gives it.
+
+        Raises:
+            LlmError: the model or the budget gave none, or not all of it: what was told by then stands.
+        """
+        await self._sender.ready()
+        call, parameters = Call(item_id, "", fresh=True), dict(self._wanted)
+        conversation = Conversation(self._sender, call, messages, parameters, self._refused)
+        return await conversation.tell(on_text)
 
     async def _ask(
         self,

@@ -1,6 +1,6 @@
 """The seam to a language model: one request, one answer, no retries.  Tests put a scripted client here."""
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -17,12 +17,14 @@ class Request:
         response_format: the JSON schema that the answer must follow, as OpenAI has it; None where the messages say it.
         parameters: `max_tokens` always, `temperature` and `seed` where the model takes them.
         timeout_s: that the answer may take; None for as long as the settings say.
+        on_text: gets the text piece by piece as it comes, and is awaited before more is read; None: all at its end.
     """
 
     messages: tuple[Message, ...]
     response_format: Mapping[str, Any] | None
     parameters: Mapping[str, int | float]
     timeout_s: float | None = None
+    on_text: Callable[[str], Awaitable[None]] | None = None
 
     @property
     def max_tokens(self) -> int:

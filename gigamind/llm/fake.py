@@ -10,6 +10,7 @@ judge;fault=truncated_stop;share=0.2     every fifth answer, at random but the s
 judge;allowed=5;ra=0                     429 for whatever comes while five requests are being answered
 judge;lat=100;slots=1                    one request is computed at a time, the others queue
 judge;prompt=1;reply=20                  a token of the prompt takes 1 ms, one of the reply 20 ms
+judge;piece=30;fault=broken              an answer that is streamed comes word by word, 30 ms apart, and breaks off
 """
 
 import asyncio
@@ -27,6 +28,8 @@ from typing import Any, TypeVar
 
 from aiohttp import web
 
+from gigamind.llm.fake_stream import stream
+
 FAULTS = frozenset({
     *("429", "quota", "500", "502", "503", "401", "echo", "404", "400ctx", "400rf", "temperature", "max_tokens"),
     *("redirect", "timeout", "disconnect", "reset", "html", "badjson", "empty_body", "no_choices"),
@@ -34,7 +37,7 @@ FAULTS = frozenset({
     *("two_json", "prose", "codeblock", "block_in_prose", "listed", "same_twice", "think"),
     *("refusal", "refusal_text", "content_filter", "empty", "null_content"),
     *("no_usage", "usage_null", "zero_usage", "cached_usage", "big_usage", "negative_usage", "fraction_usage"),
-    *("zero_completion", "no_completion", "cached_above", "cached_negative"),
+    *("zero_completion", "no_completion", "cached_above", "cached_negative", "broken"),
 })  # fmt: skip
 _DEFAULT_HANG_S = 30.0
 _HASH_BITS = 64
@@ -56,6 +59,7 @@ class Behaviour:
         allowed: requests answered at the same time; None for any number.
         slots: requests computed at the same time, the others wait in the order they came; None for any number.
         prompt_token_s, reply_token_s: added to the latency for each token.
+        piece_s: between the words of an answer that is streamed.
     """
 
     name: str
@@ -71,6 +75,7 @@ class Behaviour:
     slots: int | None = None
     prompt_token_s: float = 0.0
     reply_token_s: float = 0.0
+    piece_s: float = 0.0
 
     def fault_of(self, number: int) -> str | None:
         """The fault that the scenario's request of this number, from 1, meets."""
@@ -109,6 +114,7 @@ def read_behaviour(model: str) -> Behaviour:
         slots=int(given["slots"]) if "slots" in given else None,
         prompt_token_s=float(given.get("prompt", 0)) / 1000,
         reply_token_s=float(given.get("reply", 0)) / 1000,
+        piece_s=float(given.get("piece", 0)) / 1000,
     )
 
 
@@ -374,7 +380,7 @@ class FakeServer:
         self.script.extend(await request.json())
         return web.json_response({"scripted": len(self.script)})
 
-    async def _chat(self, request: web.Request) -> web.Response:
+    async def _chat(self, request: web.Request) -> web.StreamResponse:
         body: Json = await request.json()
         try:
             behaviour = read_behaviour(body["model"])
@@ -409,7 +415,7 @@ class FakeServer:
 
     async def _answer(
         self, request: web.Request, body: Json, behaviour: Behaviour, fault: str | None
-    ) -> web.Response:
+    ) -> web.StreamResponse:
         refused = _refused(request, body, behaviour, fault)
         if refused:
             return refused
@@ -422,16 +428,19 @@ class FakeServer:
             return web.Response(text=_LOST[fault], content_type="application/json")
         if fault == "html":
             return web.Response(text="<html>502 Bad Gateway</html>", content_type="text/html")
-        return web.json_response(self.completion(body, behaviour, fault))
+        completion = self.completion(body, behaviour, fault)
+        if body.get("stream"):
+            return await stream(request, completion, behaviour.piece_s, breaks=fault == "broken")
+        return web.json_response(completion)
 
     def completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
         """The answer to a request, billed; `fault` is none of the transport."""
-        text = _plain(body)
+        text = None if body.get("stream") else _plain(body)
         if text is None:
             told = self.respond(body)
             if told is None:
                 told = self.script.popleft() if self.script else answer_to(body)
-            text = spoilt(told, fault)
+            text = told.get("text") if body.get("stream") else spoilt(told, fault)
         message: Json = {"role": "assistant", "content": text}
         if fault == "refusal":
             message["refusal"] = "I can't help with that."

@@ -314,6 +314,8 @@ class Sender(Booking):
         place = call.place
         if error.code != "timeout" or place is None or not place.timed_out or call.role == PROBE:
             return False
+        if call.hopeless:
+            return False
         if place.crowded:
             call.crowded += 1
             return call.crowded <= _MOST_CROWDED

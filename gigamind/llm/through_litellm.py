@@ -63,7 +63,8 @@ class LitellmClient:
 
     async def _complete(self, request: Request, sent: dict[str, int | float]) -> Any:  # noqa: ANN401  untyped
         settings = self._settings
-        return await self._litellm.acompletion(
+        streamed = {"stream": True, "stream_options": {"include_usage": True}}
+        reply = await self._litellm.acompletion(
             model=settings.model,
             messages=with_marked_prefix(request.messages, settings.model),
             response_format=request.response_format,
@@ -73,7 +74,16 @@ class LitellmClient:
             timeout=request.timeout_s or settings.timeout_s,
             num_retries=0,
             max_retries=0,
+            **(streamed if request.on_text else {}),
         )
+        if not request.on_text:
+            return reply
+        chunks: list[Any] = []
+        async for chunk in reply:
+            chunks.append(chunk)
+            if chunk.choices and (text := chunk.choices[0].delta.content):
+                await request.on_text(text)
+        return self._litellm.stream_chunk_builder(chunks, messages=list(request.messages))
 
     async def close(self) -> None:
         """Close the connections, once no other open model uses them."""

@@ -29,6 +29,7 @@ from gigamind.llm.faults import (
 from gigamind.llm.prices import on_loopback
 from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.streaming import EVENT_STREAM, put_together
 from gigamind.version import __version__
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ class OpenAIClient:
         timeout_s = request.timeout_s or self._settings.timeout_s
         sent = self._parameters(request)
         try:
-            status, headers, body = await self._post(self._body(request, sent), timeout_s)
+            status, headers, body = await self._post(request, sent, timeout_s)
         except TimeoutError:
             seconds = f"{timeout_s:.3g} s"
             raise lost(model, f"no answer within {seconds}", "timeout") from None
@@ -151,19 +152,28 @@ class OpenAIClient:
             await self._session.close()
         self._session = None
 
-    async def _post(self, body: bytes, timeout_s: float) -> tuple[int, Mapping[str, str], bytes]:
+    async def _post(
+        self, request: Request, sent: Mapping[str, int | float], timeout_s: float
+    ) -> tuple[int, Mapping[str, str], bytes]:
+        """Status, headers and body; that of an answer that is streamed, put together as one that is not."""
         import aiohttp
 
         post = self._session_here().post(
             self.url,
-            data=body,
+            data=self._body(request, sent),
             headers=self._signed(),
             proxy=self._proxy,
             allow_redirects=False,
             timeout=aiohttp.ClientTimeout(total=timeout_s),
         )
         async with post as answer:
-            return answer.status, answer.headers, await answer.read()
+            streams = request.on_text and answer.content_type == EVENT_STREAM
+            body = (
+                await put_together(answer.content, request.on_text)
+                if streams and request.on_text
+                else await answer.read()
+            )
+            return answer.status, answer.headers, body
 
     def _session_here(self) -> "aiohttp.ClientSession":
         """The connections of this event loop; those of one that has ended are gone with it."""
@@ -196,6 +206,8 @@ class OpenAIClient:
 
     def _body(self, request: Request, parameters: Mapping[str, int | float]) -> bytes:
         body: dict[str, Any] = {"model": self._model, "messages": request.messages, **parameters}
+        if request.on_text:
+            body |= {"stream": True, "stream_options": {"include_usage": True}}
         if request.response_format:
             body["response_format"] = request.response_format
         return json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
