@@ -35,6 +35,10 @@ _COMMANDS = {
     "align": ("align:align", "Find quotes in their sources, exactly or not at all."),
     "memory": ("memory:memory", "Keep what a session says, with evidence."),
     "judge": ("judge:judge", "Fit a judge, and put it to the test before its verdicts count."),
+    "serve": (
+        "serve:serve",
+        "Answer questions over the notes, in a browser, each answer evaluated.",
+    ),
     "llm": ("llm:llm", "Look at a language model, serve one of your own, or play one."),
 }
 

@@ -466,6 +466,11 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         """Whether a model cuts sentences into claims."""
         return self.judge_in("").cutting is not None
 
+    def looking_once(self) -> "SearchQA":
+        """The same without second looks: what is doubtful then stays unverified."""
+        judges = self.by_language.items()
+        return SearchQA({language: replace(judge, second=None) for language, judge in judges})
+
     def models(self, options: ModelOptions) -> tuple[str, ...]:
         """Those that vote, and the one that looks at claims once more."""
         voting = self.voters(options)

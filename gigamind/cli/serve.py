@@ -1,0 +1,35 @@
+"""`gigamind serve`: people ask their notes in a browser, and see how far each answer may be trusted."""
+
+import os
+from typing import Any
+
+import click
+
+from gigamind.cli.options import options_of
+from gigamind.evaluation.options import validated
+from gigamind.service.options import ServiceOptions
+
+TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
+_DRAINING_S = 30
+
+
+@click.command()
+@options_of(ServiceOptions)
+def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
+    """Answer questions over the notes, with an evaluation of each answer: page, API and metrics on one port."""
+    import uvicorn
+
+    from gigamind.service.app import create_app
+
+    values["token"] = values["token"] or os.environ.get(TOKEN_VARIABLE)
+    options = validated(ServiceOptions, values)
+    click.echo(f"gigamind serves {options.notes} at http://{options.host}:{options.port}", err=True)
+    uvicorn.run(
+        create_app(options),
+        host=options.host,
+        port=options.port,
+        log_level="warning",
+        access_log=False,
+        timeout_graceful_shutdown=_DRAINING_S,
+        server_header=False,
+    )

@@ -1,0 +1,97 @@
+"""What the service asks of models, as figures for Prometheus, and what its evaluations cost today."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from gigamind.llm.ledger import Attempt, Ledger
+from gigamind.llm.prices import PICO_PER_MICRO
+
+_SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
+_MICRO_PER_USD = 10**6
+
+
+class Tally(Ledger):
+    """A ledger that keeps no rows, for the service has no end: each is handed on."""
+
+    def __init__(self, on_row: Callable[[Attempt], None]) -> None:
+        super().__init__()
+        self._on_row = on_row
+
+    def append(self, attempt: Attempt) -> None:
+        self._on_row(attempt)
+
+
+class Figures:
+    """The figures of one service."""
+
+    def __init__(self, today: Callable[[], str] = lambda: f"{datetime.now(UTC):%F}") -> None:
+        self.registry = CollectorRegistry()
+        self._today = today
+        self._day, self._usd_of_day = today(), 0.0
+        self.asks = Counter(
+            "gigamind_asks", "Questions", ["feature", "status"], registry=self.registry
+        )
+        self.streams = Gauge(
+            "gigamind_streams", "Answers that are being given", registry=self.registry
+        )
+        self.first_byte = Histogram(
+            "gigamind_first_text_seconds",
+            "Until the first text",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.evaluating = Histogram(
+            "gigamind_evaluation_seconds",
+            "Check and evaluation",
+            buckets=_SECONDS,
+            registry=self.registry,
+        )
+        self.evaluations = Counter(
+            "gigamind_evaluations",
+            "Evaluations by confidence",
+            ["confidence"],
+            registry=self.registry,
+        )
+        self.calls = Counter(
+            "gigamind_model_calls", "Requests to models", ["role", "status"], registry=self.registry
+        )
+        self.usd = Counter(
+            "gigamind_cost_usd",
+            "What they cost, where prices are known",
+            ["role"],
+            registry=self.registry,
+        )
+
+    def tally(self) -> Tally:
+        """A ledger whose rows count here."""
+        return Tally(self._count)
+
+    def _count(self, row: Attempt) -> None:
+        self.calls.labels(row.role, row.status).inc()
+        usd = (row.cost_pico_usd or 0) / PICO_PER_MICRO / _MICRO_PER_USD
+        self.usd.labels(row.role).inc(usd)
+        if row.role != "answer":
+            self._usd_of_day = self.spent_today() + usd
+
+    def spent_today(self) -> float:
+        """What evaluations have cost since midnight UTC, in USD."""
+        if self._today() != self._day:
+            self._day, self._usd_of_day = self._today(), 0.0
+        return self._usd_of_day
+
+    def text(self) -> bytes:
+        """All of them, as Prometheus reads them."""
+        return generate_latest(self.registry)
+
+
+class Since:
+    """Seconds since it was made."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+
+    def __call__(self) -> float:
+        return time.monotonic() - self._begun

@@ -1,0 +1,192 @@
+"""What an asker may ask, and the notes that an answer rests on: given with the question, or found by search."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.errors import InputError
+from gigamind.evaluation.context import context_of
+from gigamind.judges.spec import Language
+from gigamind.llm.fences import Source
+from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.retriever import Retriever
+from gigamind.service.options import ServiceOptions
+from gigamind.spans import Span
+from gigamind.vault.identity import Identities
+from gigamind.vault.language import text_language
+from gigamind.vault.notes import Note, Vault
+
+Feature = Literal["search_qa", "insight", "writing", "summary"]
+MOST_CHARS = 200_000  # of the notes that come with a question
+_Question = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
+_Texts = Annotated[tuple[str, ...], Field(max_length=50)]
+
+
+class AskOptions(BaseModel):
+    """How a question is to be answered.
+
+    Attributes:
+        mode: "search" lets the service find the notes.
+        context_notes: texts of the notes to answer from; `note_titles` are theirs, in their order.
+        note_id: answer from this note alone.
+        lang: to answer in; that of the question without it.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+    mode: Literal["search"] | None = None
+    context_notes: _Texts = ()
+    note_titles: _Texts = ()
+    note_id: str | None = None
+    lang: Language | None = None
+
+
+class Ask(BaseModel):
+    """One question."""
+
+    model_config = ConfigDict(
+        extra="ignore",
+        frozen=True,
+        json_schema_extra={
+            "examples": [
+                {
+                    "feature": "search_qa",
+                    "content": "연차는 며칠인가요?",
+                    "options": {"mode": "search"},
+                }
+            ]
+        },
+    )
+
+    feature: Feature = "search_qa"
+    content: _Question
+    options: AskOptions = AskOptions()
+    quality_gate_enabled: bool = True
+
+    @property
+    def language(self) -> Language:
+        """To answer in."""
+        if self.options.lang:
+            return self.options.lang
+        return "ko" if text_language(self.content) == "ko" else "en"
+
+    @property
+    def searches(self) -> bool:
+        """Whether the service finds the notes; a question of search_qa that brings none has nothing else."""
+        options = self.options
+        if options.note_id or options.context_notes:
+            return False
+        return options.mode == "search" or self.feature == "search_qa"
+
+    @property
+    def is_evaluated(self) -> bool:
+        """Whether its answer is one to be held against notes."""
+        return self.feature == "search_qa" or (
+            self.feature == "insight" and self.options.mode == "search"
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The notes that a model is shown, kept until its answer is judged.
+
+    Attributes:
+        ids: path of each in the vault; None for one that came with the question.
+        scores: base score of each that search found.
+        shifts: UTF-16 code units of the note's file that stand before what is shown of it.
+    """
+
+    sources: tuple[Source, ...]
+    ids: tuple[str | None, ...]
+    scores: tuple[float | None, ...]
+    shifts: tuple[int, ...]
+
+    def matched(self) -> list[dict[str, object]]:
+        """What `event: metadata` tells of them."""
+        return [
+            {"note_id": name, "title": source.title, "score": score}
+            for source, name, score in zip(self.sources, self.ids, self.scores, strict=True)
+        ]
+
+
+class Desk:
+    """The vault, and the search over it."""
+
+    def __init__(self, options: ServiceOptions, vault: Vault, retriever: Retriever) -> None:
+        self._options = options
+        self._retriever = retriever
+        self.vault = vault
+
+    def search(self, query: str) -> list[Hit]:
+        """See `Retriever.search`."""
+        return self._retriever.search(query)
+
+    def context(self, ask: Ask) -> Context:
+        """What the model is shown; it takes the processor for a while.
+
+        Raises:
+            InputError: there is no such note, or what came with the question is too long.
+            EmbeddingError, IndexingError: search failed.
+        """
+        if ask.searches:
+            return self._found(self.search(ask.content))
+        if ask.options.note_id is not None:
+            note = self.vault.note(ask.options.note_id)
+            if note is None:
+                raise InputError(f"{ask.options.note_id}: there is no such note")
+            whole = [(note, Span(0, 0))]
+            return self._shown(whole, [None])
+        return _given(ask.options)
+
+    def _found(self, hits: Sequence[Hit]) -> Context:
+        found = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
+        return self._shown(
+            [(note, hit.passage.span) for note, hit in found],
+            [round(hit.base_score, 4) for _, hit in found],
+        )
+
+    def _shown(self, notes: Sequence[tuple[Note, Span]], scores: Sequence[float | None]) -> Context:
+        options = self._options
+        context = context_of(notes, options.context_notes, options.context_chars)
+        return Context(
+            tuple(one.source for one in context),
+            tuple(one.path for one in context),
+            tuple(scores[: len(context)]),
+            tuple(_shift(note, one.start) for (note, _), one in zip(notes, context, strict=False)),
+        )
+
+    def close(self) -> None:
+        """Let go of the index."""
+        self._retriever.close()
+
+
+def _given(options: AskOptions) -> Context:
+    texts, titles = options.context_notes, options.note_titles
+    if sum(map(len, texts)) > MOST_CHARS:
+        raise InputError(f"options.context_notes: more than {MOST_CHARS:,} characters in all")
+    named = [titles[place] if place < len(titles) else "" for place in range(len(texts))]
+    sources = tuple(Source(title, text) for title, text in zip(named, texts, strict=True))
+    none = (None,) * len(texts)
+    return Context(sources, none, none, (0,) * len(texts))
+
+
+def _shift(note: Note, start: int) -> int:
+    return len(note.text[:start].encode("utf-16-le")) // 2
+
+
+def open_desk(options: ServiceOptions) -> Desk:
+    """The vault of the options, ready to be searched.
+
+    Raises:
+        NotesError, IndexingError, EmbeddingError: it cannot be read or indexed.
+    """
+    from gigamind.retrieval.prepare import open_retriever
+    from gigamind.vault.notes import read_vault
+
+    vault = read_vault(options.notes)
+    retriever = open_retriever(
+        vault, Identities(vault.notes), options.retrieval, lambda _done, _total: None
+    )
+    return Desk(options, vault, retriever)

@@ -1,0 +1,128 @@
+"""Who may ask, how much, and what a browser is told of the page: before any route is reached."""
+
+import hmac
+import math
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from urllib.parse import urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from gigamind.service.options import ServiceOptions, is_loopback
+
+MOST_BYTES = 1_000_000
+_MINUTE_S = 60.0
+_MOST_ADDRESSES = 10_000
+_OPEN = ("/healthz", "/readyz")
+_SECURITY = {
+    "Content-Security-Policy": (
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self';"
+        " base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+    ),
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+
+
+class Pace:
+    """So many questions a minute of one address; the addresses of late are known, the others begin anew."""
+
+    def __init__(self, per_minute: int, now: Callable[[], float] = time.monotonic) -> None:
+        self._rate = per_minute / _MINUTE_S
+        self._most = float(per_minute)
+        self._now = now
+        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
+
+    def wait_s(self, address: str) -> float:
+        """Seconds until the address may ask; 0 lets it, and counts."""
+        now = self._now()
+        left, then = self._left.pop(address, (self._most, now))
+        left = min(self._most, left + (now - then) * self._rate)
+        allowed = left >= 1
+        self._left[address] = (left - 1 if allowed else left, now)
+        while len(self._left) > _MOST_ADDRESSES:
+            self._left.popitem(last=False)
+        return 0.0 if allowed else (1 - left) / self._rate
+
+
+class Guard:
+    """Middleware: refuses strangers, other sites, bodies that are too long, and too many questions."""
+
+    def __init__(self, app: ASGIApp, options: ServiceOptions) -> None:
+        self._app = app
+        self._options = options
+        self._pace = Pace(options.asks_per_minute)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def secured(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(_SECURITY)
+            await send(message)
+
+        refusal = self._refusal(scope)
+        if refusal:
+            await refusal(scope, receive, secured)
+            return
+        await self._app(scope, _limited(receive), secured)
+
+    def _refusal(self, scope: Scope) -> JSONResponse | None:
+        headers, path = Headers(scope=scope), scope["path"]
+        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        if is_loopback(self._options.host) and not is_loopback(host):
+            return _refused(421, "this service answers to the name of this machine alone")
+        if path in _OPEN:
+            return None
+        origin = headers.get("origin")
+        if scope["method"] not in {"GET", "HEAD"} and origin and _differs(origin, headers):
+            return _refused(403, "pages of other sites may not ask")
+        if (path.startswith("/api/") or path == "/metrics") and not self._knows(headers):
+            return _refused(401, "send the token of the service: Authorization: Bearer ...")
+        return self._too_much(scope, headers)
+
+    def _too_much(self, scope: Scope, headers: Headers) -> JSONResponse | None:
+        length = headers.get("content-length", "0")
+        if not length.isdigit() or int(length) > MOST_BYTES:
+            return _refused(413, f"the request is longer than {MOST_BYTES:,} bytes")
+        if scope["path"].startswith("/api/ai/") and scope["method"] == "POST":
+            wait = self._pace.wait_s(scope["client"][0] if scope.get("client") else "")
+            if wait:
+                return _refused(429, "too many questions", {"Retry-After": str(math.ceil(wait))})
+        return None
+
+    def _knows(self, headers: Headers) -> bool:
+        token = self._options.token
+        if token is None:
+            return True
+        given = headers.get("authorization", "").removeprefix("Bearer ")
+        return hmac.compare_digest(given.encode(), token.encode())
+
+
+def _differs(origin: str, headers: Headers) -> bool:
+    return urlsplit(origin).netloc != headers.get("host", "")
+
+
+def _refused(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
+    return JSONResponse({"detail": detail}, status, headers)
+
+
+def _limited(receive: Receive) -> Receive:
+    """The same, ended where a body without a length grows too long."""
+    count = 0
+
+    async def counted() -> Message:
+        nonlocal count
+        message = await receive()
+        count += len(message.get("body", b""))
+        if count > MOST_BYTES:
+            return {"type": "http.disconnect"}
+        return message
+
+    return counted

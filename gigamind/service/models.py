@@ -1,0 +1,170 @@
+"""The models of the service: the one that answers, and those that check and evaluate."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gigamind.assets import asset
+from gigamind.errors import LlmError
+from gigamind.judges.protocol import AnswerCase, Asking
+from gigamind.judges.quality_gate import QualityGate, load_quality_gate
+from gigamind.judges.search_qa.judge import SearchQA, load_search_qa
+from gigamind.judges.spec import Language
+from gigamind.llm.ask import LanguageModel, budget_of, open_model
+from gigamind.llm.fences import fence, fence_key
+from gigamind.llm.limiter import Gates
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.prompts import Prompt, as_json, load_prompt
+from gigamind.llm.settings import ModelSettings
+from gigamind.service.account import Figures
+from gigamind.service.asking import Ask, Context, Feature
+from gigamind.service.options import ServiceOptions
+from gigamind.tasks.answers.checklist import check_answer
+from gigamind.tasks.answers.items import evaluation_of
+
+_TIMEOUT_S = 60.0
+_IN_FLIGHT = 64
+_ANSWER_TEMPERATURE = 0.3
+# One for all: turns are given by item, and the service has no end of items.
+_ITEM = "service"
+_SHORTER = "start the service with fewer --context-chars"
+_LANGUAGES: tuple[Language, ...] = ("ko", "en")
+NO_NOTES: dict[Language, str] = {
+    "ko": "노트에서 관련 내용을 찾을 수 없습니다.",
+    "en": "I could not find anything about this in the notes.",
+}
+_TASKS: dict[Language, dict[Feature, str]] = {
+    "ko": {
+        "insight": "노트의 내용에서 새로운 연결이나 관점을 찾아 제시하십시오. 사실과 추측을 구분하십시오.",
+        "writing": "요청한 글을 쓰십시오.",
+        "summary": "핵심을 간결하게 요약하십시오. 원문에 없는 내용을 더하지 마십시오.",
+    },
+    "en": {
+        "insight": "Show a new connection or view that the notes give; keep facts and guesses apart.",
+        "writing": "Write the text that is asked for.",
+        "summary": "Summarise the main points briefly; add nothing that the notes do not say.",
+    },
+}
+
+
+@dataclass(slots=True)
+class Judged:
+    """What became of an answer's evaluation.
+
+    Attributes:
+        quality, evaluation: JSON values; None where there is none, and `why` says why, by name.
+    """
+
+    quality: dict[str, Any] | None
+    evaluation: dict[str, Any] | None
+    why: dict[str, str]
+
+
+class Models:
+    """All that the service asks; made and used in one event loop."""
+
+    def __init__(self, options: ServiceOptions, figures: Figures) -> None:
+        store = options.store or options.cache / "replies"
+        self._fence_key = fence_key(store, options.store_mode)
+        self._judge = _judge_of(options)
+        self._gates_of: dict[Feature, QualityGate] = {
+            feature: load_quality_gate(
+                asset("judges") / "quality_gate.toml", feature, options.judge_lang
+            )
+            for feature in ("search_qa", "insight", "writing", "summary")
+        }
+        self._prompts = {
+            (name, language): load_prompt(
+                asset("prompts") / name / "v1" / f"{language}.jinja",
+                ("nonce", "notes", "question", "task"),
+            )
+            for name in ("search_chat", "assist")
+            for language in _LANGUAGES
+        }
+        gates, ledger, budget = Gates(), figures.tally(), budget_of(options)
+
+        def opened(
+            role: str, named: ModelOptions, adjust: Callable[[ModelSettings], ModelSettings]
+        ) -> LanguageModel:
+            def with_role(settings: ModelSettings) -> ModelSettings:
+                # A live answer must not wait for a measurement of the server.
+                fixed = replace(settings, role=role, timeout_fixed=True, in_flight_fixed=True)
+                return adjust(fixed)
+
+            return open_model(named, ledger, store, with_role, budget, gates=gates)
+
+        limits = {
+            "max_in_flight": options.max_in_flight or _IN_FLIGHT,
+            "model_timeout_s": options.model_timeout_s or _TIMEOUT_S,
+        }
+        own = {name: getattr(options, name) for name in ModelOptions.model_fields} | limits
+        answering = ModelOptions.model_validate(own)
+        judging = ModelOptions.model_validate(own | {"model": options.judge_model or options.model})
+        spoken = {"temperature": _ANSWER_TEMPERATURE, "max_tokens": options.answer_tokens}
+        self.judge_name = judging.model or ""
+        self._answering = opened("answer", answering, lambda s: replace(s, **spoken))
+        self._judging = {
+            name: opened("judge", judging.model_copy(update={"model": name}), self._judge.settings)
+            for name in self._judge.models(judging)
+        }
+        gate = self._gates_of["search_qa"]
+        self._checking = {
+            name: opened("quality_gate", judging.model_copy(update={"model": name}), gate.settings)
+            for name in gate.models(judging)
+        }
+
+    async def answer(
+        self, ask: Ask, context: Context, on_text: Callable[[str], Awaitable[None]]
+    ) -> str:
+        """The answer to a question, told piece by piece.
+
+        Raises:
+            LlmError: the model gave none, or not all of it.
+        """
+        language = ask.language
+        if ask.is_evaluated and not context.sources:
+            await on_text(NO_NOTES[language])
+            return NO_NOTES[language]
+        prompt, task = self._prompt_of(ask, language)
+        fenced = fence(context.sources, self._fence_key)
+        messages = prompt.render(
+            nonce=fenced.nonce, notes=fenced.text, question=as_json(ask.content), task=task
+        )
+        return await self._answering.tell(messages, on_text, item_id=_ITEM)
+
+    def _prompt_of(self, ask: Ask, language: Language) -> tuple[Prompt, str]:
+        if ask.feature == "search_qa":
+            return self._prompts["search_chat", language], ""
+        return self._prompts["assist", language], _TASKS[language][ask.feature]
+
+    async def check(self, ask: Ask, case: AnswerCase) -> dict[str, Any]:
+        """What the checklist of the feature says, as JSON values of a `QualityReport`.
+
+        Raises:
+            LlmError: the model gave no usable reply.
+        """
+        asking = Asking(self._checking, _ITEM, self._fence_key, shorter=_SHORTER)
+        return await check_answer(self._gates_of[ask.feature], case, asking, twice=False)
+
+    async def evaluate(self, case: AnswerCase, language: Language) -> dict[str, Any]:
+        """The evaluation, as JSON values of a `SearchQAEvaluation`.
+
+        Raises:
+            LlmError: the model gave no usable reply.
+        """
+        asking = Asking(self._judging, _ITEM, self._fence_key, shorter=_SHORTER)
+        verdict = await self._judge.judge(case, asking)
+        judgement = verdict.detail.judgement
+        if judgement is None:
+            raise LlmError(verdict.why or "there is nothing to judge by", "invalid_output")
+        return evaluation_of(judgement, case, language).model_dump(mode="json")
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for model in (self._answering, *self._judging.values(), *self._checking.values()):
+            await model.close()
+
+
+def _judge_of(options: ServiceOptions) -> SearchQA:
+    judge = load_search_qa(options.judge or asset("judges") / "search_qa.toml", options.judge_lang)
+    return judge if options.second_look else judge.looking_once()
