@@ -6,12 +6,13 @@ BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
 
-.PHONY: help demo demo-answers demo-llm test test-browser test-model lint bench bench-verdicts server deploy worker lock clean
+.PHONY: help demo demo-answers demo-llm serve test test-browser test-model lint bench bench-verdicts server deploy worker lock clean
 
 help:
 	@echo "make demo    evaluate search over the example vault, as Prefect flows, with both fusions, and say what is better"
 	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
 	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
+	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"
 	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium; make test-model: those with that model"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
@@ -33,6 +34,9 @@ demo: $(READY)
 
 demo-answers: $(READY)
 	$(BIN)/python examples/demo_answers.py --lang $(or $(PAGE),en)
+
+serve: $(READY)
+	$(BIN)/python examples/demo_serve.py
 
 $(LOCAL): $(READY)
 	@echo "Installing the model server into .venv (once) ..."

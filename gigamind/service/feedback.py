@@ -48,7 +48,7 @@ class Feedback:
             raise InputError(f"claim_id {claim}: the answer has no such claim")
         verdict = "supported" if good else "not_found"
         labels = {"claims": [{"text": text, "verdict": verdict}]}
-        self._append(ANSWERS, _row(answer_id, answered, labels))
+        self._append(ANSWERS, _row(f"{answer_id}-{claim}", answered, labels))
 
     def keep_question(self, answer_id: str, answered: Answered) -> None:
         """Keep the question as a row of a search dataset, with the notes that were cited, for a person to review."""

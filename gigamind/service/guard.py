@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gigamind.service.options import ServiceOptions, is_loopback
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 2_000_000
 _MINUTE_S = 60.0
 _MOST_ADDRESSES = 10_000
 _OPEN = ("/healthz", "/readyz")

@@ -1,0 +1,135 @@
+"""The real service on a port of its own, with the model of examples/demo_serve.py behind it."""
+
+import contextlib
+import json
+import socket
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uvicorn
+from demo_serve import respond
+
+from gigamind.llm.fake import FakeServer, running
+from gigamind.service.app import create_app
+from gigamind.service.options import ServiceOptions
+
+NOTES = {
+    "휴가.md": "---\ntitle: 휴가 규정\n---\n연차는 입사 첫해에 15일을 준다.\n\n반차는 0.5일로 계산한다.\n",
+    "garden.md": "# Garden\n\nThe garden has roses and tulips near the gate.\n",
+    "attack.md": "# <script>alert(1)</script>\n\n<img src=x onerror=alert(1)> The depot opens at seven.\n",
+    "parking.md": "# Parking\n\nCars stand behind the depot.\n",
+    "invoices.md": "# Invoices\n\nInvoices are paid on Mondays.\n",
+}
+
+
+@dataclass(frozen=True)
+class Service:
+    """A running one."""
+
+    url: str
+    model: FakeServer
+    server: uvicorn.Server
+
+    def get(self, path: str, **headers: str) -> tuple[int, Any]:
+        return self.send(urllib.request.Request(self.url + path, headers=headers))
+
+    def post(self, path: str, body: Mapping[str, Any], **headers: str) -> tuple[int, Any]:
+        return self.send(self.request(path, body, **headers))
+
+    def request(self, path: str, body: Mapping[str, Any], **headers: str) -> urllib.request.Request:
+        told = {"Content-Type": "application/json", **headers}
+        return urllib.request.Request(
+            self.url + path, json.dumps(body).encode(), headers=told, method="POST"
+        )
+
+    def send(self, request: urllib.request.Request) -> tuple[int, Any]:
+        try:
+            with urllib.request.urlopen(request, timeout=20) as answer:
+                status, text = answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            status, text = error.code, error.read().decode()
+        with contextlib.suppress(ValueError):
+            return status, json.loads(text)
+        return status, text
+
+    def stream(self, question: str, **body: Any) -> list[tuple[str, Any]]:
+        """The events of an answer, in their order: name, JSON value."""
+        request = self.request("/api/ai/stream", {"content": question, **body})
+        with urllib.request.urlopen(request, timeout=30) as answer:
+            assert answer.headers["Content-Type"].startswith("text/event-stream")
+            return events(answer.read().decode())
+
+
+def events(text: str) -> list[tuple[str, Any]]:
+    """Those of a stream, comments aside; [DONE] is itself."""
+    found: list[tuple[str, Any]] = []
+    for block in text.split("\n\n"):
+        lines = [line for line in block.split("\n") if line and not line.startswith(":")]
+        fields = dict(line.split(": ", 1) for line in lines)
+        if "data" in fields:
+            data = fields["data"]
+            value = data if data == "[DONE]" else json.loads(data)
+            found.append((fields.get("event", ""), value))
+    return found
+
+
+@pytest.fixture
+def model() -> Iterator[FakeServer]:
+    with running() as model:
+        model.respond = respond
+        yield model
+
+
+Start = Callable[..., Service]
+
+
+@pytest.fixture
+def serve(model: FakeServer, tmp_path: Path) -> Iterator[Start]:
+    """Starts services over a vault of five notes; `chat` behind `openai/` tells how the model behaves."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    for name, text in NOTES.items():
+        (vault / name).write_text(text, encoding="utf-8")
+    with contextlib.ExitStack() as stack:
+
+        def start(chat: str = "chat", heartbeat_s: float = 15.0, **changes: Any) -> Service:
+            given = {
+                "notes": vault,
+                "model": f"openai/{chat}",
+                "judge_model": "openai/judge",
+                "api_base": model.url,
+                "mode": "keyword",
+                "cache_dir": tmp_path / "cache",
+                **changes,
+            }
+            options = ServiceOptions.model_validate(given)
+            return stack.enter_context(_serving(options, model, heartbeat_s))
+
+        yield start
+
+
+@contextlib.contextmanager
+def _serving(options: ServiceOptions, model: FakeServer, heartbeat_s: float) -> Iterator[Service]:
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    app = create_app(options, heartbeat_s=heartbeat_s)
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.02)
+    try:
+        yield Service(url, model, server)
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listener.close()
