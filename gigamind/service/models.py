@@ -23,7 +23,6 @@ from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
 
 _TIMEOUT_S = 60.0
-_IN_FLIGHT = 64
 _ANSWER_TEMPERATURE = 0.3
 # One for all: turns are given by item, and the service has no end of items.
 _ITEM = "service"
@@ -94,7 +93,7 @@ class Models:
             return open_model(named, ledger, store, with_role, budget, gates=gates)
 
         limits = {
-            "max_in_flight": options.max_in_flight or _IN_FLIGHT,
+            "max_in_flight": options.max_in_flight or options.max_streams,
             "model_timeout_s": options.model_timeout_s or _TIMEOUT_S,
         }
         own = {name: getattr(options, name) for name in ModelOptions.model_fields} | limits

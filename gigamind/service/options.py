@@ -72,7 +72,7 @@ class ServiceOptions(ModelOptions, ContextOptions):
     )
     asks_per_minute: int = Field(60, ge=1, le=100_000, description="questions of one address")
     max_streams: int = Field(
-        256, ge=1, le=10_000, description="answers at a time; more get status 503"
+        256, ge=1, le=256, description="answers at a time; more get status 503"
     )
     cache_dir: Path | None = Field(
         None,
