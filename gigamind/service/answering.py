@@ -190,7 +190,7 @@ class Answering:
         options = self.options
         if answered.error:
             return "no_answer"
-        if not (options.quality_gate and answered.ask.quality_gate_enabled):
+        if not answered.ask.quality_gate_enabled:
             return _OFF
         drawn = hashlib.sha256(f"{answered.ask.content}\n{answered.text}".encode()).digest()
         if int.from_bytes(drawn[:8]) / 2**_HASH_BITS >= options.evaluate_share:

@@ -247,7 +247,7 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
             "vault": options.notes.resolve().name,
             "model": options.model,
             "judge_model": _answering(request).models.judge_name,
-            "quality_gate": options.quality_gate,
+            "quality_gate": options.evaluate_share > 0,
         }
 
     @app.get("/api/notes", tags=["notes"])

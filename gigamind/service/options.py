@@ -46,9 +46,6 @@ class ServiceOptions(ModelOptions, ContextOptions):
         None,
         description="what a caller must send as a Bearer token; better by $GIGAMIND_SERVICE_TOKEN",
     )
-    quality_gate: bool = Field(
-        default=True, description="check and evaluate answers; a request may switch it off, too"
-    )
     second_look: bool = Field(
         default=False,
         description="let doubtful claims be looked at once more: another request an answer",
