@@ -214,7 +214,9 @@ def test_every_deployment_tells_the_commit_it_was_deployed_from(stack: Stack):
 def started(stack: Stack, deployment: str, **changes: object) -> Any:
     """A flow run of a deployment, with some of its options changed, once it has ended."""
     found = stack.ask(f"/deployments/name/{deployment}")
-    given = {"options": found["parameters"]["options"] | changes}
+    options = found["parameters"]["options"]
+    changed = sectioned(options, **changes) if "what" in options else options | changes
+    given = {"options": changed}
     created = stack.ask(f"/deployments/{found['id']}/create_flow_run", {"parameters": given})
     return ended(stack, created["id"])
 

@@ -52,7 +52,7 @@ def test_no_secret_stands_in_a_file():
 def test_images_are_pinned_by_a_tag_with_a_version():
     images = {name: service["image"] for name, service in SERVICES.items()}
     ours = {name for name, service in SERVICES.items() if "build" in service}
-    assert ours == {"server", "deploy", "worker"}
+    assert ours == {"server", "deploy", "worker", "reports"}
     assert len({images[name] for name in ours}) == 1
     for name in images.keys() - ours:
         assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+(\.\d+)?(-[a-z]+)?", images[name]), images[name]
@@ -60,7 +60,7 @@ def test_images_are_pinned_by_a_tag_with_a_version():
 
 def test_ports_are_those_of_the_loopback():
     ports = [port for service in SERVICES.values() for port in service.get("ports", [])]
-    assert len(ports) == 2
+    assert len(ports) == 3
     assert all(port.startswith("127.0.0.1:") for port in ports)
 
 
@@ -85,6 +85,7 @@ def test_services_start_in_their_order():
         "server": {"postgres": "service_healthy", "redis": "service_healthy"},
         "deploy": {"server": "service_healthy"},
         "worker": {"deploy": "service_completed_successfully", "qdrant": "service_healthy"},
+        "reports": {"worker": "service_started"},
     }
 
 
