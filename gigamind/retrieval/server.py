@@ -18,6 +18,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
 from gigamind.errors import IndexingError
+from gigamind.llm.redaction import redacted
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import EngineIndex, IndexContent, guarded, payload
 
@@ -73,9 +74,9 @@ def connect(url: str) -> QdrantClient:
         client = QdrantClient(url=url, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False)
         _retrying(PATIENCE_S)(client.get_collections)
     except Exception as error:
-        reason = (str(error) or type(error).__name__).splitlines()[0]
+        reason = redacted((str(error) or type(error).__name__).splitlines()[0])
         raise IndexingError(
-            f"{url}: "
+            f"{redacted(url)}: "
             + (
                 _refusal(error)
                 or f"no Qdrant server answers ({reason}): start it, mend --qdrant-url, or set {KEY_VARIABLE}"
@@ -201,9 +202,7 @@ def _asked(
     try:
         return guarded("Qdrant server", retrying, call, *arguments, **options)
     except IndexingError as error:
-        if refusal := _refusal(error.__cause__):
-            raise IndexingError(refusal) from error
-        raise
+        raise IndexingError(_refusal(error.__cause__) or redacted(str(error))) from error
 
 
 def _retrying(patience_s: float) -> Retrying:

@@ -4,6 +4,7 @@ import http.server
 import itertools
 import socket
 import threading
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -236,6 +237,22 @@ def test_a_key_that_is_refused_is_said_at_once_and_nothing_is_filled(
         assert standing.requests.count(("GET", "/collections")) == 1
         assert standing.requests.count(("PUT", f"/collections/{NAME}")) <= 1
         assert standing.collections == []
+
+
+def test_no_message_says_a_key_or_a_password(monkeypatch):
+    monkeypatch.setattr(of_server, "PATIENCE_S", 0.3)
+    with pytest.raises(IndexingError) as away:
+        connect("http://me:pass-word-1@127.0.0.1:9")
+    assert str(away.value).startswith("http://[redacted]@127.0.0.1:9: no Qdrant server answers")
+    monkeypatch.setenv(KEY_VARIABLE, "secret-key-123")
+    with qdrant() as standing, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client = connect(standing.url)
+        with pytest.raises(IndexingError, match="the Qdrant server failed") as caught:
+            # A server says back what it was sent.
+            switch_vault(client, "a", "gigamind-secret-key-123-gone")
+        client.close()
+    assert "gigamind-[redacted]-gone" in str(caught.value)
 
 
 @pytest.mark.parametrize("status", [503, 429, DROPPED])
