@@ -5,8 +5,9 @@ unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
 LOCAL := .venv/.local
+REDIS := .venv/.redis
 
-.PHONY: help demo demo-answers demo-llm serve test test-browser test-model lint bench bench-verdicts server deploy worker lock clean
+.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts server deploy worker lock clean
 
 help:
 	@echo "make demo    evaluate search over the example vault, as Prefect flows, with both fusions, and say what is better"
@@ -14,6 +15,7 @@ help:
 	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
 	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"
 	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium; make test-model: those with that model"
+	@echo "make test-stack    try Prefect on PostgreSQL and Redis (Debian's packages; minutes)"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
 	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
@@ -56,6 +58,14 @@ test-model: $(LOCAL)
 	$(BIN)/python examples/demo_llm.py --fetch
 	$(BIN)/python -m pytest -m model
 
+$(REDIS): $(READY)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation -e '.[redis]'
+	@touch $@
+
+# A server of a team, from Debian's PostgreSQL and Redis: see deployments/README.md.
+test-stack: $(REDIS)
+	$(BIN)/python tests/e2e/team_server.py
+
 lint: $(READY)
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -87,6 +97,10 @@ worker: $(READY)
 # Whether the server has that page; Prefect's own client takes two seconds to be loaded.
 ANSWERS := $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=30)'
 
+# The commit of this clone, marked where files differ from it; what is no clone has the version of the package.
+COMMIT := git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null \
+  || $(BIN)/python -c 'import gigamind.version; print(gigamind.version.__version__)'
+
 deploy: $(READY)
 	@$(PROFILE) $(ANSWERS) "$$PREFECT_API_URL/health" >/dev/null 2>&1 \
 	  || { echo "No Prefect server answers at $$PREFECT_API_URL: start one with make server"; exit 1; }
@@ -94,7 +108,7 @@ deploy: $(READY)
 	@$(PROFILE) $(ANSWERS) "$$PREFECT_API_URL/work_pools/local" >/dev/null 2>&1 \
 	  || $(BIN)/prefect work-pool create local --type process \
 	  || $(BIN)/prefect work-pool inspect local >/dev/null
-	@$(PROFILE) $(BIN)/prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml
+	@$(PROFILE) GIGAMIND_COMMIT="$$($(COMMIT))" $(BIN)/prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml
 
 lock:
 	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \

@@ -1,5 +1,6 @@
-"""Words that an option may be, where the room that acts on them is too heavy for a page of help to load."""
+"""Words that an option may be, and its default, where the room that acts on them is too heavy for a page of help."""
 
+from pathlib import Path
 from typing import Final, Literal, get_args
 
 TaskName = Literal["search", "links", "answers"]
@@ -11,3 +12,4 @@ UnanswerableMode = Literal[FreeJudge, "llm"]  # the judge of unanswerable querie
 NamedForm = Literal["title", "heading", "list", "table", "sentence", "near-miss"]
 Form = Literal[NamedForm, "left-out"]  # what a question is made of; --leave-out gives the last
 FORMS: Final[tuple[Form, ...]] = get_args(NamedForm)
+BASELINES = Path("eval") / "baselines"

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from gigamind.errors import GigamindError
+from gigamind.errors import GigamindError, IndexingError
 
 Result = TypeVar("Result")
 
@@ -44,10 +44,16 @@ class Failure:
 
 
 def attempt(item_id: str, evaluate: Callable[[], Result]) -> Success[Result] | Failure:
-    """Evaluate one item, turning a known error into a `Failure`.  Anything else is a bug and ends the run."""
+    """Evaluate one item, turning a known error into a `Failure`.  Anything else is a bug and ends the run.
+
+    Raises:
+        IndexingError: the index cannot be reached; the next item would end the same way, and so would the thousandth.
+    """
     start = time.perf_counter()
     try:
         value = evaluate()
+    except IndexingError:
+        raise
     except GigamindError as error:
         return Failure(item_id, type(error).__name__, str(error))
     return Success(item_id, value, latency_ms=1000 * (time.perf_counter() - start))

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from gigamind.errors import EmbeddingError, QueryTimeoutError
+from gigamind.errors import EmbeddingError, IndexingError, QueryTimeoutError
 from gigamind.outcome import Failure, Success, attempt
 
 
@@ -31,6 +31,14 @@ def test_a_known_error_becomes_a_failure_with_its_name_and_message(error):
         raise error
 
     assert attempt("q1", evaluate) == Failure("q1", type(error).__name__, str(error))
+
+
+def test_an_index_that_cannot_be_reached_is_no_failure_of_an_item():
+    def evaluate() -> None:
+        raise IndexingError("the server is gone")
+
+    with pytest.raises(IndexingError):
+        attempt("q1", evaluate)
 
 
 def test_a_bug_is_no_failure_of_an_item():

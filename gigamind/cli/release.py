@@ -5,11 +5,10 @@ from pathlib import Path
 
 import click
 
+from gigamind.choices import BASELINES
 from gigamind.cli.options import options_of
 from gigamind.evaluation.options import ReleaseOptions, validated
 from gigamind.wording import Language
-
-DEFAULT_FOLDER = Path("eval") / "baselines"
 
 
 @click.group()
@@ -22,7 +21,7 @@ def baseline() -> None:
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
-    default=DEFAULT_FOLDER,
+    default=BASELINES,
     show_default=True,
     help="folder of baselines",
 )

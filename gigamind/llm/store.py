@@ -9,8 +9,9 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import secrets
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -20,6 +21,7 @@ from gigamind.llm.settings import StoreMode
 Record = Mapping[str, Any]
 Result = TypeVar("Result")
 _FORMAT = 1
+_ENTRY = re.compile(r"[0-9a-f]{64}\.json|\.[0-9a-f]{64}\.json\.\d+\.[0-9a-f]{8}")
 
 
 def key_of(request: Mapping[str, Any]) -> str:
@@ -98,10 +100,13 @@ class Store:
             )
             return None
         try:
-            return read(json.loads(text))
+            found = read(json.loads(text))
         except (ValueError, TypeError, LookupError):
             self._tell_once(f"{path}: holds no such reply: it is asked for anew", "foreign")
             return None
+        with contextlib.suppress(OSError):  # of somebody else, or read-only
+            os.utime(path)  # used now: see `unused_replies`
+        return found
 
     def _write(self, key: str, record: Record) -> None:
         path = self._path(key)
@@ -127,6 +132,18 @@ class Store:
 
     def _path(self, key: str) -> Path:
         return (self._folder or Path()) / key[:2] / f"{key}.json"
+
+
+def unused_replies(folder: Path, since: float) -> Iterator[Path]:
+    """The answers in a store that no run has made or read since then, and what one left that was killed while it wrote.
+
+    Args:
+        since: seconds since the epoch.
+    """
+    for path in sorted(folder.glob("[0-9a-f][0-9a-f]/*.json*")):
+        with contextlib.suppress(FileNotFoundError):  # another run of a cleanup was first
+            if _ENTRY.fullmatch(path.name) and path.stat().st_mtime < since:
+                yield path
 
 
 def _why(error: Exception) -> str:

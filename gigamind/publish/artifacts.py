@@ -7,7 +7,7 @@ import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from pydantic import BaseModel
 
@@ -16,6 +16,7 @@ from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.publish.ends import ReleaseStopped, failed
+from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
 from gigamind.tasks import TASKS
 from gigamind.wording import words
@@ -33,10 +34,7 @@ class Keys(NamedTuple):
 
 def artifact_keys(options: EvalOptions) -> Keys:
     """Those of a run; a name that a key cannot hold, for it has letters a-z and digits only, is told by its hash."""
-    from prefect.runtime import deployment
-
-    name = cast("str | None", deployment.name)  # pyright: ignore[reportUnknownMemberType]  a module of properties
-    history = name or "-".join(tags_of(options))
+    history = deployment_name() or "-".join(tags_of(options))
     plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
     if not history.isascii():
         plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
@@ -55,10 +53,14 @@ def tag_run(options: EvalOptions) -> None:
     from prefect.runtime import flow_run
 
     told: Any = flow_run
-    try:
+
+    def tag() -> None:
         with get_client(sync_client=True) as client:
             tags = [*told.tags, *tags_of(options)]
             client.update_flow_run(told.id, tags=list(dict.fromkeys(tags)))
+
+    try:
+        through_restart(tag)
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
         get_run_logger().warning("The run has no tags of its own (%s)", error)
 
@@ -144,7 +146,7 @@ def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -
 
     logger = get_run_logger()
     try:
-        made = create(key=key, description=about, **content)
+        made = through_restart(lambda: create(key=key, description=about, **content))
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the evaluation
         logger.warning("Artifact %s was not published (%s: %s)", key, type(error).__name__, error)
         return

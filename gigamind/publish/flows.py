@@ -25,6 +25,7 @@ from gigamind.publish.artifacts import (
 )
 from gigamind.publish.ends import ENDS, EXPECTED, LOGGERS, failed, own_process, stopped_as_we_stop
 from gigamind.publish.form import flat
+from gigamind.publish.restarts import deployment_name
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -132,9 +133,7 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
 
 def _home(options: EvalOptions) -> Path | None:
     """The folder of a deployment's runs, one beside the other: `out`, else one of its name; None for a run of none."""
-    from prefect.runtime import deployment
-
-    name = cast("str | None", deployment.name)  # pyright: ignore[reportUnknownMemberType]  a module of properties
+    name = deployment_name()
     return (options.out or Path("eval", "out", name)) if name else None
 
 

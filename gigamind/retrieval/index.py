@@ -138,4 +138,7 @@ def guarded(engine: str, call: Callable[..., Any], *arguments: object, **options
     try:
         return call(*arguments, **options)
     except Exception as error:
-        raise IndexingError(f"the {engine} failed: {error}") from error
+        said = (
+            " ".join(str(error).split()) or type(error).__name__
+        )  # a server's answer has several lines
+        raise IndexingError(f"the {engine} failed: {said}") from error

@@ -122,12 +122,34 @@ def _semantic_leg(
         return None
     embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
     known = cache.embeddings if cache and not settings.cold_start else None
-    wanted = IndexContent(
+    wanted = _vector_content(embedder, chunks, content, known, progress)
+    return SemanticLeg(embedder, _open_index(wanted, cache, settings))
+
+
+def vector_content(vault: Vault, settings: RetrievalSettings, progress: Progress) -> IndexContent:
+    """What the vector index of a vault must hold; see `open_retriever`.
+
+    Raises:
+        InputError: no such embedder.
+    """
+    embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
+    known = Cache(settings.cache).embeddings if settings.cache else None
+    chunks = chunk_notes(vault.notes)
+    return _vector_content(embedder, chunks, _content_key(vault), known, progress)
+
+
+def _vector_content(
+    embedder: Embedder,
+    chunks: Sequence[Chunk],
+    content: str,
+    known: Path | None,
+    progress: Progress,
+) -> IndexContent:
+    return IndexContent(
         name=f"{_slug(embedder)}-{content}",
         chunks=chunks,
         vectors=lambda: embed_all(embedder, [c.indexed_text for c in chunks], known, progress),
     )
-    return SemanticLeg(embedder, _open_index(wanted, cache, settings))
 
 
 def _open_index(

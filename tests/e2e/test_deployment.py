@@ -6,6 +6,7 @@ Only a run that the server's scheduler has made shows that schedules work: with 
 import json
 import logging
 import re
+import subprocess
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -15,9 +16,11 @@ from typing import Any
 import pytest
 from forms import sectioned
 from prefect_stack import Stack
+from qdrant_server import qdrant
 
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.version import __version__
 
 # A server, a worker and two deploys: each may take minutes to start on a busy machine.
 pytestmark = [pytest.mark.prefect, pytest.mark.timeout(600)]
@@ -181,3 +184,86 @@ def test_ends_that_are_results_leave_a_sentence_and_no_traceback(stack: Stack):
         assert [line["message"] for line in lines if line["level"] >= logging.ERROR] == []
         assert max(len(line["message"]) for line in lines) < 2_000
     assert [folder.name[:2] for folder in (stack.clone / "gates").iterdir()] == ["20"]
+
+
+def test_every_deployment_tells_the_commit_it_was_deployed_from(stack: Stack):
+    def git(*arguments: str) -> str:
+        command = [
+            "git",
+            "-c",
+            "user.name=t",
+            "-c",
+            "user.email=t@t",
+            "-C",
+            stack.clone,
+            *arguments,
+        ]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def versions() -> set[str]:
+        return {deployment["version"] for deployment in stack.ask("/deployments/filter", {})}
+
+    assert versions() == {__version__}  # the clone of the tests is none yet
+    git("init", "--quiet")
+    git("add", "deployments", "flows", "Makefile")
+    git("commit", "--quiet", "--message", "as deployed")
+    assert stack.make("deploy").returncode == 0
+    assert versions() == {git("rev-parse", "HEAD")[:12]}
+
+
+def started(stack: Stack, deployment: str, **changes: object) -> Any:
+    """A flow run of a deployment, with some of its options changed, once it has ended."""
+    found = stack.ask(f"/deployments/name/{deployment}")
+    options = found["parameters"]["options"]
+    changed = sectioned(options, **changes) if "what" in options else options | changes
+    given = {"options": changed}
+    created = stack.ask(f"/deployments/{found['id']}/create_flow_run", {"parameters": given})
+    return ended(stack, created["id"])
+
+
+def test_a_vault_is_indexed_on_a_server_and_an_evaluation_reads_what_stands_there(stack: Stack):
+    with qdrant() as standing:
+        indexed = started(stack, "index-vault/index-vault", qdrant_url=standing.url)
+        assert indexed["state"]["name"] == "Completed", indexed["state"]
+        collection = standing.aliases["gigamind-examples"]
+        assert standing.engine.count(collection).count > 70
+        standing.requests.clear()
+        run = started(
+            stack, "eval-search/search-nightly", qdrant_url=standing.url, sample="20", out="indexed"
+        )
+        assert run["state"]["name"] == "Completed", run["state"]
+        assert ("POST", f"/collections/{collection}/points/query") in standing.requests
+        assert not any(verb == "PUT" for verb, _ in standing.requests)
+
+
+def test_a_cleanup_tells_what_it_takes_in_its_log(stack: Stack):
+    old = stack.clone / "eval" / "out" / "search-nightly" / "20200101-000000.abandoned"
+    old.mkdir(parents=True)
+    for dry, stays in ((True, True), (False, False)):
+        run = started(stack, "cleanup/cleanup", dry_run=dry)
+        assert run["state"]["name"] == "Completed", run["state"]
+        told = f"{'would go' if dry else 'removed'}: eval/out/search-nightly/{old.name} (abandoned;"
+        stack.wait_for(  # a log's lines may come after the state
+            lambda run=run, told=told: [
+                line for line in logs_of(stack, run["id"]) if line["message"].startswith(told)
+            ],
+            20,
+            told,
+        )
+        assert old.exists() is stays
+
+
+def test_sessions_are_graduated_by_their_deployment(stack: Stack):
+    folder = stack.clone / "eval" / "sessions"
+    folder.mkdir(parents=True)
+    message = {"role": "user", "content": "Let's ship the release on Friday."}
+    entry = {
+        "entryId": "e",
+        "text": "A plan.",
+        "evidence": [{"messageIndex": 0, "quote": "ship the release on Friday"}],
+    }
+    (folder / "standup.jsonl").write_text(json.dumps(message))
+    (folder / "standup.extracted.json").write_text(json.dumps({"entries": [entry]}))
+    run = started(stack, "graduate-memory/graduate-memory")
+    assert run["state"]["name"] == "Completed", run["state"]
+    assert (stack.clone / "eval" / "memory.db").is_file()

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import yaml
 
-from gigamind.assurance.certify import CertifyOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -18,6 +17,13 @@ DEPLOYMENTS = yaml.safe_load((ROOT / "deployments" / "prefect.yaml").read_text()
 
 def name_of(deployment: dict[str, Any]) -> str:
     return deployment["name"]
+
+
+def paths_in(value: object) -> list[Path]:
+    """The paths that a field of options holds."""
+    return [
+        path for path in (value if isinstance(value, tuple) else [value]) if isinstance(path, Path)
+    ]
 
 
 def read_env(**environment: str) -> dict[str, str]:
@@ -38,12 +44,12 @@ def test_a_deployment_runs_a_flow_that_loads_with_parameters_that_it_takes(
     monkeypatch.chdir(ROOT)
     flow: Any = load_flow_from_entrypoint(deployment["entrypoint"], use_placeholder_flow=False)
     taken = flow.validate_parameters(deployment["parameters"])["options"]
-    read = taken.runs if isinstance(taken, CertifyOptions) else (taken.dataset, taken.notes)
+    read = [path for value in vars(taken).values() for path in paths_in(value)]
+    assert read
     assert not any(path.is_absolute() for path in read)
     assert deployment["enforce_parameter_schema"] is True
     if any(schedule["active"] for schedule in deployment["schedules"]):
-        assert read[0].is_file()
-        assert read[1].is_dir()
+        assert all(path.exists() for path in read)
     else:  # what nothing starts by itself may ask for what a command of gigamind makes first
         assert all(path.exists() or path.parts[0] == "eval" for path in read)
 
@@ -79,6 +85,21 @@ def test_schedules_of_a_deployment_have_names_and_times_of_a_place(deployment: d
         assert "/" in schedule["timezone"]
     slugs = [schedule["slug"] for schedule in deployment["schedules"]]
     assert len(set(slugs)) == len(slugs)
+
+
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=name_of)
+def test_a_deployment_tells_the_commit_that_it_was_made_of(deployment: dict[str, Any]):
+    assert deployment["version"] == "{{ $GIGAMIND_COMMIT }}"
+
+
+@pytest.mark.parametrize(
+    "deployment", [one for one in DEPLOYMENTS if "llm" in one["tags"]], ids=name_of
+)
+def test_what_asks_a_model_has_a_budget_and_starts_when_somebody_switches_it_on(
+    deployment: dict[str, Any],
+):
+    assert 0 < deployment["parameters"]["options"]["budget"]["max_cost_usd"] <= 2
+    assert not any(schedule["active"] for schedule in deployment["schedules"])
 
 
 def test_deployment_files_name_no_place_of_one_machine():

@@ -1,10 +1,11 @@
 import asyncio
 import json
+import os
 
 import pytest
 
 from gigamind.errors import InputError, LlmError
-from gigamind.llm.store import Store, key_of
+from gigamind.llm.store import Store, key_of, unused_replies
 
 KEY = key_of({"model": "m"})
 
@@ -101,6 +102,19 @@ def test_a_record_that_cannot_be_used_is_a_miss_and_is_replaced(tmp_path, text):
 def test_no_unfinished_file_is_left(tmp_path):
     fetch(Store(tmp_path, "readwrite"), Maker())
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == [f"{KEY}.json"]
+
+
+def test_an_answer_that_was_read_is_not_unused(tmp_path):
+    fetch(Store(tmp_path, "readwrite"), Maker())
+    (path,) = tmp_path.rglob("*.json")
+    killed = path.with_name(f".{path.name}.4711.0a1b2c3d")
+    killed.touch()
+    for file in (path, killed):
+        os.utime(file, (100, 100))
+    assert list(unused_replies(tmp_path, since=100)) == []
+    assert set(unused_replies(tmp_path, since=101)) == {path, killed}
+    fetch(Store(tmp_path, "replay"), Maker())
+    assert list(unused_replies(tmp_path, since=101)) == [killed]
 
 
 def test_the_key_depends_on_values_and_not_on_their_order():

@@ -5,11 +5,12 @@ import threading
 import numpy as np
 import pytest
 from qdrant_client import QdrantClient
+from qdrant_server import qdrant
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.index import in_order_of, rounded
-from gigamind.retrieval.server import open_collection
+from gigamind.retrieval.server import connect, open_collection
 
 # What stands in for a server here says once that it would search exactly without being asked to, and has no index of
 # payloads.
@@ -22,12 +23,15 @@ pytestmark = [
 @pytest.fixture(params=["edge in a temporary folder", "edge in a cache", "server"])
 def index(request, content_of, tmp_path, known):
     if request.param == "server":
-        opened = open_collection(content_of(known.vectors), QdrantClient(":memory:"))
+        with qdrant() as standing:
+            opened = open_collection(content_of(known.vectors), connect(standing.url))
+            yield opened
+            opened.close()
     else:
         folder = tmp_path / "indexes" if request.param == "edge in a cache" else None
         opened = open_edge(content_of(known.vectors), folder)
-    yield opened
-    opened.close()
+        yield opened
+        opened.close()
 
 
 @pytest.mark.parametrize("limit", [1, 10, 1_200])

@@ -1,16 +1,20 @@
-"""A Qdrant server: filled once, completed when half full, and named when it is not there."""
+"""A Qdrant server: filled once, completed when half full, waited for when it is away, and named when it stays away."""
 
 import http.server
+import itertools
 import socket
 import threading
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from qdrant_client import QdrantClient, models
+from qdrant_server import DROPPED, qdrant
 
 from gigamind.errors import IndexingError
-from gigamind.retrieval.server import KEY_VARIABLE, connect, open_collection
+from gigamind.retrieval import server as of_server
+from gigamind.retrieval.server import KEY_VARIABLE, connect, open_collection, switch_vault
 
 # What stands in for a server here says once that it would search exactly without being asked to, and has no index of
 # payloads.
@@ -79,12 +83,9 @@ class OutpacedClient(QdrantClient):
     def collection_exists(self, collection_name: str, **options: object) -> bool:
         exists = super().collection_exists(collection_name, **options)
         if not exists and not self.outpaced:
-            # The first look decides to fill, the second to create; the other run comes behind that.
-            self.outpaced = self.looked = getattr(self, "looked", 0) == 1
-            self.looked = 1
-            if self.outpaced:
-                params = models.VectorParams(size=16, distance=models.Distance.COSINE)
-                self.create_collection(collection_name, params)
+            self.outpaced = True
+            params = models.VectorParams(size=16, distance=models.Distance.COSINE)
+            self.create_collection(collection_name, params)
         return exists
 
 
@@ -115,6 +116,13 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
+@pytest.fixture
+def impatient(monkeypatch):
+    """What waits for half a minute waits for a second."""
+    monkeypatch.setattr(of_server, "PATIENCE_S", 1.0)
+
+
+@pytest.mark.usefixtures("impatient")
 def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypatch):
     monkeypatch.setenv(KEY_VARIABLE, "secret-key-123")
     url = f"http://127.0.0.1:{free_port}"
@@ -131,6 +139,7 @@ def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypa
     assert "secret-key-123" not in str(caught.value)
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("url", ["http://foo bar:6333", "http://"])
 def test_an_address_that_is_none_is_an_indexing_error_that_names_it(url):
     with pytest.raises(IndexingError, match="mend --qdrant-url") as caught:
@@ -176,12 +185,233 @@ def test_the_key_goes_to_the_server(http_server, monkeypatch):
     client.close()
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize(
     ("status", "body"),
-    [(401, b""), (500, b"oops"), (200, b"<html>not Qdrant</html>"), (404, b"{}")],
+    [(500, b"oops"), (200, b"<html>not Qdrant</html>"), (404, b"{}")],
 )
 def test_something_else_at_the_address_is_an_indexing_error(http_server, status, body):
     http_server.status, http_server.body = status, body
 
     with pytest.raises(IndexingError, match="no Qdrant server answers"):
         connect(f"http://127.0.0.1:{http_server.server_port}")
+
+
+NAME = "gigamind-model-content"
+MARK = f"{NAME}.complete"
+
+
+def fails_for_the_first(count, status):
+    """A fault of the first so many requests."""
+    numbers = itertools.count()
+    return lambda _method, _path: status if next(numbers) < count else None
+
+
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+def test_over_http_a_collection_is_filled_marked_and_read(content_of, known, monkeypatch):
+    monkeypatch.setenv(KEY_VARIABLE, "secret")
+    with qdrant(key="secret") as standing:
+        index = open_collection(content_of(known.vectors), connect(standing.url))
+
+        assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
+        assert index.cosines(known.query, [7, 3]) == pytest.approx(known.exact[[7, 3]], abs=1e-6)
+        assert standing.aliases == {MARK: NAME}
+        assert standing.requests.count(("PUT", f"/collections/{NAME}/points")) == 5  # 1 200 by 256
+        index.close()
+
+
+@pytest.mark.filterwarnings("ignore:Api key is used with an insecure connection")
+@pytest.mark.parametrize(("key", "status"), [(None, 401), ("wrong", 401), ("reader", 403)])
+def test_a_key_that_is_refused_is_said_at_once_and_nothing_is_filled(
+    key, status, content_of, known, monkeypatch
+):
+    if key:
+        monkeypatch.setenv(KEY_VARIABLE, key)
+    with qdrant(key="secret", read_only_key="reader") as standing:
+        with pytest.raises(IndexingError) as caught:
+            open_collection(content_of(known.vectors), connect(standing.url))
+
+        assert f"refuses the key ({status}): set {KEY_VARIABLE}" in str(caught.value)
+        assert (key or "secret") not in str(caught.value)
+        assert caught.value.exit_code == 2
+        assert standing.requests.count(("GET", "/collections")) == 1
+        assert standing.requests.count(("PUT", f"/collections/{NAME}")) <= 1
+        assert standing.collections == []
+
+
+def test_no_message_says_a_key_or_a_password(monkeypatch):
+    monkeypatch.setattr(of_server, "PATIENCE_S", 0.3)
+    with pytest.raises(IndexingError) as away:
+        connect("http://me:pass-word-1@127.0.0.1:9")
+    assert str(away.value).startswith("http://[redacted]@127.0.0.1:9: no Qdrant server answers")
+    monkeypatch.setenv(KEY_VARIABLE, "secret-key-123")
+    with qdrant() as standing, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        client = connect(standing.url)
+        with pytest.raises(IndexingError, match="the Qdrant server failed") as caught:
+            # A server says back what it was sent.
+            switch_vault(client, "a", "gigamind-secret-key-123-gone")
+        client.close()
+    assert "gigamind-[redacted]-gone" in str(caught.value)
+
+
+@pytest.mark.parametrize("status", [503, 429, DROPPED])
+def test_a_server_that_is_away_for_a_moment_is_waited_for(status, content_of, known):
+    with qdrant(fault=fails_for_the_first(3, status)) as standing:
+        index = open_collection(content_of(known.vectors), connect(standing.url))
+
+        assert standing.requests[:4] == [("GET", "/collections")] * 4
+        assert standing.aliases == {MARK: NAME}
+        index.close()
+
+
+def dies_after(batches):
+    """A fault of everything, once so many batches of points have come."""
+    seen = itertools.count()
+
+    def fault(_method, path):
+        dead.extend([True] if path.endswith("/points") and next(seen) == batches else [])
+        return DROPPED if dead else None
+
+    dead: list[bool] = []
+    return fault
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_filling_during_which_the_server_dies_is_never_read_as_whole(content_of, known):
+    with qdrant(fault=dies_after(batches=3)) as standing:
+        with pytest.raises(IndexingError, match="the Qdrant server failed") as caught:
+            open_collection(content_of(known.vectors), connect(standing.url))
+        assert caught.value.exit_code == 2
+        assert standing.engine.count(NAME).count == 768
+        assert standing.aliases == {}
+
+        standing.fault = lambda _method, _path: None
+        index = open_collection(content_of(known.vectors), connect(standing.url))
+
+        assert index.cosines(known.query, range(1_200)) == pytest.approx(known.exact, abs=1e-6)
+        assert standing.aliases == {MARK: NAME}
+        index.close()
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_collection_that_was_being_filled_anew_is_not_whole_though_every_point_is_there(
+    content_of, known
+):
+    with qdrant() as standing:
+        open_collection(content_of(known.vectors), connect(standing.url)).close()
+        standing.fault = dies_after(batches=3)
+        turned = np.ascontiguousarray(-known.vectors)  # another model behind the same name
+        with pytest.raises(IndexingError):
+            open_collection(content_of(turned), connect(standing.url), refill=True)
+        assert standing.engine.count(NAME).count == 1_200
+        standing.fault = lambda _method, _path: None
+
+        index = open_collection(content_of(turned), connect(standing.url))
+
+        assert index.cosines(known.query, range(1_200)) == pytest.approx(-known.exact, abs=1e-6)
+        index.close()
+
+
+def test_of_two_that_fill_at_the_same_time_neither_reads_a_half(content_of, known):
+    """The second opens while the first has written two batches of five, and so fills, too."""
+    with qdrant() as standing:
+        content = content_of(known.vectors)
+        found = []
+
+        def second(_method, _path):
+            batches = standing.requests.count(("PUT", f"/collections/{NAME}/points"))
+            if batches == 3 and not found:
+                found.append(None)
+                index = open_collection(content, connect(standing.url))
+                found.append(index.cosines(known.query, range(1_200)))
+                index.close()
+
+        standing.fault = second
+        open_collection(content, connect(standing.url)).close()
+
+        assert found[1] == pytest.approx(known.exact, abs=1e-6)
+        assert standing.requests.count(("PUT", f"/collections/{NAME}/points")) == 10
+        assert standing.engine.count(NAME).count == 1_200
+
+
+def test_a_search_asks_again_for_less_time_than_a_query_has(content_of, known, monkeypatch):
+    monkeypatch.setattr(of_server, "QUERY_PATIENCE_S", 1.0)
+    with qdrant() as standing:
+        index = open_collection(content_of(known.vectors), connect(standing.url))
+        standing.fault = fails_for_the_first(1, 503)
+        assert index.nearest(known.query, 1)[0].tolist() == [int(np.argmax(known.exact))]
+        standing.fault = lambda _method, _path: 503
+
+        with pytest.raises(IndexingError, match=r"failed: Unexpected Response: 503") as caught:
+            index.nearest(known.query, 1)
+
+        assert "\n" not in str(caught.value)
+        index.close()
+
+
+def filled(standing, content_of, vectors, *names):
+    """Complete collections of these contents."""
+    for name in names:
+        open_collection(content_of(vectors[:20], name), connect(standing.url)).close()
+
+
+def test_a_vault_keeps_the_collection_before_and_drops_the_one_before_that(content_of, known):
+    with qdrant() as standing:
+        client = connect(standing.url)
+        filled(standing, content_of, known.vectors, "a", "b", "c")
+        dropped = [
+            switch_vault(client, "handbook", f"gigamind-{name}") for name in ("a", "a", "b", "c")
+        ]
+
+        assert dropped == [[], [], [], ["gigamind-a"]]
+        assert standing.collections == ["gigamind-b", "gigamind-c"]
+        assert standing.aliases == {
+            "gigamind-handbook": "gigamind-c",
+            "gigamind-handbook.before": "gigamind-b",
+            "gigamind-b.complete": "gigamind-b",
+            "gigamind-c.complete": "gigamind-c",
+        }
+        client.close()
+
+
+def test_a_vault_that_is_as_it_was_before_swaps_with_the_one_before(content_of, known):
+    with qdrant() as standing:
+        client = connect(standing.url)
+        filled(standing, content_of, known.vectors, "a", "b")
+        dropped = [
+            switch_vault(client, "handbook", f"gigamind-{name}") for name in ("a", "b", "a", "b")
+        ]
+
+        assert dropped == [[]] * 4
+        assert standing.aliases["gigamind-handbook"] == "gigamind-b"
+        assert standing.aliases["gigamind-handbook.before"] == "gigamind-a"
+        client.close()
+
+
+def test_a_collection_of_another_vault_too_is_not_dropped(content_of, known):
+    with qdrant() as standing:
+        client = connect(standing.url)
+        filled(standing, content_of, known.vectors, "a", "b", "c", "d")
+        switch_vault(client, "handbook-ko", "gigamind-a")
+        for name in ("a", "b", "c", "d"):
+            switch_vault(client, "handbook", f"gigamind-{name}")
+
+        assert standing.collections == ["gigamind-a", "gigamind-c", "gigamind-d"]
+        assert standing.aliases["gigamind-handbook-ko"] == "gigamind-a"
+        client.close()
+
+
+def test_both_aliases_of_a_vault_are_switched_by_one_request(content_of, known):
+    with qdrant() as standing:
+        client = connect(standing.url)
+        filled(standing, content_of, known.vectors, "a", "b")
+        switch_vault(client, "handbook", "gigamind-a")
+        standing.requests.clear()
+
+        switch_vault(client, "handbook", "gigamind-b")
+
+        assert [path for verb, path in standing.requests if verb != "GET"] == [
+            "/collections/aliases"
+        ]
+        client.close()

@@ -133,20 +133,29 @@ class Stack:
         return self.ask("/deployments/name/eval-search/search-nightly")
 
 
-@contextlib.contextmanager
-def serving(folder: Path) -> Iterator[Stack]:
-    """A server on loopback, as `make server` starts it."""
+def free_ports() -> tuple[int, int]:
+    """Two ports of loopback that nobody listens at."""
+    with socket.socket() as one, socket.socket() as other:
+        one.bind(("127.0.0.1", 0))
+        other.bind(("127.0.0.1", 0))
+        return one.getsockname()[1], other.getsockname()[1]
+
+
+def laid_out(folder: Path) -> tuple[Path, Path, int, int]:
+    """A clone, a home beside it, and two ports: what a `Stack` is made of."""
     # Any clone will do, also one in a folder with such a name.
     clone, home = folder / "우리 clone", folder / "home"
     home.mkdir()
     for part in ("deployments", "examples", "flows"):
         shutil.copytree(ROOT / part, clone / part)
     shutil.copy(ROOT / "Makefile", clone)
-    with socket.socket() as probe, socket.socket() as other:
-        probe.bind(("127.0.0.1", 0))
-        other.bind(("127.0.0.1", 0))
-        port, reports = probe.getsockname()[1], other.getsockname()[1]
-    stack = Stack(clone, home, port, reports)
+    return clone, home, *free_ports()
+
+
+@contextlib.contextmanager
+def serving(folder: Path) -> Iterator[Stack]:
+    """A server on loopback, as `make server` starts it."""
+    stack = Stack(*laid_out(folder))
     try:
         with stack.running("server") as server:
             stack.wait_for(
@@ -154,7 +163,7 @@ def serving(folder: Path) -> Iterator[Stack]:
             )
             yield stack
     finally:
-        _kill_leftovers(stack.home)
+        kill_leftovers(stack.home)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
@@ -169,7 +178,7 @@ def _stop(process: subprocess.Popen[bytes]) -> None:
         process.wait()
 
 
-def _kill_leftovers(home: Path) -> None:
+def kill_leftovers(home: Path) -> None:
     """End flow runs that have outlived a killed worker: they live in sessions of their own."""
     marker = f"HOME={home}".encode()
     for entry in Path("/proc").glob("[0-9]*"):  # without /proc, there is nothing more to be done

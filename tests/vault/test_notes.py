@@ -1,6 +1,4 @@
-import contextlib
 import hashlib
-import os
 import shutil
 import tempfile
 import unicodedata
@@ -8,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from rights import as_anyone
 
 from gigamind.errors import NotesError
 from gigamind.vault.notes import read_vault
@@ -156,19 +155,6 @@ def test_a_vault_without_a_note_is_an_error(write_vault, files):
 def test_a_missing_vault_is_an_error(tmp_path):
     with pytest.raises(NotesError, match="nowhere: no such folder"):
         read_vault(tmp_path / "nowhere")
-
-
-@contextlib.contextmanager
-def as_anyone() -> Iterator[None]:
-    """Drops the rights of root, for whom every file is readable."""
-    if os.geteuid() != 0:
-        yield
-        return
-    os.seteuid(65534)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
 
 
 @pytest.fixture

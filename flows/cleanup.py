@@ -1,0 +1,27 @@
+"""Removes old results of deployments as a Prefect flow; with `dry_run` it only tells what would go."""
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.schemas.objects import State
+from prefect.logging import get_run_logger
+
+from gigamind.errors import GigamindError
+from gigamind.evaluation import retention
+from gigamind.evaluation.retention import CleanupOptions
+from gigamind.publish.ends import failed
+
+
+@flow(name="cleanup", persist_result=False)
+def cleanup(options: CleanupOptions) -> dict[str, Any] | State[Any]:
+    """Remove old runs, what stopped ones left, and replies that nobody asks for; log each.
+
+    Ends Failed where something could not be removed.
+    """
+    try:
+        report = retention.clean_up(options)
+    except GigamindError as error:
+        return failed(error)
+    for line in retention.told(report):
+        get_run_logger().info(line)
+    return dict(report)

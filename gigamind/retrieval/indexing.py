@@ -1,0 +1,83 @@
+"""Builds the collection of a vault on a Qdrant server, so that evaluations on any machine find it ready."""
+
+from pathlib import Path
+from typing import Annotated, TypedDict
+
+from pydantic import BaseModel, Field
+
+from gigamind.retrieval.cache import Progress
+from gigamind.retrieval.prepare import vector_content
+from gigamind.retrieval.settings import (
+    DEFAULT_EMBEDDER,
+    RetrievalSettings,
+    default_cache_folder,
+)
+from gigamind.vault.notes import read_vault
+
+
+class IndexOptions(BaseModel, extra="forbid", frozen=True):
+    """Which vault, and where to.  Paths are relative to the working directory."""
+
+    notes: Path = Field(description="the vault: a folder of Markdown notes")
+    # A folder's name would do for one vault: two that are both called "notes" would drop each other's collections.
+    vault: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=100)] = Field(
+        description="what the vault is called on the server: a-z, 0-9 and -; each vault of a server has its own name"
+    )
+    qdrant_url: str = Field(description="a Qdrant server (key: $QDRANT_API_KEY)")
+    embedder: str = Field(
+        DEFAULT_EMBEDDER, description="that of the evaluations; another one makes other collections"
+    )
+    embedding_api_base: str | None = Field(None, description="address of the litellm provider")
+    cache_dir: Path | None = Field(
+        None, description="folder of vectors; the user's cache folder without it"
+    )
+
+
+class IndexReport(TypedDict):
+    """What stands on the server now, as JSON values.
+
+    Attributes:
+        alias: under which other readers find the collection.
+        chunks: points of the collection.
+        dropped: collections of the vault that went: the one before the one before.
+    """
+
+    collection: str
+    alias: str
+    chunks: int
+    dropped: list[str]
+
+
+def index_vault(
+    options: IndexOptions, progress: Progress = lambda _done, _total: None
+) -> IndexReport:
+    """Fill the collection of what the vault holds now, where it is not complete, then switch the vault's alias to it.
+
+    Args:
+        progress: called with (chunks embedded, chunks in all) while vectors are computed.
+
+    Raises:
+        InputError: no such embedder.
+        NotesError: the vault cannot be read.
+        IndexingError: the server failed, or does not answer; the alias is then where it was.
+        EmbeddingError: the embedding model failed.
+    """
+    from gigamind.retrieval.server import alias_of, connect, open_collection, switch_vault
+
+    settings = RetrievalSettings(
+        embedder=options.embedder,
+        embedding_api_base=options.embedding_api_base,
+        cache=options.cache_dir or default_cache_folder(),
+    )
+    content = vector_content(read_vault(options.notes), settings, progress)
+    client = connect(options.qdrant_url)
+    try:
+        collection = open_collection(content, client).collection
+        return {
+            "collection": collection,
+            "alias": alias_of(options.vault),
+            "chunks": len(content.chunks),
+            "dropped": switch_vault(client, options.vault, collection),
+        }
+    finally:
+        client.close()

@@ -1,0 +1,48 @@
+"""The flow `index-vault`: what it leaves on a Qdrant server, and how it ends without one."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from prefect.flows import load_flow_from_entrypoint
+from qdrant_server import qdrant
+
+from gigamind.retrieval.indexing import IndexOptions
+
+ROOT = Path(__file__).parents[2]
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+
+
+def index(notes: Path, url: str) -> Any:
+    entrypoint = f"{ROOT / 'flows' / 'index_vault.py'}:index_vault"
+    flow: Any = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
+    return flow(IndexOptions(notes=notes, vault="bikes", qdrant_url=url), return_state=True)
+
+
+@pytest.fixture
+def vault(tmp_path: Path) -> Path:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.md").write_text(f"# Note {number}\n\nBike {number} is red.", "utf-8")
+    return folder
+
+
+def test_the_collection_stands_under_the_alias_of_the_vault(vault: Path):
+    with qdrant() as standing:
+        state = index(vault, standing.url)
+        assert state.is_completed(), state.message
+        made = state.result()
+        assert made["alias"] == "gigamind-bikes"
+        assert standing.aliases["gigamind-bikes"] == made["collection"]
+        assert standing.engine.count(made["collection"]).count == made["chunks"] == 3
+
+
+def test_a_server_that_stays_away_ends_the_run_failed_with_a_sentence(
+    vault: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("gigamind.retrieval.server.PATIENCE_S", 0.5)
+    state = index(vault, "http://127.0.0.1:9")
+    assert (state.type.value, state.name) == ("FAILED", "NotesInaccessible")
+    assert state.message.startswith("http://127.0.0.1:9: no Qdrant server answers (")
+    assert state.message.endswith("(exit code 2)")
