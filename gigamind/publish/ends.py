@@ -58,9 +58,11 @@ class _ExpectedEnd(logging.Filter):
         return True
 
 
-EXPECTED = _ExpectedEnd()
+_EXPECTED = _ExpectedEnd()
 # Of a run's page, and of the worker's terminal.
-LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
+_LOGGERS = ("prefect.flow_runs", "prefect.task_runs", "prefect.engine")
+for _name in _LOGGERS:  # whoever imports how flows end has them end so
+    logging.getLogger(_name).addFilter(_EXPECTED)
 
 
 _own_sigterm = ContextVar[Any]("own_sigterm", default=None)

@@ -1,6 +1,5 @@
 """The one body of every evaluation flow, and `gigamind eval ... --flow`, which runs one here."""
 
-import logging
 import os
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -23,7 +22,7 @@ from gigamind.publish.artifacts import (
     tag_run,
     tags_of,
 )
-from gigamind.publish.ends import ENDS, EXPECTED, LOGGERS, failed, own_process, stopped_as_we_stop
+from gigamind.publish.ends import ENDS, failed, own_process, stopped_as_we_stop
 from gigamind.publish.form import flat
 from gigamind.publish.restarts import deployment_name
 from gigamind.tasks import TASKS
@@ -105,8 +104,6 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
 
     from gigamind.tasks.steps import STEPS
 
-    for logger in map(logging.getLogger, LOGGERS):
-        logger.addFilter(EXPECTED)
     started, keys = datetime.now(UTC), artifact_keys(options)
     tag_run(options)
     try:
