@@ -98,12 +98,9 @@ export class Exchange {
       announce(say("page.writing"));
       return [wait(this.options.note_id ? "page.reading" : "page.searching")];
     }
-    if (this.state === "evaluating") {
-      announce(say("page.answered"));
-      return this.content ? [] : [make("p", { class: "aside", word: "page.emptyAnswer" })];
-    }
+    if (this.state === "evaluating") announce(say("page.answered"));
     if (this.state === "stopped") return [make("p", { class: "aside", role: "status", word: this.content ? "page.stopped" : "page.stoppedBefore" }), again()];
-    if (this.state !== "failed") return [];
+    if (this.state !== "failed") return this.isOpen || this.content ? [] : [make("p", { class: "aside", word: "page.emptyAnswer" })];
     const said = this.finished ? null : this.content ? "page.broken" : "page.brokenBefore";
     return [
       make("div", { class: "trouble", role: "alert" }, icon("octagon-alert"),
@@ -234,7 +231,10 @@ function glue(last, range, mark) {
     const end = range.make();
     end.textContent = word;
     together.append(end, mark);
-  } else together.append(last, mark);
+  } else {
+    const before = last.previousSibling;
+    together.append(...(before?.classList?.contains("citations") ? [before] : []), last, mark);
+  }
 }
 
 async function recorded(told, word, path, body) {

@@ -126,7 +126,7 @@ class Writer {
 
   list(parent, lines, at) {
     const [, , number] = LIST.exec(this.line(lines[at]));
-    const list = number ? make("ol", { start: number }) : make("ul");
+    const list = make(number ? "ol" : "ul");
     let next = at;
     let item = null;
     for (; next < lines.length; next++) {
@@ -134,7 +134,7 @@ class Writer {
       const bullet = LIST.exec(line);
       if (bullet) {
         if (Boolean(bullet[2]) !== Boolean(number) && !bullet[1]) break;
-        item = make("li", { class: bullet[1].length > 1 ? "deeper" : false });
+        item = make("li", { class: bullet[1].length > 1 ? `deeper ${bullet[2] ? "" : "plain"}` : false, value: bullet[2] });
         list.append(item);
         this.inline(item, lines[next].start + bullet[0].length, lines[next].end);
       } else if (item && /^\s+\S/.test(line)) {
@@ -213,10 +213,11 @@ class Writer {
       const stop = Math.min(end, range ? range.end : (later?.start ?? end));
       const part = this.text.slice(at, stop);
       if (range && part.trim()) {
-        const [, lead, words, trail] = /^(\s*)(.*?)(\s*)$/s.exec(part);
+        const words = part.trim(); // a line under the space before a citation looks torn off
+        const lead = part.indexOf(words);
         const piece = range.make();
         piece.textContent = words;
-        parent.append(lead, piece, trail);
+        parent.append(...[part.slice(0, lead), piece, part.slice(lead + words.length)].filter(Boolean));
         this.keep(range, piece);
       } else parent.append(part);
       at = stop;
