@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import get_args
 
 import gigamind
+from gigamind.errors import LlmCode
 from gigamind.judges.search_qa.verify import Doubt
 
 PACKAGE = Path(gigamind.__file__).parent
@@ -20,10 +21,21 @@ def keys(language):
     return {f"{table}.{name}" for table, phrases in WORDS[language].items() for name in phrases}
 
 
-def doubts():
-    """The phrase of each reason for which a claim is unverified, as the page makes its key."""
-    names = [name for part in get_args(Doubt) for name in get_args(part) or (part,)]
-    return {"ai.doubt" + "".join(word.capitalize() for word in name.split("_")) for name in names}
+def phrases_of(prefix, codes):
+    """The phrase of each code, as the page makes its key."""
+    return {prefix + "".join(word.capitalize() for word in code.split("_")) for code in codes}
+
+
+def made():
+    """Keys that the page makes: `page.${word}` of the thumbs, `ai.doubt...`, `ai.why...`, `page.status...`."""
+    doubts = [name for part in get_args(Doubt) for name in get_args(part) or (part,)]
+    whys = {"off", "not_search", "no_notes", "not_drawn", "daily_budget", "no_answer", "error"}
+    return {
+        *("page.good", "page.bad", "page.status413", "page.status422", "page.status429"),
+        "page.status503",
+        *phrases_of("ai.doubt", doubts),
+        *phrases_of("ai.why", whys.union(get_args(LlmCode))),
+    }
 
 
 def test_both_languages_have_the_same_phrases_with_the_same_placeholders():
@@ -54,8 +66,7 @@ def test_the_seeds_words_are_the_seeds():
 
 def test_the_page_says_what_there_is_and_there_is_nothing_else():
     said = {key for text in SOURCES.values() for key in re.findall(r'"((?:ai|page)\.\w+)"', text)}
-    thumbs = {"page.good", "page.bad"}  # `page.${word}`
-    assert said | thumbs | doubts() == keys("ko")
+    assert said | made() == keys("ko")
 
 
 def test_nothing_of_the_page_is_inline_or_from_elsewhere():

@@ -11,10 +11,11 @@ from typing import Any
 from aiohttp import web
 
 import gigamind
-from gigamind.evidence.align import align
-from gigamind.evidence.record import record
+from gigamind.evidence.align import align_all
+from gigamind.evidence.record import records
+from gigamind.evidence.result import Quote
 from gigamind.spans import Utf16
-from gigamind.tasks.answers.schema import SearchQAEvaluation
+from gigamind.tasks.answers.schema import QualityReport, SearchQAEvaluation
 
 PACKAGE = Path(gigamind.__file__).parent
 POLICY = (
@@ -25,11 +26,17 @@ POLICY = (
 
 @dataclass(frozen=True)
 class Note:
-    """A note of the vault; its text is the file's."""
+    """A note of the vault.
+
+    Attributes:
+        text: the file's.
+        shown_from: code point offset of what a model is shown of it.
+    """
 
     note_id: str
     title: str
     text: str
+    shown_from: int = 0
 
 
 @dataclass(frozen=True)
@@ -49,8 +56,8 @@ class Scene:
 
     Attributes:
         notes: the ids of the notes that are found, best first.
-        quality, evaluation: None where there is none, for which `why` has the sentences.
-        error: what the model says when it fails behind the chunks.
+        quality, evaluation: None where there is none, for which `why` has the codes.
+        error: code and message where the model fails behind the chunks.
         waits: "answer" or "evaluation", before which the stream stands still until `StandIn.go_on` is set.
         breaks: the connection ends behind the chunks.
         pause_s: between two chunks.
@@ -61,7 +68,7 @@ class Scene:
     quality: Mapping[str, Any] | None = None
     evaluation: Mapping[str, Any] | None = None
     why: Mapping[str, str] | None = None
-    error: str | None = None
+    error: tuple[str, str] | None = None
     waits: str | None = None
     breaks: bool = False
     pause_s: float = 0.0
@@ -76,10 +83,12 @@ def checklist(*yes: bool) -> dict[str, Any]:
         "uncertainty": "불확실한 부분을 솔직히 표시했는가?",
     }
     items = [
-        {"id": name, "question": question, "yes": told, "quote": "[노트 1]" if told else ""}
+        {"id": name, "text": question, "yes": told, "told": told, "trusted": told, "source": None}
+        | {"quote": "[노트 1]" if told else ""}
         for (name, question), told in zip(names.items(), yes, strict=True)
     ]
-    return {"passed": sum(yes) >= 3, "pass_rate": sum(yes) / 4, "items": items}
+    checked = {"passed": sum(yes) >= 3, "ratio": sum(yes) / 4, "items": items}
+    return QualityReport.model_validate(checked).model_dump(mode="json")
 
 
 def evaluated(
@@ -92,9 +101,10 @@ def evaluated(
 ) -> dict[str, Any]:
     """An evaluation as the service sends it, its quotes aligned as the judge does; `told` are other fields."""
 
+    shown = [note.text[note.shown_from :] for note in notes]
+
     def evidence(note: int, quote: str) -> dict[str, Any]:
-        text = notes[note - 1].text
-        return dict(record(align(quote, text), Utf16(text)))
+        return dict(*records(align_all([Quote(quote, source_index=note - 1)], shown), shown))
 
     units = Utf16(answer)
     judged: list[dict[str, Any]] = []
@@ -161,7 +171,8 @@ def evaluated(
     }
     evaluation = SearchQAEvaluation.model_validate(fields | told).model_dump(mode="json")
     for use, note in zip(evaluation["source_coverage"], notes, strict=True):
-        use["note_id"] = note.note_id
+        shift = Utf16(note.text).from_code_points(note.shown_from)
+        use |= {"note_id": note.note_id, "utf16_shift": shift}
     return evaluation
 
 
@@ -234,7 +245,9 @@ class StandIn:
     async def _note(self, request: web.Request) -> web.Response:
         for note in self.notes:
             if note.note_id == request.match_info["path"]:
-                return web.json_response(vars(note))
+                return web.json_response(
+                    {"note_id": note.note_id, "title": note.title, "text": note.text}
+                )
         return web.json_response({"detail": "그런 노트가 없습니다."}, status=404)
 
     async def _why(self, request: web.Request) -> web.Response:
@@ -252,7 +265,7 @@ class StandIn:
         body = await request.json()
         scene = self.scenes.get(body["content"])
         if scene is None:
-            return web.json_response({"detail": "질문을 이해하지 못했습니다."}, status=422)
+            return web.json_response({"detail": "unknown question"}, status=400)
         self.asked.append(body)
         response = web.StreamResponse(headers={"Content-Type": "text/event-stream"})
         await response.prepare(request)
@@ -279,7 +292,7 @@ class StandIn:
             for at, note in enumerate(found)
         ]
         about = {"answer_id": str(len(self.asked) - 1), "feature": body["feature"]}
-        await send("metadata", about | {"lang": body["options"]["lang"], "matched_notes": matched})
+        await send("metadata", about | {"lang": "ko", "matched_notes": matched})
         for chunk in scene.chunks:
             await send(None, {"chunk": chunk})
             await asyncio.sleep(scene.pause_s)
@@ -287,7 +300,7 @@ class StandIn:
         if scene.breaks:
             return
         if scene.error:
-            await send("error", {"code": "server_error", "message": scene.error})
+            await send("error", dict(zip(("code", "message"), scene.error, strict=True)))
         await send(None, "[DONE]")
         await self._wait(response, "evaluation", scene)
         await send("quality", scene.quality)

@@ -1,6 +1,6 @@
 // What the page asks of its server, with the token of this window where one is needed.
 import { make } from "./dom.js";
-import { say } from "./words.js";
+import { known, say } from "./words.js";
 
 const TOKEN = "gigamind.token";
 
@@ -25,6 +25,8 @@ async function request(path, { body, signal } = {}) {
 }
 
 async function detailOf(answer) {
+  const word = known(`page.status${answer.status}`);
+  if (word) return say(word);
   const told = await answer.json().catch(() => null);
   return typeof told?.detail === "string" ? told.detail : say("page.status", { status: answer.status });
 }

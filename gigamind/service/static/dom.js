@@ -40,6 +40,9 @@ export function make(tag, { text, word, label, tip, placeholder, on = {}, ...att
   return element;
 }
 
+/** The name of a phrase for a code of the server: "rate_limited" gives RateLimited. */
+export const camel = (code) => code.replace(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase());
+
 /** A drawing beside words that say the same. */
 export function icon(name) {
   const drawing = document.createElementNS(SVG, "svg");

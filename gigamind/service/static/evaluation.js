@@ -1,5 +1,5 @@
 // The badges below an answer: its checklist, and how far it may be trusted, with the passages that prove it.
-import { icon, make } from "./dom.js";
+import { camel, icon, make } from "./dom.js";
 import { rendered } from "./markup.js";
 import { excerpt } from "./notes.js";
 import { say } from "./words.js";
@@ -16,7 +16,6 @@ const FROM = { correctness: [0.8, 0.5], utility: [0.7, 0.5] }; // where a bar is
 const NOTICES = { other_language: "ai.qaOtherLanguage" };
 
 const percent = (value) => (value === null ? say("ai.qaUnmeasured") : say("ai.qaPercent", { percent: (value * 100).toFixed(0) }));
-const camel = (name) => name.replace(/(?:^|_)(\w)/g, (_, letter) => letter.toUpperCase());
 const isAligned = (evidence) => evidence?.status === "aligned";
 
 /** A badge that explains itself: the figure beside it, in words. */
@@ -36,6 +35,17 @@ const figures = ({ correctness, utility }) =>
 export const evidencesOf = (evaluation, number) =>
   evaluation.claims.filter((claim) => claim.note === number && isAligned(claim.evidence)).map((claim) => claim.evidence);
 
+/** An evaluation with the places of its quotes in the files of the notes; the service tells them in what was shown of these. */
+export function inNotes(evaluation) {
+  const moved = (one) => {
+    if (!isAligned(one.evidence)) return one;
+    const shift = evaluation.source_coverage[one.evidence.source_index]?.utf16_shift ?? 0;
+    const { utf16_start: start, utf16_end: end } = one.evidence;
+    return { ...one, evidence: { ...one.evidence, utf16_start: start + shift, utf16_end: end + shift } };
+  };
+  return { ...evaluation, claims: evaluation.claims.map(moved), omissions: evaluation.omissions.map(moved) };
+}
+
 /** The checklist: passed or not, its items unfold. */
 export function qualityBadge({ passed, items }) {
   const yes = items.filter((item) => item.yes).length;
@@ -45,7 +55,8 @@ export function qualityBadge({ passed, items }) {
       make("span", { class: "figures", word: ["ai.qualityCount", { yes, total: items.length }] })),
     make("ul", { class: "checks" }, ...items.map((item) =>
       make("li", { class: item.yes ? "yes" : "no" }, tick(item.yes),
-        make("div", {}, make("span", { class: "hidden", word: item.yes ? "ai.qualityYes" : "ai.qualityNo" }), make("span", { text: item.question }),
+        make("div", {}, make("span", { class: "hidden", word: item.yes ? "ai.qualityYes" : "ai.qualityNo" }), make("span", { text: item.text }),
+          item.told && !item.yes ? make("p", { class: "aside", word: "ai.qualityUnproven" }) : null,
           item.quote ? make("q", { text: item.quote }) : null)))));
 }
 
@@ -118,12 +129,13 @@ const idOf = (about, claim) => `${about.id}-claim-${claim.id}`;
 
 function claimRow(claim, about, fillers) {
   return make("li", { id: idOf(about, claim) }, stated(claim.text, about),
-    passage(claim.note, claim.evidence, about, fillers), about.wrong(claim));
+    passage(claim.evidence, about, fillers), about.wrong(claim));
 }
 
 /** The passage in its note; loaded at once, or by the function that it leaves in `fillers`. */
-function passage(number, evidence, about, fillers = null) {
-  if (number === null || !isAligned(evidence)) return null;
+function passage(evidence, about, fillers = null) {
+  if (!isAligned(evidence)) return null;
+  const number = evidence.source_index + 1;
   const { note_id: id = null, title = "" } = about.notes[number - 1] ?? {};
   const text = make("div", { class: "prose" }, make("p", {}, make("mark", { text: evidence.selector.exact })));
   const fill = async () => text.replaceChildren(...(await excerpt(id, evidence)));
@@ -144,14 +156,14 @@ function issues({ grounding_issues: sentences, claims }, about) {
       return make("li", claim ? { id: idOf(about, claim) } : {}, icon("octagon-alert"),
         make("div", {}, make("p", { class: "issue", lang: about.lang, text: sentence }),
           claim?.doubt ? make("p", { class: "aside", word: `ai.doubt${camel(claim.doubt)}` }) : null,
-          claim ? passage(claim.note, claim.evidence, about) : null,
+          claim ? passage(claim.evidence, about) : null,
           claim ? about.wrong(claim) : null));
     })));
 }
 
 const omitted = (left, about) =>
   make("div", { class: "omissions" }, make("h3", { word: "ai.qaOmissions" }),
-    make("ul", {}, ...left.map((one) => make("li", {}, make("p", { lang: about.lang, text: one.what }), passage(one.note, one.evidence, about)))));
+    make("ul", {}, ...left.map((one) => make("li", {}, make("p", { lang: about.lang, text: one.what }), passage(one.evidence, about)))));
 
 /** Marks for the claims of an answer, as ranges of its text; a claim that does not stand there has none. */
 export function claimRanges(answer, { claims }) {

@@ -1,10 +1,10 @@
 // One question and what comes back: notes, the answer as it streams, then its badges.
 import { read, send, ServiceError, streamed } from "./api.js";
-import { announce, icon, make, pointAt } from "./dom.js";
-import { claimKey, claimMark, claimRanges, evaluationCard, evidencesOf, headline, missing, qualityBadge } from "./evaluation.js";
+import { announce, camel, icon, make, pointAt } from "./dom.js";
+import { claimKey, claimMark, claimRanges, evaluationCard, evidencesOf, headline, inNotes, missing, qualityBadge } from "./evaluation.js";
 import { rendered } from "./markup.js";
 import { forgetNotes } from "./notes.js";
-import { language, say } from "./words.js";
+import { known, language, say } from "./words.js";
 
 let counted = 0;
 
@@ -23,6 +23,7 @@ export class Exchange {
     this.quality = undefined; // null where the server says that there is none
     this.evaluation = undefined;
     this.failure = null;
+    this.cause = null; // of the failure, in the server's words
     this.finished = false; // the answer came to its end
     this.control = new AbortController();
     this.matched = make("div", { class: "matched" });
@@ -46,7 +47,7 @@ export class Exchange {
 
   async run() {
     this.become("waiting");
-    const body = { feature: "search_qa", content: this.question, options: { ...this.options, lang: language() } };
+    const body = { feature: "search_qa", content: this.question, options: this.options };
     try {
       for await (const { event, data } of streamed("api/ai/stream", body, this.control.signal)) this.receive(event, data);
       if (!this.finished) this.failure ??= say("page.brokenConnection");
@@ -74,9 +75,19 @@ export class Exchange {
       this.notes = told.matched_notes ?? [];
       this.answer.lang = told.lang ?? this.answer.lang;
       this.matched.replaceChildren(...this.matchedNotes());
-    } else if (event === "error") this.failure = JSON.parse(data).message;
+    } else if (event === "error") this.fail(JSON.parse(data));
     else if (event === "quality") this.show({ quality: JSON.parse(data) });
-    else if (event === "qa_evaluation") this.show({ evaluation: JSON.parse(data) });
+    else if (event === "qa_evaluation") {
+      const evaluation = JSON.parse(data);
+      this.show({ evaluation: evaluation && inNotes(evaluation) });
+    }
+  }
+
+  /** The model failed: its code in words, and behind them what the server says, for who looks after it. */
+  fail({ code, message }) {
+    const word = known(`ai.why${camel(code)}`);
+    this.failure = word ? say(word) : message;
+    this.cause = word ? message : null;
   }
 
   become(state) {
@@ -105,8 +116,9 @@ export class Exchange {
     return [
       make("div", { class: "trouble", role: "alert" }, icon("octagon-alert"),
         make("p", {}, said ? make("strong", { word: said }) : null, said ? " " : null, this.failure)),
+      this.cause ? make("p", { class: "aside path", lang: "en", text: this.cause }) : null,
       again(),
-    ];
+    ].filter(Boolean);
   }
 
   matchedNotes() {
@@ -117,7 +129,7 @@ export class Exchange {
       make("ol", {}, ...this.notes.map((note, at) => make("li", {},
         make("button", { class: "note-chip", tip: ["page.openNote", { number: at + 1, title: note.title }], on: { click: () => this.open(at + 1) } },
           make("span", { class: "number", text: at + 1 }), make("span", { class: "name", text: note.title }),
-          make("span", { class: "score", word: ["page.score", { score: note.score.toFixed(2) }] }))))),
+          note.score === null ? null : make("span", { class: "score", word: ["page.score", { score: note.score.toFixed(2) }] }))))),
     ];
   }
 
@@ -182,8 +194,9 @@ export class Exchange {
     const lacks = { quality: this.quality ?? null, qa_evaluation: this.evaluation ?? null };
     if (this.view.config.quality_gate && this.state === "done" && Object.values(lacks).includes(null)) {
       const told = await read(`api/ai/answers/${encodeURIComponent(this.answerId)}`).then((known) => known.why ?? {}, (error) => error);
-      const why = (name) => (told instanceof Error ? make("span", { word: ["ai.whyUnread", { reason: told.message }] })
-        : told[name] ? make("span", { text: told[name] }) : make("span", { word: "ai.whyUnknown" }));
+      const why = (name) => make("span", {
+        word: told instanceof Error ? ["ai.whyUnread", { reason: told.message }] : known(`ai.why${camel(told[name] ?? "unknown")}`, "ai.whyUnknown"),
+      });
       if (lacks.quality === null) this.assessment.prepend(missing("ai.qualityNone", why("quality")));
       if (lacks.qa_evaluation === null) this.assessment.append(missing("ai.qaNone", why("qa_evaluation")));
     }

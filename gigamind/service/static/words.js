@@ -27,6 +27,9 @@ export function say(key, values = {}) {
   return phrase.replace(/\{(\w+)\}/g, (_, place) => (typeof values[place] === "function" ? values[place]() : values[place]));
 }
 
+/** The first of these phrases that there is. */
+export const known = (...keys) => keys.find((key) => key.split(".").reduce((group, name) => group?.[name], table) !== undefined);
+
 /** Give an element a phrase, as its text or in an attribute; `key` may be a function that says it in each language. */
 export function worded(element, key, values = {}, attribute = "text") {
   const words = wordsOf(element);

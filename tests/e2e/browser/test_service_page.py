@@ -18,6 +18,7 @@ LEAVE = Note(
     "---\ntitle: 휴가 규정\n---\n# 휴가 규정\n\n🏝️ 쉬는 날을 적습니다.\n\n"
     "- 1년을 채우면 **15일**이 생깁니다. 반차도 있습니다.\n- 팀장 승인은 따로 없습니다.\n\n"
     "| 사유 | 일수 |\n|---|---|\n| 조부모 상 | 3일 |\n",
+    shown_from=30,  # behind the properties, the emoji and half a sentence
 )
 REMOTE = Note("재택.md", "재택근무 원칙", "일주일에 이틀까지 집에서 일합니다.\n")
 HOSTILE = "<script>window.pwned=1</script><img src=x onerror=window.pwned=2>"
@@ -38,7 +39,7 @@ CLAIMS = (
     Said("반차는 네 시간입니다.", "unverified", None, "반차는 네 시간", "quote_not_in_note"),
 )
 SILENT = "노트에는 나와 있지 않습니다."
-WHY = {"quality": "체크리스트를 할 시간이 없었습니다.", "qa_evaluation": "평가 응답이 잘렸습니다."}
+WHY = {"quality": "daily_budget", "qa_evaluation": "truncated"}
 
 
 def torn(text):
@@ -69,7 +70,7 @@ SCENES = {
     "proven": scene(claims=CLAIMS[:2], confidence="high", correctness=1.0, utility=1.0),
     "silent": scene(SILENT, (), outcome="abstained", abstains=True, yes=(True, False, False, True)),
     "unjudged": Scene(torn(ANSWER), [LEAVE.note_id], why=WHY),
-    "dies": Scene(torn(SILENT), [LEAVE.note_id], error="모델 서버가 503으로 답했습니다."),
+    "dies": Scene(torn(SILENT), [LEAVE.note_id], error=("rate_limited", "429 from upstream")),
     "breaks": Scene(torn(SILENT), [LEAVE.note_id], breaks=True, pause_s=0.02),
     "endless": Scene(torn(SILENT), [LEAVE.note_id], waits="answer"),
     "slow": Scene(
@@ -171,7 +172,7 @@ def test_badges_come_only_when_the_answer_has_ended(visit, service):
     assert not visit.all(".assessment [role=status]")
     badges = visit.texts(".assessment .badge")
     assert badges == ["체크리스트 통과", "높은 신뢰도"]
-    assert service.asked[-1]["options"] == {"mode": "search", "lang": "ko"}
+    assert service.asked[-1]["options"] == {"mode": "search"}
 
 
 @pytest.mark.parametrize(
@@ -310,7 +311,6 @@ def test_the_language_changes_what_is_there_and_stays(visit):
     visit.open()
     assert visit.texts(".welcome h2") == ["Ask your notes"]
     visit.ask("high")
-    assert visit.service.asked[-1]["options"]["lang"] == "en"
     visit.click("#language")
     visit.wait_for_text(".evaluation .badge", "높은 신뢰도")
     assert visit.browser.execute_script("return document.documentElement.lang") == "ko"
@@ -319,13 +319,19 @@ def test_the_language_changes_what_is_there_and_stays(visit):
 def test_an_answer_without_an_evaluation_says_why(visit):
     visit.ask("unjudged", ".missing")
     assert visit.texts(".missing .badge") == ["체크리스트 결과 없음", "신뢰도 평가 없음"]
-    assert visit.texts(".missing .aside") == list(WHY.values())
+    assert visit.texts(".missing .aside") == [
+        "오늘의 평가 예산을 다 썼습니다.",
+        "모델의 응답이 중간에 잘렸습니다.",
+    ]
     assert not visit.all(".evaluation")
 
 
 @pytest.mark.parametrize(
     ("question", "sentence"),
-    [("dies", "모델 서버가 503으로 답했습니다."), ("breaks", "서버와 연결이 끊겼습니다.")],
+    [
+        ("dies", "모델 서버에 요청이 너무 많습니다. 잠시 뒤 다시 물어보십시오."),
+        ("breaks", "서버와 연결이 끊겼습니다."),
+    ],
 )
 def test_what_had_streamed_stays_when_the_answer_breaks_off(visit, question, sentence):
     alert = visit.ask(question, "[role=alert]")
@@ -339,7 +345,7 @@ def test_what_had_streamed_stays_when_the_answer_breaks_off(visit, question, sen
 
 def test_a_question_that_is_refused_says_why(visit):
     alert = visit.ask("unknown", "[role=alert]")
-    assert alert.text == "답변을 받지 못했습니다. 질문을 이해하지 못했습니다."
+    assert alert.text == "답변을 받지 못했습니다. unknown question"
 
 
 def test_stop_ends_the_stream_and_keeps_the_text(visit, service):
@@ -395,7 +401,7 @@ def test_the_panel_asks_the_note_that_is_open_and_shows_passages_in_it(visit, se
     visit.wait("#reader table")
     assert not visit.all("#reader mark")
     visit.ask("beside", view="#beside")
-    assert service.asked[-1]["options"] == {"note_id": LEAVE.note_id, "lang": "ko"}
+    assert service.asked[-1]["options"] == {"note_id": LEAVE.note_id}
     visit.click("#beside .issues .passage .link")
     visit.wait_for_text("#reader mark", "팀장 승인은 따로 없습니다.")
 
