@@ -14,6 +14,7 @@ import gigamind
 from gigamind.evidence.align import align_all
 from gigamind.evidence.record import records
 from gigamind.evidence.result import Quote
+from gigamind.judges.search_qa.segments.citations import without_citations
 from gigamind.spans import Utf16
 from gigamind.tasks.answers.schema import QualityReport, SearchQAEvaluation
 
@@ -114,7 +115,7 @@ def evaluated(
         judged.append(
             {
                 "id": number,
-                "text": said.text,
+                "text": without_citations(said.text),
                 **place,
                 **{f"utf16_{name}": units.from_code_points(at) for name, at in place.items()},
                 "cited": (),
@@ -126,7 +127,9 @@ def evaluated(
                 "evidence": evidence(said.note or 1, said.quote) if said.quote else None,
             }
         )
-    proven = {said.note: said.text for said in claims if said.verdict == "supported"}
+    proven = {
+        said.note: without_citations(said.text) for said in claims if said.verdict == "supported"
+    }
     coverage = [
         {
             "note_index": number,
@@ -144,7 +147,9 @@ def evaluated(
         "unverified": "‘{}’ — 근거로 든 인용이 뒷받침하지 못합니다.",
     }
     issues = [
-        sentences[said.verdict].format(said.text) for said in claims if said.verdict in sentences
+        sentences[said.verdict].format(without_citations(said.text))
+        for said in claims
+        if said.verdict in sentences
     ]
     omissions = [
         {"what": what, "note": note, "doubt": None, "evidence": evidence(note, quote)}

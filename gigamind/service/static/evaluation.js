@@ -165,14 +165,9 @@ const omitted = (left, about) =>
   make("div", { class: "omissions" }, make("h3", { word: "ai.qaOmissions" }),
     make("ul", {}, ...left.map((one) => make("li", {}, make("p", { lang: about.lang, text: one.what }), passage(one.evidence, about)))));
 
-/** Marks for the claims of an answer, as ranges of its text; a claim that does not stand there has none. */
-export function claimRanges(answer, { claims }) {
-  return claims.flatMap((claim) => {
-    const start = answer.slice(claim.utf16_start, claim.utf16_end) === claim.text ? claim.utf16_start : answer.indexOf(claim.text);
-    if (start < 0) return [];
-    return [{ claim, start, end: start + claim.text.length, make: () => make("span", { class: `claim ${claim.verdict}` }) }];
-  });
-}
+/** Marks for the claims of an answer, as ranges of its text: a claim's own text is without citations and list marks. */
+export const claimRanges = ({ claims }) =>
+  claims.map((claim) => ({ claim, start: claim.utf16_start, end: claim.utf16_end, make: () => make("span", { class: `claim ${claim.verdict}` }) }));
 
 /** The button behind a claim that says its verdict and leads to its evidence. */
 export function claimMark(claim, show) {

@@ -137,7 +137,7 @@ export class Exchange {
   write() {
     cancelAnimationFrame(this.writing);
     this.writing = null;
-    const ranges = this.evaluation ? claimRanges(this.content, this.evaluation) : [];
+    const ranges = this.evaluation ? claimRanges(this.evaluation) : [];
     const cite = (number) => this.citation(number);
     const { nodes, pieces } = rendered(this.content, { ranges, cite });
     this.answer.replaceChildren(nodes);

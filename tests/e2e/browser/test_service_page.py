@@ -1,8 +1,15 @@
 """The page of the Search-QA service in a real Chromium, before a service that plays scenes."""
 
+import contextlib
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
 from dataclasses import dataclass
 from typing import Any
 
+import demo_serve
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -97,7 +104,7 @@ class Visitor:
     """What a person does with the page, and sees of it."""
 
     browser: Any
-    service: StandIn
+    address: str
 
     def open(self, path="", width=1280):
         self.browser.execute_cdp_cmd(
@@ -105,7 +112,7 @@ class Visitor:
             {"width": width, "height": 844, "deviceScaleFactor": 1, "mobile": width < 500},
         )
         self.browser.get("about:blank")  # else another part of the page would open without a load
-        self.browser.get(f"{self.service.address}/{path}")
+        self.browser.get(f"{self.address}/{path}")
         self.wait(".composer, #list a, dialog[open]")
 
     def all(self, selector):
@@ -152,7 +159,7 @@ def visit(browser, service):
     """A first visit; the console has no error but those of requests that the test lets fail."""
     service.go_on.clear()
     service.left.clear()
-    visitor = Visitor(browser, service)
+    visitor = Visitor(browser, service.address)
     browser.get(service.address)
     browser.execute_script("localStorage.clear(); sessionStorage.clear()")
     browser.get_log("browser")
@@ -410,7 +417,7 @@ def test_feedback_is_there_only_where_it_is_on_and_the_page_says_so(visit, brows
     visit.ask("full")
     assert not visit.all(".opinion button, .recorded, .evaluation button.quiet")
     with run(StandIn([LEAVE, REMOTE], SCENES, feedback=True)) as service:
-        reader = Visitor(browser, service)
+        reader = Visitor(browser, service.address)
         reader.open()
         assert "기록" in reader.wait(".recorded").text
         reader.ask("full")
@@ -429,7 +436,7 @@ def test_feedback_is_there_only_where_it_is_on_and_the_page_says_so(visit, brows
 
 def test_a_token_is_asked_for_until_it_is_right_and_then_kept(browser):
     with run(StandIn([LEAVE], SCENES, token="geheim")) as service:
-        reader = Visitor(browser, service)
+        reader = Visitor(browser, service.address)
         reader.open()
         for token in ("wrong", "geheim"):
             reader.wait("#token").send_keys(token + "\n")
@@ -437,6 +444,17 @@ def test_a_token_is_asked_for_until_it_is_right_and_then_kept(browser):
         reader.ask("proven")
         reader.open()
         assert not reader.all("dialog[open]")
+
+
+def test_a_passage_is_found_by_its_offsets_and_else_by_the_words_around_it(visit):
+    selector = {"exact": "A", "prefix": "🚲", "suffix": ""}
+    places = visit.browser.execute_async_script(
+        """const [texts, evidence, done] = arguments;
+        import("./notes.js").then(({ locate }) => done(texts.map((text) => locate(text, evidence))));""",
+        ["A AA 🚲A", "new A 🚲A", "A alone", "none"],
+        {"utf16_start": 3, "utf16_end": 4, "selector": selector},
+    )
+    assert places == [{"start": 3, "end": 4}, {"start": 8, "end": 9}, {"start": 0, "end": 1}, None]
 
 
 def test_events_are_read_whatever_pieces_they_come_in(visit):
@@ -459,3 +477,43 @@ def test_events_are_read_whatever_pieces_they_come_in(visit):
         stream,
     )
     assert told == [[["a", "1\n둘"], ["message", "{}"]]] * len(stream)
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """The address of what `make serve` starts."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    given = (
+        "--port",
+        str(port),
+        "--mode",
+        "keyword",
+        "--cache-dir",
+        str(tmp_path_factory.mktemp("cache")),
+    )
+    with subprocess.Popen([sys.executable, demo_serve.__file__, *given]) as process:
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            with (
+                contextlib.suppress(OSError),
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz"),
+            ):
+                break
+            time.sleep(0.1)
+        yield f"http://127.0.0.1:{port}"
+        process.terminate()
+
+
+def test_who_asks_the_real_service_sees_the_badge_and_the_source(browser, demo):
+    reader = Visitor(browser, demo)
+    reader.open()
+    browser.execute_script("localStorage.clear()")
+    reader.open()
+    reader.ask("병가는 며칠까지 유급인가요?")
+    assert reader.wait(".answer-text .claim.supported").text.startswith("1년에 10일까지 유급입니다")
+    assert len(reader.all(".evaluation .badge.high, .evaluation .badge.medium")) == 1
+    reader.click(".coverage summary")
+    reader.click(".coverage .passage .link")
+    reader.wait(".sheet mark")
+    assert reader.texts(".sheet h2, .sheet mark") == ["휴가 규정", "1년에 10일까지 유급입니다"]
