@@ -1,0 +1,181 @@
+// The page: two views with a conversation each, one of all notes and one beside the note that is open.
+import { read } from "./api.js";
+import { icon, make } from "./dom.js";
+import { gradeBadge } from "./evaluation.js";
+import { Exchange } from "./exchange.js";
+import { noteList, noteSheet, Reader } from "./notes.js";
+import { keptLanguage, language, useLanguage, worded } from "./words.js";
+
+const byId = (id) => document.getElementById(id);
+
+/** A conversation: its exchanges, and the field that asks. */
+class Conversation {
+  constructor(element, { config, hint, options, openNote, empty }) {
+    Object.assign(this, { config, options, openNote, open: null, empty });
+    this.exchanges = make("div", { class: "exchanges" }, empty);
+    this.field = make("textarea", { id: `${element.id}-question`, rows: 1, placeholder: hint });
+    this.button = make("button", { class: "send", label: "page.ask", tip: "page.ask" }, icon("up"));
+    this.form = make("form", { class: "composer" },
+      make("div", { class: "field" }, make("label", { class: "hidden", for: this.field.id, word: "page.question" }), this.field, this.button),
+      make("p", { class: "fine" }, make("span", { class: "keys", word: "page.keys" }), " ",
+        make("span", { word: ["page.models", { model: config.model, judge: config.judge_model }] })),
+      config.feedback ? make("p", { class: "fine recorded", word: "page.recorded" }) : null);
+    this.form.addEventListener("submit", (event) => {
+      event.preventDefault();
+      if (this.open) this.open.stop();
+      else this.ask(this.field.value.trim());
+    });
+    this.field.addEventListener("keydown", (event) => {
+      // While Hangul is being composed, Enter ends the syllable.
+      if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+      event.preventDefault();
+      if (!this.open) this.form.requestSubmit();
+    });
+    this.field.addEventListener("input", () => this.fit());
+    addEventListener("scroll", () => {
+      const box = this.scrolled();
+      this.follows = box.scrollHeight - box.scrollTop - box.clientHeight < 80; // who scrolls up wants to read there
+    }, { capture: true, passive: true });
+    element.append(this.exchanges, this.form);
+  }
+
+  ask(question) {
+    if (!question || this.open) return;
+    this.field.value = "";
+    this.fit();
+    const exchange = new Exchange(question, this.options(), {
+      config: this.config, openNote: this.openNote, again: (one) => this.ask(one), changed: (one) => this.changed(one),
+    });
+    this.empty?.remove();
+    this.exchanges.append(exchange.element);
+    this.follows = true;
+    exchange.run();
+  }
+
+  /** An exchange went on: Send or Stop, and the end of what is being written stays in view. */
+  changed(exchange) {
+    if (exchange.element.parentElement !== this.exchanges) return exchange.stop();
+    this.open = exchange.isOpen ? exchange : this.open === exchange ? null : this.open;
+    this.label();
+    if (this.follows && (exchange.isOpen || exchange.state === "evaluating")) this.toEnd();
+  }
+
+  label() {
+    const word = this.open ? "page.stop" : "page.ask";
+    if (this.button.dataset.now === word) return;
+    this.button.dataset.now = word;
+    this.button.replaceChildren(icon(this.open ? "stop" : "up"));
+    worded(this.button, word, {}, "aria-label");
+    worded(this.button, word, {}, "title");
+  }
+
+  toEnd() {
+    const box = this.scrolled();
+    box.scrollTop = box.scrollHeight;
+  }
+
+  /** The pane where it scrolls by itself, else the page. */
+  scrolled() {
+    return getComputedStyle(this.exchanges).overflowY === "auto" ? this.exchanges : document.scrollingElement;
+  }
+
+  /** Forget what was asked, and stop what still runs. */
+  clear() {
+    const open = this.open;
+    this.open = null;
+    this.exchanges.replaceChildren();
+    open?.stop();
+    this.label();
+  }
+
+  fit() {
+    this.field.style.blockSize = "auto";
+    this.field.style.blockSize = `${Math.min(this.field.scrollHeight, 200)}px`;
+  }
+}
+
+function welcome() {
+  const levels = [["high", "page.welcomeHigh"], ["medium", "page.welcomeMedium"], ["low", "page.welcomeLow"]];
+  return make("div", { class: "welcome" },
+    make("h2", { word: "page.welcome" }), make("p", { class: "lead", word: "page.welcomeLead" }),
+    make("ul", {}, ...levels.map(([grade, word]) => make("li", {}, gradeBadge(grade), make("p", { word })))));
+}
+
+function chatView(config) {
+  const sheet = noteSheet();
+  new Conversation(byId("chat"), { config, hint: "page.askHint", options: () => ({ mode: "search" }), openNote: sheet, empty: welcome() });
+}
+
+function notesView(config) {
+  const view = byId("notes");
+  const reader = new Reader(byId("reader"));
+  const none = make("div", { class: "none" }, icon("note"), make("p", { class: "aside", word: "page.pickNote" }));
+  const show = (pane) => {
+    view.dataset.pane = pane;
+    for (const button of view.querySelectorAll(".panes button")) button.setAttribute("aria-pressed", button.dataset.pane === pane);
+  };
+  const mark = () => {
+    for (const link of byId("list").querySelectorAll("a")) {
+      if (link.dataset.note === reader.shown) link.setAttribute("aria-current", "true");
+      else link.removeAttribute("aria-current");
+    }
+  };
+  const conversation = new Conversation(byId("beside"), {
+    config, hint: "page.askNoteHint", options: () => ({ note_id: reader.shown }),
+    openNote: (id, evidences) => {
+      show("note");
+      reader.show(id, evidences);
+    },
+  });
+  for (const button of view.querySelectorAll(".panes button")) button.addEventListener("click", () => show(button.dataset.pane));
+  let listed = null;
+  return (id) => {
+    listed ??= noteList(byId("list"), mark);
+    view.classList.toggle("chosen", id !== null);
+    if (id !== null && id === reader.shown) return;
+    show(id === null ? "list" : "note");
+    conversation.clear();
+    if (id === null) reader.clear(none);
+    else reader.show(id);
+    mark();
+  };
+}
+
+async function start() {
+  let config;
+  await useLanguage(keptLanguage(["ko", "en"]));
+  try {
+    config = await read("api/config");
+  } catch (error) {
+    byId("chat").append(make("p", { class: "trouble", role: "alert", text: error.message }));
+    return;
+  }
+  byId("vault").textContent = config.vault;
+  document.title = `${config.vault} · gigamind`;
+  const other = byId("language");
+  const named = () => {
+    other.lang = config.languages.find((one) => one !== language());
+  };
+  named();
+  other.addEventListener("click", async () => {
+    await useLanguage(other.lang);
+    named();
+  });
+  chatView(config);
+  const openNotes = notesView(config);
+  const route = () => {
+    const [, view, note] = /^#\/(chat|notes)(?:\/(.+))?$/.exec(location.hash) ?? [null, "chat"];
+    if (location.hash && !location.hash.startsWith("#/")) return; // the skip link
+    for (const name of ["chat", "notes"]) {
+      byId(name).hidden = name !== view;
+      const link = document.querySelector(`nav a[href="#/${name}"]`);
+      if (name === view) link.setAttribute("aria-current", "page");
+      else link.removeAttribute("aria-current");
+    }
+    if (view === "notes") openNotes(note ? decodeURIComponent(note) : null);
+  };
+  addEventListener("hashchange", route);
+  route();
+}
+
+start();
