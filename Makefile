@@ -14,7 +14,7 @@ help:
 	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
 	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
 	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"
-	@echo "make test    run the tests; make test-browser: those of report.html, which need Chromium; make test-model: those with that model"
+	@echo "make test    run the tests; make test-browser: those of the pages, which need Chromium; make test-model: those with that model"
 	@echo "make test-stack    try Prefect on PostgreSQL and Redis (Debian's packages; minutes)"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
