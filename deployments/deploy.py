@@ -10,6 +10,7 @@ import yaml
 from prefect.blocks.webhook import Webhook
 from prefect.client.orchestration import SyncPrefectClient, get_client
 from prefect.events.schemas.automations import AutomationCore
+from prefect.exceptions import ObjectNotFound
 
 from gigamind.errors import ServerError
 from gigamind.publish.server import check_worker
@@ -37,13 +38,14 @@ def make_pool(client: SyncPrefectClient) -> None:
 
 
 def webhook_id(client: SyncPrefectClient) -> str | None:
-    """The block with the address that notifications go to; None where there is none."""
+    """The block with the address that notifications go to, that of an earlier deploy if need be; None without one."""
     if address := os.environ.get("GIGAMIND_WEBHOOK"):
         headers = {"Content-Type": "application/json"}
-        block = Webhook.model_validate({"url": address, "headers": headers})
-        block.save(WEBHOOK, overwrite=True)
+        Webhook.model_validate({"url": address, "headers": headers}).save(WEBHOOK, overwrite=True)
+    try:
         return str(client.read_block_document_by_name(WEBHOOK, "webhook").id)
-    return None
+    except ObjectNotFound:
+        return None
 
 
 def read_automations(client: SyncPrefectClient, webhook: str | None) -> list[AutomationCore]:

@@ -40,9 +40,11 @@ def promote_run(options: PromoteOptions) -> Path:
 
 
 def _last_run(path: Path) -> Path:
-    """The out folder of the run; of several, whose names are their times, the last."""
-    runs = [path] if path.is_file() else sorted(file.parent for file in path.glob(f"*/{_RUN_FILE}"))
-    return path if (path / _RUN_FILE).is_file() or not runs else runs[-1]
+    """The out folder of the run; of several in a folder, the one that was written last."""
+    if (path / _RUN_FILE).is_file():
+        return path
+    written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
+    return written[max(written)] if written else path
 
 
 def _verdict(file: Path) -> ReleaseVerdict:

@@ -11,11 +11,12 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from prefect_stack import ROOT, Stack
 
 from gigamind.errors import ServerError
 from gigamind.publish.server import check_server
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = ROOT / "examples"
 KEY = "pnu_secret"
 
 
@@ -80,6 +81,15 @@ def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(
         f"Error: no Prefect server answers at http://127.0.0.1:{closed_port}/api (Connection refused): start one with"
         " make server, or mend PREFECT_API_URL\n"
     )
+
+
+@pytest.mark.parametrize("target", ["worker", "deploy", "run"])
+def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: int, tmp_path: Path):
+    ended = Stack(ROOT, tmp_path, closed_port).make(target)
+    assert ended.returncode
+    told, of_make = ended.stderr.splitlines()
+    assert told.startswith("Error: no Prefect server answers at http://127.0.0.1")
+    assert of_make.endswith("Error 3")
 
 
 def test_a_server_that_is_silent_is_waited_for_three_seconds(monkeypatch: pytest.MonkeyPatch):
