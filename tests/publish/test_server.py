@@ -85,7 +85,7 @@ def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(
 
 @pytest.mark.parametrize("target", ["worker", "deploy", "run"])
 def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: int, tmp_path: Path):
-    ended = Stack(ROOT, tmp_path, closed_port).make(target)
+    ended = Stack(ROOT, tmp_path, closed_port, closed_port).make(target)
     assert ended.returncode
     told, of_make = ended.stderr.splitlines()
     assert told.startswith("Error: no Prefect server answers at http://127.0.0.1")

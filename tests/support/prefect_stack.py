@@ -144,7 +144,9 @@ class Stack:
         self, name: str = SEARCH, only: dict[str, Any] | None = None, **changes: object
     ) -> Any:
         """A flow run of the deployment, with some of its options changed, or with `only` these."""
-        given = {"options": sectioned({}, **only)} if only else self.parameters(name, **changes)
+        given = self.parameters(name, **changes) if changes else {}
+        if only:
+            given = {"options": sectioned(only)}
         return self.ask(
             f"/deployments/{self.deployment(name)['id']}/create_flow_run",
             {"parameters": given, "enforce_parameter_schema": True},
