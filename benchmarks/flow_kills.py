@@ -149,7 +149,7 @@ class Lab:
         waited = time.monotonic()
         while state.get("type") != "COMPLETED" and time.monotonic() - waited < 400:
             next_id = self.start(moment)
-            state = self.stack.ended(next_id)["state"]
+            state = self.stack.ended(next_id, 400)["state"]
         first = self.stack.ask(f"/flow_runs/{run_id}")["state"]
         return {
             "moment": moment,
@@ -179,8 +179,8 @@ def main() -> None:
         lab.begin("worker")
         lab.measure()
         print(json.dumps({"calls": lab.calls, "stages": lab.lasts}), flush=True)
-        for target in chosen.targets:
-            for stage in chosen.stages:
+        for stage in chosen.stages:
+            for target in chosen.targets:
                 print(json.dumps(lab.try_moment(target, stage)), flush=True)
 
 

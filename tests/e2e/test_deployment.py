@@ -105,14 +105,17 @@ def names_of_automations(deployed: Stack) -> list[str]:
     return sorted(found["name"] for found in deployed.ask("/automations/filter", {}))
 
 
-def test_a_second_deploy_changes_nothing(deployed: Stack):
-    before = deployed.deployment()
-    automations = names_of_automations(deployed)
+def test_a_second_deploy_changes_nothing_and_does_not_undo_a_pause(deployed: Stack):
+    before, automations = deployed.deployment(), names_of_automations(deployed)
+    promotion = deployed.deployment("promote/promote")["id"]
+    deployed.ask(f"/deployments/{promotion}/pause_deployment", {})
     assert deployed.make("deploy").returncode == 0
-    assert names_of_automations(deployed) == automations
     after = deployed.deployment()
     assert after["id"] == before["id"]
     assert [schedule["slug"] for schedule in after["schedules"]].count("nightly") == 1
+    assert names_of_automations(deployed) == automations
+    assert deployed.deployment("promote/promote")["paused"] is True
+    deployed.ask(f"/deployments/{promotion}/resume_deployment", {})
 
 
 def test_a_run_that_cannot_even_start_leaves_a_sentence_and_no_traceback(deployed: Stack):

@@ -152,14 +152,14 @@ class Stack:
             {"parameters": given, "enforce_parameter_schema": True},
         )
 
-    def ended(self, run_id: str) -> Any:
+    def ended(self, run_id: str, seconds: float = 90) -> Any:
         """The flow run, once it has ended."""
 
         def found() -> Any:
             run = self.ask(f"/flow_runs/{run_id}")
             return run if run["state"]["type"] in ENDED else None
 
-        return self.wait_for(found, 90, f"the end of flow run {run_id}")
+        return self.wait_for(found, seconds, f"the end of flow run {run_id}")
 
     def logs_of(self, run_id: str) -> list[Any]:
         """What stands in the Logs tab of a flow run."""
