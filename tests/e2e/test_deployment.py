@@ -105,19 +105,6 @@ def names_of_automations(deployed: Stack) -> list[str]:
     return sorted(found["name"] for found in deployed.ask("/automations/filter", {}))
 
 
-def test_a_second_deploy_changes_nothing_and_does_not_undo_a_pause(deployed: Stack):
-    before, automations = deployed.deployment(), names_of_automations(deployed)
-    promotion = deployed.deployment("promote/promote")["id"]
-    deployed.ask(f"/deployments/{promotion}/pause_deployment", {})
-    assert deployed.make("deploy").returncode == 0
-    after = deployed.deployment()
-    assert after["id"] == before["id"]
-    assert [schedule["slug"] for schedule in after["schedules"]].count("nightly") == 1
-    assert names_of_automations(deployed) == automations
-    assert deployed.deployment("promote/promote")["paused"] is True
-    deployed.ask(f"/deployments/{promotion}/resume_deployment", {})
-
-
 def test_a_run_that_cannot_even_start_leaves_a_sentence_and_no_traceback(deployed: Stack):
     run = deployed.ended(deployed.start("release-gate/release-gate", compare="missing")["id"])
     assert (run["state"]["type"], run["state"]["name"]) == ("FAILED", "InvalidInput"), run["state"]
@@ -134,7 +121,7 @@ def test_links_are_evaluated_once_their_dataset_was_made(deployed: Stack):
     check_told(deployed, run)
 
 
-def test_every_deployment_tells_the_commit_it_was_deployed_from(deployed: Stack):
+def test_a_second_deploy_changes_the_commit_that_deployments_tell_and_nothing_else(deployed: Stack):
     def git(*arguments: str) -> str:
         command = [
             "git",
@@ -155,18 +142,33 @@ def test_every_deployment_tells_the_commit_it_was_deployed_from(deployed: Stack)
     git("init", "--quiet")
     git("add", "deployments", "flows", "Makefile")
     git("commit", "--quiet", "--message", "as deployed")
+    before, automations = deployed.deployment(), names_of_automations(deployed)
+    promotion = deployed.deployment("promote/promote")["id"]
+    deployed.ask(f"/deployments/{promotion}/pause_deployment", {})  # as a gate that failed does
     assert deployed.make("deploy").returncode == 0
     assert versions() == {git("rev-parse", "HEAD")[:12]}
+    after = deployed.deployment()
+    assert after["id"] == before["id"]
+    assert [schedule["slug"] for schedule in after["schedules"]].count("nightly") == 1
+    assert names_of_automations(deployed) == automations
+    assert deployed.deployment("promote/promote")["paused"] is True
+    deployed.ask(f"/deployments/{promotion}/resume_deployment", {})
 
 
 def test_a_vault_is_indexed_on_a_server_and_an_evaluation_reads_what_stands_there(deployed: Stack):
     with qdrant() as standing:
-        indexed = deployed.ended(deployed.start("index-vault/index-vault", qdrant_url=standing.url)["id"])
+        indexed = deployed.ended(
+            deployed.start("index-vault/index-vault", qdrant_url=standing.url)["id"]
+        )
         assert indexed["state"]["name"] == "Completed", indexed["state"]
         collection = standing.aliases["gigamind-examples"]
         assert standing.engine.count(collection).count > 70
         standing.requests.clear()
-        run = deployed.ended(deployed.start("eval-search/search-nightly", qdrant_url=standing.url, sample="20", out="indexed")["id"])
+        run = deployed.ended(
+            deployed.start(
+                "eval-search/search-nightly", qdrant_url=standing.url, sample="20", out="indexed"
+            )["id"]
+        )
         assert run["state"]["name"] == "Completed", run["state"]
         assert ("POST", f"/collections/{collection}/points/query") in standing.requests
         assert not any(verb == "PUT" for verb, _ in standing.requests)

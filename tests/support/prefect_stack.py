@@ -138,7 +138,11 @@ class Stack:
 
     def parameters(self, name: str = SEARCH, **changes: object) -> dict[str, Any]:
         """Those of the deployment, with some of its options changed."""
-        return {"options": sectioned(self.deployment(name)["parameters"]["options"], **changes)}
+        options = self.deployment(name)["parameters"]["options"]
+        # Those of an evaluation have sections.
+        return {
+            "options": sectioned(options, **changes) if "what" in options else options | changes
+        }
 
     def start(
         self, name: str = SEARCH, only: dict[str, Any] | None = None, **changes: object
