@@ -47,7 +47,7 @@ BEGINS = {
 VICTIMS = {"flow": "prefect.engine", "worker": "prefect worker", "server": "prefect"}
 PAID = {
     *("calls", "cache_hits", "prompt_tokens", "completion_tokens", "cached_tokens", "by_role"),
-    *("usd", "usd_source"),
+    *("usd", "usd_source", "answered_by"),
 }
 
 

@@ -17,6 +17,7 @@ from gigamind.publish.server import check_worker
 
 HERE = Path(__file__).parent
 POOL = "local"
+PROMOTE = "promote/promote"
 WEBHOOK = "gigamind"
 # Of the automations that are this file's: those of people stay.
 TAG = "gigamind"
@@ -35,6 +36,18 @@ def make_pool(client: SyncPrefectClient) -> None:
         prefect("work-pool", "create", POOL, "--type", "process")
     except subprocess.CalledProcessError:
         client.read_work_pool(POOL)
+
+
+def deploy(client: SyncPrefectClient) -> None:
+    """All of prefect.yaml; Prefect would start what is paused again, which a gate that failed has paused for people."""
+    try:
+        paused = client.read_deployment_by_name(PROMOTE).paused
+    except ObjectNotFound:
+        paused = False
+    prefect("deploy", "--all", "--prefect-file", str(HERE / "prefect.yaml"))
+    if paused:
+        found = client.read_deployment_by_name(PROMOTE)
+        client.pause_deployment(found.id)
 
 
 def webhook_id(client: SyncPrefectClient) -> str | None:
@@ -91,7 +104,7 @@ def main() -> None:
     """Deploy, and tell where no worker would run it yet."""
     with get_client(sync_client=True) as client:
         make_pool(client)
-        prefect("deploy", "--all", "--prefect-file", str(HERE / "prefect.yaml"))
+        deploy(client)
         apply_automations(client, read_automations(client, webhook_id(client)))
         try:
             check_worker(client, POOL)
