@@ -7,7 +7,7 @@ READY := .venv/.ready
 LOCAL := .venv/.local
 REDIS := .venv/.redis
 
-.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts server deploy worker lock clean
+.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts server deploy worker run lock clean
 
 help:
 	@echo "make demo    evaluate search over the example vault, as Prefect flows, with both fusions, and say what is better"
@@ -20,6 +20,7 @@ help:
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
 	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
+	@echo "make run     start a deployment and show its end: DEPLOYMENT=eval-search/search-nightly"
 	@echo "make lock    make constraints.txt anew from pyproject.toml (needs uv)"
 
 $(READY): pyproject.toml constraints.txt
@@ -91,24 +92,21 @@ server: $(READY)
 	  echo "Reports of runs: $$GIGAMIND_REPORTS_URL"; \
 	  $(BIN)/prefect server start
 
-worker: $(READY)
-	@$(PROFILE) exec $(BIN)/prefect worker start --pool local --type process
+# One line and exit code 3 where the server or what else is needed is not there; see deployments/check.py.
+CHECK := $(BIN)/python deployments/check.py
 
-# Whether the server has that page; Prefect's own client takes two seconds to be loaded.
-ANSWERS := $(BIN)/python -c 'import sys, urllib.request; urllib.request.urlopen(sys.argv[1], timeout=30)'
+worker: $(READY)
+	@$(PROFILE) $(CHECK) worker local process && exec $(BIN)/prefect worker start --pool local --type process
 
 # The commit of this clone, marked where files differ from it; what is no clone has the version of the package.
 COMMIT := git describe --always --dirty --abbrev=12 --exclude='*' 2>/dev/null \
   || $(BIN)/python -c 'import gigamind.version; print(gigamind.version.__version__)'
 
 deploy: $(READY)
-	@$(PROFILE) $(ANSWERS) "$$PREFECT_API_URL/health" >/dev/null 2>&1 \
-	  || { echo "No Prefect server answers at $$PREFECT_API_URL: start one with make server"; exit 1; }
-	@# A worker that starts meanwhile makes the pool, too.
-	@$(PROFILE) $(ANSWERS) "$$PREFECT_API_URL/work_pools/local" >/dev/null 2>&1 \
-	  || $(BIN)/prefect work-pool create local --type process \
-	  || $(BIN)/prefect work-pool inspect local >/dev/null
-	@$(PROFILE) GIGAMIND_COMMIT="$$($(COMMIT))" $(BIN)/prefect --no-prompt deploy --all --prefect-file deployments/prefect.yaml
+	@$(PROFILE) $(CHECK) server && GIGAMIND_COMMIT="$$($(COMMIT))" exec $(BIN)/python deployments/deploy.py
+
+run: $(READY)
+	@$(PROFILE) $(CHECK) deployment '$(DEPLOYMENT)' && exec $(BIN)/prefect deployment run '$(DEPLOYMENT)' --watch
 
 lock:
 	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \

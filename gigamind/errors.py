@@ -9,7 +9,9 @@ GigamindError               3  the evaluation could not be carried out
 └── EvaluationError         3  an evaluation broke off
     ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
     ├── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
+    ├── BudgetError         3  the budget left items undone, and that was not allowed
     ├── UnaskedError        3  a model could not be asked about all the cases of a trial
+    ├── ServerError         3  the Prefect server cannot be reached or used, or nothing runs what is started there
     ├── UnwrittenError      3  what a run must keep cannot be written: the disk is full, or read-only
     └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` tells why
 
@@ -81,8 +83,16 @@ class EmbeddingError(EvaluationError):
     """An embedding model refused, failed, or answered something that is no embedding."""
 
 
+class BudgetError(EvaluationError):
+    """The budget left items without a verdict; what was done is kept."""
+
+
 class UnaskedError(EvaluationError):
     """A model could not be asked about all the cases of a trial, which so proves nothing."""
+
+
+class ServerError(EvaluationError):
+    """The Prefect server cannot be reached or used, or no worker runs what is started there."""
 
 
 class UnwrittenError(EvaluationError):

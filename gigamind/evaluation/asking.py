@@ -14,7 +14,14 @@ from pathlib import Path
 from typing import Any, Literal, TypeVar
 
 from gigamind.datasets.sample import sample
-from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnwrittenError
+from gigamind.errors import (
+    BudgetError,
+    EvaluationError,
+    InputError,
+    LlmCode,
+    LlmError,
+    UnwrittenError,
+)
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
@@ -422,7 +429,8 @@ def _refuse_hopeless(results: Mapping[ItemKey, ItemResult], out: Path, *, allow_
     codes = Counter(result.code for result in results.values())
     code = "not_asked" if "not_asked" in codes else codes.most_common(1)[0][0]
     first = next(result for result in results.values() if result.code == code)
-    raise EvaluationError(
+    kind = BudgetError if code == "budget_exceeded" else EvaluationError
+    raise kind(
         f"no item could be judged: {first.message or code} ({code}); {_way_on(first, results, out)}"
     )
 

@@ -9,7 +9,7 @@ from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from gigamind.choices import TaskName
-from gigamind.errors import EvaluationError, GigamindError, InputError
+from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError
 from gigamind.evaluation.asking import HOPELESS, check_unfinished
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, ReleaseOptions
 from gigamind.evaluation.release import Reference, ReleaseVerdict, announce, read_reference
@@ -76,6 +76,7 @@ class Refused(TypedDict):
 
     exit_code: int
     message: str
+    over_budget: bool
 
 
 class FlowResult(TypedDict):
@@ -207,7 +208,15 @@ def finish_flow(
         "headline": page.headline,
         "page": page.markdown,
         "release": verdict.dump() if verdict else None,
-        "refused": {"exit_code": refused.exit_code, "message": str(refused)} if refused else None,
+        "refused": _refused(refused) if refused else None,
+    }
+
+
+def _refused(error: GigamindError) -> Refused:
+    return {
+        "exit_code": error.exit_code,
+        "message": str(error),
+        "over_budget": isinstance(error, BudgetError),
     }
 
 
@@ -277,7 +286,7 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
         part.outcomes.get("skipped_budget", 0) if part else 0 for part in (record.llm, checks)
     ]
     if any(skipped):
-        return EvaluationError(
+        return BudgetError(
             f"the budget left {_counted(record.llm, units, *skipped)} {'undone' if checks else 'unjudged'}: see {out};"
             f" raise it and continue with --resume {out}, or take the part with --allow-partial"
         )

@@ -83,7 +83,7 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
 
 
-def end_of_gate(finished: FlowResult) -> Any:  # noqa: ANN401  Prefect's State or None
+def end_of_gate(finished: FlowResult, out: Path) -> Any:  # noqa: ANN401  Prefect's State or None
     """Tell the gates' verdict of what `finish_run` returned as an event, and name the end it means.
 
     Returns the Failed state of a regression or of runs that cannot be compared, a Completed one of another name where
@@ -94,7 +94,7 @@ def end_of_gate(finished: FlowResult) -> Any:  # noqa: ANN401  Prefect's State o
     verdict = ReleaseVerdict.load(finished["release"] or {})
     gate = verdict.gate
     about = f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}"
-    _tell(verdict)
+    _tell(verdict, out)
     if gate.verdict == "warned":
         return Completed(name="RegressedSoft", message=about, data=dict(finished))
     if gate.verdict in {"passed", "inconclusive"}:
@@ -117,7 +117,7 @@ def publish_card(made: Mapping[str, Any]) -> None:
     _publish(create_markdown_artifact, CARD_KEY, about, markdown=made["markdown"])
 
 
-def _tell(verdict: ReleaseVerdict) -> None:
+def _tell(verdict: ReleaseVerdict, out: Path) -> None:
     """Emit `gigamind.gate.passed` or `.failed` (or what else the verdict is), with little beside the verdict."""
     from prefect.events import emit_event
     from prefect.logging import get_run_logger
@@ -130,6 +130,7 @@ def _tell(verdict: ReleaseVerdict) -> None:
             payload={
                 "task": comparison.task,
                 "phase": gate.phase,
+                "out": str(out.absolute()),
                 "baseline": comparison.baseline.run_id,
                 "reasons": list(gate.reasons[:_REASONS_TOLD]),
                 "worse": sum(change.change == "worse" for change in comparison.changes),

@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
-from gigamind.errors import EvaluationError, GigamindError, InputError, NotesError
+from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, NotesError
 
 
 class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
@@ -24,6 +24,7 @@ class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
 ENDS = (
     (InputError, "InvalidInput"),
     (NotesError, "NotesInaccessible"),
+    (BudgetError, "BudgetExceeded"),
     (EvaluationError, "EvaluationFailed"),
 )
 

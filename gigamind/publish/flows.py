@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from pydantic import BaseModel
 
 from gigamind.assets import asset
-from gigamind.errors import EvaluationError, GigamindError, InputError, OtherRunError
+from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
 from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.evaluation.finish import Evaluated, FlowResult
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
@@ -25,6 +25,7 @@ from gigamind.publish.artifacts import (
 from gigamind.publish.ends import ENDS, failed, own_process, stopped_as_we_stop
 from gigamind.publish.form import flat
 from gigamind.publish.restarts import deployment_name
+from gigamind.publish.server import check_result_storage, check_server
 from gigamind.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ _SETTINGS = {
     "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
 }
 
+_HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for three of them
+
 
 def run_flow(options: EvalOptions) -> Evaluated[Any]:
     """Run the task's flow, such as `flows/eval_search.py`, here.
@@ -48,23 +51,30 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
     It speaks to the configured Prefect server, or to a short-lived one where none is.
 
     Raises:
+        ServerError: the server cannot be reached or used.
         GigamindError: as the evaluation itself raises it.
     """
     for name, value in _SETTINGS.items():
         os.environ.setdefault(name, value)
+    server = check_server()
     import prefect.settings
     from prefect.flows import load_flow_from_entrypoint
     from prefect.settings import temporary_settings
 
+    if server:
+        check_result_storage()
     name = f"eval_{options.task}"
     entrypoint = f"{asset('flows') / name}.py:{name}"
     flow = cast(
         "Callable[..., State[Any]]",
         load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
     )
-    # The heartbeat's thread would hold up the end of the run for a second; only workers need it.
+    # By its heartbeats a server knows that a run was killed.  Their thread holds up the end of the run for a second,
+    # which a short-lived server is not worth.
     with (
-        temporary_settings({prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: None}),
+        temporary_settings(
+            {prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: _HEARTBEAT_S if server else None}
+        ),
         own_process(),
     ):
         result = cast("dict[str, Any]", flow(options, return_state=True).result())
@@ -117,10 +127,11 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
         publish_failure(error, options, run_name(), keys)
         return failed(error)
     publish_run(finished, keys)
-    if gate and finished["release"] and (stopped := end_of_gate(finished)) is not None:
+    if gate and finished["release"] and (stopped := end_of_gate(finished, out)) is not None:
         return stopped
     if refused := finished["refused"]:
-        kind = next(kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"])
+        kinds = [kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"]]
+        kind = BudgetError if refused["over_budget"] else kinds[-1]
         return failed(kind(refused["message"]))
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":

@@ -1,14 +1,16 @@
 import json
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from answer_reply import aside
+from prefect_stack import Stack
 from reached import reached
 from second_looks import is_second_look, looks
+from webhook import Webhook, listening
 
 from gigamind.assurance.liars import HONEST, LabelledAnswer, read_labelled_answers
 from gigamind.judges.search_qa.reply import ClaimFinding
@@ -125,3 +127,19 @@ def labelled_answers(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.delenv("OPENAI_API_KEY", raising=False)
         yield LabelledAnswers(rows, tmp_path_factory.mktemp("answers"))
+
+
+@pytest.fixture(scope="session")
+def webhook() -> Iterator[Webhook]:
+    """What the deployed automations notify."""
+    with listening() as told:
+        yield told
+
+
+@pytest.fixture(scope="session")
+def deployed(prefect_stack: Stack, webhook: Webhook) -> Iterator[Stack]:
+    """The server with a worker beside it, and the deployments and automations of the repository."""
+    with prefect_stack.running("worker"):
+        made = prefect_stack.make("deploy", GIGAMIND_WEBHOOK=webhook.url)
+        assert made.returncode == 0, made.stdout + made.stderr
+        yield prefect_stack

@@ -103,7 +103,7 @@ def test_what_asks_a_model_has_a_budget_and_starts_when_somebody_switches_it_on(
 
 
 def test_deployment_files_name_no_place_of_one_machine():
-    for file in ("prefect.yaml", "server.env"):
+    for file in ("prefect.yaml", "server.env", "automations.yaml"):
         assert not re.findall(r"(?<![\w./:}])/\w+|~/", (ROOT / "deployments" / file).read_text())
 
 
@@ -111,7 +111,7 @@ def test_the_profile_sets_only_what_prefect_knows():
     from prefect import settings  # has an attribute for each variable it reads
 
     ours = [name for name in read_env() if name.startswith("PREFECT_")]
-    assert len(ours) == 10
+    assert len(ours) == 11
     assert [name for name in ours if not hasattr(settings, name)] == []
     assert not hasattr(settings, "PREFECT_SERVER_API_PROT")
 

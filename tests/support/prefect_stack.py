@@ -17,9 +17,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from forms import sectioned
 
 ROOT = Path(__file__).parents[2]
 START_SECONDS = 120
+ENDED = {"COMPLETED", "FAILED", "CRASHED", "CANCELLED"}
+SEARCH = "eval-search/search-nightly"
 
 
 @dataclass(frozen=True)
@@ -56,11 +59,11 @@ class Stack:
         """`make target` with the packages of this Python, which are there already."""
         return ["make", "-o", ".venv/.ready", f"BIN={Path(sys.executable).parent}", target]
 
-    def make(self, target: str) -> subprocess.CompletedProcess[str]:
+    def make(self, target: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             self.command(target),
             cwd=self.clone,
-            env=self.environment,
+            env=self.environment | environment,
             capture_output=True,
             text=True,
             timeout=START_SECONDS,
@@ -84,8 +87,8 @@ class Stack:
         finally:
             _stop(process)
 
-    def ask(self, path: str, body: object = None) -> Any:
-        """What the API answers: a GET, or a POST where there is a body.
+    def ask(self, path: str, body: object = None, method: str | None = None) -> Any:
+        """What the API answers: a GET, or a POST where there is a body, unless `method` says otherwise.
 
         A server on SQLite answers 503 while its database is locked, and Prefect's own client then asks again: so do we.
 
@@ -94,18 +97,19 @@ class Stack:
         """
         for wait in (1, 2, 4, 8):
             try:
-                return self._ask_once(path, body)
+                return self._ask_once(path, body, method)
             except urllib.error.HTTPError as error:
                 if error.code != 503:
                     raise
                 time.sleep(wait)
-        return self._ask_once(path, body)
+        return self._ask_once(path, body, method)
 
-    def _ask_once(self, path: str, body: object) -> Any:
+    def _ask_once(self, path: str, body: object, method: str | None) -> Any:
         request = urllib.request.Request(
             self.api + path,
             data=None if body is None else json.dumps(body).encode(),
             headers={"Content-Type": "application/json"},
+            method=method,
         )
         with urllib.request.urlopen(request, timeout=20) as answer:
             return json.loads(answer.read() or "null")
@@ -129,8 +133,41 @@ class Stack:
     def api(self) -> str:
         return f"http://127.0.0.1:{self.port}/api"
 
-    def deployment(self) -> Any:
-        return self.ask("/deployments/name/eval-search/search-nightly")
+    def deployment(self, name: str = SEARCH) -> Any:
+        return self.ask(f"/deployments/name/{name}")
+
+    def parameters(self, name: str = SEARCH, **changes: object) -> dict[str, Any]:
+        """Those of the deployment, with some of its options changed."""
+        options = self.deployment(name)["parameters"]["options"]
+        # Those of an evaluation have sections.
+        return {
+            "options": sectioned(options, **changes) if "what" in options else options | changes
+        }
+
+    def start(
+        self, name: str = SEARCH, only: dict[str, Any] | None = None, **changes: object
+    ) -> Any:
+        """A flow run of the deployment, with some of its options changed, or with `only` these."""
+        given = self.parameters(name, **changes) if changes else {}
+        if only:
+            given = {"options": sectioned(only)}
+        return self.ask(
+            f"/deployments/{self.deployment(name)['id']}/create_flow_run",
+            {"parameters": given, "enforce_parameter_schema": True},
+        )
+
+    def ended(self, run_id: str, seconds: float = 90) -> Any:
+        """The flow run, once it has ended."""
+
+        def found() -> Any:
+            run = self.ask(f"/flow_runs/{run_id}")
+            return run if run["state"]["type"] in ENDED else None
+
+        return self.wait_for(found, seconds, f"the end of flow run {run_id}")
+
+    def logs_of(self, run_id: str) -> list[Any]:
+        """What stands in the Logs tab of a flow run."""
+        return self.ask("/logs/filter", {"logs": {"flow_run_id": {"any_": [run_id]}}})
 
 
 def free_ports() -> tuple[int, int]:

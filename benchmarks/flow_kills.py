@@ -1,0 +1,188 @@
+"""Kills flow, worker and server in the middle of each stage of a deployment's run; what does the next one make of it?
+
+.venv/bin/python benchmarks/flow_kills.py                       # 12 moments: some ten minutes
+.venv/bin/python benchmarks/flow_kills.py --targets server --stages judge report
+
+Of each moment: how the killed run ended; after how many seconds a next one had ended, for its deployment may not let it
+in at first; whether its report is that of an unbroken run, times and payments aside; how many calls were paid twice.
+"""
+
+import argparse
+import contextlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT / "tests" / "support"))
+from prefect_stack import SEARCH, Stack, serving
+
+from gigamind.llm.fake import FakeServer, running
+
+IN_FLIGHT = 4
+OPTIONS = {
+    "dataset": "examples/queries.jsonl",
+    "notes": "examples/vault",
+    "mode": "keyword",
+    "speed_passes": 0,
+    "sample": "60",
+    "unanswerable_mode": "llm",
+    "model": "openai/judge;lat=300",
+    "max_in_flight": IN_FLIGHT,
+    "model_timeout_s": 60,
+}
+# The line of the log that begins a stage; judging is seen by the model itself.
+BEGINS = {
+    "prepare": "Beginning flow run",
+    "score": "Task run 'prepare' - Finished",
+    "judge": "",
+    "report": "Task run 'judge' - Finished",
+}
+VICTIMS = {"flow": "prefect.engine", "worker": "prefect worker", "server": "prefect"}
+PAID = {
+    *("calls", "cache_hits", "prompt_tokens", "completion_tokens", "cached_tokens", "by_role"),
+    *("usd", "usd_source", "answered_by"),
+}
+
+
+def verdict(body: dict[str, Any]) -> dict[str, Any]:
+    """The same to the same question, whatever the marks around its notes are, which are drawn anew in each run."""
+    answered = bool(len(body["messages"][-1]["content"]) % 2)
+    return {"answered": answered, "answer": "", "sources": [], "confidence": "high"}
+
+
+def comparable(value: Any) -> Any:  # noqa: ANN401  JSON values
+    """A report without times and what was paid."""
+    if isinstance(value, dict):
+        left = {name for name in value if name.endswith("_ms")} | PAID | {"performance"}
+        return {name: comparable(inner) for name, inner in value.items() if name not in left}
+    return [comparable(inner) for inner in value] if isinstance(value, list) else value
+
+
+class Lab:
+    """A server, a worker and a slow model; what was killed is started again, as a supervisor does."""
+
+    def __init__(self, stack: Stack, model: FakeServer, started: contextlib.ExitStack) -> None:
+        self.stack = stack
+        self.model = model
+        self.started = started
+        self.expected: Any = None
+        self.calls = 0
+        self.lasts: dict[str, float] = {}
+
+    def begin(self, target: str) -> None:
+        """Start the server or a worker."""
+        self.started.enter_context(self.stack.running(target))
+        if target == "server":
+            self.stack.wait_for(lambda: self.stack.ask("/health"), 120, "the server")
+
+    def start(self, moment: str) -> str:
+        """A run of the deployment with an out folder and stored replies of its own."""
+        given = {"api_base": self.model.url, "out": f"kills/{moment}"}
+        given["store"] = str(self.stack.home / "replies" / moment)
+        return self.stack.start(SEARCH, OPTIONS | given)["id"]
+
+    def measure(self) -> None:
+        """An unbroken run: what it reports, what it costs, how long its stages last."""
+        run_id, log = self.start("unbroken"), self.new_log()
+        began: dict[str, float] = {}
+        for stage in ("prepare", "score", "judge", "report"):
+            self.wait(lambda stage=stage: self.has_begun(stage, log))
+            began[stage] = time.monotonic()
+        self.wait(lambda: "Task run 'report' - Finished" in log())
+        ends = [*list(began.values())[1:], time.monotonic()]
+        self.lasts = {stage: end - began[stage] for stage, end in zip(began, ends, strict=True)}
+        assert self.stack.ended(run_id)["state"]["name"] == "Completed"
+        self.expected, self.calls = self.report("unbroken"), self.model.seen.total
+
+    def new_log(self) -> Callable[[], str]:
+        """What flow runs write to the worker's log from now on."""
+        file = self.stack.home / "worker.log"
+        offset = file.stat().st_size
+        return lambda: file.read_bytes()[offset:].decode(errors="replace")
+
+    def has_begun(self, stage: str, log: Callable[[], str]) -> bool:
+        return BEGINS[stage] in log() if BEGINS[stage] else bool(self.model.seen.total)
+
+    @staticmethod
+    def wait(found: Callable[[], bool], seconds: float = 120) -> None:
+        deadline = time.monotonic() + seconds
+        while not found():
+            if time.monotonic() > deadline:
+                raise TimeoutError
+            time.sleep(0.005)
+
+    def kill(self, target: str) -> None:
+        """SIGKILL for the flow run's process, the worker's, or all of the server's."""
+        marker = f"HOME={self.stack.home}".encode()
+        for entry in Path("/proc").glob("[0-9]*"):
+            with contextlib.suppress(OSError):
+                command = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+                mine = marker in (entry / "environ").read_bytes().split(b"\0")
+                others = any(VICTIMS[one] in command for one in ("flow", "worker"))
+                others |= "_workspace_supervisor" in command
+                if mine and VICTIMS[target] in command and not (target == "server" and others):
+                    os.kill(int(entry.name), signal.SIGKILL)
+
+    def report(self, moment: str) -> dict[str, Any]:
+        outs = [out for out in (self.stack.clone / "kills" / moment).iterdir() if not out.suffix]
+        last = max(outs, key=lambda out: out.stat().st_mtime)
+        return comparable(json.loads((last / "summary.json").read_text("utf-8")))
+
+    def try_moment(self, target: str, stage: str) -> dict[str, Any]:
+        moment = f"{target}-{stage}"
+        self.model.seen.calls.clear()
+        self.model.seen.bodies.clear()
+        run_id, log = self.start(moment), self.new_log()
+        self.wait(lambda: self.has_begun(stage, log))
+        time.sleep(self.lasts[stage] / 2)
+        self.kill(target)
+        if target != "flow":
+            self.begin(target)
+        state: dict[str, Any] = {}
+        waited = time.monotonic()
+        while state.get("type") != "COMPLETED" and time.monotonic() - waited < 400:
+            next_id = self.start(moment)
+            state = self.stack.ended(next_id, 400)["state"]
+        first = self.stack.ask(f"/flow_runs/{run_id}")["state"]
+        return {
+            "moment": moment,
+            "killed run": first["name"],
+            "next run": state["name"],
+            "next ended after s": round(time.monotonic() - waited),
+            "equal": self.report(moment) == self.expected,
+            "paid twice": self.model.seen.total - self.calls,
+        }
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--targets", nargs="+", choices=VICTIMS, default=list(VICTIMS))
+    parser.add_argument("--stages", nargs="+", choices=BEGINS, default=list(BEGINS))
+    chosen = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        running() as model,
+        serving(Path(folder)) as stack,
+        contextlib.ExitStack() as started,
+    ):
+        model.respond = verdict
+        lab = Lab(stack, model, started)
+        deployed = stack.make("deploy")
+        assert deployed.returncode == 0, deployed.stderr
+        lab.begin("worker")
+        lab.measure()
+        print(json.dumps({"calls": lab.calls, "stages": lab.lasts}), flush=True)
+        for stage in chosen.stages:
+            for target in chosen.targets:
+                print(json.dumps(lab.try_moment(target, stage)), flush=True)
+
+
+if __name__ == "__main__":
+    main()

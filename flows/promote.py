@@ -1,0 +1,39 @@
+"""Promotion as a Prefect flow: the run that passed its gates becomes the baseline of the next ones."""
+
+from typing import Any
+
+from prefect import flow
+from prefect.client.orchestration import get_client
+from prefect.client.schemas.objects import State
+from prefect.runtime import deployment
+from prefect.states import Completed
+
+from gigamind.errors import GigamindError, InputError
+from gigamind.publish.ends import failed
+from gigamind.tasks.promotion import PromoteOptions, promote_run
+
+
+@flow(name="promote", persist_result=False)
+def promote(options: PromoteOptions) -> State[Any]:
+    """Make the run the baseline of its task, as `gigamind baseline promote` does.
+
+    Ends Failed where a gate of that run failed, and while this deployment is paused, which a failed gate sees to.
+    """
+    try:
+        if _is_paused():
+            raise InputError(
+                "promotion is paused, for a gate has failed: once that is settled, resume the deployment"
+                " promote/promote"
+            )
+        file = promote_run(options)
+    except GigamindError as error:
+        return failed(error)
+    return Completed(message=f"{file} is the baseline now")
+
+
+def _is_paused() -> bool:
+    """Prefect itself only keeps a paused deployment from being started by the clock."""
+    if deployment.id is None:
+        return False
+    with get_client(sync_client=True) as client:
+        return client.read_deployment(deployment.id).paused

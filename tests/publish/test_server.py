@@ -1,0 +1,154 @@
+"""A Prefect server that cannot be used is told in a line, at once, without our credentials."""
+
+import resource
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from prefect_stack import ROOT, Stack
+
+from gigamind.errors import ServerError
+from gigamind.publish.server import check_server
+
+EXAMPLES = ROOT / "examples"
+KEY = "pnu_secret"
+
+
+@pytest.fixture(autouse=True)
+def no_server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    for name in ("PREFECT_API_URL", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PREFECT_HOME", str(tmp_path))
+
+
+@pytest.fixture
+def closed_port() -> Iterator[int]:
+    with socket.socket() as taken:  # bound and not listening: nobody else gets it meanwhile
+        taken.bind(("127.0.0.1", 0))
+        yield taken.getsockname()[1]
+
+
+@pytest.fixture
+def guarded_server() -> Iterator[str]:
+    """The address of a server that lets in whoever has the key."""
+
+    class Guarded(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            allowed = self.headers.get("Authorization") in {f"Bearer {KEY}", "Basic dTpw"}
+            body = b"[]" if allowed else b'{"exception_message":"Unauthorized"}'
+            self.send_response(200 if allowed else 401)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def do_GET(self) -> None:
+            self.send_error(404)  # no tokens against forged requests, says Prefect's client
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}/api"
+    server.shutdown()
+    thread.join()
+    server.server_close()
+
+
+def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(
+    closed_port: int, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("PREFECT_API_URL", f"http://u:{KEY}@127.0.0.1:{closed_port}/api")
+    given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
+    command = [sys.executable, "-m", "gigamind", "eval", "search", *map(str, given)]
+    command += ["--unanswerable-mode", "calibrated", "--flow"]
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    ended = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (
+        after.ru_utime - before.ru_utime < 5
+    )  # it waits for nothing, and others may keep the cores
+    assert (ended.returncode, ended.stdout) == (3, "")
+    assert ended.stderr == (
+        f"Error: no Prefect server answers at http://127.0.0.1:{closed_port}/api (Connection refused): start one with"
+        " make server, or mend PREFECT_API_URL\n"
+    )
+
+
+@pytest.mark.parametrize("target", ["worker", "deploy", "run"])
+def test_make_says_in_a_line_that_the_server_is_down(target: str, closed_port: int, tmp_path: Path):
+    ended = Stack(ROOT, tmp_path, closed_port, closed_port).make(target)
+    assert ended.returncode
+    told, of_make = ended.stderr.splitlines()
+    assert told.startswith("Error: no Prefect server answers at http://127.0.0.1")
+    assert of_make.endswith("Error 3")
+
+
+def test_a_server_that_is_silent_is_waited_for_three_seconds(monkeypatch: pytest.MonkeyPatch):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/api"
+        monkeypatch.setenv("PREFECT_API_URL", url)
+        start = time.monotonic()
+        with pytest.raises(ServerError, match=r"no Prefect server answers at .* \(timed out\)"):
+            check_server()
+        assert time.monotonic() - start < 5
+
+
+def test_an_address_that_is_none_is_told(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("PREFECT_API_URL", "127.0.0.1:4200")
+    with pytest.raises(ServerError, match="mend PREFECT_API_URL"):
+        check_server()
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"), [("PREFECT_API_KEY", KEY), ("PREFECT_API_AUTH_STRING", "u:p")]
+)
+def test_credentials_of_the_environment_are_sent(
+    guarded_server: str, monkeypatch: pytest.MonkeyPatch, variable: str, value: str
+):
+    monkeypatch.setenv("PREFECT_API_URL", guarded_server)
+    monkeypatch.setenv(variable, value)
+    assert check_server() == guarded_server
+
+
+def test_credentials_that_are_refused_are_told_and_not_shown(
+    guarded_server: str, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("PREFECT_API_URL", guarded_server)
+    monkeypatch.setenv("PREFECT_API_KEY", "pnu_expired")
+    from prefect.settings import PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
+
+    with (
+        temporary_settings({PREFECT_API_URL: guarded_server, PREFECT_API_KEY: "pnu_expired"}),
+        pytest.raises(ServerError) as refused,
+    ):
+        check_server()
+    assert refused.value.exit_code == 3
+    assert f"at {guarded_server} refuses the credentials (HTTP 401)" in str(refused.value)
+    assert "expired" in str(refused.value)
+    assert "pnu_" not in str(refused.value)
+
+
+def test_a_key_that_only_the_profile_has_counts(
+    guarded_server: str, monkeypatch: pytest.MonkeyPatch
+):
+    from prefect.settings import PREFECT_API_KEY, PREFECT_API_URL, temporary_settings
+
+    monkeypatch.setenv("PREFECT_API_URL", guarded_server)
+    with temporary_settings({PREFECT_API_URL: guarded_server, PREFECT_API_KEY: KEY}):
+        assert check_server() == guarded_server
+
+
+def test_without_a_server_there_is_nothing_to_check():
+    from prefect.settings import PREFECT_API_URL, temporary_settings
+
+    with temporary_settings(restore_defaults={PREFECT_API_URL}):
+        assert check_server() is None

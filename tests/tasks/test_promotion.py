@@ -1,0 +1,79 @@
+"""Which run becomes the baseline, and which one must not."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.release.snapshot import read_baseline
+from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.promotion import PromoteOptions, promote_run
+from gigamind.tasks.search.options import SearchEvalOptions
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Path:
+    """A folder of two runs, as a deployment leaves them; the second was held against the first and is like it."""
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "leave.md").write_text("annual leave is 15 days\n", "utf-8")
+    (vault / "misc.md").write_text("lunch menu\n", "utf-8")
+    row = {"id": "q", "query": "annual leave", "answerable": True, "expected_notes": ["leave.md"]}
+    (tmp_path / "queries.jsonl").write_text(json.dumps(row) + "\n", "utf-8")
+    home = tmp_path / "home"
+    for name, compare in (("20260101-000000", None), ("20260101-000000-2", "20260101-000000")):
+        given = {
+            "dataset": tmp_path / "queries.jsonl",
+            "notes": vault,
+            "mode": "keyword",
+            "speed_passes": 0,
+            "out": home / name,
+            "compare": compare and home / compare,
+        }
+        evaluate(SearchEvalOptions.model_validate(given))
+    return home
+
+
+def fail_the_gate(run: Path) -> None:
+    verdict = json.loads((run / "compare.json").read_text("utf-8"))
+    verdict["gate"] |= {"verdict": "failed", "reasons": ["search.mrr: 1 -> 0"]}
+    (run / "compare.json").write_text(json.dumps(verdict), "utf-8")
+
+
+def promoted(run: Path, folder: Path) -> str:
+    promote_run(PromoteOptions(run=run, folder=folder))
+    return read_baseline(folder, KINDS).run_id
+
+
+def run_id(run: Path) -> str:
+    return json.loads((run / "run.json").read_text("utf-8"))["run_id"]
+
+
+def test_a_run_that_no_gate_held_becomes_the_baseline(home: Path, tmp_path: Path):
+    first = home / "20260101-000000"
+    assert promoted(first, tmp_path / "baselines") == run_id(first)
+
+
+def test_of_a_folder_of_runs_the_last_one_becomes_the_baseline(home: Path, tmp_path: Path):
+    last = home / "20260101-000000-2"
+    (home / "20260101-000001.unfinished").mkdir()
+    assert promoted(home, tmp_path / "baselines") == run_id(last)
+
+
+def test_a_run_whose_gate_failed_does_not(home: Path, tmp_path: Path):
+    fail_the_gate(home / "20260101-000000-2")
+    with pytest.raises(InputError, match=r"a gate failed.*search\.mrr: 1 -> 0.*gigamind baseline"):
+        promoted(home, tmp_path / "baselines")
+    assert not (tmp_path / "baselines").exists()
+
+
+def test_a_verdict_that_cannot_be_read_is_no_pass(home: Path, tmp_path: Path):
+    (home / "20260101-000000-2" / "compare.json").write_text("{", "utf-8")
+    with pytest.raises(InputError, match=r"compare\.json: not as gigamind writes it"):
+        promoted(home, tmp_path / "baselines")
+
+
+def test_where_there_is_no_run_that_is_told(tmp_path: Path):
+    with pytest.raises(InputError, match="no such file or folder"):
+        promoted(tmp_path / "missing", tmp_path / "baselines")
