@@ -13,9 +13,13 @@ from gigamind.tasks.answers.options import AnswerEvalOptions
 @flow(name="eval-answers", flow_run_name=run_name, persist_result=False)
 def eval_answers(
     options: Annotated[AnswerEvalOptions, Sectioned(AnswerEvalOptions)],
+    runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
     """Judge answers claim by claim, write the out folder and publish its summary as artifacts.
 
     Ends Failed, named by the meaning of the exit code, where `gigamind eval answers` would end with that code.
+
+    Args:
+        runner: where batches and shards run: see "More than one machine" in deployments/README.md.
     """
-    return run_evaluation(options)
+    return run_evaluation(options, runner)

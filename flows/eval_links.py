@@ -13,9 +13,13 @@ from gigamind.tasks.links.options import LinkEvalOptions
 @flow(name="eval-links", flow_run_name=run_name, persist_result=False)
 def eval_links(
     options: Annotated[LinkEvalOptions, Sectioned(LinkEvalOptions)],
+    runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
     """Evaluate link suggestions over a vault, write the out folder and publish its summary as artifacts.
 
     Ends Failed, named by the meaning of the exit code, where `gigamind eval links` would end with that code.
+
+    Args:
+        runner: where batches and shards run: see "More than one machine" in deployments/README.md.
     """
-    return run_evaluation(options)
+    return run_evaluation(options, runner)

@@ -13,10 +13,14 @@ from gigamind.tasks.steps import AnyOptions
 @flow(name="release-gate", flow_run_name=run_name, persist_result=False)
 def release_gate(
     options: Annotated[AnyOptions, Sectioned(*get_args(AnyOptions))],
+    runner: str | None = None,
 ) -> dict[str, Any] | State[Any]:
     """Evaluate `options.task`, hold it against the baseline of `options.compare`, and publish the verdict.
 
     Ends Failed as "Regressed" when a gate fails and as "NotComparable" when nothing can be said; emits the event
     `gigamind.gate.<verdict>`.
+
+    Args:
+        runner: where batches and shards run: see "More than one machine" in deployments/README.md.
     """
-    return run_evaluation(options, gate=True)
+    return run_evaluation(options, runner, gate=True)

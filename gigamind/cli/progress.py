@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import time
 from collections.abc import Generator
 
 from rich.console import Console
@@ -11,12 +10,11 @@ from rich.progress import Progress as Bars
 from rich.progress import Task as BarTask
 from rich.text import Text
 
-from gigamind.evaluation.progress import Progress
+from gigamind.evaluation.progress import Lines, Progress, clock, left_s
 from gigamind.text import printable
 
 _SLOW = 10  # pieces a second, below which a decimal says something
 _PER_MINUTE = 0.1  # below which minutes do
-_LINE_EVERY_S = 30.0
 
 
 def rate_of(pieces: int, seconds: float) -> str:
@@ -29,17 +27,9 @@ def rate_of(pieces: int, seconds: float) -> str:
     return f"{speed:.0f}/s" if speed >= _SLOW else f"{speed:.1f}/s"
 
 
-def left_s(pieces: int, seconds: float, left: int) -> float | None:
-    """Seconds that the pieces left should take, by those that have ended; None where none has."""
-    return seconds / pieces * left if pieces else None
-
-
-def clock(seconds: float | None) -> str:
-    """Such as 0:12:30."""
-    if seconds is None:
-        return "-:--:--"
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+def tell(console: Console, line: str) -> None:
+    """Print it as it is."""
+    console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
 
 
 def _ended(task: BarTask) -> int:
@@ -76,43 +66,11 @@ class _OnTerminal:
         self._bars.update(self._now, completed=done, total=total)
 
     def tell(self, line: str) -> None:
-        self._bars.console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+        tell(self._bars.console, line)
 
     def trouble(self, text: str) -> None:
         if self._now is not None:
             self._bars.update(self._now, trouble=text)
-
-
-class Lines:
-    """Where no bar can be shown: a line every half minute, for logs."""
-
-    def __init__(self, console: Console, every_s: float = _LINE_EVERY_S) -> None:
-        self._console = console
-        self._every_s = every_s
-        self._told_at = time.monotonic()
-        self._begun: dict[str, tuple[float, int]] = {}
-        self._shown = self._trouble = ""
-        self._left: float | None = None
-
-    def stage(self, name: str, done: int, total: int) -> None:
-        begun, first = self._begun.setdefault(name, (time.monotonic(), done))
-        self._shown = f"{name} {done}/{total}"
-        self._left = left_s(done - first, time.monotonic() - begun, total - done)
-        self._tell_now_and_then()
-
-    def tell(self, line: str) -> None:
-        self._console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
-
-    def trouble(self, text: str) -> None:
-        self._trouble = text
-        self._tell_now_and_then()
-
-    def _tell_now_and_then(self) -> None:
-        if time.monotonic() - self._told_at < self._every_s:
-            return
-        self._told_at = time.monotonic()
-        left = "" if self._left is None else f"{clock(self._left)} left"
-        self.tell(", ".join(filter(None, (self._shown, self._trouble, left))))
 
 
 @contextlib.contextmanager
@@ -120,7 +78,7 @@ def progress_bar() -> Generator[Progress]:
     """A bar with rate and time left on a terminal; elsewhere and in CI a line now and then."""
     console = Console(stderr=True)
     if not console.is_terminal or os.environ.get("CI"):
-        yield Lines(console)
+        yield Lines(lambda line: tell(console, line))
         return
     columns = (
         TextColumn("{task.description}"),

@@ -1,17 +1,26 @@
 """Evaluates items by asking a model, so that nothing that was paid for is lost: not by Ctrl-C, kill, budget or a fault.
 
 While such a run lasts, and until every item has a final result, OUT.unfinished beside its out folder holds items.jsonl
-(each result as it ends) and attempts.jsonl (each request); `--resume OUT` continues it.
+(each result as it ends) and attempts.jsonl (each request), and the folders of its shards, if it has any, hold theirs;
+`--resume OUT` continues it, in shards or without.
 """
 
 import asyncio
 import math
 import shutil
 from collections import Counter
-from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import (
+    Awaitable,
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 from gigamind.datasets.sample import sample
 from gigamind.errors import (
@@ -24,12 +33,20 @@ from gigamind.errors import (
 )
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.evaluation.progress import Narrator, Progress, Quiet
+from gigamind.evaluation.shards import (
+    ATTEMPTS_FILE,
+    Shard,
+    folders_of,
+    is_asked,
+    results_in,
+    rows_in,
+)
 from gigamind.llm.ask import LanguageModel, budget_of, open_model
 from gigamind.llm.batches.batcher import Batches, BatchTimes
 from gigamind.llm.batches.journal import read_batches
 from gigamind.llm.budget import Budget
 from gigamind.llm.check import advice_for
-from gigamind.llm.ledger import Attempt, Ledger, read_ledger, totals
+from gigamind.llm.ledger import Attempt, Ledger, totals
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
@@ -41,13 +58,13 @@ from gigamind.runs.store import (
     ItemResult,
     RunStore,
     Unscored,
+    check_run,
     evaluate_all,
     outcome_of,
 )
 
 Item = TypeVar("Item")
-ATTEMPTS_FILE = "attempts.jsonl"
-
+_LOOK_S = 0.5
 # The next item would end the same way, and so would the thousandth.
 HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
 # So would it where the first ones all end like this: it is not the item that is wrong.
@@ -152,6 +169,7 @@ def ask_all(
     allow_none: bool = False,
     progress: Progress | None = None,
     stage: Callable[[ItemKey], str] = lambda _: "Judging",
+    shard: Shard | None = None,
 ) -> ModelRun:
     """Ask about every item that has no final result yet.
 
@@ -162,29 +180,38 @@ def ask_all(
         identity: what the run is of, by name, for `--resume` to check.
         allow_none: a run is one even where no item has a verdict, unless the model cannot be asked at all.
         stage: what asking about an item is called while it goes on.
+        shard: what the items are, of those of the run; None for all of it, `GATHERED` for what is known of all of it.
 
     Raises:
         InputError: a run to resume is missing or of something else, or one is there already.
         LlmError: a model cannot be called at all: its key is missing, or its provider unknown.
         EvaluationError: no item could be evaluated; says why most could not, and what may help.
     """
-    folder = unfinished_folder(out)
+    run = unfinished_folder(out)
+    others, gathers = folders_of(run, shard), shard is not None and shard.gathers
+    folder = run if shard is None or gathers else _begun(shard, run, identity)
     interrupted = False
-    with RunStore(folder, identity, resume=resume) as store:
+    again = folder == run and (resume or (gathers and is_resumable(out)))
+    with RunStore(folder, identity, resume=again) as store:
+        if others != [folder]:
+            known_before = results_in(others)
+            store.results |= {key: known_before[key] for key in items if key in known_before}
         ledger = Ledger(folder / ATTEMPTS_FILE)
         try:
             models = connect(ledger)
         except BaseException:
             ledger.close()
-            if not store.results and not ledger.rows:
+            if not store.results and not ledger.rows and others == [folder]:
                 shutil.rmtree(folder)  # nothing is lost, and the next attempt need not resume
             raise
         stages = _Stages(items, stage, progress or Quiet(), models, store)
-        guarded = _Guarded(ask, models, stages)
+        guarded = _Guarded(ask, models, stages, shard)
         known: dict[ItemKey, ItemResult] = {}
         try:
-            found = asyncio.run(_all(items, guarded, store))
-            known = {result.key: result for result in found}
+            asking = _all({} if gathers else items, guarded, store)
+            found = asyncio.run(asking if folder == run else _while_asked(run, asking))
+            known = {result.key: result for result in found or ()}
+            interrupted = found is None
         except KeyboardInterrupt:
             interrupted = True
         except UnwrittenError as error:
@@ -192,11 +219,35 @@ def ask_all(
                 f"{error}; the run was stopped, and what it was told by then is kept: make room, and continue it"
                 f" with --resume {out}"
             ) from error
+        if folder != run:
+            for skipped in (one for one in known.values() if one.outcome == "skipped_budget"):
+                store.append(skipped)  # whoever gathers must know that it was tried
         known = known or {key: store.results[key] for key in items if key in store.results}
-    if items and not interrupted:
-        _refuse_hopeless(known, out, allow_none=allow_none)
     unasked = tuple(key for key in items if key not in known)
-    return ModelRun(known, tuple(ledger.rows), interrupted, unasked)
+    if items and not interrupted and not unasked and folder == run:
+        _refuse_hopeless(known, out, allow_none=allow_none)
+    rows = rows_in(others[1:]) if folder == run else ()
+    return ModelRun(known, (*ledger.rows, *rows), interrupted, unasked)
+
+
+def _begun(shard: Shard, run: Path, identity: Mapping[str, str]) -> Path:
+    """A new folder for a shard of that run, which is of the same."""
+    check_run(run, identity)
+    return shard.begin(run)
+
+
+async def _while_asked(
+    run: Path, asking: Coroutine[Any, Any, Sequence[ItemResult]]
+) -> Sequence[ItemResult] | None:
+    """What asking gives; None where nobody waits for it any more, and it was broken off."""
+    task = asyncio.create_task(asking)
+    while not task.done():
+        await asyncio.wait([task], timeout=_LOOK_S)
+        if not task.done() and not is_asked(run):
+            task.cancel()
+            await asyncio.wait([task])
+            return None
+    return task.result()
 
 
 async def unless_final(asked: Awaitable[Item]) -> Item | None:
@@ -228,17 +279,27 @@ class Account:
     gates: Gates
     batches: Batches | None = None
 
+    shard: Shard | None = None
+
     @classmethod
     def of(
-        cls, options: ModelRunOptions, ledger: Ledger, out: Path, progress: Progress
+        cls,
+        options: ModelRunOptions,
+        ledger: Ledger,
+        out: Path,
+        progress: Progress,
+        shard: Shard | None = None,
     ) -> "Account":
-        """That of a run, which goes on with what it had spent where it is resumed.
+        """That of a run, which goes on with what it had spent where it is resumed; or of one of its shards.
 
         Raises:
             InputError: it left batches that nobody waits for without `--batch`.
         """
-        spent = totals(ledger.rows) if options.resume else None
         folder = unfinished_folder(out)
+        if shard and not shard.gathers:
+            budget = shard.budget(options, folder)
+            return cls(ledger, options.replies, budget, Gates(alone=False), None, shard)
+        spent = totals(attempts_of(out)) if options.resume else None
         batches = None
 
         def told(line: str) -> None:
@@ -265,6 +326,8 @@ class Account:
 
         def with_role(settings: ModelSettings) -> ModelSettings:
             adjusted = replace(adjust(settings), role=role)
+            if self.shard:
+                return self.shard.share(adjusted)
             # All wait for one batch: how many travel at a time is up to the provider.
             return replace(adjusted, max_in_flight=_MOST_IN_BATCHES) if self.batches else adjusted
 
@@ -306,8 +369,8 @@ def drop_if_final(out: Path, run: ModelRun) -> None:
 
 
 def attempts_of(out: Path) -> Sequence[Attempt]:
-    """The requests of the run that will write `out`."""
-    return read_ledger(unfinished_folder(out) / ATTEMPTS_FILE)
+    """The requests of the run that will write `out`, those of its shards included."""
+    return rows_in(folders_of(unfinished_folder(out)))
 
 
 class _Stages:
@@ -356,12 +419,15 @@ class _Guarded:
         ask: Callable[[Models, ItemKey, Any], Awaitable[Any]],
         models: Models,
         stages: _Stages,
+        shard: Shard | None,
     ) -> None:
         self.models = models
+        self.shard = shard
         self._ask = ask
         self._stages = stages
-        self._hopeless: LlmError | None = None
-        self._succeeded = False
+        hopeless = shard.hopeless if shard else None
+        self._hopeless = LlmError(hopeless[0], cast("LlmCode", hopeless[1])) if hopeless else None
+        self._succeeded = shard.succeeded if shard else False
         self._alike: list[LlmCode] = []
 
     @property
@@ -404,15 +470,23 @@ async def _all(
     items: Mapping[ItemKey, Item], guarded: _Guarded, store: RunStore
 ) -> Sequence[ItemResult]:
     try:
-        return await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
+        found = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
+        if guarded.shard:  # whoever comes next begins at once, and the pace is that of them all
+            await asyncio.sleep(max(map(_rest_s, every_model(guarded.models))))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)
         if unwritten is None or others is not None:
             raise
         raise _first(unwritten) from None
+    else:
+        return found
     finally:
         for model in every_model(guarded.models):
             await model.close()
+
+
+def _rest_s(model: LanguageModel) -> float:
+    return max((limiter.rest_s for limiter in model.gates.limiters), default=0.0)
 
 
 def _first(errors: ExceptionGroup[UnwrittenError]) -> UnwrittenError:

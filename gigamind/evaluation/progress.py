@@ -1,6 +1,10 @@
 """What an evaluation tells whoever waits for it."""
 
+import time
+from collections.abc import Callable
 from typing import Protocol, runtime_checkable
+
+_LINE_EVERY_S = 30.0
 
 
 class Progress(Protocol):
@@ -29,3 +33,48 @@ class Quiet:
 
     def stage(self, name: str, done: int, total: int) -> None:
         del name, done, total
+
+
+def left_s(pieces: int, seconds: float, left: int) -> float | None:
+    """Seconds that the pieces left should take, by those that have ended; None where none has."""
+    return seconds / pieces * left if pieces else None
+
+
+def clock(seconds: float | None) -> str:
+    """Such as 0:12:30."""
+    if seconds is None:
+        return "-:--:--"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02}:{rest:02}"
+
+
+class Lines:
+    """Where no bar can be shown: a line every half minute, for logs."""
+
+    def __init__(self, tell: Callable[[str], object], every_s: float = _LINE_EVERY_S) -> None:
+        self._tell = tell
+        self._every_s = every_s
+        self._told_at = time.monotonic()
+        self._begun: dict[str, tuple[float, int]] = {}
+        self._shown = self._trouble = ""
+        self._left: float | None = None
+
+    def stage(self, name: str, done: int, total: int) -> None:
+        begun, first = self._begun.setdefault(name, (time.monotonic(), done))
+        self._shown = f"{name} {done}/{total}"
+        self._left = left_s(done - first, time.monotonic() - begun, total - done)
+        self._tell_now_and_then()
+
+    def tell(self, line: str) -> None:
+        self._tell(line)
+
+    def trouble(self, text: str) -> None:
+        self._trouble = text
+        self._tell_now_and_then()
+
+    def _tell_now_and_then(self) -> None:
+        if time.monotonic() - self._told_at < self._every_s:
+            return
+        self._told_at = time.monotonic()
+        left = "" if self._left is None else f"{clock(self._left)} left"
+        self.tell(", ".join(filter(None, (self._shown, self._trouble, left))))

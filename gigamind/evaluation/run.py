@@ -18,6 +18,7 @@ from pydantic import BaseModel, TypeAdapter
 
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.asking import (
+    HOPELESS,
     ModelRun,
     attempts_of,
     drop_if_final,
@@ -27,6 +28,7 @@ from gigamind.evaluation.asking import (
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.shards import GATHERED, Range, Shard, ShardEnd, cut
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
 from gigamind.records.schema import RUN_ID_FORMAT, Record
 from gigamind.release.snapshot import Kinds
@@ -190,7 +192,8 @@ def _ms_since(start: float) -> float:
 class Steps:
     """The steps of an evaluation as flows need them: by options and numbers, from any process.
 
-    Each process opens an evaluation once, and keeps it until `close_run`.
+    Each process opens an evaluation once, and keeps it until `close_run`.  Processes that work for several runs are
+    told which one a step is of: they keep the one that they worked for last.
     """
 
     def __init__(self, tasks: Mapping[str, AnyTask], kinds: Kinds) -> None:
@@ -199,18 +202,22 @@ class Steps:
         self._opened: dict[str, _Opened] = {}
         self._opening = threading.Lock()
 
-    def opened(self, options: EvalOptions) -> _Opened:
-        """The evaluation that this process holds for a run."""
-        key = options.model_dump_json()
+    def opened(self, options: EvalOptions, run: str = "", *, warm: bool = False) -> _Opened:
+        """The evaluation that this process holds for a run; `warm`: warmed up, unless it was open."""
+        key = run or options.model_dump_json()
         with self._opening:  # two threads would index twice
             if key not in self._opened:
+                if run:  # nobody tells a worker when the run before has ended
+                    self._opened.clear()
                 self._opened[key] = _opened(self._tasks[options.task], options, Quiet())
+                if warm:
+                    self._opened[key].evaluation.warm_up()
             return self._opened[key]
 
-    def close_run(self, options: EvalOptions) -> None:
+    def close_run(self, options: EvalOptions, run: str = "") -> None:
         """Let go of the evaluation of a run, so that the next one reads dataset and vault anew."""
         with self._opening:
-            opened = self._opened.pop(options.model_dump_json(), None)
+            opened = self._opened.pop(run or options.model_dump_json(), None)
         if opened:
             opened.evaluation.close()
 
@@ -222,14 +229,14 @@ class Steps:
         """
         return self._tasks[options.task].check(options).describe()
 
-    def prepare_batches(self, options: EvalOptions, out: Path) -> Plan:
+    def prepare_batches(self, options: EvalOptions, out: Path, run: str = "") -> Plan:
         """Check the input, get ready, warm up.
 
         Raises:
             GigamindError: see `check_outputs` and `Task.open`.
         """
         reference = check_outputs(options, out, self._kinds)
-        evaluation = self.opened(options).evaluation
+        evaluation = self.opened(options, run).evaluation
         if reference:
             reference.policy.refuse_unknown(options.task)
         start = time.perf_counter()
@@ -239,13 +246,13 @@ class Steps:
         batches = [(first, min(first + size, count)) for first in range(0, count, size)]
         return {"batches": batches, "asks_a_model": evaluation.asks_a_model}
 
-    def run_batch(self, options: EvalOptions, first: int, end: int) -> Batch:
+    def run_batch(self, options: EvalOptions, first: int, end: int, run: str = "") -> Batch:
         """Score the items `first` to `end` (exclusive).
 
         Raises:
             KeyboardInterrupt: Ctrl-C.
         """
-        evaluation = self.opened(options).evaluation
+        evaluation = self.opened(options, run, warm=bool(run)).evaluation
         start = time.perf_counter()
         try:
             results = evaluation.score(first, end, Quiet())
@@ -258,23 +265,81 @@ class Steps:
         }
 
     def judge_run(
-        self, options: EvalOptions, batches: Sequence[Batch], out: Path
+        self, options: EvalOptions, batches: Sequence[Batch], out: Path, run: str = ""
     ) -> Verdicts | None:
         """Ask models about what the batches found; None where none is asked.
 
         Raises:
             GigamindError: see `ask_all`.
         """
-        opened = self.opened(options)
-        run = _asked(opened.evaluation, _put_together(opened, batches), out, Quiet())
-        if run.asked is None:
-            return None
+        opened = self.opened(options, run)
+        whole = _asked(opened.evaluation, _put_together(opened, batches), out, Quiet())
+        return None if whole.asked is None else _verdicts(whole.asked, whole.asking_ms)
+
+    def begin_shards(
+        self, options: EvalOptions, out: Path, processes: int, run: str
+    ) -> list[Range]:
+        """Begin to ask models, or go on, in shards for so many processes; the ranges of them.
+
+        Raises:
+            GigamindError: see `ask_all`.
+        """
+        if not isinstance(options, ModelRunOptions):
+            return []
+        evaluation = self.opened(options, run).evaluation
+        evaluation.ask((), out, Quiet(), GATHERED)
+        return cut(unfinished_folder(out), evaluation.to_ask, options, processes)
+
+    def judge_shard(
+        self,
+        options: EvalOptions,
+        results: Sequence[Any],
+        out: Path,
+        shard: Shard,
+        *,
+        run: str,
+        progress: Progress,
+    ) -> ShardEnd:
+        """Ask models about one range of the items; what they say stands in the folder of the run.
+
+        Args:
+            results: of these items, as `run_batch` gave them, where it gives any.
+
+        Raises:
+            GigamindError: see `ask_all`.
+        """
+        evaluation = self.opened(options, run).evaluation
+        start = time.perf_counter()
+        asked = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
+        ended = asked.results.values()
+        hopeless = next((one for one in ended if one.code in HOPELESS), None)
         return {
-            "results": _item_results.dump_python(list(run.asked.results.values()), mode="json"),
-            "interrupted": run.asked.interrupted,
-            "unasked": [(key.item_id, key.part) for key in run.asked.unasked],
-            "runtime_ms": run.asking_ms,
+            "scored": any(one.outcome == "scored" for one in ended),
+            "skipped": any(one.outcome == "skipped_budget" for one in ended),
+            "hopeless": (hopeless.message, hopeless.code) if hopeless else None,
+            "stopped": asked.interrupted,
+            "runtime_ms": _ms_since(start),
         }
+
+    def gather_shards(
+        self,
+        options: EvalOptions,
+        batches: Sequence[Batch],
+        out: Path,
+        *,
+        run: str,
+        runtime_ms: float,
+        interrupted: bool,
+    ) -> Verdicts:
+        """What the shards of a run have found, in the order of its items.
+
+        Raises:
+            EvaluationError: no item could be evaluated.
+        """
+        opened = self.opened(options, run)
+        results = _put_together(opened, batches).results
+        asked = opened.evaluation.ask(results, out, Quiet(), GATHERED)
+        return _verdicts(replace(asked, interrupted=interrupted), runtime_ms)
 
     def finish_run(
         self,
@@ -284,6 +349,7 @@ class Steps:
         started: datetime,
         verdicts: Verdicts | None = None,
         *,
+        run: str = "",
         interrupted: bool = False,
     ) -> FlowResult:
         """Put the batches together, with what `judge_run` gave, and write the out folder.
@@ -291,8 +357,8 @@ class Steps:
         Raises:
             GigamindError: see `finish`.
         """
-        opened = self.opened(options)
-        run = replace(_put_together(opened, batches), interrupted=interrupted)
+        opened = self.opened(options, run)
+        whole = replace(_put_together(opened, batches), interrupted=interrupted)
         if verdicts is not None:
             results = _item_results.validate_python(verdicts["results"])
             asked = ModelRun(
@@ -301,18 +367,27 @@ class Steps:
                 verdicts["interrupted"],
                 [ItemKey(*key) for key in verdicts["unasked"]],
             )
-            run = replace(
-                run,
+            whole = replace(
+                whole,
                 asked=asked,
                 asking_ms=verdicts["runtime_ms"],
                 interrupted=interrupted or asked.interrupted,
             )
-        record = opened.evaluation.record(run, started)
+        record = opened.evaluation.record(whole, started)
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
-        if run.asked:
-            drop_if_final(out, run.asked)
+        if whole.asked:
+            drop_if_final(out, whole.asked)
         return finished
+
+
+def _verdicts(asked: ModelRun, runtime_ms: float) -> Verdicts:
+    return {
+        "results": _item_results.dump_python(list(asked.results.values()), mode="json"),
+        "interrupted": asked.interrupted,
+        "unasked": [(key.item_id, key.part) for key in asked.unasked],
+        "runtime_ms": runtime_ms,
+    }
 
 
 @contextmanager

@@ -21,6 +21,7 @@ from gigamind.evaluation.estimate import Estimate
 from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.progress import Progress
+from gigamind.evaluation.shards import Shard
 from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import (
@@ -100,14 +101,29 @@ class Evaluation(
         """Whether `ask` is to be called once all items are scored."""
         return False
 
-    def ask(self, results: Sequence[Result], out: Path, progress: Progress) -> ModelRun:
+    @property
+    def to_ask(self) -> int:
+        """Items that models are asked about once all are scored; shards are ranges of them."""
+        return self.count
+
+    def ask(
+        self,
+        results: Sequence[Result],
+        out: Path,
+        progress: Progress,
+        shard: Shard | None = None,
+    ) -> ModelRun:
         """Ask models about the items; what they answer is kept beside `out`, whatever happens.
+
+        Args:
+            results: of the items that are asked about here, where code scores any.
+            shard: of the run; None for all of it.
 
         Raises:
             GigamindError: see `ask_all`.
         """
         raise TypeError(
-            f"{type(self).__name__} asks no model about {results} for {out} ({progress})"
+            f"{type(self).__name__} asks no model about {results} for {out} ({progress}, {shard})"
         )
 
     @abstractmethod

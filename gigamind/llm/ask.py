@@ -179,6 +179,7 @@ class LanguageModel:
         self.gates = gates or Gates()
         self._store = store or Store()
         self._store.tell = lambda line: self.gates.tell(line)  # noqa: PLW0108  which may be set later
+        self._store.shared = not self.gates.alone
         account = (self.budget, self.ledger, price)
         self._sender: Booking = (
             BatchSender(settings, client, *account)

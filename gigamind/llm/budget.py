@@ -36,16 +36,23 @@ class Budget:
     Args:
         spent_pico_usd: by the run that is being resumed.
         calls: of the run that is being resumed.
+        began: when the minutes began, in seconds since the epoch; None: with the first call.
     """
 
     def __init__(
-        self, limits: Limits | None = None, *, spent_pico_usd: int = 0, calls: int = 0
+        self,
+        limits: Limits | None = None,
+        *,
+        spent_pico_usd: int = 0,
+        calls: int = 0,
+        began: float | None = None,
     ) -> None:
         self.limits = limits or Limits()
         self.spent_pico_usd = spent_pico_usd
         self.calls = calls
         self._reserved = 0
-        self._started: float | None = None
+        # The clock of the machine, for others have another; from here on it may be set as it likes.
+        self._started = None if began is None else time.monotonic() - (time.time() - began)
         self._changed = asyncio.Condition()
 
     @property

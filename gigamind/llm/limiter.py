@@ -37,6 +37,10 @@ class Pace:
         self._free_at = start + amount * self._seconds_each
         return start - now
 
+    def rest_s(self, now: float) -> float:
+        """Seconds until the next may be taken."""
+        return max(0.0, self._free_at - now)
+
     def give_back(self, amount: float) -> None:
         """Correct an amount taken too large, or too small if negative."""
         self._free_at -= amount * self._seconds_each
@@ -204,6 +208,12 @@ class Limiter:
             self._in_flight -= 1
             self._wake()
 
+    @property
+    def rest_s(self) -> float:
+        """Seconds until the pace allows the next request."""
+        now = time.monotonic()
+        return max(self._requests.rest_s(now), self._tokens.rest_s(now))
+
     def correct(self, tokens: int, used: int) -> None:
         """Tell what a request of `tokens` did use."""
         self._tokens.give_back(tokens - used)
@@ -283,10 +293,12 @@ class Gates:
     Attributes:
         tell: told what a person who waits should know.
         changed: called when `describe` may say something else.
+        alone: no other process asks for the same run: only then can the speed of a server be measured.
     """
 
-    def __init__(self, tell: Tell = _nobody) -> None:
+    def __init__(self, tell: Tell = _nobody, *, alone: bool = True) -> None:
         self.tell = tell
+        self.alone = alone
         self.changed: Callable[[], None] = _nobody
         self._limiters: dict[str, Limiter] = {}
 

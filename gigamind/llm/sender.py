@@ -256,7 +256,8 @@ class Sender(Booking):
     def _is_measured(self) -> bool:
         """Whether the server is one's own, and leaves anything to be set by its speed."""
         settings = self.settings
-        return bool(settings.api_base) and not (settings.timeout_fixed and settings.in_flight_fixed)
+        is_fixed = settings.timeout_fixed and settings.in_flight_fixed
+        return self.gates.alone and bool(settings.api_base) and not is_fixed
 
     async def _probe(self, request: Request) -> Speed | None:
         settings, gate = self.settings, self._limiter

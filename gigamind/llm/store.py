@@ -11,17 +11,19 @@ import json
 import os
 import re
 import secrets
-from collections.abc import Awaitable, Callable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
-from gigamind.errors import InputError, LlmError
+from gigamind.errors import InputError, LlmError, UnwrittenError
 from gigamind.llm.settings import StoreMode
+from gigamind.runs.store import Journal
 
 Record = Mapping[str, Any]
 Result = TypeVar("Result")
 _FORMAT = 1
-_ENTRY = re.compile(r"[0-9a-f]{64}\.json|\.[0-9a-f]{64}\.json\.\d+\.[0-9a-f]{8}")
+_LOOK_S = 0.2
+_ENTRY = re.compile(r"[0-9a-f]{64}\.json(?:\.asked)?|\.[0-9a-f]{64}\.json\.\d+\.[0-9a-f]{8}")
 
 
 def key_of(request: Mapping[str, Any]) -> str:
@@ -46,6 +48,8 @@ class Store:
         self._made: set[str] = set()
         self._in_work: dict[str, asyncio.Future[None]] = {}
         self._troubles: set[str] = set()
+        self.shared = False
+        """Whether other processes ask the same now: then they make an answer once, too."""
         self.tell: Callable[[str], None] = lambda _line: None
         """Told once of what cannot be read or kept: a store is a help, and what was paid for counts without it."""
 
@@ -71,9 +75,17 @@ class Store:
                 return stored, True
             if self.mode == "replay":
                 raise LlmError(f"no recorded answer for request {key[:16]}", "cassette_miss")
-            if key not in self._in_work:
-                return await self._make(key, make), False
-            await asyncio.wait([self._in_work[key]])
+            if key in self._in_work:
+                await asyncio.wait([self._in_work[key]])
+                continue
+            with self._claimed(key) as is_ours:
+                # Another process may have made it since it was looked for.
+                stored = self._read(key, read) if is_ours and self.shared else None
+                if stored is not None:
+                    return stored, True
+                if is_ours:
+                    return await self._make(key, make), False
+            await asyncio.sleep(_LOOK_S)
 
     async def _make(self, key: str, make: Callable[[], Awaitable[tuple[Record, Result]]]) -> Result:
         done = self._in_work[key] = asyncio.get_running_loop().create_future()
@@ -85,6 +97,27 @@ class Store:
         finally:
             del self._in_work[key]
             done.set_result(None)
+
+    @contextlib.contextmanager
+    def _claimed(self, key: str) -> Generator[bool]:
+        """Whether no other process makes this answer, as long as the block lasts."""
+        if not self.shared or self.mode != "readwrite":
+            yield True
+            return
+        path = self._path(key).with_suffix(".json.asked")
+        try:
+            claim = Journal(path)
+        except UnwrittenError:  # nothing can be kept, so nobody else would find it
+            yield True
+            return
+        except InputError:
+            yield False
+            return
+        try:
+            yield True
+        finally:
+            path.unlink(missing_ok=True)
+            claim.close()
 
     def _read(self, key: str, read: Callable[[Record], Result]) -> Result | None:
         if self.mode == "refresh" and key not in self._made:

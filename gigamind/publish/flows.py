@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
+from uuid import uuid4
 
 from pydantic import BaseModel
 
@@ -24,6 +26,7 @@ from gigamind.publish.artifacts import (
 )
 from gigamind.publish.ends import ENDS, failed, own_process, stopped_as_we_stop
 from gigamind.publish.form import flat
+from gigamind.publish.pool import Pool
 from gigamind.publish.restarts import deployment_name
 from gigamind.publish.server import check_result_storage, check_server
 from gigamind.tasks import TASKS
@@ -45,10 +48,13 @@ _SETTINGS = {
 _HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for three of them
 
 
-def run_flow(options: EvalOptions) -> Evaluated[Any]:
+def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
     """Run the task's flow, such as `flows/eval_search.py`, here.
 
     It speaks to the configured Prefect server, or to a short-lived one where none is.
+
+    Args:
+        runner: where its batches and shards run, such as `processes:2`; None for this process.
 
     Raises:
         ServerError: the server cannot be reached or used.
@@ -77,7 +83,7 @@ def run_flow(options: EvalOptions) -> Evaluated[Any]:
         ),
         own_process(),
     ):
-        result = cast("dict[str, Any]", flow(options, return_state=True).result())
+        result = cast("dict[str, Any]", flow(options, runner, return_state=True).result())
     release = result["release"]
     return Evaluated(
         TASKS[options.task].compared.summary.model_validate(result["summary"]),
@@ -101,12 +107,13 @@ def run_name() -> str:
     return " · ".join(names)
 
 
-def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
+def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: bool = False) -> Any:  # noqa: ANN401  JSON values, or Prefect's State
     """What a flow returns: an evaluation that was published; with `--dry-run`, what a check of the input finds.
 
     A Failed state, named by the meaning of the exit code, where `gigamind eval` would end with that code.
 
     Args:
+        runner: where its batches and shards run, such as `processes:2`; None for the flow's own process.
         gate: hold the run against its baseline and end by the verdict: Failed as "Regressed" where a gate fails, as
             "NotComparable" where nothing can be said; emits the event `gigamind.gate.<verdict>`.
     """
@@ -121,8 +128,8 @@ def run_evaluation(options: EvalOptions, *, gate: bool = False) -> Any:  # noqa:
             raise InputError("--compare: must be given; a release gate needs a baseline")
         if options.dry_run:
             return Completed(name="Checked", message=STEPS.check_input(options))
-        with stopped_as_we_stop():
-            out, finished = _evaluated_in(_home(options), options, started)
+        with stopped_as_we_stop(), Pool(runner) if runner else nullcontext() as pool:
+            out, finished = _evaluated_in(_home(options), options, started, pool)
     except GigamindError as error:
         publish_failure(error, options, run_name(), keys)
         return failed(error)
@@ -146,7 +153,7 @@ def _home(options: EvalOptions) -> Path | None:
 
 
 def _evaluated_in(
-    home: Path | None, options: EvalOptions, started: datetime
+    home: Path | None, options: EvalOptions, started: datetime, pool: Pool | None
 ) -> tuple[Path, FlowResult]:
     """The run, and where it was written; the last one that was stopped in `home` is gone on with, where it is alike."""
     from prefect.logging import get_run_logger
@@ -155,12 +162,12 @@ def _evaluated_in(
 
     if home is None or (isinstance(options, ModelRunOptions) and options.resume):
         out = out_folder(options, started)
-        return out, _evaluated(options, out, started)
+        return out, _evaluated(options, out, started, pool)
     if isinstance(options, ModelRunOptions) and (left := last_unfinished(home)):
         taken = options.model_copy(update={"resume": left, "out": None})
         asked = len(attempts_of(left))
         try:
-            finished = _evaluated(taken, left, started)
+            finished = _evaluated(taken, left, started, pool)
             if not is_resumable(left) or len(attempts_of(left)) > asked:
                 return left, finished
             why: object = finished["refused"]
@@ -171,16 +178,20 @@ def _evaluated_in(
         # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
         get_run_logger().warning("%s cannot be gone on with: %s", abandon(left), why)
     out = free_folder(home, started)
-    return out, _evaluated(options.model_copy(update={"out": out}), out, started)
+    return out, _evaluated(options.model_copy(update={"out": out}), out, started, pool)
 
 
-def _evaluated(options: EvalOptions, out: Path, started: datetime) -> FlowResult:
+def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
     """The steps of an evaluation as tasks of the flow run: the items in batches, then what models say of them."""
     from prefect import tags, task
     from prefect.cache_policies import NO_CACHE
 
     from gigamind.evaluation.run import Batch, run_batches
+    from gigamind.publish import scaleout
     from gigamind.tasks.steps import STEPS
+
+    # What a pool's workers hold open is of this run, and not of the one before with the same options.
+    run = str(uuid4()) if pool else ""
 
     def step(
         name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0
@@ -200,10 +211,20 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime) -> FlowResult
 
     try:
         with tags(*tags_of(options)):
-            plan = prepare(options, out)
-            batches, interrupted = run_batches(plan, run_batch)
+            plan = prepare(options, out, run)
+            batches, interrupted = (
+                scaleout.score(pool, options, plan, run) if pool else run_batches(plan, run_batch)
+            )
             asks = plan["asks_a_model"] and not interrupted
-            verdicts = judge(options, batches, out) if asks else None
-            return report(options, batches, out, started, verdicts, interrupted=interrupted)
+            verdicts = None
+            # Batch files are computed by the provider: whoever waits for them needs no helpers.
+            in_files = isinstance(options, ModelRunOptions) and options.batch
+            if asks and pool and not in_files:
+                verdicts = scaleout.judge(pool, options, batches, out, run)
+            elif asks:
+                verdicts = judge(options, batches, out, run)
+            return report(
+                options, batches, out, started, verdicts, run=run, interrupted=interrupted
+            )
     finally:
-        STEPS.close_run(options)
+        STEPS.close_run(options, run)

@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
@@ -230,6 +231,16 @@ def read_results(folder: Path) -> dict[ItemKey, ItemResult]:
         InputError: the file was changed by hand.
     """
     return _results(list(read_journal(folder / ITEMS_FILE)))
+
+
+def check_run(folder: Path, identity: Mapping[str, str]) -> None:
+    """See to it that what is asked here is what the run in `folder` is of.
+
+    Raises:
+        InputError: there is no run, or it is of something else.
+    """
+    path = folder / ITEMS_FILE
+    _check(path, list(islice(read_journal(path), 1)), identity, resume=True)
 
 
 def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:

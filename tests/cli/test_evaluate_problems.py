@@ -26,6 +26,7 @@ def add_row(case, row):
         (["--embedder", "foo", "--mode", "hybrid"], 'Error: unknown embedder "foo": use '),
         (["--out", "queries.jsonl/out"], "Error: --out queries.jsonl/out: cannot be written"),
         (["--out", "vault"], "Error: --out vault: exists already."),
+        (["--runner", "threads:2"], "Error: --runner: only with --flow"),
     ],
 )
 def test_what_the_caller_can_mend_ends_with_code_1_and_no_traceback(case, search, options, message):

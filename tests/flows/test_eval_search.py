@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from flow_artifacts import artifacts_of
+from timeless import without_times
 
 from gigamind.errors import DatasetError, EvaluationError, GigamindError, InputError, NotesError
 from gigamind.publish.artifacts import artifact_keys, publish_run
@@ -39,17 +40,6 @@ def stored_state(state: Any) -> Any:
 
     with get_client(sync_client=True) as client:
         return client.read_flow_run(state.state_details.flow_run_id).state
-
-
-def without_times(value: Any) -> Any:
-    """The report without what a clock has put there."""
-    if isinstance(value, Mapping):
-        return {
-            key: without_times(inner)
-            for key, inner in value.items()
-            if not key.endswith("_ms") and key != "passes"
-        }
-    return [without_times(inner) for inner in value] if isinstance(value, list) else value
 
 
 def reports(out: Path) -> tuple[Any, list[Any]]:

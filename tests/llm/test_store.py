@@ -168,3 +168,61 @@ def test_another_judge_or_repetition_misses(connected, tmp_path, verdict):
 
     asyncio.run(run())
     assert [row.source for row in model.ledger.rows] == ["http", "store", "http", "http"]
+
+
+def test_what_two_processes_ask_at_a_time_is_made_by_one_of_them(tmp_path):
+    """Each has a store of its own over the same folder."""
+    made = []
+
+    async def make():
+        made.append(1)
+        await asyncio.sleep(0.3)
+        return {"reply": 1}, 1
+
+    async def ask():
+        store = Store(tmp_path, "readwrite")
+        store.shared = True
+        return await store.fetch("ab" * 32, lambda record: record["reply"], make)
+
+    async def both():
+        return await asyncio.gather(ask(), ask())
+
+    assert sorted(asyncio.run(both())) == [(1, False), (1, True)]
+    assert len(made) == 1
+    assert [path.suffix for path in tmp_path.rglob("*.*")] == [".json"]
+
+
+def test_what_another_process_could_not_make_is_made_by_the_next(tmp_path):
+    failures = [LlmError("no answer", "timeout")]
+
+    async def make():
+        await asyncio.sleep(0.1)
+        if failures:
+            raise failures.pop()
+        return {"reply": 1}, 1
+
+    async def ask():
+        store = Store(tmp_path, "readwrite")
+        store.shared = True
+        return await store.fetch("ab" * 32, lambda record: record["reply"], make)
+
+    async def both():
+        return await asyncio.gather(ask(), ask(), return_exceptions=True)
+
+    first, second = asyncio.run(both())
+    assert isinstance(first, LlmError)
+    assert second == (1, False)
+
+
+def test_a_stored_answer_that_cannot_be_read_is_made_anew_beside_others_too(tmp_path):
+    store = Store(tmp_path, "readwrite")
+    store.shared = True
+    path = tmp_path / "ab" / f"{'ab' * 32}.json"
+    path.parent.mkdir()
+    path.write_text("{}")
+
+    async def make():
+        return {"reply": 1}, 1
+
+    fetched = asyncio.run(store.fetch("ab" * 32, lambda record: record["reply"], make))
+    assert fetched == (1, False)

@@ -18,13 +18,14 @@ from gigamind.evaluation.asking import (
 )
 from gigamind.evaluation.context import SHORTER_CONTEXT
 from gigamind.evaluation.progress import Progress
+from gigamind.evaluation.shards import Shard, folders_of, results_in
 from gigamind.judges.protocol import AnswerCase, Asking, Judge
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import fence_key
 from gigamind.llm.prompts import Prompt
-from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, read_results
+from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.checklist import (
@@ -109,20 +110,23 @@ class _Asker:
         )
 
 
-def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> ModelRun:
-    """What the models say of every answer; its check is a part of its own.
+def ask_about(
+    prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None = None
+) -> ModelRun:
+    """What the models say of every answer, or of those of a shard; its check is a part of its own.
 
     Raises:
         GigamindError: see `ask_all`.
     """
-    options, cases = prepared.options, prepared.cases
+    options, everyone = prepared.options, prepared.cases
+    cases = everyone if shard is None else dict(shard.of(list(everyone.items())))
     asker = _Asker(
         prepared.judge.judge,
         prepared.gate.judge if prepared.gate else None,
         {name: load_answer_prompt(name) for name in ("ko", "en")} if options.answer_model else {},
         fence_key(options.replies, options.store_mode),
-        judged_again(list(cases), options.fresh_fraction, options.seed),
-        _given(out) if options.resume else {},
+        judged_again(list(everyone), options.fresh_fraction, options.seed),
+        _given(out, shard) if options.answer_model else {},
         SHORTER_CONTEXT if options.answer_model else _SHORTER_ROW,
     )
     items = {ItemKey(name): case for name, case in cases.items()}
@@ -131,13 +135,14 @@ def ask_about(prepared: PreparedAnswers, out: Path, progress: Progress) -> Model
     run = ask_all(
         items,
         asker.ask,
-        lambda ledger: _open_models(prepared, Account.of(options, ledger, out, progress)),
+        lambda ledger: _open_models(prepared, Account.of(options, ledger, out, progress, shard)),
         _identity(prepared),
         out,
         resume=options.resume is not None,
         allow_none=options.allow_partial,
         progress=progress,
         stage=lambda key: "Checking" if key.part == GATE_ROLE else "Judging",
+        shard=shard,
     )
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
 
@@ -161,9 +166,9 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
     return models
 
 
-def _given(out: Path) -> dict[str, str]:
-    """The answers that the run to be continued has from its model, by id."""
-    results = read_results(unfinished_folder(out)).values()
+def _given(out: Path, shard: Shard | None) -> dict[str, str]:
+    """The answers that the run has from its model already, by id."""
+    results = results_in(folders_of(unfinished_folder(out), shard)).values()
     return {result.item_id: result.value["answer"] for result in results if result.value}
 
 

@@ -12,6 +12,7 @@ from gigamind.assurance.judged_runs import JudgedKind
 from gigamind.datasets.labels import AnswerLabel
 from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
 from gigamind.records.schema import Record
 from gigamind.tasks.answers.compare import AnswerComparison
@@ -43,11 +44,21 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         del first, end, progress
         return []
 
-    def ask(self, results: Sequence[None], out: Path, progress: Progress) -> ModelRun:
+    @property
+    def to_ask(self) -> int:
+        return len(self.prepared.cases)
+
+    def ask(
+        self,
+        results: Sequence[None],
+        out: Path,
+        progress: Progress,
+        shard: Shard | None = None,
+    ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
 
         del results
-        return ask_about(self.prepared, out, progress)
+        return ask_about(self.prepared, out, progress, shard)
 
     def record(
         self, run: Run[None], started: datetime

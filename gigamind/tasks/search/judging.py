@@ -15,6 +15,7 @@ from gigamind.evaluation.asking import (
 )
 from gigamind.evaluation.context import SHORTER_CONTEXT, ContextNote, context_of
 from gigamind.evaluation.progress import Progress
+from gigamind.evaluation.shards import Shard
 from gigamind.evidence.result import Aligned
 from gigamind.judges.protocol import Asking, QuestionCase
 from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge, PanelJudgement
@@ -149,9 +150,16 @@ class _Asker:
 
 
 def ask_model(
-    prepared: Prepared, items: Mapping[str, ItemReport], out: Path, progress: Progress
+    prepared: Prepared,
+    items: Mapping[str, ItemReport],
+    out: Path,
+    progress: Progress,
+    shard: Shard | None = None,
 ) -> ModelRun:
     """What the model of the run's judge says of each query that has a ranking.
+
+    Args:
+        items: those of the shard, where there is one.
 
     Raises:
         GigamindError: see `ask_all`.
@@ -160,11 +168,12 @@ def ask_model(
     if not isinstance(judge, ModelJudge):
         raise TypeError(f"a judge of the kind {judge.kind} asks no model")
     key = fence_key(options.replies, options.store_mode)
-    fresh = judged_again(list(items), options.fresh_fraction, options.seed)
+    everyone = [query.item.id for query in prepared.queries]  # a shard has but some of the items
+    fresh = judged_again(everyone, options.fresh_fraction, options.seed)
     asker = _Asker(prepared, judge, key, fresh)
 
     def connect(ledger: Ledger) -> Models:
-        account = Account.of(options, ledger, out, progress)
+        account = Account.of(options, ledger, out, progress, shard)
         return {ROLE: account.open(ROLE, judge.models(options), options, judge.settings)}
 
     return ask_all(
@@ -176,6 +185,7 @@ def ask_model(
         resume=options.resume is not None,
         allow_none=options.allow_partial,
         progress=progress,
+        shard=shard,
     )
 
 

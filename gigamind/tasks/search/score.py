@@ -17,6 +17,7 @@ from gigamind.errors import EvaluationError, QueryTimeoutError
 from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.judges.unanswerable_llm import ModelJudge
@@ -165,11 +166,17 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         except Stopped as stop:
             raise Interrupted(self._measured(stop.outcomes)) from stop
 
-    def ask(self, results: Sequence[ItemResult], out: Path, progress: Progress) -> ModelRun:
+    def ask(
+        self,
+        results: Sequence[ItemResult],
+        out: Path,
+        progress: Progress,
+        shard: Shard | None = None,
+    ) -> ModelRun:
         from gigamind.tasks.search.judging import ask_model
 
         items = {item.id: item for item in results if isinstance(item, ItemReport)}
-        return ask_model(self.prepared, items, out, progress)
+        return ask_model(self.prepared, items, out, progress, shard)
 
     def record(self, run: Run[ItemResult], started: datetime) -> Record[SummaryReport, ItemReport]:
         from gigamind.tasks.search.summary import record_run

@@ -1,0 +1,180 @@
+"""An evaluation on the workers of a pool: batches of items to score, then shards of them to ask models about.
+
+The flow's process makes the index first, so that workers open it in the cache folder, or on the Qdrant server, instead
+of making it; and it puts together what they found, which stands in the run's folder whatever becomes of them.
+"""
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions
+from gigamind.evaluation.progress import Lines
+from gigamind.evaluation.run import Batch, Plan, Verdicts
+from gigamind.evaluation.shards import (
+    Range,
+    Shard,
+    ShardEnd,
+    Shards,
+    shard_folders,
+)
+from gigamind.llm.settings import DEFAULT_TIMEOUT_S
+from gigamind.publish.pool import Job, Pool
+from gigamind.runs.store import ITEMS_FILE, Journal
+from gigamind.tasks.steps import STEPS
+
+_OPENING_S = 1800.0  # that a worker may take for a large vault, beside its first request
+_LONGEST_S = 3600.0  # of a request to a server of one's own, whose patience may grow
+
+
+def score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
+    """See `Steps.run_batch`; for workers, which import it by name."""
+    return STEPS.run_batch(options, first, end, run)
+
+
+def judge_shard(
+    options: EvalOptions, results: Sequence[Any], out: Path, shard: Shard, run: str
+) -> ShardEnd:
+    """See `Steps.judge_shard`; what it is at stands in the log of the run."""
+    from prefect.logging import get_run_logger
+
+    progress = Lines(get_run_logger().info)
+    return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
+
+
+def for_workers(options: EvalOptions) -> EvalOptions:
+    """The options with paths that are right in any folder, and the flow's cache folder."""
+    places = {name: path.absolute() for name, path in options if isinstance(path, Path)}
+    if isinstance(options, ModelRunOptions):
+        places["cache_dir"] = options.cache.absolute()
+    return options.model_copy(update=places)
+
+
+class _Scoring:
+    """The batches of a plan as jobs."""
+
+    def __init__(self, options: EvalOptions, plan: Plan, run: str) -> None:
+        self._options = options
+        self._run = run
+        self._waiting = deque(plan["batches"])
+        self._done: dict[int, Batch] = {}
+
+    @property
+    def batches(self) -> list[Batch]:
+        """Those that have ended, in the order of their items."""
+        return [self._done[first] for first in sorted(self._done)]
+
+    def following(self) -> Job | None:
+        if not self._waiting:
+            return None
+        first, end = self._waiting.popleft()
+        parameters = {"options": self._options, "first": first, "end": end, "run": self._run}
+        return Job(f"score {first} to {end}", score_batch, parameters)
+
+    def ended(self, job: Job, result: Batch) -> None:
+        self._done[job.parameters["first"]] = result
+
+    def broke_off(self, job: Job, *, may_live: bool) -> None:
+        del may_live  # it pays for nothing
+        self._waiting.append((job.parameters["first"], job.parameters["end"]))
+
+
+class _Judging:
+    """The shards of a run as jobs."""
+
+    def __init__(
+        self, options: EvalOptions, batches: Sequence[Batch], out: Path, run: str, shards: Shards
+    ) -> None:
+        self._options = options
+        self._results = [result for batch in batches for result in batch["results"]]
+        self._out = out.absolute()
+        self._run = run
+        self._shards = shards
+        self._silence_s = _OPENING_S + _longest_s(options)
+
+    def following(self) -> Job | None:
+        shard = self._shards.next()
+        if shard is None:
+            return None
+        begun = time.time()
+        return Job(
+            f"judge {shard.items.first} to {shard.items.end}",
+            judge_shard,
+            self.parameters(shard),
+            lambda: time.time() - self._last_sign(shard.items, begun) > self._silence_s,
+            f"; what was judged is kept: continue it with --resume {self._out}",
+        )
+
+    def parameters(self, shard: Shard) -> Mapping[str, Any]:
+        """What `judge_shard` is told."""
+        return {
+            "options": self._options,
+            "results": self._results[slice(*shard.items)],
+            "out": self._out,
+            "shard": shard,
+            "run": self._run,
+        }
+
+    def ended(self, job: Job, result: ShardEnd) -> None:
+        self._shards.ended(job.parameters["shard"], result)
+
+    def broke_off(self, job: Job, *, may_live: bool) -> None:
+        self._shards.broke_off(job.parameters["shard"], may_live=may_live)
+
+    def _last_sign(self, items: Range, begun: float) -> float:
+        files = (
+            path
+            for folder in shard_folders(unfinished_folder(self._out), items)
+            for path in folder.iterdir()
+        )
+        return max([begun, *(path.stat().st_mtime for path in files)])
+
+
+def _longest_s(options: EvalOptions) -> float:
+    """Seconds that a shard may tell nothing, since it waits for one request."""
+    if not isinstance(options, ModelRunOptions):
+        return 0.0
+    waits = _LONGEST_S if options.api_base else DEFAULT_TIMEOUT_S
+    return options.max_wait + (options.model_timeout_s or waits)
+
+
+def score(pool: Pool, options: EvalOptions, plan: Plan, run: str) -> tuple[list[Batch], bool]:
+    """What the batches gave, and whether Ctrl-C stopped them; what had ended by then is kept."""
+    jobs = _Scoring(for_workers(options), plan, run)
+    try:
+        pool.run(jobs)
+    except KeyboardInterrupt:
+        pool.drain(jobs)
+        return jobs.batches, True
+    return jobs.batches, False
+
+
+def judge(
+    pool: Pool, options: EvalOptions, batches: Sequence[Batch], out: Path, run: str
+) -> Verdicts:
+    """What models say of the items, shard by shard; what they had said when Ctrl-C stopped it is kept."""
+    if not isinstance(options, ModelRunOptions):
+        raise TypeError(f"{type(options).__name__} asks no model")
+    start = time.perf_counter()
+    folder = unfinished_folder(out)
+    ranges = STEPS.begin_shards(options, out, pool.places, run)
+    shards = Shards(ranges, options, folder, pool.places)
+    jobs = _Judging(for_workers(options), batches, out, run, shards)
+    interrupted = False
+    try:
+        with Journal(
+            folder / ITEMS_FILE
+        ):  # shards stop when it is let go of, or its process is killed
+            pool.run(jobs)
+            for shard in shards.unasked():
+                judge_shard(**jobs.parameters(shard))
+    except KeyboardInterrupt:
+        pool.drain(jobs)
+        interrupted = True
+    runtime_ms = 1000 * (time.perf_counter() - start)
+    return STEPS.gather_shards(
+        options, batches, out, run=run, runtime_ms=runtime_ms, interrupted=interrupted
+    )

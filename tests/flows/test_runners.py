@@ -1,0 +1,394 @@
+"""Evaluations on the workers of a pool: the same summary, whatever runs them, and whatever dies on the way."""
+
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+from able_model import able
+from timeless import without_times
+
+from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.asking import attempts_of, is_resumable, unfinished_folder
+from gigamind.evaluation.shards import shard_folders
+from gigamind.llm.fences import fence_key
+from gigamind.publish.flows import run_flow
+from gigamind.publish.pool import Job, Pool
+from gigamind.tasks import evaluate
+from gigamind.tasks.answers.options import AnswerEvalOptions
+
+pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server")]
+ROOT = Path(__file__).parents[2]
+
+
+def cluster(name: str) -> pytest.ParameterSet:
+    missing = find_spec(f"prefect_{name}") is None
+    needs = pytest.mark.skipif(missing, reason=f"needs: pip install gigamind-eval[{name}]")
+    # Both close their sockets and processes in their own time.
+    careless = pytest.mark.filterwarnings("default")
+    return pytest.param(f"{name}:local:2", marks=[needs, careless])
+
+
+WORKERS = ["threads:1", "threads:4", "processes:2", cluster("dask"), cluster("ray")]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def server_of_every_thread(prefect_server: str) -> Iterator[None]:
+    """Prefect's own threads do not see settings of a context, and each would start a server."""
+    from prefect.context import refresh_global_settings_context
+
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("PREFECT_API_URL", prefect_server)
+        refresh_global_settings_context()
+        yield
+    refresh_global_settings_context()
+
+
+@pytest.fixture
+def flow():
+    from prefect.flows import load_flow_from_entrypoint
+
+    return load_flow_from_entrypoint(
+        f"{ROOT / 'flows' / 'eval_search.py'}:eval_search", use_placeholder_flow=False
+    )
+
+
+@pytest.fixture
+def by_model(options, server, tmp_path):
+    """Options of a run whose model is asked anew, each prompt with the same fence as before."""
+
+    def make(**changes):
+        judged = {
+            "unanswerable_mode": "llm",
+            "model": "openai/judge",
+            "api_base": server.url,
+            "max_in_flight": 8,
+            "model_timeout_s": 60,
+            "sample": "50",
+            "store": tmp_path / "replies",
+            "store_mode": "refresh",
+            "fresh_fraction": 0.2,
+        }
+        return options(**(judged | changes))
+
+    return make
+
+
+@pytest.fixture
+def in_batches_of_30(monkeypatch):
+    """Else the examples are one batch."""
+    monkeypatch.setattr("gigamind.evaluation.run.batch_size", lambda *_: 30)
+
+
+def summary(out: Path):
+    return without_times(json.loads((out / "summary.json").read_text("utf-8")))
+
+
+def rows(out: Path):
+    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
+    return [without_times(json.loads(line)) for line in lines]
+
+
+@pytest.mark.usefixtures("in_batches_of_30")
+@pytest.mark.parametrize("runner", WORKERS)
+def test_the_summary_is_the_same_on_any_workers(options, tmp_path, runner):
+    direct = evaluate(options(out=tmp_path / "direct"))
+    scaled = run_flow(options(), runner)
+    assert summary(scaled.out) == summary(direct.out)
+    assert rows(scaled.out) == rows(direct.out)
+
+
+@pytest.mark.usefixtures("in_batches_of_30")
+@pytest.mark.parametrize("runner", WORKERS)
+def test_the_summary_of_a_model_that_judges_is_the_same_on_any_workers(
+    by_model, server, tmp_path, runner
+):
+    direct = evaluate(by_model(out=tmp_path / "direct"))
+    asked = server.seen.total
+    scaled = run_flow(by_model(), runner)
+    assert server.seen.total == 2 * asked
+    assert summary(scaled.out) == summary(direct.out)
+    assert rows(scaled.out) == rows(direct.out)
+    assert not unfinished_folder(scaled.out).exists()
+
+
+@pytest.fixture
+def answered(server, tmp_path):
+    def make(out, **changes):
+        return AnswerEvalOptions.model_validate(
+            {
+                "dataset": ROOT / "examples" / "answers.jsonl",
+                "notes": ROOT / "examples" / "vault",
+                "out": tmp_path / out,
+                "model": "openai/judge",
+                "api_base": server.url,
+                "max_in_flight": 8,
+                "model_timeout_s": 60,
+                "store": tmp_path / "replies",
+                **changes,
+            }
+        )
+
+    return make
+
+
+def test_answers_and_their_checks_are_judged_in_shards_as_they_are_in_one(answered, server):
+    server.respond = able
+    given = {"checklist": True, "store_mode": "refresh"}
+    direct = evaluate(answered("direct", **given))
+    scaled = run_flow(answered("scaled", **given), "threads:4")
+    assert summary(scaled.out) == summary(direct.out)
+    assert rows(scaled.out) == rows(direct.out)
+
+
+def test_a_model_that_looks_twice_is_tried_once_for_all_shards(answered, server, tmp_path):
+    answers = read_labelled_answers(None, None).answers
+
+    def respond(body):
+        prompt = str(body["messages"][-1]["content"])
+        about = next((one for one in answers if one.case.question in prompt), answers[0])
+        return CREDULOUS.said(about, body["response_format"], prompt)
+
+    server.respond = respond
+    # Each run has a store of its own, with the same fence around the notes of its prompts.
+    fence_key(tmp_path / "replies", "readwrite")
+    shutil.copytree(tmp_path / "replies", tmp_path / "other replies")
+    direct = evaluate(answered("direct"))
+    asked = server.seen.total
+    scaled = run_flow(answered("scaled", store=tmp_path / "other replies"), "threads:4")
+    assert server.seen.total == 2 * asked
+    assert summary(scaled.out) == summary(direct.out)
+
+
+@pytest.mark.parametrize("calls", [1, 7, 20])
+def test_a_budget_holds_over_all_shards_and_a_resumed_flow_goes_on(
+    flow, by_model, server, tmp_path, calls
+):
+    given = {"max_calls": calls, "fresh_fraction": 0}
+    state = flow(by_model(**given), "threads:4", return_state=True)
+    assert (state.is_failed(), server.seen.total) == (True, calls)
+    assert f"the budget left {50 - calls} of 50 queries unjudged" in state.message
+    resumed = {"out": None, "resume": tmp_path / "out", "fresh_fraction": 0}
+    state = flow(by_model(**resumed), "threads:2", return_state=True)
+    assert state.is_completed(), state.message
+    assert server.seen.total == 50
+    assert state.result()["summary"]["llm"]["calls"] == 50
+
+
+def test_a_run_that_was_begun_in_shards_is_resumed_without_and_the_other_way_round(
+    flow, by_model, server, tmp_path
+):
+    def go_on(runner, **limits):
+        given = {"out": None, "resume": tmp_path / "out", "fresh_fraction": 0}
+        return flow(by_model(**given, **limits), runner, return_state=True)
+
+    flow(by_model(max_calls=5, fresh_fraction=0), "threads:2", return_state=True)
+    assert go_on(None, max_calls=20).is_failed()
+    assert server.seen.total == 20
+    assert go_on("threads:2", max_calls=30).is_failed()
+    assert server.seen.total == 30
+    assert go_on(None).result()["summary"]["llm"]["calls"] == server.seen.total == 50
+
+
+def test_a_key_that_is_refused_stops_all_shards(flow, by_model, server):
+    model = "openai/judge;fault=401"
+    state = flow(by_model(model=model, max_in_flight=2), "threads:2", return_state=True)
+    assert state.is_failed()
+    assert "auth_failed" in state.message
+    assert server.seen.total <= 4  # of eight shards, two had begun, with a request in flight each
+
+
+def killed_when_it_judges(out: Path, killed: list[int]) -> None:
+    """Kills one worker process in the middle of its shard."""
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline:
+        with contextlib.suppress(OSError):
+            for shard in shard_folders(unfinished_folder(out)):
+                lines = (shard / "items.jsonl").read_text("utf-8").count("\n")
+                if lines > 3 and (pid := writer_of(shard / "items.jsonl")):
+                    os.kill(pid, signal.SIGKILL)
+                    killed.append(pid)
+                    return
+        time.sleep(0.02)
+
+
+def writer_of(path: Path) -> int | None:
+    for link in Path("/proc").glob("[0-9]*/fd/*"):
+        with contextlib.suppress(OSError):
+            if link.readlink() == path.resolve():
+                return int(link.parts[2])
+    return None
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="finds the process in /proc")
+def test_a_worker_that_is_killed_costs_what_it_had_in_flight(by_model, server, tmp_path):
+    killed: list[int] = []
+    killer = threading.Thread(target=killed_when_it_judges, args=(tmp_path / "out", killed))
+    killer.start()
+    model = "openai/judge;lat=200"
+    done = run_flow(by_model(model=model, fresh_fraction=0), "processes:2")
+    killer.join()
+    assert killed
+    assert killed[0] != os.getpid()
+    assert done.summary.llm.outcomes == {"scored": 50}
+    assert server.seen.total <= 50 + 8  # with the one, the pool loses all of its processes
+    assert done.summary.llm.calls == server.seen.total
+
+
+def interrupt_when_it_judges(out: Path) -> None:
+    deadline = time.monotonic() + 100
+    while time.monotonic() < deadline:
+        if len(attempts_of(out)) > 12:
+            os.kill(os.getpid(), signal.SIGINT)
+            return
+        time.sleep(0.05)
+
+
+@pytest.mark.parametrize("runner", ["threads:2", "processes:2"])
+def test_ctrl_c_ends_all_shards_at_once_and_keeps_what_they_have(
+    flow, by_model, server, tmp_path, runner
+):
+    waiting = threading.Thread(target=interrupt_when_it_judges, args=(tmp_path / "out",))
+    waiting.start()
+    given = {"model": "openai/judge;lat=300", "max_in_flight": 2, "fresh_fraction": 0}
+    state = flow(by_model(**given), runner, return_state=True)
+    waiting.join()
+    assert state.name == "Interrupted"
+    asked = server.seen.total
+    assert asked < 30
+    assert is_resumable(tmp_path / "out")
+    resumed = by_model(out=None, resume=tmp_path / "out", fresh_fraction=0, model=given["model"])
+    state = flow(resumed, runner, return_state=True)
+    assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 50}
+    assert server.seen.total <= 50 + 4  # what was in flight is asked again
+
+
+def is_running(process: str) -> bool:
+    stat = Path("/proc", process, "stat")
+    return stat.is_file() and stat.read_text().rpartition(")")[2].split()[0] != "Z"
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").is_file(), reason="finds the processes in /proc")
+def test_a_flow_that_is_killed_takes_its_processes_along_and_is_gone_on_with(
+    flow, by_model, server, tmp_path, prefect_server
+):
+    given = {"model": "openai/judge;lat=300", "max_in_flight": 4, "fresh_fraction": 0}
+    options = by_model(**given).model_dump_json()
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from gigamind.publish.flows import run_flow\n"
+        "from gigamind.tasks.search.options import SearchEvalOptions\n"
+        "if __name__ == '__main__':\n"
+        "    run_flow(SearchEvalOptions.model_validate_json(sys.argv[1]), 'processes:2')\n"
+    )
+    home = {"PREFECT_API_URL": prefect_server, "PREFECT_HOME": str(tmp_path / "home")}
+    killed = subprocess.Popen([sys.executable, script, options], env={**os.environ, **home})
+    deadline = time.monotonic() + 100
+    while len(attempts_of(tmp_path / "out")) < 12 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    tasks = Path("/proc", str(killed.pid), "task").glob("*/children")
+    children = [child for task in tasks for child in task.read_text().split()]
+    killed.kill()
+    killed.wait()
+    time.sleep(2)
+    asked = server.seen.total
+    assert children
+    assert not any(map(is_running, children))
+    assert 12 <= asked < 50
+    state = flow(
+        by_model(out=None, resume=tmp_path / "out", **given), "threads:2", return_state=True
+    )
+    assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 50}
+    assert server.seen.total <= 50 + 4  # what was in flight is paid for twice
+
+
+@pytest.mark.parametrize("runner", ["", "threads", "threads:0", "processes:many", "spark:local"])
+def test_a_runner_that_there_is_not_is_refused_with_those_that_there_are(flow, options, runner):
+    state = flow(options(), runner or "none", return_state=True)
+    assert (state.is_failed(), state.name) == (True, "InvalidInput")
+    assert "threads:4, processes:2, dask:tcp://HOST:8786" in state.message
+
+
+@pytest.mark.parametrize("runner", ["dask:tcp://127.0.0.1:8786", "ray:local"])
+def test_a_runner_whose_package_is_missing_tells_how_to_have_it(monkeypatch, runner):
+    extra = runner.partition(":")[0]
+    monkeypatch.setitem(sys.modules, f"prefect_{extra}", None)
+    with pytest.raises(InputError, match=rf"pip install gigamind-eval\[{extra}\]"):
+        Pool(runner)
+
+
+class Jobs:
+    """One job, given again when it breaks off."""
+
+    def __init__(self, call, *, is_lost=lambda: False):
+        self.call = call
+        self.is_lost = is_lost
+        self.waiting = 1
+        self.given = []
+        self.lost = []
+
+    def following(self):
+        if not self.waiting:
+            return None
+        self.waiting -= 1
+        return Job("judge 0 to 1", self.call, {}, self.is_lost, kept="; it is kept")
+
+    def ended(self, _job, result):
+        self.given.append(result)
+
+    def broke_off(self, _job, *, may_live):
+        self.lost.append(may_live)
+        self.waiting += 1
+
+
+def run_in_flow(jobs):
+    from prefect import flow
+
+    @flow(name="pool", persist_result=False)
+    def run():
+        with Pool("threads:2") as pool:
+            pool.run(jobs)
+
+    run()
+
+
+def test_a_job_that_nobody_hears_of_is_begun_once_more_and_its_late_end_counts_for_nothing():
+    begun = []
+
+    def call():
+        begun.append(1)
+        time.sleep(4 if len(begun) == 1 else 0)
+        return len(begun)
+
+    jobs = Jobs(call, is_lost=lambda: len(begun) == 1)
+    run_in_flow(jobs)
+    assert (jobs.given, jobs.lost) == ([2], [True])
+
+
+def test_a_job_that_breaks_off_twice_ends_the_run_and_tells_what_is_kept():
+    def call():
+        raise RuntimeError("no worker is left")
+
+    told = r"judge 0 to 1 broke off twice: .*no worker.*; it is kept"
+    with pytest.raises(EvaluationError, match=told):
+        run_in_flow(Jobs(call))
+
+
+def test_a_cluster_that_does_not_answer_is_told_in_a_line():
+    pytest.importorskip("prefect_dask", reason="needs: pip install gigamind-eval[dask]")
+    with (
+        pytest.raises(EvaluationError, match=r"no Dask scheduler answers at tcp://127.0.0.1:9"),
+        Pool("dask:tcp://127.0.0.1:9"),
+    ):
+        pass
