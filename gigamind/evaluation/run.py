@@ -265,7 +265,12 @@ class Steps:
         }
 
     def judge_run(
-        self, options: EvalOptions, batches: Sequence[Batch], out: Path, run: str = ""
+        self,
+        options: EvalOptions,
+        batches: Sequence[Batch],
+        out: Path,
+        run: str = "",
+        progress: Progress | None = None,
     ) -> Verdicts | None:
         """Ask models about what the batches found; None where none is asked.
 
@@ -273,7 +278,7 @@ class Steps:
             GigamindError: see `ask_all`.
         """
         opened = self.opened(options, run)
-        whole = _asked(opened.evaluation, _put_together(opened, batches), out, Quiet())
+        whole = _asked(opened.evaluation, _put_together(opened, batches), out, progress or Quiet())
         return None if whole.asked is None else _verdicts(whole.asked, whole.asking_ms)
 
     def begin_shards(

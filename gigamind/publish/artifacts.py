@@ -30,6 +30,7 @@ class Keys(NamedTuple):
 
     page: str
     figures: str
+    progress: str
 
 
 def artifact_keys(options: EvalOptions) -> Keys:
@@ -38,7 +39,7 @@ def artifact_keys(options: EvalOptions) -> Keys:
     plain = re.sub("[^a-z0-9]+", "-", history.lower()).strip("-")
     if not history.isascii():
         plain = f"{plain}-{hashlib.sha256(history.encode()).hexdigest()[:8]}".strip("-")
-    return Keys(plain, f"{plain}-figures")
+    return Keys(plain, f"{plain}-figures", f"{plain}-progress")
 
 
 def tags_of(options: EvalOptions) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """The one body of every evaluation flow, and `gigamind eval ... --flow`, which runs one here."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,6 +16,7 @@ from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_
 from gigamind.evaluation.finish import Evaluated, FlowResult
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.publish.artifacts import (
     artifact_keys,
     end_of_gate,
@@ -27,6 +28,7 @@ from gigamind.publish.artifacts import (
 from gigamind.publish.ends import ENDS, failed, own_process, stopped_as_we_stop
 from gigamind.publish.form import flat
 from gigamind.publish.pool import Pool
+from gigamind.publish.progress import RunProgress
 from gigamind.publish.restarts import deployment_name
 from gigamind.publish.server import check_result_storage, check_server
 from gigamind.tasks import TASKS
@@ -183,28 +185,17 @@ def _evaluated_in(
 
 def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
     """The steps of an evaluation as tasks of the flow run: the items in batches, then what models say of them."""
-    from prefect import tags, task
-    from prefect.cache_policies import NO_CACHE
+    from prefect import tags
 
-    from gigamind.evaluation.run import Batch, run_batches
+    from gigamind.evaluation.run import run_batches
     from gigamind.publish import scaleout
     from gigamind.tasks.steps import STEPS
 
     # What a pool's workers hold open is of this run, and not of the one before with the same options.
     run = str(uuid4()) if pool else ""
 
-    def step(
-        name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0
-    ) -> Any:  # noqa: ANN401
-        # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
-        settled = task(
-            name=name, task_run_name=named or name, retries=retries, cache_policy=NO_CACHE
-        )
-        return settled(call)
-
-    prepare, report = step("prepare", STEPS.prepare_batches), step("report", STEPS.finish_run)
-    score = step("score", STEPS.run_batch, "score {first} to {end}", 1)
-    judge = step("judge", STEPS.judge_run)
+    prepare, report = _step("prepare", STEPS.prepare_batches), _step("report", STEPS.finish_run)
+    score = _step("score", STEPS.run_batch, "score {first} to {end}", 1)
 
     def run_batch(first: int, end: int) -> Batch:
         return score(options, first, end)
@@ -216,15 +207,38 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
                 scaleout.score(pool, options, plan, run) if pool else run_batches(plan, run_batch)
             )
             asks = plan["asks_a_model"] and not interrupted
-            verdicts = None
-            # Batch files are computed by the provider: whoever waits for them needs no helpers.
-            in_files = isinstance(options, ModelRunOptions) and options.batch
-            if asks and pool and not in_files:
-                verdicts = scaleout.judge(pool, options, batches, out, run)
-            elif asks:
-                verdicts = judge(options, batches, out, run)
+            verdicts = _judged(options, batches, out, pool, run) if asks else None
             return report(
                 options, batches, out, started, verdicts, run=run, interrupted=interrupted
             )
     finally:
         STEPS.close_run(options, run)
+
+
+def _judged(
+    options: EvalOptions, batches: Sequence[Batch], out: Path, pool: Pool | None, run: str
+) -> Verdicts | None:
+    """What models say of what the batches found: in shards on a pool, else in a task of the flow's own process."""
+    from gigamind.publish import scaleout
+    from gigamind.tasks.steps import STEPS
+
+    # Batch files are computed by the provider: whoever waits for them needs no helpers.
+    in_files = isinstance(options, ModelRunOptions) and options.batch
+    with RunProgress(artifact_keys(options).progress) as progress:
+        if pool and not in_files:
+            return scaleout.judge(pool, options, batches, out, run=run, progress=progress)
+
+        def judge() -> Verdicts | None:
+            return STEPS.judge_run(options, batches, out, run, progress)
+
+        return _step("judge", judge)()
+
+
+def _step(name: str, call: Callable[..., Any], named: str | None = None, retries: int = 0) -> Any:  # noqa: ANN401  Prefect's Task
+    """A task of the flow run."""
+    from prefect import task
+    from prefect.cache_policies import NO_CACHE
+
+    # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
+    settled = task(name=name, task_run_name=named or name, retries=retries, cache_policy=NO_CACHE)
+    return settled(call)

@@ -6,13 +6,13 @@ of making it; and it puts together what they found, which stands in the run's fo
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from gigamind.evaluation.asking import unfinished_folder
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
-from gigamind.evaluation.progress import Lines
+from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.run import Batch, Plan, Verdicts
 from gigamind.evaluation.shards import (
     Range,
@@ -86,8 +86,16 @@ class _Judging:
     """The shards of a run as jobs."""
 
     def __init__(
-        self, options: EvalOptions, batches: Sequence[Batch], out: Path, run: str, shards: Shards
+        self,
+        options: EvalOptions,
+        batches: Sequence[Batch],
+        out: Path,
+        run: str,
+        *,
+        shards: Shards,
+        progress: Callable[[int], None],
     ) -> None:
+        self._progress = progress
         self._options = options
         self._results = [result for batch in batches for result in batch["results"]]
         self._out = out.absolute()
@@ -119,7 +127,9 @@ class _Judging:
         }
 
     def ended(self, job: Job, result: ShardEnd) -> None:
-        self._shards.ended(job.parameters["shard"], result)
+        shard: Shard = job.parameters["shard"]
+        self._shards.ended(shard, result)
+        self._progress(shard.items.end - shard.items.first)
 
     def broke_off(self, job: Job, *, may_live: bool) -> None:
         self._shards.broke_off(job.parameters["shard"], may_live=may_live)
@@ -153,7 +163,13 @@ def score(pool: Pool, options: EvalOptions, plan: Plan, run: str) -> tuple[list[
 
 
 def judge(
-    pool: Pool, options: EvalOptions, batches: Sequence[Batch], out: Path, run: str
+    pool: Pool,
+    options: EvalOptions,
+    batches: Sequence[Batch],
+    out: Path,
+    *,
+    run: str,
+    progress: Progress,
 ) -> Verdicts:
     """What models say of the items, shard by shard; what they had said when Ctrl-C stopped it is kept."""
     if not isinstance(options, ModelRunOptions):
@@ -162,7 +178,14 @@ def judge(
     folder = unfinished_folder(out)
     ranges = STEPS.begin_shards(options, out, pool.places, run)
     shards = Shards(ranges, options, folder, pool.places)
-    jobs = _Judging(for_workers(options), batches, out, run, shards)
+    ended, items = 0, sum(items.end - items.first for items in ranges)
+
+    def told(count: int) -> None:
+        nonlocal ended
+        ended += count
+        progress.stage("Judging", ended, items)
+
+    jobs = _Judging(for_workers(options), batches, out, run, shards=shards, progress=told)
     interrupted = False
     try:
         with Journal(

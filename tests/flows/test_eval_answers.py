@@ -61,7 +61,7 @@ def test_the_flow_judges_writes_and_publishes(flow, make, server, tmp_path):
     assert state.result()["summary"]["overall"]["answers"]["correctness"] == 1.0
     assert (tmp_path / "out" / "report.html").is_file()
     assert not unfinished_folder(tmp_path / "out").exists()
-    page, table = artifact_keys(make())
+    page, table, _ = artifact_keys(make())
     assert set(artifacts_of(state)) == {page, table}
 
 
