@@ -82,7 +82,11 @@ def test_a_question_cannot_leave_its_quotes():
     assert as_json('x" y\n한') == '"x\\" y\\n한"'
 
 
-OF_ALL_ITEMS = {"items", "part"}  # of a checklist, and which kind of request it is
+OF_ALL_ITEMS = {
+    "items",
+    "part",
+    "task",
+}  # of a checklist; which kind of request it is; of a feature
 
 
 @pytest.mark.parametrize(
