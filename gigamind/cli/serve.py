@@ -1,6 +1,7 @@
 """`gigamind serve`: people ask their notes in a browser, and see how far each answer may be trusted."""
 
 import os
+import sys
 from typing import Any
 
 import click
@@ -11,6 +12,7 @@ from gigamind.service.options import ServiceOptions
 
 TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
 _DRAINING_S = 30
+_SWITCH_S = 0.0005  # of 0.005: a search must not hold up the streams
 
 
 @click.command()
@@ -23,6 +25,7 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
 
     values["token"] = values["token"] or os.environ.get(TOKEN_VARIABLE)
     options = validated(ServiceOptions, values)
+    sys.setswitchinterval(_SWITCH_S)
     click.echo(f"gigamind serves {options.notes} at http://{options.host}:{options.port}", err=True)
     uvicorn.run(
         create_app(options),

@@ -79,7 +79,7 @@ class Answering:
         Raises:
             GigamindError: they cannot be had.
         """
-        context = await asyncio.to_thread(self.desk.context, ask)
+        context = await self.desk.context(ask)
         answer_id, answered = secrets.token_hex(8), Answered(ask, context)
         self._kept[answer_id] = answered
         while len(self._kept) > _KEPT:

@@ -273,7 +273,7 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
         limit: Annotated[int, Query(ge=1, le=50)] = 5,
     ) -> list[dict[str, Any]]:
         """The notes that search finds, best first."""
-        hits = await asyncio.to_thread(_answering(request).desk.search, q)
+        hits = await _answering(request).desk.search(q)
         return [
             {
                 "note_id": hit.note,

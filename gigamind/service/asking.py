@@ -1,8 +1,10 @@
 """What an asker may ask, and the notes that an answer rests on: given with the question, or found by search."""
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -18,6 +20,7 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.language import text_language
 from gigamind.vault.notes import Note, Vault
 
+Result = TypeVar("Result")
 Feature = Literal["search_qa", "insight", "writing", "summary"]
 MOST_CHARS = 200_000  # of the notes that come with a question
 _Question = Annotated[str, Field(min_length=1, max_length=4_000, pattern=r"\S")]
@@ -112,26 +115,30 @@ class Context:
 
 
 class Desk:
-    """The vault, and the search over it."""
+    """The vault, and the search over it.
+
+    Searches wait for one another: side by side they would end no sooner, and take the processor from the streams.
+    """
 
     def __init__(self, options: ServiceOptions, vault: Vault, retriever: Retriever) -> None:
         self._options = options
         self._retriever = retriever
+        self._searching = ThreadPoolExecutor(1, "search")
         self.vault = vault
 
-    def search(self, query: str) -> list[Hit]:
+    async def search(self, query: str) -> list[Hit]:
         """See `Retriever.search`."""
-        return self._retriever.search(query)
+        return await self._in_turn(self._retriever.search, query)
 
-    def context(self, ask: Ask) -> Context:
-        """What the model is shown; it takes the processor for a while.
+    async def context(self, ask: Ask) -> Context:
+        """What the model is shown.
 
         Raises:
             InputError: there is no such note, or what came with the question is too long.
             EmbeddingError, IndexingError: search failed.
         """
         if ask.searches:
-            return self._found(self.search(ask.content))
+            return await self._in_turn(self._found, ask.content)
         if ask.options.note_id is not None:
             note = self.vault.note(ask.options.note_id)
             if note is None:
@@ -140,7 +147,12 @@ class Desk:
             return self._shown(whole, [None])
         return _given(ask.options)
 
-    def _found(self, hits: Sequence[Hit]) -> Context:
+    async def _in_turn(self, call: Callable[[str], Result], query: str) -> Result:
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._searching, call, query)
+
+    def _found(self, query: str) -> Context:
+        hits = self._retriever.search(query)
         found = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
         return self._shown(
             [(note, hit.passage.span) for note, hit in found],
@@ -159,6 +171,7 @@ class Desk:
 
     def close(self) -> None:
         """Let go of the index."""
+        self._searching.shutdown(cancel_futures=True)
         self._retriever.close()
 
 
