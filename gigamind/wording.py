@@ -1,6 +1,10 @@
-"""The words of report.html and its figures, from translations/<language>.toml, and how numbers and times are told."""
+"""The words of report.html and its figures, from translations/<language>.toml, and how numbers and times are told.
+
+What report.html says of an answer as the service's page does is said in the words of locales/<language>.json.
+"""
 
 import functools
+import json
 import re
 import tomllib
 from dataclasses import dataclass
@@ -41,11 +45,29 @@ class Words:
 _PLACE = re.compile(r"\\{(\w+)\\}")  # a placeholder, once its braces are escaped
 
 
+_OF_THE_SERVICE = {
+    "correctness": "qaCorrectness",
+    "utility": "qaUtility",
+    "high": "qaConfidenceHigh",
+    "medium": "qaConfidenceMedium",
+    "low": "qaConfidenceLow",
+    "issues": "qaGroundingIssues",
+    "no_issues": "qaNoIssues",
+    "cited": "qaSourceCited",
+    "not_cited": "qaSourceNotCited",
+    "marked_only": "qaSourceMarkedOnly",
+}
+
+
 @functools.cache
 def words(language: Language) -> Words:
     """The phrases of one language."""
-    file = resources.files("gigamind.reports.page") / "translations" / f"{language}.toml"
-    return Words(language, tomllib.loads(file.read_text(encoding="utf-8")))
+    package = resources.files("gigamind")
+    file = package / "reports" / "page" / "translations" / f"{language}.toml"
+    tables = tomllib.loads(file.read_text(encoding="utf-8"))
+    shared = json.loads((package / "locales" / f"{language}.json").read_text(encoding="utf-8"))
+    tables["answer_script"] |= {key: shared["ai"][name] for key, name in _OF_THE_SERVICE.items()}
+    return Words(language, tables)
 
 
 def warning(key: str, **values: object) -> str:
