@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 import uvicorn
 from demo_serve import respond
+from sse import events
 
 from gigamind.llm.fake import FakeServer, running
 from gigamind.service.app import create_app
@@ -65,19 +66,6 @@ class Service:
         with urllib.request.urlopen(request, timeout=30) as answer:
             assert answer.headers["Content-Type"].startswith("text/event-stream")
             return events(answer.read().decode())
-
-
-def events(text: str) -> list[tuple[str, Any]]:
-    """Those of a stream, comments aside; [DONE] is itself."""
-    found: list[tuple[str, Any]] = []
-    for block in text.split("\n\n"):
-        lines = [line for line in block.split("\n") if line and not line.startswith(":")]
-        fields = dict(line.split(": ", 1) for line in lines)
-        if "data" in fields:
-            data = fields["data"]
-            value = data if data == "[DONE]" else json.loads(data)
-            found.append((fields.get("event", ""), value))
-    return found
 
 
 @pytest.fixture

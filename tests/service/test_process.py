@@ -1,0 +1,65 @@
+"""The service as a process: it starts by one command, and its end takes nothing from those who read."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+from sse import events
+
+
+def test_sigterm_lets_streams_end_and_takes_no_more_questions(model, tmp_path):
+    (tmp_path / "vault").mkdir()
+    notes = {
+        "휴가": "연차는 입사 첫해에 15일을 준다.",
+        "garden": "The garden has roses.",
+        "parking": "Cars stand behind the depot.",
+        "invoices": "Invoices are paid on Mondays.",
+    }
+    for name, text in notes.items():
+        (tmp_path / "vault" / f"{name}.md").write_text(text, encoding="utf-8")
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    command = [
+        *(sys.executable, "-m", "gigamind", "serve", "--notes", str(tmp_path / "vault")),
+        *("--model", "openai/chat;piece=150", "--judge-model", "openai/judge"),
+        *("--api-base", model.url, "--port", str(port), "--mode", "keyword"),
+        *("--cache-dir", str(tmp_path / "cache")),
+    ]
+    process = subprocess.Popen(command, cwd=Path(__file__).parents[2])
+    try:
+        url = f"http://127.0.0.1:{port}"
+        until_ready(url)
+        body = json.dumps({"content": "연차는 며칠?"}).encode()
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(f"{url}/api/ai/stream", body, headers=headers)
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            text = answer.read1().decode()
+            while "chunk" not in text:
+                text += answer.read1().decode()
+            process.send_signal(signal.SIGTERM)
+            text += answer.read().decode()
+        found = events(text)
+        assert found[-1][0] == "qa_evaluation"
+        assert found[-1][1]["correctness"] == 1.0
+        assert process.wait(20) in {0, 143, -signal.SIGTERM}
+    finally:
+        process.kill()
+        process.wait()
+
+
+def until_ready(url):
+    deadline = time.monotonic() + 60
+    while time.monotonic() < deadline:
+        try:
+            with urllib.request.urlopen(f"{url}/readyz", timeout=5) as answer:
+                if answer.status == 200:
+                    return
+        except (urllib.error.URLError, OSError):
+            time.sleep(0.1)
+    raise AssertionError("the service did not start")
