@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 import pytest
 from able_model import able
@@ -94,6 +95,12 @@ def summary(out: Path):
     return without_times(json.loads((out / "summary.json").read_text("utf-8")))
 
 
+def without_hits(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: without_hits(one) for key, one in value.items() if key != "cache_hits"}
+    return value
+
+
 def rows(out: Path):
     lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
     return [without_times(json.loads(line)) for line in lines]
@@ -167,7 +174,8 @@ def test_a_model_that_looks_twice_is_tried_once_for_all_shards(answered, server,
     asked = server.seen.total
     scaled = run_flow(answered("scaled", store=tmp_path / "other replies"), "threads:4")
     assert server.seen.total == 2 * asked
-    assert summary(scaled.out) == summary(direct.out)
+    # A shard that came a moment after another one had asked took its reply from the store, and says so.
+    assert without_hits(summary(scaled.out)) == without_hits(summary(direct.out))
 
 
 @pytest.mark.parametrize("calls", [1, 7, 20])
