@@ -67,9 +67,9 @@ def test_every_row_has_the_badge_of_its_confidence_in_its_colour(show, record):
     browser = show(record)
     rows = browser.find_elements(By.CSS_SELECTOR, ".items tbody tr")
     shown = [_texts(row, ".badge, .was")[:1] for row in rows]
-    names = {"high": "high confidence", "medium": "medium confidence", "low": "low confidence"}
+    names = {"high": "High confidence", "medium": "Medium confidence", "low": "Low confidence"}
     told = [names.get(item.evaluation.confidence, "abstains") for item in record.items]
-    worst_first = ["low confidence", "medium confidence", "high confidence", "abstains"]
+    worst_first = ["Low confidence", "Medium confidence", "High confidence", "abstains"]
     assert shown == [[name] for name in sorted(told, key=worst_first.index)]
     for grade, colour in GRADED.items():
         badge = browser.find_element(By.CSS_SELECTOR, f".items .badge.{grade}")

@@ -128,7 +128,7 @@ def test_every_seat_stands_under_the_result_of_the_panel(show, reader, record):
     browser = show(record)
     detail = reader.open(QUESTION)
     assert _rows(detail) == [
-        ["seat", "correctness", "utility", "Claims"],
+        ["seat", "Correctness", "Utility", "Claims"],
         ["panel", "1.000", "0.750", "1 supported2 supported"],
         ["openai/judge #1", "1.000", "1.000", "1 supported2 supported"],
         ["openai/judge #2", "0.500", "0.750", "1 supported2 not in the notes"],
@@ -229,7 +229,7 @@ def test_an_answer_without_claims_has_no_marks_and_no_column_for_them(show, read
     vote = AnswerVoteReport(model="openai/a", utility=0.25)
     browser = show(voted(vote, evaluation=told))
     assert _rows(reader.open(QUESTION)) == [
-        ["seat", "correctness", "utility"],
+        ["seat", "Correctness", "Utility"],
         ["panel", "–", "0.750"],
         ["openai/a", "–", "0.250"],
     ]

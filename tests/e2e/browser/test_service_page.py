@@ -11,6 +11,7 @@ from typing import Any
 
 import demo_serve
 import pytest
+from selenium.common.exceptions import StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 from service_stand_in import Note, Said, Scene, StandIn, checklist, evaluated
@@ -121,18 +122,22 @@ class Visitor:
     def texts(self, selector):
         return [one.text for one in self.all(selector)]
 
+    @property
+    def waiting(self):
+        """What the page replaces while it is looked at is looked for again."""
+        replaced = [StaleElementReferenceException]
+        return WebDriverWait(self.browser, 10, poll_frequency=0.02, ignored_exceptions=replaced)
+
     def wait(self, selector):
         """The first element, as soon as it is there to be seen."""
 
         def seen(_):
             return next((one for one in self.all(selector) if one.is_displayed()), None)
 
-        return WebDriverWait(self.browser, 10, poll_frequency=0.02).until(seen)
+        return self.waiting.until(seen)
 
     def wait_for_text(self, selector, text):
-        WebDriverWait(self.browser, 10, poll_frequency=0.02).until(
-            lambda _: text in self.texts(selector)
-        )
+        self.waiting.until(lambda _: text in self.texts(selector))
 
     def click(self, selector):
         self.browser.execute_script("arguments[0].click()", self.wait(selector))
