@@ -12,7 +12,7 @@ from gigamind.publish.server import check_deployment, check_worker_can_start
 pytestmark = [pytest.mark.prefect, pytest.mark.usefixtures("prefect_server", "deployed")]
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def deployed(prefect_stack: Stack) -> Stack:
     """A server with a deployment in a pool that no worker polls, and a pool of another type."""
     for name, kind in (("idle", "process"), ("foreign", "docker")):
