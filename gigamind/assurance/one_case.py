@@ -7,7 +7,7 @@ it counts that there is one.
 import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
@@ -100,8 +100,7 @@ def _apart(judge: Judge[Any, Any], language: Language) -> tuple[Judge[Any, Any],
     """A judge of answers without its second look, which would ask about all pairs first."""
     if not isinstance(judge, SearchQA):
         return judge, None
-    own = judge.judge_in(language)
-    return SearchQA({language: replace(own, second=None)}), own.second
+    return judge.looking_once(), judge.judge_in(language).second
 
 
 def _judging(

@@ -19,6 +19,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.service.account import Figures
 from gigamind.service.asking import Ask, Context, Feature
 from gigamind.service.options import ServiceOptions
+from gigamind.tasks.answers.answering import NO_NOTES
 from gigamind.tasks.answers.checklist import check_answer
 from gigamind.tasks.answers.items import evaluation_of
 
@@ -28,10 +29,6 @@ _ANSWER_TEMPERATURE = 0.3
 _ITEM = "service"
 _SHORTER = "start the service with fewer --context-chars"
 _LANGUAGES: tuple[Language, ...] = ("ko", "en")
-NO_NOTES: dict[Language, str] = {
-    "ko": "노트에서 관련 내용을 찾을 수 없습니다.",
-    "en": "I could not find anything about this in the notes.",
-}
 _TASKS: dict[Language, dict[Feature, str]] = {
     "ko": {
         "insight": "노트의 내용에서 새로운 연결이나 관점을 찾아 제시하십시오. 사실과 추측을 구분하십시오.",

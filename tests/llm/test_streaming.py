@@ -23,9 +23,9 @@ def server():
         yield server
 
 
-def model_of(server: FakeServer, name: str, **more: Any) -> LanguageModel:
+def model_of(server: FakeServer, name: str, provider: str = "openai", **more: Any) -> LanguageModel:
     settings = ModelSettings(
-        f"openai/{name}",
+        f"{provider}/{name}",
         api_base=server.url,
         key_variable=None,
         timeout_fixed=True,
@@ -51,15 +51,10 @@ async def told_by(model: LanguageModel) -> tuple[list[tuple[float, str]], str | 
     return pieces, ended
 
 
-@pytest.mark.parametrize("through", ["openai", "litellm"])
-def test_an_answer_is_told_piece_by_piece_and_booked_once(server, through, monkeypatch):
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-    name = "chat;piece=20"
-    if through == "litellm":
-        from gigamind.llm import ask
-
-        monkeypatch.setattr(ask, "speaks_openai", lambda _: False)
-    model = model_of(server, name)
+@pytest.mark.parametrize("provider", ["openai", "together_ai"])  # asked by us, and through litellm
+def test_an_answer_is_told_piece_by_piece_and_booked_once(server, provider, monkeypatch):
+    monkeypatch.setenv("TOGETHERAI_API_KEY", "sk-test")
+    model = model_of(server, "chat;piece=20", provider)
     pieces, ended = asyncio.run(told_by(model))
     assert ended == TEXT
     assert "".join(text for _, text in pieces) == TEXT

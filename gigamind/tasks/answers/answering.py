@@ -14,7 +14,7 @@ from gigamind.llm.replies import ModelReply, Most
 
 PROMPT = "search_answer/v1"
 _GIVEN = ("nonce", "notes", "question")
-_NO_NOTES: dict[Language, str] = {
+NO_NOTES: dict[Language, str] = {
     "ko": "노트에서 관련 내용을 찾을 수 없습니다.",
     "en": "I could not find anything about this in the notes.",
 }
@@ -53,7 +53,7 @@ async def answer_from(
         LlmError: the model gave none.
     """
     if not notes:
-        return _NO_NOTES[language]
+        return NO_NOTES[language]
     messages = answer_messages(prompt, question, notes, fence_key)
     reply = await model.ask(messages, AnswerReply, item_id=item_id, fingerprint=prompt.fingerprint)
     return reply.answer
