@@ -250,7 +250,8 @@ def test_a_worker_that_is_killed_costs_what_it_had_in_flight(by_model, server, t
     assert killed[0] != os.getpid()
     assert done.summary.llm.outcomes == {"scored": 50}
     assert server.seen.total <= 50 + 8  # with the one, the pool loses all of its processes
-    assert done.summary.llm.calls == server.seen.total
+    # A call is written down before it is sent: one that was killed in between counts as made.
+    assert 0 <= done.summary.llm.calls - server.seen.total <= 8
 
 
 def interrupt_when_it_judges(out: Path) -> None:
