@@ -1,15 +1,16 @@
 """Fits the weights of link suggestions on vaults with links, and prints `gigamind/linking/weights.toml`.
 
-Links are removed from a copy of each vault.  One that is suggested again is a hit, every other suggestion in the same
+Links are removed from a copy of each vault.  One that is suggested again is a hit, every other candidate in the same
 notes a miss.  People would accept some of the misses, so the confidence leans to the low side.  Every vault counts
 alike, however many links it has.  The seed that evaluations use (42) is never fitted on: give others.
 
-    python benchmarks/fit_links.py VAULT [VAULT ...] [--seeds 1 2 3 4 5]
+    python benchmarks/fit_links.py VAULT [VAULT ...] [--seeds 1 2 3]
 """
 
 import argparse
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
@@ -20,17 +21,19 @@ from scipy import optimize
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
-from gigamind.linking.candidates import Candidate, CandidateFinder
-from gigamind.linking.confidence import Features, Weights, terms, with_cosine
-from gigamind.linking.relatedness import Relatedness
+from gigamind.linking.candidates import CandidateFinder
+from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
+from gigamind.linking.ranking import Weights, term_names, terms
+from gigamind.linking.suggest import SuggestOptions
 from gigamind.retrieval.embed import Embedder
-from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.embedders import load_short_embedder
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.vault.identity import Identities
-from gigamind.vault.notes import Note, read_vault
+from gigamind.vault.notes import read_vault
 
 EVALUATED = 42
-_SHOWN = 20  # suggestions a note
 _RIDGE = 1.0  # a unit-variance term with weight 1 costs as much as half an example of one nat
+_ROUNDS = 4  # in which each target's likeliest place is found anew
 
 _optimize = cast("Any", optimize)  # ships no types
 
@@ -39,10 +42,15 @@ _Matrix = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One suggestion, and whether a link to its target was removed from the note."""
+    """One candidate, and whether a link to its target was removed from the note.
+
+    Attributes:
+        pair: note and target: of the places that mean one target only the likeliest is suggested.
+    """
 
     features: Features
     is_link: bool
+    pair: tuple[str, str]
 
 
 def removed_link_examples(
@@ -53,7 +61,7 @@ def removed_link_examples(
     embedder: Embedder | None = None,
     cache: Path | None = None,
 ) -> list[Example]:
-    """Suggestions in the notes of a vault that lost links, once for each seed; the vault is only read.
+    """Candidates in the notes of a vault that lost links, once for each seed; the vault is only read.
 
     Raises:
         InputError: the vault has no link to remove.
@@ -67,39 +75,62 @@ def removed_link_examples(
                 notes, copy, Path(folder) / "links.jsonl", remove_ratio=remove_ratio, seed=seed
             )
             vault = read_vault(copy)
-        expected: dict[str, set[str]] = {}
+        expected: defaultdict[str, set[str]] = defaultdict(set)
         for row in made.rows:
-            expected.setdefault(row.source_note, set()).update(row.expected_links)
-        finder = CandidateFinder(vault, Identities(vault.notes))
-        related = Relatedness(vault, embedder, cache) if embedder is not None else None
-        for note in vault.notes:
-            if note.path in expected:
-                best = _compared(note, _likeliest(finder.places(note)), related)
-                examples += [
-                    Example(candidate.features, candidate.target in expected[note.path])
-                    for candidate in best
-                ]
+            expected[row.source_note].update(row.expected_links)
+        finder = CandidateFinder(vault, Identities(vault.notes), embedder, cache)
+        losing = [note for note in vault.notes if note.path in expected]
+        finder.prepare(losing)
+        examples += [
+            Example(
+                one.features, one.target in expected[note.path], (f"{seed} {note.path}", one.target)
+            )
+            for note in losing
+            for place in finder.places(note, SuggestOptions().context_chars)
+            for one in place
+        ]
     return examples
 
 
-def fit_weights(vaults: Sequence[Sequence[Example]]) -> Weights:
-    """The weights, none negative, under which the examples are most likely, with a small ridge.
+def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Weights:
+    """The weights, none negative, under which the examples of one kind are most likely, with a small ridge.
 
     Raises:
         InputError: there are no hits, or no misses.
     """
-    examples = [example for vault in vaults for example in vault]
-    hits = np.array([example.is_link for example in examples], dtype=np.float64)
-    if not 0 < hits.sum() < len(hits):
+    own = [[one for one in vault if isinstance(one.features, kind)] for vault in vaults]
+    hits = {one.is_link for vault in own for one in vault}
+    if hits != {True, False}:
         raise InputError("the removed links give no hits or no misses, so no weights can be fitted")
-    rows = [terms(example.features) for example in examples]
-    names = list(rows[0])
+    names = term_names(kind)
+    fitted: Weights | None = None
+    for _ in range(_ROUNDS):
+        chosen = [_likeliest(vault, fitted) for vault in own if vault]
+        fitted = _fitted(chosen, names)
+    assert fitted is not None
+    return fitted
+
+
+def _likeliest(vault: Sequence[Example], weights: Weights | None) -> list[Example]:
+    """One example a pair; at first, all of them."""
+    if weights is None:
+        return list(vault)
+    best: dict[tuple[str, str], tuple[float, Example]] = {}
+    for one in vault:
+        score = weights.score(one.features)
+        if one.pair not in best or score > best[one.pair][0]:
+            best[one.pair] = (score, one)
+    return [one for _, one in best.values()]
+
+
+def _fitted(vaults: Sequence[Sequence[Example]], names: Sequence[str]) -> Weights:
+    examples = [one for vault in vaults for one in vault]
+    rows = [terms(one.features) for one in examples]
     table = np.array([[row[name] for name in names] for row in rows])
-    shares = [
-        np.full(len(vault), len(examples) / len(vaults) / len(vault)) for vault in vaults if vault
-    ]
-    weights = _maximised(table, hits, np.concatenate(shares))
-    return Weights.model_validate(_named(names, weights))
+    hits = np.array([one.is_link for one in examples], dtype=np.float64)
+    shares = np.concatenate([np.full(len(v), len(examples) / len(vaults) / len(v)) for v in vaults])
+    bias, *found = (round(float(weight), 3) for weight in _maximised(table, hits, shares))
+    return Weights(bias=bias, weights=dict(zip(names, found, strict=True)))
 
 
 def _maximised(table: _Matrix, hits: _Matrix, shares: _Matrix) -> _Matrix:
@@ -121,65 +152,29 @@ def _maximised(table: _Matrix, hits: _Matrix, shares: _Matrix) -> _Matrix:
     return np.asarray(optimum.x, dtype=np.float64)
 
 
-def _named(names: Sequence[str], weights: _Matrix) -> Mapping[str, float]:
-    values = [round(float(weight), 3) for weight in weights]
-    return dict(zip(["bias", *names], values, strict=True))
-
-
-def _likeliest(places: Iterable[Iterable[Candidate]]) -> list[Candidate]:
-    """One candidate a target, by link probability times commonness: what needs no weights."""
-    likeliest: dict[str, Candidate] = {}
-    for candidate in sorted(
-        (candidate for place in places for candidate in place), key=_plain_order
-    ):
-        likeliest.setdefault(candidate.target, candidate)
-    return list(likeliest.values())[:_SHOWN]
-
-
-def _plain_order(candidate: Candidate) -> tuple[float, bool, int]:
-    product = candidate.features.link_probability * candidate.features.commonness
-    return -product, not candidate.features.spelled_as_name, candidate.span.start
-
-
-def _compared(
-    note: Note, candidates: Sequence[Candidate], related: Relatedness | None
-) -> list[Candidate]:
-    if related is None:
-        return list(candidates)
-    cosines = related.cosines(
-        note, [(candidate.span, candidate.target) for candidate in candidates]
-    )
-    return [
-        Candidate(candidate.span, candidate.target, with_cosine(candidate.features, cosine))
-        for candidate, cosine in zip(candidates, cosines, strict=True)
-    ]
-
-
-def examples(
-    vaults: list[Path], seeds: list[int], embedder: Embedder | None, cache: Path
-) -> list[list[Example]]:
-    return [removed_link_examples(one, seeds, embedder=embedder, cache=cache) for one in vaults]
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("vaults", type=Path, nargs="+")
-    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3, 4, 5])
+    parser.add_argument("--seeds", type=int, nargs="+", default=[1, 2, 3])
     parser.add_argument("--cache", type=Path, default=Path("embeddings.sqlite"))
     options = parser.parse_args()
     if EVALUATED in options.seeds:
         parser.error(
             f"--seeds {EVALUATED}: is the seed of evaluations; weights must not be fitted on it"
         )
+    embedder = load_short_embedder(DEFAULT_EMBEDDER)
+    found = [
+        removed_link_examples(one, options.seeds, embedder=embedder, cache=options.cache)
+        for one in options.vaults
+    ]
     names = ", ".join(vault.name for vault in options.vaults)
-    seeds = " ".join(map(str, options.seeds))
-    print(f'fitted_on = "{names}; seeds {seeds}; 30 % of the links removed"')
-    for section, embedder in (("plain", None), ("with_cosine", load_embedder("use-multilingual"))):
-        found = examples(options.vaults, options.seeds, embedder, options.cache)
-        print(f"\n[{section}]")
-        for name, value in fit_weights(found).model_dump(exclude_none=True).items():
+    print(f'fitted_on = "{names}; seeds {" ".join(map(str, options.seeds))}; 30 % of the links"')
+    for section, kind in (("names", NamedFeatures), ("phrases", MeantFeatures)):
+        fitted = fit_weights(found, kind)
+        print(f"\n[{section}]\nbias = {fitted.bias}\n\n[{section}.weights]")
+        for name, value in fitted.weights.items():
             print(f"{name} = {value}")
 
 

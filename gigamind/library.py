@@ -376,8 +376,8 @@ def suggest_links(
     max_suggestions: int = 10,
     min_confidence: float = 0.3,
     include_linked: bool = False,
-    embedder: str | None = None,
-    context_chars: int = 200,
+    embedder: str | None = DEFAULT_EMBEDDER,
+    context_chars: int = 400,
 ) -> "list[LinkSuggestion]":
     """Which words of a note could be links, the most confident first: one a target, without overlaps.
 
@@ -387,8 +387,8 @@ def suggest_links(
         notes: the vault.
         note: its path in the vault, or its name.
         include_linked: also targets that the note links to elsewhere.
-        embedder: weighs meaning, too: "use-multilingual", "e5-small", "fastembed:<model>" or "litellm:<model>".
-        context_chars: text on either side of an anchor in `context`.
+        embedder: finds phrases that mean a note without naming it; None suggests names alone.
+        context_chars: text around an anchor that is compared with the target, and given as `context`.
 
     Raises:
         InputError: there is no such note or embedder.
@@ -397,10 +397,9 @@ def suggest_links(
     >>> [found.target for found in suggest_links("examples/vault", "전주-출시")]
     ['howto/배터리-교체.md']
     """
-    from gigamind.linking.relatedness import Relatedness
     from gigamind.linking.suggest import LinkSuggester, SuggestOptions
     from gigamind.retrieval.cache import Cache
-    from gigamind.retrieval.embedders import load_embedder
+    from gigamind.retrieval.embedders import load_short_embedder
     from gigamind.retrieval.settings import default_cache_folder
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
@@ -410,12 +409,10 @@ def suggest_links(
     meant = identities.resolve(note)
     if meant is None:
         raise InputError(f"{note}: no such note in {vault.root}; give its path there")
-    related = None
-    if embedder is not None:
-        vectors = Cache(default_cache_folder()).embeddings
-        related = Relatedness(vault, load_embedder(embedder), vectors)
+    model = None if embedder is None else load_short_embedder(embedder)
+    vectors = Cache(default_cache_folder()).embeddings
     options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
-    return LinkSuggester(vault, identities, related).suggest(meant.note, options)
+    return LinkSuggester(vault, identities, model, vectors).suggest(meant.note, options)
 
 
 def load_judge(

@@ -41,6 +41,8 @@ def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
     flag = f"--{name.replace('_', '-')}"
     kind = _bare(field.annotation)
     settings: dict[str, Any] = {"help": field.description, "required": field.is_required()}
+    if kind is bool and field.default is True:
+        return click.option(f"{flag}/--no-{name.replace('_', '-')}", default=True, **settings)
     if kind is bool:
         return click.option(flag, is_flag=True, **settings)
     if get_origin(kind) is tuple:

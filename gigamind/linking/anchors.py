@@ -120,6 +120,9 @@ KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest
 _LEAST_CHARS = 2
 _ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]$")
 MAX_WORDS = 6
+# A note's own title may be a sentence ("Inserting a Calc Chart into a Text Document"); what others link it with, if that
+# long, is said once and never again.
+MAX_TITLE_WORDS = 16
 # How many notes' worth a name's kind counts beside what the notes themselves say about the name.
 _PRIOR_NOTES = 2.0
 
@@ -163,22 +166,29 @@ class AnchorDictionary:
 
     Attributes:
         mentions: path of a note -> the names in its running text, in order, without overlaps.
+        finder: finds them in other texts.
         priors: kind -> share of the notes that link such a name among those that say it.
     """
 
     anchors: Mapping[str, Anchor]
     mentions: Mapping[str, tuple[Mention, ...]]
     priors: Mapping[Kind, float]
+    finder: "NameFinder"
 
     def link_probability(self, anchor: Anchor, note: str) -> float:
         """How likely a note that says this name links it, in (0, 1), by what the *other* notes do.
 
         The share of its kind in this vault stands in for notes that do not say it.
         """
-        linked = len(anchor.linking) - (note in anchor.linking)
-        saying = anchor.mentions - 1
+        linked, saying = self.others(anchor, note)
         prior = self.priors[anchor.kind]
         return (linked + _PRIOR_NOTES * prior) / (saying + _PRIOR_NOTES)
+
+    def others(self, anchor: Anchor, note: str) -> tuple[int, int]:
+        """How many notes beside this one link the name, and how many say it, linked or not."""
+        linked = len(anchor.linking) - (note in anchor.linking)
+        # A draft of a note may say names that the note itself does not.
+        return linked, max(anchor.mentions - 1, linked)
 
     def commonness(self, anchor: Anchor, target: str, note: str) -> float:
         """Share of the name's links that lead to `target`, in (0, 1], those of `note` left out.
@@ -201,10 +211,10 @@ def build_dictionary(
     anchors: dict[str, Anchor] = {}
     for note in vault.notes:
         for text, kind in _names(note):
-            _add(anchors, text, note.path, kind, max_words)
+            _add(anchors, text, note.path, kind, MAX_TITLE_WORDS)
         for link in note.document.links:
             _add_link(anchors, link, note, identities, max_words)
-    finder = _Finder(anchors)
+    finder = NameFinder(anchors)
     mentions = {note.path: tuple(finder.mentions(runs(note))) for note in vault.notes}
     saying: defaultdict[str, set[str]] = defaultdict(set)
     for path, of_note in mentions.items():
@@ -212,7 +222,7 @@ def build_dictionary(
             saying[mention.anchor.text].add(path)
     for anchor in anchors.values():
         anchor.mentions = len(saying[anchor.text] | anchor.linking)
-    return AnchorDictionary(anchors, mentions, _priors(anchors.values()))
+    return AnchorDictionary(anchors, mentions, _priors(anchors.values()), finder)
 
 
 def _names(note: Note) -> Iterator[tuple[str, Kind]]:
@@ -282,7 +292,7 @@ def _priors(anchors: Iterable[Anchor]) -> dict[Kind, float]:
     return {kind: (linked[kind] + 1) / (saying[kind] + 2) for kind in KINDS}
 
 
-class _Finder:
+class NameFinder:
     """Finds all names in one pass over a text, whatever their number."""
 
     def __init__(self, anchors: Mapping[str, Anchor]) -> None:

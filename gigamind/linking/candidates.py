@@ -1,24 +1,54 @@
-"""Finds what could be a link: each name in a note with each note that it may mean, before anything is weighed."""
+"""Finds what could be a link: each place of a note with each note that it may mean, before anything is weighed.
+
+A place is a name (`anchors.py`) or, where meaning is compared, a phrase (`phrases.py`).
+"""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from bisect import bisect_right
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TypedDict
 
-from gigamind.linking.anchors import Anchor, AnchorDictionary, Mention, build_dictionary
-from gigamind.linking.confidence import Features
+from gigamind.linking.anchors import (
+    Anchor,
+    AnchorDictionary,
+    Mention,
+    build_dictionary,
+    fold,
+    runs,
+)
+from gigamind.linking.cues import Around, Cues, around
+from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
+from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, plain_text
+from gigamind.linking.neighbours import Neighbours, folders_between
+from gigamind.linking.phrases import phrases
+from gigamind.linking.shared_words import SharedWords, Vector
+from gigamind.retrieval.embed import Embedder
 from gigamind.spans import Span
-from gigamind.vault.graph import centrality, link_graph
+from gigamind.vault.graph import link_graph
 from gigamind.vault.identity import Identities
+from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note, Vault
 
 _CAPITAL = re.compile(r"[A-Z]")
 _NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
-LEAST_LINK_PROBABILITY = 0.065  # Milne & Witten 2008, found again by Wikimedia's Add-a-Link
+# Milne & Witten 2008 cut at 0.065, where nothing but the name was looked at; what stands around it may make up for much.
+LEAST_LINK_PROBABILITY = 0.003
+_OCCURRENCES = 10  # of the same words that are looked at
+_LEARNED_FROM = 300  # notes whose plain names are held against links
+_CHARS_A_PHRASE = 200  # of a note for each phrase that is compared,
+_PHRASES = range(8, 31)  # but so many
+_MEANT = 3  # notes that a phrase may mean
+_SHARED = 2  # a heading of more notes than this names none of them
+LEAST_COSINE = 0.4  # below, a phrase means no note
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One place of a note and one note that its name may mean."""
+    """One place of a note and one note that it may mean."""
 
     span: Span
     target: str
@@ -26,57 +56,289 @@ class Candidate:
 
 
 class CandidateFinder:
-    """Finds the candidates of a vault's notes; building it reads every note once."""
+    """Finds the candidates of a vault's notes; building it reads every note once.
 
-    def __init__(self, vault: Vault, identities: Identities) -> None:
+    Args:
+        embedder: compares meanings; None finds names alone.
+        cache: file of the embedding cache.
+
+    Raises:
+        EmbeddingError: the model failed.
+        IndexingError: the cache cannot be used.
+    """
+
+    def __init__(
+        self,
+        vault: Vault,
+        identities: Identities,
+        embedder: Embedder | None = None,
+        cache: Path | None = None,
+    ) -> None:
+        self.vault = vault
+        self.identities = identities
         self.dictionary: AnchorDictionary = build_dictionary(vault, identities)
-        self.graph = link_graph(vault, identities)
-        self._centrality = centrality(self.graph)
-        self._names = {note.path: _names(note) for note in vault.notes}
+        self.neighbours = Neighbours(link_graph(vault, identities))
+        self.words = SharedWords(vault.notes)
+        self.cues = self._learn_cues()
+        self.names = {note.path: _names(note) for note in vault.notes}
+        self.meanings: Meanings | None = None
+        if embedder is not None and vault.notes:
+            self.meanings = Meanings(vault.notes, self._names_to_compare(), embedder, cache)
 
-    def places(self, note: Note) -> list[list[Candidate]]:
-        """The candidates of each place, in the order of the text.
+    def places(self, note: Note, context_chars: int) -> list[list[Candidate]]:
+        """The candidates of each place, in the order of the text, names first.
 
-        Of places with the same words the first stands for all.  A name of the note itself is none, nor is the beginning
-        of a longer name, nor one that almost nobody links.
+        Args:
+            note: of this vault, or another text at its path.
+            context_chars: code points of a paragraph around a place that are compared with the target.
         """
-        first: dict[str, Mention] = {}
-        for mention in self.dictionary.mentions[note.path]:
-            if not _goes_on(note.text, mention):
-                first.setdefault(note.text[mention.start : mention.end], mention)
-        every = [list(self._candidates(note, text, mention)) for text, mention in first.items()]
-        named = {candidate.target for place in every for candidate in place}
-        return [
-            [replace(c, features=replace(c.features, names_in_note=len(named))) for c in place]
-            for place in every
-            if place
-        ]
+        reading = _Reading(self, note, context_chars)
+        return [*reading.named(), *reading.meant()]
 
-    def _candidates(self, note: Note, text: str, mention: Mention) -> Iterator[Candidate]:
-        anchor = mention.anchor
-        if anchor.kinds.get(note.path, "text") != "text":
-            return  # the note speaks of itself
-        if self.dictionary.link_probability(anchor, note.path) < LEAST_LINK_PROBABILITY:
+    def prepare(self, notes: Iterable[Note]) -> None:
+        """Embed the phrases of all these notes at once."""
+        if self.meanings is not None:
+            self.meanings.prepare(
+                text
+                for note in notes
+                for text, _ in _phrases(note, self.mentions(note), self.words)
+            )
+
+    def mentions(self, note: Note) -> Sequence[Mention]:
+        """The names in the running text of a note, in order."""
+        if self.vault.note(note.path) is note:
+            return self.dictionary.mentions[note.path]
+        return tuple(self.dictionary.finder.mentions(runs(note)))
+
+    def linked(self, note: Note) -> frozenset[str]:
+        """Paths of the notes that a note links to."""
+        if self.vault.note(note.path) is note:
+            return self.neighbours.linked_from(note.path)
+        found = (self.identities.resolve_link(link, note.path) for link in note.document.links)
+        return frozenset(one.note.path for one in found if one is not None) - {note.path}
+
+    def _learn_cues(self) -> Cues:
+        links: dict[str, list[Around]] = {}
+        plain: dict[str, list[Around]] = {}
+        step = max(1, len(self.vault.notes) // _LEARNED_FROM)
+        for number, note in enumerate(self.vault.notes):
+            links[note.path] = [
+                around(note.text, link.span)
+                for link in note.document.links
+                if not link.embed and self._leads_away(link, note)
+            ]
+            if number % step == 0:
+                plain[note.path] = [
+                    around(note.text, Span(mention.start, mention.end))
+                    for mention in self.dictionary.mentions[note.path]
+                    if mention.anchor.kinds.get(note.path, "text") == "text"
+                ]
+        return Cues(links, plain)
+
+    def _leads_away(self, link: Link, note: Note) -> bool:
+        resolution = self.identities.resolve_link(link, note.path)
+        return resolution is not None and resolution.note.path != note.path
+
+    def _names_to_compare(self) -> dict[str, tuple[str, ...]]:
+        """Of each note its title, aliases, own headings, and what others link it with."""
+        headings = Counter(
+            text
+            for note in self.vault.notes
+            for text in {fold(heading.text) for heading in note.document.headings}
+        )
+        linked: defaultdict[str, list[str]] = defaultdict(list)
+        for anchor in self.dictionary.anchors.values():
+            for target in anchor.linked:
+                linked[target].append(anchor.text)
+        return {
+            note.path: _first_names(
+                note.title,
+                *note.aliases,
+                *(h.text for h in note.document.headings if headings[fold(h.text)] <= _SHARED),
+                *sorted(linked[note.path]),
+            )
+            for note in self.vault.notes
+        }
+
+
+class _Shared(TypedDict):
+    """What all places of a note have in common for one target."""
+
+    names_in_note: int
+    words_shared_by_notes: float
+    neighbours: float
+    folders_between: int
+    linked: bool
+    linked_back: bool
+    centrality: float
+
+
+class _Reading:
+    """One note while its candidates are found."""
+
+    def __init__(self, finder: CandidateFinder, note: Note, context_chars: int) -> None:
+        self._finder, self._note, self._context_chars = finder, note, context_chars
+        self._mentions = finder.mentions(note)
+        self._linked = finder.linked(note)
+        self._shared_with: dict[str, _Shared] = {}
+        self._paragraphs: dict[Span, Vector] = {}
+        self._names_in_note = len({
+            target
+            for mention in self._mentions
+            if not self._speaks_of_itself(mention.anchor)
+            for target in mention.anchor.kinds
+        })  # fmt: skip
+
+    def named(self) -> Iterator[list[Candidate]]:
+        """Of each name.
+
+        A name of the note itself is none, nor is the beginning of a longer name, nor one that hardly anybody links.
+        """
+        told: Counter[str] = Counter()
+        for mention in self._mentions:
+            anchor = mention.anchor
+            told[anchor.text] += 1
+            if told[anchor.text] > _OCCURRENCES or self._speaks_of_itself(anchor):
+                continue
+            probability = self._finder.dictionary.link_probability(anchor, self._note.path)
+            if probability < LEAST_LINK_PROBABILITY or _goes_on(self._note.text, mention):
+                continue
+            span = Span(mention.start, mention.end)
+            found = [
+                Candidate(
+                    span, target, self._of_name(mention, target, told[anchor.text], commonness)
+                )
+                for target, commonness in self._targets(anchor)
+            ]
+            if found:
+                yield found
+
+    def meant(self) -> Iterator[list[Candidate]]:
+        """Of each phrase; none where meaning is not compared."""
+        meanings, note = self._finder.meanings, self._note
+        if meanings is None:
             return
-        span = Span(mention.start, mention.end)
-        for target in anchor.kinds:
-            if target != note.path and self.dictionary.commonness(anchor, target, note.path):
-                yield Candidate(span, target, self._features(anchor, target, note.path, text))
+        found = _phrases(note, self._mentions, self._finder.words)
+        nearest = meanings.nearest([text for text, _ in found], _MEANT + 1)
+        for (text, span), notes in zip(found, nearest, strict=True):
+            others = [one for one in notes if one.note != note.path and one.cosine >= LEAST_COSINE]
+            if others:
+                yield [
+                    Candidate(span, one.note, self._of_phrase(text, span, one, meanings))
+                    for one in others[:_MEANT]
+                ]
 
-    def _features(self, anchor: Anchor, target: str, note: str, text: str) -> Features:
-        return Features(
-            link_probability=self.dictionary.link_probability(anchor, note),
-            commonness=self.dictionary.commonness(anchor, target, note),
-            kind=anchor.kinds[target],
-            linked_notes=len(anchor.linking) - (note in anchor.linking),
-            saying_notes=anchor.mentions - 1,
+    def _speaks_of_itself(self, anchor: Anchor) -> bool:
+        return anchor.kinds.get(self._note.path, "text") != "text"
+
+    def _targets(self, anchor: Anchor) -> Iterator[tuple[str, float]]:
+        for target in anchor.kinds:
+            if target != self._note.path:
+                commonness = self._finder.dictionary.commonness(anchor, target, self._note.path)
+                if commonness:
+                    yield target, commonness
+
+    def _of_name(
+        self, mention: Mention, target: str, occurrence: int, commonness: float
+    ) -> NamedFeatures:
+        anchor, path, dictionary = mention.anchor, self._note.path, self._finder.dictionary
+        span = Span(mention.start, mention.end)
+        text = span.slice(self._note.text)
+        beside, near = self._cues(span)
+        linked, saying = dictionary.others(anchor, path)
+        return NamedFeatures(
             chars=len(anchor.text),
             words=len(anchor.text.split()),
-            spelled_as_name=text in self._names[target] and _looks_like_a_name(text),
-            names_in_note=1,
-            linked_back=note in self.graph[target],
-            centrality=self._centrality[target],
+            occurrence=occurrence,
+            cue_beside=beside,
+            cue_near=near,
+            words_shared=self._finder.words.cosine(self._paragraph(span), target),
+            link_probability=dictionary.link_probability(anchor, path),
+            commonness=commonness,
+            kind=anchor.kinds[target],
+            linked_notes=linked,
+            saying_notes=saying,
+            spelled_as_name=text in self._finder.names[target] and _looks_like_a_name(text),
+            **self._shared(target),
         )
+
+    def _of_phrase(self, text: str, span: Span, meant: Meant, meanings: Meanings) -> MeantFeatures:
+        beside, near = self._cues(span)
+        return MeantFeatures(
+            chars=len(text),
+            words=len(text.split()),
+            occurrence=1,
+            cue_beside=beside,
+            cue_near=near,
+            words_shared=self._finder.words.cosine(self._paragraph(span), meant.note),
+            name_cosine=round(meant.name_cosine, 4),
+            beginning_cosine=round(meant.beginning_cosine, 4),
+            note_cosine=round(meanings.cosine(self._note.path, meant.note), 4),
+            overlap=self._finder.words.overlap(text, meant.name),
+            passage=meant.passage,
+            **self._shared(meant.note),
+        )
+
+    def _shared(self, target: str) -> _Shared:
+        if target not in self._shared_with:
+            neighbours, path = self._finder.neighbours, self._note.path
+            self._shared_with[target] = _Shared(
+                names_in_note=max(1, self._names_in_note),
+                words_shared_by_notes=self._finder.words.cosine_of_notes(path, target),
+                neighbours=neighbours.shared(self._linked, path, target),
+                folders_between=folders_between(path, target),
+                linked=target in self._linked,
+                linked_back=path in neighbours.linked_from(target),
+                centrality=neighbours.centrality(target),
+            )
+        return self._shared_with[target]
+
+    @cached_property
+    def _cues_of(self) -> dict[Span, tuple[float, float]]:
+        return {}
+
+    def _cues(self, span: Span) -> tuple[float, float]:
+        known = self._cues_of
+        if span not in known:
+            place = around(self._note.text, span)
+            known[span] = self._finder.cues.score(self._note.path, place)
+        return known[span]
+
+    def _paragraph(self, span: Span) -> Vector:
+        """Of the piece of a block in which a place stands; long blocks are cut every `context_chars`."""
+        blocks, size = self._note.document.blocks, max(1, self._context_chars)
+        at = bisect_right(blocks, span.start, key=lambda block: block.span.start) - 1
+        block = blocks[at].span if at >= 0 else Span(0, len(self._note.text))
+        start = block.start + (span.start - block.start) // size * size
+        piece = Span(start, max(span.end, min(block.end, start + size)))
+        if piece not in self._paragraphs:
+            self._paragraphs[piece] = self._finder.words.vector(piece.slice(self._note.text))
+        return self._paragraphs[piece]
+
+
+def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> list[tuple[str, Span]]:
+    """The most telling phrases of a note that are no names, folded, in the order of the text; each stands once."""
+    taken = {(mention.start, mention.end) for mention in mentions}
+    first: dict[str, Span] = {}
+    for run in runs(note):
+        for start, end in phrases(run):
+            span = run.span(start, end)
+            if (span.start, span.end) not in taken:
+                first.setdefault(run.folded[start:end], span)
+    own = fold(note.title)
+    most = min(max(len(note.text) // _CHARS_A_PHRASE, _PHRASES.start), _PHRASES.stop - 1)
+    told = {text: words.weight(text) for text in first if text not in own}
+    best = sorted(told, key=lambda text: (-told[text], first[text].start))[:most]
+    return sorted(((text, first[text]) for text in best), key=lambda found: found[1].start)
+
+
+def _first_names(*names: str) -> tuple[str, ...]:
+    """The first of different names."""
+    first: dict[str, str] = {}
+    for name in names:
+        if text := plain_text(name)[:MAX_NAME_CHARS]:
+            first.setdefault(fold(text), text)
+    return tuple(first.values())[:NAMES] or ("?",)
 
 
 def _goes_on(text: str, mention: Mention) -> bool:

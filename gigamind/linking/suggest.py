@@ -1,22 +1,30 @@
-"""Suggests links for one note: names of other notes in its running text, each with a confidence and a reason.
+"""Suggests links for the notes of a vault: names of other notes in the running text, and phrases that mean one.
 
-Candidates are weighed by `confidence.py`; an embedder is asked only if one is given, and only about the best of them.
+`candidates.py` finds them, `ranking.py` weighs them, `calibration.py` says what a weight is worth in this vault.
 """
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
 
-from gigamind.linking.anchors import KINDS
+from gigamind.linking.calibration import Calibration, Scored, calibrate
 from gigamind.linking.candidates import Candidate, CandidateFinder
-from gigamind.linking.confidence import Features, load_weights, reason, with_cosine
-from gigamind.linking.relatedness import Relatedness
+from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
+from gigamind.linking.ranking import Scores, load_weights, logistic, scores
+from gigamind.linking.reasons import reason
+from gigamind.retrieval.embed import Embedder
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
 
-# Candidates of a note whose paragraphs are embedded: the rest is too unlikely to pay for.
-_COMPARED = 20
+LEAST_CONFIDENCE = 0.1  # what is wrong nine times in ten is no suggestion
+_CALIBRATED_WITH = 5  # suggestions of a note: what is looked at most
+LEAST_CONFIDENCE = (
+    0.1  # what is wrong nine times in ten is no suggestion, however many are asked for
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +35,15 @@ class SuggestOptions:
         max_suggestions: at most; the most confident ones.
         min_confidence: in [0, 1].
         exclude_existing: leave out targets that the note links to already.  Existing links themselves never move.
-        context_chars: code points shown on either side of an anchor.
+        context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
+        unlikely: also what is less sure than `LEAST_CONFIDENCE`, whatever the floor.
     """
 
     max_suggestions: int = 10
     min_confidence: float = 0.3
     exclude_existing: bool = True
-    context_chars: int = 200
+    context_chars: int = 400
+    unlikely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +54,9 @@ class LinkSuggestion:
         anchor: the text that would be linked, as it stands in the note.
         span: where, in code points.
         target: path of the note it would lead to.
-        confidence: in [0, 1].
-        reason: which features fired, in the note's language.
+        confidence: in [0, 1]: how likely a person would make this link, by what this vault links.
+        scores: what speaks for it, apart.
+        reason: the same in words, in the note's language.
         context: the text around the anchor.
     """
 
@@ -54,6 +65,7 @@ class LinkSuggestion:
     target: str
     target_title: str
     confidence: float
+    scores: Scores
     reason: str
     context: str
     features: Features
@@ -63,107 +75,147 @@ class LinkSuggester:
     """Suggests links for the notes of one vault; building it reads every note once.
 
     Args:
-        related: compares paragraphs with notes; None weighs without that.
+        embedder: compares meanings; None suggests names alone.
+        cache: file of the embedding cache; None computes everything anew.
+
+    Raises:
+        EmbeddingError: the model failed.
+        IndexingError: the cache cannot be used.
     """
 
     def __init__(
-        self, vault: Vault, identities: Identities, related: Relatedness | None = None
+        self,
+        vault: Vault,
+        identities: Identities,
+        embedder: Embedder | None = None,
+        cache: Path | None = None,
     ) -> None:
         self.vault = vault
-        self.finder = CandidateFinder(vault, identities)
-        self._related = related
+        self.finder = CandidateFinder(vault, identities, embedder, cache)
+        self._identities = identities
         self._titles = {note.path: note.title for note in vault.notes}
+
+    @cached_property
+    def calibration(self) -> Calibration:
+        """What scores are worth in this vault, found at the first suggestion."""
+        options = SuggestOptions(exclude_existing=False)
+
+        def suggest(note: Note) -> list[Scored]:
+            best = self._best(note, options, Calibration())[:_CALIBRATED_WITH]
+            return [Scored(one.score, one.is_phrase, one.candidate.target) for one in best]
+
+        return calibrate(self.vault, self._identities, suggest)
+
+    def prepare(self, notes: Iterable[Note]) -> None:
+        """Embed what suggestions for all these notes need, which is faster than note by note."""
+        self.finder.prepare(notes)
 
     def suggest(self, note: Note, options: SuggestOptions | None = None) -> list[LinkSuggestion]:
         """Suggestions for a note of this vault, the most confident first: one a target, without overlaps."""
         chosen = options or SuggestOptions()
-        linked = self.linked_targets(note.path) if chosen.exclude_existing else frozenset[str]()
-        best = _best_of_each_target(self._meant(note, linked))
-        if self._related is not None:
-            best = self._compared(note, best, self._related)
-        sure = [meaning for meaning in best if meaning.confidence >= chosen.min_confidence]
+        least = (
+            chosen.min_confidence
+            if chosen.unlikely
+            else max(chosen.min_confidence, LEAST_CONFIDENCE)
+        )
         return [
-            self._suggestion(note, meaning, chosen.context_chars)
-            for meaning in sure[: chosen.max_suggestions]
+            self._suggestion(note, one, confidence, chosen.context_chars)
+            for one in self._best(note, chosen, self.calibration)[: chosen.max_suggestions]
+            if (confidence := logistic(one.odds)) >= least
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         """Paths of the notes that the note at `path` links to."""
-        return frozenset(self.finder.graph[path])
+        return frozenset(self.finder.neighbours.linked_from(path))
 
-    def _meant(self, note: Note, linked: frozenset[str]) -> "Iterator[_Weighed]":
-        """The likeliest meaning of each place.
-
-        Where a name may as well mean a note that is linked already, that is what it means.
-        """
-        for place in self.finder.places(note):
-            weighed = sorted(map(_weigh, place), key=_order)
-            free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
-            if free and not any(
-                _commonness(meaning) >= _commonness(free[0])
-                for meaning in weighed
-                if meaning not in free
-            ):
-                yield free[0]
-
-    def _compared(
-        self, note: Note, best: "list[_Weighed]", related: Relatedness
+    def _best(
+        self, note: Note, options: SuggestOptions, calibration: Calibration
     ) -> "list[_Weighed]":
-        """The best again, the meaning of their paragraphs weighed too."""
-        first = [meaning.candidate for meaning in best[:_COMPARED]]
-        cosines = related.cosines(note, [(candidate.span, candidate.target) for candidate in first])
-        again = [
-            replace(candidate, features=with_cosine(candidate.features, cosine))
-            for candidate, cosine in zip(first, cosines, strict=True)
-        ]
-        return sorted(map(_weigh, again), key=_order)
+        """The likeliest meaning of each place, the surest place of each target, without overlaps, best first."""
+        linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
+        meanings = (
+            meaning
+            for place in self.finder.places(note, options.context_chars)
+            if (meaning := _meaning(place, linked, calibration)) is not None
+        )
+        chosen: dict[str, _Weighed] = {}
+        taken: list[tuple[int, int]] = []  # without overlaps, rising
+        for one in sorted(meanings, key=_order):
+            candidate = one.candidate
+            start, end = candidate.span.start, candidate.span.end
+            at = bisect_left(taken, (end,))
+            free = at == 0 or taken[at - 1][1] <= start
+            if free and candidate.target not in chosen:
+                chosen[candidate.target] = one
+                taken.insert(at, (start, end))
+        return list(chosen.values())
 
-    def _suggestion(self, note: Note, weighed: "_Weighed", around: int) -> LinkSuggestion:
+    def _suggestion(
+        self, note: Note, weighed: "_Weighed", confidence: float, around: int
+    ) -> LinkSuggestion:
         span, target = weighed.candidate.span, weighed.candidate.target
         features = weighed.candidate.features
-        left = max(note.document.body_start, span.start - around)
+        left = max(note.document.body_start, span.start - around // 2)
         return LinkSuggestion(
             anchor=span.slice(note.text),
             span=span,
             target=target,
             target_title=self._titles[target],
-            confidence=weighed.confidence,
+            confidence=confidence,
+            scores=scores(features),
             reason=reason(features, note_language(note)),
-            context=note.text[left : span.end + around].strip(),
+            context=note.text[left : span.end + around // 2].strip(),
             features=features,
         )
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A candidate and its confidence, in (0, 1)."""
+    """A candidate, its log odds by the shipped weights, and those in this vault."""
 
     candidate: Candidate
-    confidence: float
+    score: float
+    odds: float
+
+    @property
+    def is_phrase(self) -> bool:
+        return isinstance(self.candidate.features, MeantFeatures)
+
+    @property
+    def commonness(self) -> float:
+        features = self.candidate.features
+        return features.commonness if isinstance(features, NamedFeatures) else 0.0
 
 
-def _weigh(candidate: Candidate) -> _Weighed:
-    return _Weighed(candidate, load_weights().of(candidate.features).confidence(candidate.features))
+def _weigh(candidate: Candidate, calibration: Calibration) -> _Weighed:
+    features = candidate.features
+    score = load_weights().of(features).score(features)
+    is_phrase = isinstance(features, MeantFeatures)
+    return _Weighed(candidate, score, calibration.odds(score, is_phrase=is_phrase))
 
 
-def _best_of_each_target(weighed: Iterable[_Weighed]) -> list[_Weighed]:
-    best: dict[str, _Weighed] = {}
-    for meaning in sorted(weighed, key=_order):
-        best.setdefault(meaning.candidate.target, meaning)
-    return list(best.values())
+def _meaning(
+    place: Iterable[Candidate], linked: frozenset[str], calibration: Calibration
+) -> _Weighed | None:
+    """The likeliest meaning of a place that is not linked yet.
+
+    None where a name may as well mean a note that is linked already: that is what it means.
+    """
+    weighed = [_weigh(one, calibration) for one in place]
+    free = [one for one in weighed if one.candidate.target not in linked]
+    if not free:
+        return None
+    best = min(free, key=_order)
+    usual = max((one.commonness for one in weighed if one not in free), default=0.0)
+    return best if best.is_phrase or best.commonness > usual else None
 
 
-def _commonness(weighed: _Weighed) -> float:
-    return weighed.candidate.features.commonness
-
-
-def _order(weighed: _Weighed) -> tuple[float, int, float, int, str]:
-    """The surest first; of equally sure ones the strongest kind of name, then the most central target."""
+def _order(weighed: _Weighed) -> tuple[float, bool, float, int, str]:
+    """The surest first; of equally sure ones a name before a phrase, then the most central target."""
     candidate = weighed.candidate
-    kind = KINDS.index(candidate.features.kind)
     return (
-        -weighed.confidence,
-        kind,
+        -weighed.odds,
+        weighed.is_phrase,
         -candidate.features.centrality,
         candidate.span.start,
         candidate.target,

@@ -1,0 +1,115 @@
+"""What stands around links: the words before and behind them, and how their line begins, learned from a vault itself.
+
+"See ...", "... 가이드를 참고하세요", the beginning of a list item: people link there, and leave the same name plain
+elsewhere.  Which words these are differs by vault and language, so nothing is listed: the links of a vault are held
+against the names that stand in it unlinked.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from math import log
+from typing import NamedTuple
+
+from gigamind.spans import Span
+
+_REACH = 60  # code points on either side, within the line
+_BESIDE, _NEAR = 3, 8  # words on either side
+_SMOOTHING = (
+    2.0  # as many links and plain names of average surroundings are added to every word's count
+)
+_WORD = re.compile(r"[^\W_]+|[^\w\s]")
+_MARKUP = re.compile(r"\]\([^)\n]{0,200}\)|\[\[|\]\]|\[|(?<=\[\[)[^|\]\n]{0,200}\|")
+_LIST = re.compile(r"[ \t]*(?:[-*+]|\d{1,3}[.)])[ \t]")
+_HANGUL_KEPT = 2  # syllables of a Hangul word: 참고하세요, 참고합니다 and 참고 are one
+
+
+class Around(NamedTuple):
+    """Surroundings of one place: signs of the words beside it with their side, and of all near it with the line's kind."""
+
+    beside: frozenset[str]
+    near: frozenset[str]
+
+
+def around(text: str, span: Span) -> Around:
+    """The surroundings of `text[span]`, brackets of links left out."""
+    begin = max(text.rfind("\n", 0, span.start) + 1, span.start - _REACH)
+    stop = text.find("\n", span.end, span.end + _REACH)
+    left = _words(text[begin : span.start])
+    right = _words(text[span.end : stop if stop >= 0 else span.end + _REACH])
+    beside = {f"<{min(i, 1)} {word}" for i, word in enumerate(left[: -_BESIDE - 1 : -1])}
+    beside |= {f">{min(i, 2)} {word}" for i, word in enumerate(right[:_BESIDE])}
+    beside |= ({"<"} if not left else set()) | ({">"} if not right else set())
+    line = text.rfind("\n", 0, span.start) + 1
+    kind = "list" if _LIST.match(text, line) else "table" if text[line : line + 1] == "|" else ""
+    return Around(frozenset(beside), frozenset((*left[-_NEAR:], *right[:_NEAR], f"= {kind}")))
+
+
+def _words(text: str) -> list[str]:
+    found = _WORD.findall(_MARKUP.sub("", text).lower())
+    return [word[:_HANGUL_KEPT] if "가" <= word[0] <= "힣" else word for word in found]
+
+
+@dataclass(slots=True)
+class _Counts:
+    """How many links, or plain names, have each sign around them."""
+
+    places: int = 0
+    signs: Counter[str] = field(default_factory=Counter[str])
+
+    def add(self, place: Around) -> None:
+        self.places += 1
+        self.signs.update(place.beside)
+        self.signs.update(place.near)
+
+
+class Cues:
+    """How much the surroundings of a place are those of links.
+
+    Args:
+        links: path of a note -> surroundings of each of its links to other notes.
+        plain: path of a note -> surroundings of names in it that are no links.
+    """
+
+    def __init__(
+        self, links: Mapping[str, Iterable[Around]], plain: Mapping[str, Iterable[Around]]
+    ) -> None:
+        self._links, self._plain = _by_note(links), _by_note(plain)
+        self._all_links, self._all_plain = _sum(self._links), _sum(self._plain)
+
+    def score(self, note: str, place: Around) -> tuple[float, float]:
+        """Log odds for a link, of the words beside a place and of those near it, by what the *other* notes do.
+
+        0 says nothing; signs that were not seen count as average.
+        """
+        links, plain = self._links.get(note, _Counts()), self._plain.get(note, _Counts())
+        n_links = self._all_links.places - links.places
+        n_plain = self._all_plain.places - plain.places
+        share = (n_links + 1) / (n_links + n_plain + 2)
+        prior = log(share / (1 - share))
+
+        def odds(sign: str) -> float:
+            yes = self._all_links.signs[sign] - links.signs[sign] + 2 * _SMOOTHING * share
+            no = self._all_plain.signs[sign] - plain.signs[sign] + 2 * _SMOOTHING * (1 - share)
+            return log(yes / no) - prior
+
+        # sorted: a sum must not hang on the order of a set
+        return sum(map(odds, sorted(place.beside))), sum(map(odds, sorted(place.near)))
+
+
+def _by_note(places: Mapping[str, Iterable[Around]]) -> dict[str, _Counts]:
+    counts: dict[str, _Counts] = {}
+    for note, of_note in places.items():
+        counts[note] = _Counts()
+        for place in of_note:
+            counts[note].add(place)
+    return counts
+
+
+def _sum(counts: Mapping[str, _Counts]) -> _Counts:
+    total = _Counts()
+    for one in counts.values():
+        total.places += one.places
+        total.signs.update(one.signs)
+    return total

@@ -1,0 +1,132 @@
+"""Which notes a phrase means without naming them: by the vectors of their names and of how they begin.
+
+A note has one vector for each of its names (title, alias, heading, what other notes link it with) and one for its
+title with its first paragraph.  Vectors are those of the search's embedder, kept in the same cache.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from gigamind.retrieval.cache import embed_all
+from gigamind.retrieval.embed import Embedder, Vectors
+from gigamind.vault.notes import Note
+
+NAMES = 6  # of one note that have a vector, its title first
+MAX_NAME_CHARS = 80
+_BEGINNING = 160  # code points of the first paragraph
+_MARKUP = re.compile(r"\]\([^)\n]{0,300}\)|[*_`>\[\]|#]+")
+_SPACE = re.compile(r"\s+")
+_NO_PROSE = {"code", "heading", "table", "html", "math", "rule"}
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """One note that a phrase may mean.
+
+    Attributes:
+        name_cosine: of the phrase and the nearest name of the note, in [-1, 1].
+        beginning_cosine: of the phrase and the note's beginning.
+        name: that name.
+        passage: the name or beginning that is nearer.
+    """
+
+    note: str
+    name: str
+    name_cosine: float
+    beginning_cosine: float
+    passage: str
+
+    @property
+    def cosine(self) -> float:
+        """The nearer of the two."""
+        return max(self.name_cosine, self.beginning_cosine)
+
+
+class Meanings:
+    """The notes of one vault by meaning.
+
+    Args:
+        names: path of a note -> its names, the title first; at least one.
+        cache: file of the embedding cache; None computes everything anew.
+
+    Raises:
+        EmbeddingError: the model failed.
+        IndexingError: the cache cannot be used.
+    """
+
+    def __init__(
+        self,
+        notes: Sequence[Note],
+        names: dict[str, tuple[str, ...]],
+        embedder: Embedder,
+        cache: Path | None,
+    ) -> None:
+        self._embedder, self._cache = embedder, cache
+        self._paths = [note.path for note in notes]
+        self._beginnings = [beginning(note) for note in notes]
+        self._names = [name for note in notes for name in names[note.path]]
+        counts = [len(names[note.path]) for note in notes]
+        self._first = np.cumsum([0, *counts[:-1]])
+        vectors = self._embed([*self._names, *self._beginnings])
+        self._of_names = vectors[: len(self._names)]
+        self._of_beginnings = vectors[len(self._names) :]
+        self._known: dict[str, Vectors] = {}
+        self._place = {path: place for place, path in enumerate(self._paths)}
+
+    def prepare(self, phrases: Iterable[str]) -> None:
+        """Embed all these phrases at once, which is faster than a note at a time."""
+        missing = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._known]
+        if missing:
+            self._known.update(zip(missing, self._embed(missing), strict=True))
+
+    def nearest(self, phrases: Sequence[str], most: int) -> list[list[Meant]]:
+        """For each phrase the notes that it may mean, nearest first; equally near ones in the order of the vault."""
+        if not phrases:
+            return []
+        self.prepare(phrases)
+        rows = np.stack([self._known[phrase] for phrase in phrases])
+        by_name = rows @ self._of_names.T
+        of_notes = np.maximum.reduceat(by_name, self._first, axis=1)
+        by_beginning = rows @ self._of_beginnings.T
+        together = of_notes + by_beginning
+        found: list[list[Meant]] = []
+        for row in range(len(phrases)):
+            best = np.argsort(-together[row], kind="stable")[:most].tolist()
+            found.append([self._meant(by_name[row], by_beginning[row], at) for at in best])
+        return found
+
+    def cosine(self, left: str, right: str) -> float:
+        """Of the beginnings of the notes at two paths, in [-1, 1]."""
+        return float(
+            self._of_beginnings[self._place[left]] @ self._of_beginnings[self._place[right]]
+        )
+
+    def _meant(self, by_name: Vectors, by_beginning: Vectors, at: int) -> Meant:
+        first = int(self._first[at])
+        last = int(self._first[at + 1]) if at + 1 < len(self._first) else len(self._names)
+        nearest = first + int(np.argmax(by_name[first:last]))
+        name, begin = float(by_name[nearest]), float(by_beginning[at])
+        passage = self._names[nearest] if name >= begin else self._beginnings[at]
+        return Meant(self._paths[at], self._names[nearest], name, begin, passage)
+
+    def _embed(self, texts: Sequence[str]) -> Vectors:
+        return embed_all(self._embedder, texts, self._cache, lambda _done, _all: None)
+
+
+def beginning(note: Note) -> str:
+    """The title, and what the first paragraph of prose begins with."""
+    for block in note.document.blocks:
+        if block.kind not in _NO_PROSE:
+            text = plain_text(block.span.slice(note.text)[: 4 * _BEGINNING])
+            if len(text) > 1:
+                return f"{note.title}. {text[:_BEGINNING]}"
+    return note.title
+
+
+def plain_text(text: str) -> str:
+    """A piece of Markdown without its marks, in one line."""
+    return _SPACE.sub(" ", _MARKUP.sub("", text)).strip()

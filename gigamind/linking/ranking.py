@@ -1,0 +1,152 @@
+"""How likely a person would link a place to a note: two small models, of names and of phrases, and the reason in words.
+
+Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links that were removed from vaults.  None is
+negative: more of a feature never makes a link less likely.  What the seed calls the scores of a suggestion are parts of
+the same sum, shown apart.
+"""
+
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib.resources import files
+from math import exp, log, log1p
+from typing import Annotated, NamedTuple
+
+from pydantic import BaseModel, Field
+
+from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
+
+_FAR = 4  # folders beyond which it is all one
+
+
+def _logit(share: float) -> float:
+    return log(share / (1 - share))
+
+
+def _is_named(features: NamedFeatures) -> bool:
+    """Whether the words are a name, or several words: one that linked a note once or twice is often just a word.
+
+    "Korean" may link a note on leave in one place; in others it is the language.
+    """
+    return features.kind != "text" or features.words > 1
+
+
+def _is_distinct(features: NamedFeatures) -> bool:
+    """Whether the words alone tell that a note is meant.
+
+    One common word does not ("approval" in "no approval needed", the alias "패스" in "학생 패스"), unless it is a
+    title, written as one.
+    """
+    return features.words > 1 or (
+        features.spelled_as_name and features.kind in {"title", "heading"}
+    )
+
+
+_OF_NAMES: Mapping[str, Callable[[NamedFeatures], float]] = {
+    "link_probability": lambda f: _logit(f.link_probability),
+    "commonness": lambda f: log(f.commonness),
+    "named": lambda f: float(_is_named(f)),
+    "distinct": lambda f: float(_is_distinct(f)),
+    "rarely_said": lambda f: -log1p(f.saying_notes),
+    "spelled_as_name": lambda f: float(f.spelled_as_name),
+}
+_OF_PHRASES: Mapping[str, Callable[[MeantFeatures], float]] = {
+    "name_cosine": lambda f: f.name_cosine,
+    "beginning_cosine": lambda f: f.beginning_cosine,
+    "note_cosine": lambda f: f.note_cosine,
+    "overlap": lambda f: f.overlap,
+}
+_OF_BOTH: Mapping[str, Callable[[Features], float]] = {
+    "chars": lambda f: log(f.chars),
+    "first": lambda f: -log(f.occurrence),
+    "names_in_note": lambda f: -log(f.names_in_note),
+    "cue_beside": lambda f: f.cue_beside,
+    "cue_near": lambda f: f.cue_near,
+    "words_shared": lambda f: f.words_shared,
+    "words_shared_by_notes": lambda f: f.words_shared_by_notes,
+    "neighbours": lambda f: f.neighbours,
+    "folder_near": lambda f: -float(min(f.folders_between, _FAR)),
+    "not_linked": lambda f: float(not f.linked),
+    "linked_back": lambda f: float(f.linked_back),
+    "centrality": lambda f: log(f.centrality),
+}
+# The rest of the terms, but for the bias and the centrality, tells about the place: the score "context".
+_MENTION = frozenset((*_OF_NAMES, "name_cosine", "beginning_cosine", "overlap", "chars"))
+
+Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Weights(BaseModel, extra="forbid", frozen=True):
+    """Of one model: a weight for each of `terms`."""
+
+    bias: float = Field(allow_inf_nan=False)
+    weights: dict[str, Weight]
+
+    def score(self, features: Features) -> float:
+        """Log odds."""
+        return self.bias + sum(
+            self.weights[name] * value for name, value in terms(features).items()
+        )
+
+
+class WeightFile(BaseModel, extra="forbid", frozen=True):
+    """`weights.toml`."""
+
+    fitted_on: str
+    names: Weights
+    phrases: Weights
+
+    def of(self, features: Features) -> Weights:
+        """The model for these features."""
+        return self.phrases if isinstance(features, MeantFeatures) else self.names
+
+
+class Scores(NamedTuple):
+    """What speaks for a suggestion, each in (0, 1).
+
+    Attributes:
+        mention: of the words themselves: a name of the target, or near to it in meaning.
+        context: of what stands around them, and of both notes' texts, links and folders.
+        centrality: PageRank of the target over the highest.
+    """
+
+    mention: float
+    context: float
+    centrality: float
+
+
+def terms(features: Features) -> dict[str, float]:
+    """Name of a weight -> what it is multiplied with."""
+    values = {name: term(features) for name, term in _OF_BOTH.items()}
+    if isinstance(features, NamedFeatures):
+        values |= {name: term(features) for name, term in _OF_NAMES.items()}
+    elif isinstance(features, MeantFeatures):
+        values |= {name: term(features) for name, term in _OF_PHRASES.items()}
+    return values
+
+
+def term_names(kind: type[Features]) -> list[str]:
+    """The weights of the model for features of this kind, in the order of `terms`."""
+    return [*_OF_BOTH, *(_OF_PHRASES if issubclass(kind, MeantFeatures) else _OF_NAMES)]
+
+
+def scores(features: Features) -> Scores:
+    """The parts of a suggestion's score; each part alone, with the model's bias shared among the first two."""
+    weights = load_weights().of(features)
+    parts = {n: weights.weights[n] * value for n, value in terms(features).items()}
+    mention = sum(part for name, part in parts.items() if name in _MENTION)
+    context = sum(parts.values()) - mention - parts["centrality"]
+    half = weights.bias / 2
+    return Scores(logistic(half + mention), logistic(half + context), features.centrality)
+
+
+def logistic(score: float) -> float:
+    """The probability of log odds."""
+    return exp(min(score, 0.0)) / (1 + exp(-abs(score)))
+
+
+@cache
+def load_weights() -> WeightFile:
+    """The weights that are shipped."""
+    text = (files("gigamind.linking") / "weights.toml").read_text("utf-8")
+    return WeightFile.model_validate(tomllib.loads(text))

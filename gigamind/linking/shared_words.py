@@ -1,0 +1,62 @@
+"""How many telling words two texts share: the cosine of their tf-idf vectors over a vault."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from math import log, sqrt
+
+from gigamind.text import tokens
+from gigamind.vault.notes import Note
+
+Vector = Mapping[str, float]
+"""Token -> its part of a unit vector."""
+
+
+class SharedWords:
+    """Compares texts with the notes of one vault (Salton & Buckley 1988: 1 + ln tf, ln N/df, cosine)."""
+
+    def __init__(self, notes: Iterable[Note]) -> None:
+        counts = {note.path: Counter(tokens(_text(note))) for note in notes}
+        frequencies: Counter[str] = Counter()
+        for of_note in counts.values():
+            frequencies.update(of_note.keys())
+        self._idf = {token: log((len(counts) + 1) / n) for token, n in frequencies.items()}
+        self._rarest = log(len(counts) + 1)
+        self._notes = {path: self._unit(of_note) for path, of_note in counts.items()}
+
+    def vector(self, text: str) -> Vector:
+        """The unit vector of a text; words that no note has are left out, so it may be empty."""
+        return self._unit(Counter(tokens(text)))
+
+    def cosine(self, text: Vector, note: str) -> float:
+        """Of a text's vector and the note at this path, in [0, 1]."""
+        other = self._notes[note]
+        small, large = (text, other) if len(text) < len(other) else (other, text)
+        return sum(part * large[token] for token, part in small.items() if token in large)
+
+    def cosine_of_notes(self, left: str, right: str) -> float:
+        """Of the notes at two paths, in [0, 1]."""
+        return self.cosine(self._notes[left], right)
+
+    def weight(self, text: str) -> float:
+        """How much a phrase tells: the idf of its words, the rarest first, each next one counting half."""
+        rare = sorted((self._idf.get(token, 0.0) for token in set(tokens(text))), reverse=True)
+        return sum(idf / 2**place for place, idf in enumerate(rare))
+
+    def overlap(self, left: str, right: str) -> float:
+        """Share of the telling words of two phrases that stand in both, in [0, 1]."""
+        one, other = set(tokens(left)), set(tokens(right))
+        every = sum(self._rarity(token) for token in sorted(one | other))
+        return sum(self._rarity(token) for token in sorted(one & other)) / every if every else 0.0
+
+    def _rarity(self, token: str) -> float:
+        return self._idf.get(token, self._rarest)
+
+    def _unit(self, counts: Counter[str]) -> Vector:
+        parts = {t: (1 + log(n)) * self._idf[t] for t, n in counts.items() if t in self._idf}
+        length = sqrt(sum(part * part for part in parts.values()))
+        return {token: part / length for token, part in parts.items()} if length else {}
+
+
+def _text(note: Note) -> str:
+    """A note as it is counted: its title stands for more than one word of its text."""
+    return f"{note.title}\n{note.title}\n{note.text[note.document.body_start :]}"

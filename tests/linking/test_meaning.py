@@ -1,0 +1,137 @@
+"""Links without a common word: what a phrase means is told by names and beginnings of notes."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from gigamind.linking.features import MeantFeatures
+from gigamind.linking.meaning import Meanings, beginning
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.retrieval.embedders import load_short_embedder
+from gigamind.vault.identity import Identities
+
+WORDS = ("rain", "wind", "snow")
+
+
+class Counting:
+    """An embedder whose vector counts three words; it keeps what it was given."""
+
+    name = "counting"
+
+    def __init__(self) -> None:
+        self.texts: list[str] = []
+
+    def embed_passages(self, texts: Sequence[str]):
+        self.texts += texts
+        rows = [[float(text.lower().count(word)) for word in WORDS] + [0.01] for text in texts]
+        vectors = np.array(rows, dtype=np.float32)
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    def embed_query(self, text: str):
+        return self.embed_passages([text])[0]
+
+
+@pytest.fixture
+def meanings_of(vault_of):
+    def build(notes, names, embedder=None, cache=None) -> Meanings:
+        return Meanings(vault_of(notes).notes, names, embedder or Counting(), cache)
+
+    return build
+
+
+def test_a_phrase_means_the_note_whose_name_or_beginning_is_nearest(meanings_of):
+    notes = {"a.md": "Of wind.", "b.md": "Other.", "c.md": "# Other\n\nAbout *snow*."}
+    meanings = meanings_of(notes, {"a.md": ("a", "rain"), "b.md": ("b",), "c.md": ("c",)})
+    (rain, snow) = meanings.nearest(["the rain", "snow"], 2)
+    assert [one.note for one in rain][0] == "a.md"
+    assert (rain[0].name, rain[0].passage) == ("rain", "rain")
+    assert rain[0].cosine == rain[0].name_cosine == pytest.approx(1, abs=1e-3)
+    assert (snow[0].note, snow[0].passage) == ("c.md", "c. About snow.")
+    assert meanings.nearest([], 2) == []
+
+
+def test_the_beginning_is_the_first_paragraph_of_prose_without_marks(vault_of):
+    text = "---\ntitle: T\n---\n# Head\n\n```\ncode\n```\n\n**Bold** [words](x.md) [[y|here]]\nof two lines\n"
+    assert beginning(vault_of({"a.md": text}).notes[0]) == "T. Bold words y here of two lines"
+    assert beginning(vault_of({"b.md": "# Only\n"}).note("b.md")) == "b"
+
+
+def test_phrases_are_embedded_once_and_kept_in_the_cache(meanings_of, tmp_path):
+    first, again = Counting(), Counting()
+    for embedder in (first, again):
+        meanings = meanings_of({"a.md": "x"}, {"a.md": ("a",)}, embedder, tmp_path / "e.sqlite")
+        meanings.prepare(["rain", "rain", "wind"])
+        meanings.nearest(["rain"], 1)
+    assert sorted(first.texts) == ["a", "a. x", "rain", "wind"]
+    assert again.texts == []
+
+
+SEED_EXAMPLE = {
+    "projects/gigamind.md": "# GigaMind\n\n우리 팀의 RAG 시스템은 벡터 검색으로 문서를 찾는다.\n\n앞으로 지식 그래프를 붙인다.\n",
+    "RAG 아키텍처.md": "# RAG 아키텍처\n\n검색 증강 생성 시스템을 이루는 부분과 그 사이의 흐름.\n",
+    "LanceDB 통합.md": "# LanceDB 통합\n\n임베딩 벡터를 저장하고 가까운 것을 검색하는 데이터베이스를 붙였다.\n",
+    "Knowledge Graph 설계.md": "# Knowledge Graph 설계\n\nHow entities and relations of notes are stored.\n",
+    "휴게실.md": "# 휴게실\n\n커피와 간식은 매주 월요일에 채운다.\n",
+    "회의록.md": "# 회의록\n\n3월 첫째 주에 나눈 이야기.\n",
+}
+
+
+@pytest.fixture(scope="module")
+def embedder():
+    return load_short_embedder("use-multilingual")
+
+
+def suggested(vault, path: str, embedder, options: SuggestOptions | None = None):
+    suggester = LinkSuggester(vault, Identities(vault.notes), embedder)
+    return suggester.suggest(vault.note(path), options or SuggestOptions())
+
+
+def test_the_example_of_the_seed_gives_its_three_links(vault_of, embedder):
+    found = suggested(vault_of(SEED_EXAMPLE), "projects/gigamind.md", embedder, SuggestOptions(10, 0.0))
+    assert {(one.anchor, one.target) for one in found} >= {
+        ("RAG 시스템", "RAG 아키텍처.md"),
+        ("벡터 검색", "LanceDB 통합.md"),
+        ("지식 그래프", "Knowledge Graph 설계.md"),
+    }
+
+
+def test_names_alone_give_none_of_them(vault_of):
+    assert suggested(vault_of(SEED_EXAMPLE), "projects/gigamind.md", None) == []
+
+
+@pytest.mark.parametrize(
+    ("notes", "anchor"),
+    [
+        (
+            {
+                "연차 사용 규정.md": "# 연차 사용 규정\n\n연차는 입사 1년 뒤부터 쓴다. 쉬는 날은 팀장이 승인한다.",
+                "보안 점검.md": "# 보안 점검\n\n서버의 접근 권한을 분기마다 살핀다.",
+                "t.md": "새로 온 사람은 휴가 정책을 먼저 읽는다.",
+            },
+            "휴가 정책",
+        ),
+        (
+            {
+                "연차 사용 규정.md": "# Paid time off\n\nDays away from work are approved by the team lead.",
+                "security.md": "# Security audit\n\nAccess to servers is reviewed each quarter.",
+                "t.md": "Newcomers start with the vacation policy.",
+            },
+            "vacation policy",
+        ),
+    ],
+)
+def test_a_link_without_a_common_word_says_by_which_passage(vault_of, embedder, notes, anchor):
+    first, *_ = suggested(vault_of(notes), "t.md", embedder, SuggestOptions(10, 0.0))
+    assert (first.anchor, first.target) == (anchor, "연차 사용 규정.md")
+    assert isinstance(first.features, MeantFeatures)
+    assert first.features.passage[:20] in first.reason
+
+
+def test_vectors_in_batches_are_those_one_by_one(embedder, tmp_path: Path):
+    from gigamind.retrieval.embedders import load_embedder
+
+    texts = ["휴가 정책", "a", "the vacation policy of the team", "x" * 300]
+    alone = load_embedder("use-multilingual").embed_passages(texts)
+    np.testing.assert_allclose(embedder.embed_passages(texts), alone, atol=1e-5)

@@ -1,0 +1,39 @@
+import pytest
+
+from gigamind.linking.anchors import Run, fold
+from gigamind.linking.phrases import phrases
+
+
+def found(text: str) -> list[str]:
+    run = Run(fold(text), 0, None)
+    return [run.folded[start:end] for start, end in phrases(run)]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("지난 회의의 휴가 정책을 다시 확인합니다.", ["지난 회의", "회의", "휴가 정책", "정책"]),
+        ("벡터 검색으로 문서를 찾고 지식 그래프", ["벡터 검색", "검색", "문서", "지식 그래프", "그래프"]),
+        ("팀의 나이", ["팀", "나이"]),
+        ("중요한 보고", ["보고"]),
+        ("배포하는 방법", ["방법"]),
+        ("set indents using the ruler", ["indents", "ruler"]),
+        ("CI/CD pipelines of the payment team", ["ci/cd pipelines", "pipelines", "payment team", "team"]),
+        ("the API의 한도", ["api", "한도"]),
+        ("2025 and 3", []),
+        ("", []),
+    ],
+)  # fmt: skip
+def test_phrases_are_rows_of_nouns_without_particles(text, expected):
+    assert found(text) == expected
+
+
+def test_a_sentence_a_line_or_a_comma_ends_a_phrase():
+    assert found("release plan. team budget\nnight shift, day shift") == [
+        "release plan", "plan", "team budget", "budget", "night shift", "shift", "day shift", "shift",
+    ]  # fmt: skip
+
+
+def test_of_a_long_row_the_last_words_count():
+    words = "alpha beta gamma delta epsilon zeta eta"
+    assert found(words)[0] == "gamma delta epsilon zeta eta"
