@@ -20,7 +20,7 @@ from gigamind.vault.notes import Note, Vault
 
 _CLOSED_TO_LINKS = {"Heading", "CodeBlock", "Link", "Image", "HtmlBlock"}
 _NO_PROSE = re.compile(
-    r"\w+://\S+|www\.\S+|[\w.+-]+@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\]\n]*\]\]"
+    r"(?<!\w)\w++://\S+|www\.\S+|(?<![\w.+-])[\w.+-]++@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\[\]\n]*+\]\]"
 )
 _SEPARATOR = re.compile(r"[\s_-]")
 
@@ -118,7 +118,7 @@ Kind = Literal["title", "alias", "heading", "text"]
 
 KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 _LEAST_CHARS = 2
-_ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]$")
+_ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（][^()（）]*[)）]$")
 MAX_WORDS = 6
 # How many notes' worth a name's kind counts beside what the notes themselves say about the name.
 _PRIOR_NOTES = 2.0
