@@ -9,6 +9,7 @@ import ast
 import importlib
 import re
 import signal
+from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -59,8 +60,7 @@ class Tried:
             self.pattern.match(text)
             self.pattern.fullmatch(text)
         else:
-            for _ in self.pattern.finditer(text):
-                pass
+            deque(self.pattern.finditer(text), maxlen=0)
 
 
 def trees():
