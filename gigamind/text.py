@@ -161,13 +161,14 @@ def _append_trimmed(found: list[Span], text: str, start: int, end: int) -> None:
 Pair = Literal["이/가", "은/는", "을/를"]
 
 # A particle agrees with the word before the bracket.
-_ASIDE = re.compile(r"\s*[(（\[][^()（）\[\]]*[)）\]]\s*$")
-_SILENT = re.compile(r"[\s\"'”’」』》>)\]*_~`.,:;!?…]+$")
+_ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（\[][^()（）\[\]]*[)）\]]\s*$")
+_SIGNS = r"[\s\"'”’」』》>)\]*_~`.,:;!?…]"
+_SILENT = re.compile(rf"(?<!{_SIGNS}){_SIGNS}+$")
 _FIRST, _LAST, _FINALS = 0xAC00, 0xD7A3, 28  # a syllable's index modulo 28 is its final consonant
 _CLOSED_DIGITS = set("013678")  # 영 일 삼 육 칠 팔
 _CLOSED_LETTERS = set("LMNR")  # 엘 엠 엔 알
 _OPEN_SIGNS = set("%+℃")  # 퍼센트, 플러스
-_LATIN = re.compile(r"[A-Za-z]+$")
+_LATIN = re.compile(r"(?<![A-Za-z])[A-Za-z]+$")
 _CLOSED_WORD = re.compile(
     r"""
       [lmn]e?$                              # 이메일, 파일, 타임, 파이프라인

@@ -402,16 +402,27 @@ class _LinkChecker(RowChecker[LinkItem]):
         note = self.note(item, "source_note", item.source_note)
         if not item.expected_links:
             self.reject(item, "expected_links", "empty", "Name the note that it leads to")
+        paths = self._targets(item)
+        if note is None or len(self.errors) > before:
+            return None
+        if note.path in paths:
+            self.warn(item, "expected_links", f"{shortened(note.path)} is the source note itself")
+        return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
+
+    def _targets(self, item: LinkItem) -> frozenset[str]:
+        """Paths of the targets; one that is gone is no error while another is left, for any of them is right."""
+        before = len(self.errors)
         targets = [
             self.note(item, f"expected_links[{index}]", name)
             for index, name in enumerate(item.expected_links)
         ]
-        if note is None or len(self.errors) > before:
-            return None
         paths = frozenset(target.path for target in targets if target is not None)
-        if note.path in paths:
-            self.warn(item, "expected_links", f"{shortened(note.path)} is the source note itself")
-        return CheckedLink(item, self.dataset.lines[item.id], note, paths, self._span(item, note))
+        if paths:
+            for error in (error for error in self.errors[before:] if error.absent):
+                self.errors.remove(error)
+                kept = ", ".join(map(shortened, sorted(paths)))
+                self.warn(item, error.field, f"{error.message}; the row keeps {kept}. {error.mend}")
+        return paths
 
     def _span(self, item: LinkItem, note: Note) -> Span | None:
         place = item.anchor_range

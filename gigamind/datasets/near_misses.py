@@ -76,7 +76,7 @@ def _changes(words: str, vault: Vocabulary) -> Iterator[tuple[str, str, str]]:
         others = (str(int(year[0]) + d * s) for d in range(1, _FURTHEST) for s in (1, -1))
         yield from _first_unknown("year", year[0], others, vault)
     if version := _VERSION.search(words):
-        head, last = re.fullmatch(r"(.*?)(\d+)", version[0]).groups()  # pyright: ignore[reportOptionalMemberAccess]  it ends so
+        head, last = re.fullmatch(r"(.*?)(?<!\d)(\d+)", version[0]).groups()  # pyright: ignore[reportOptionalMemberAccess]  it ends so
         others = (f"{head}{int(last) + d}" for d in range(1, _FURTHEST))
         yield from _first_unknown("version", version[0], others, vault)
     for name in _LATIN.findall(words):

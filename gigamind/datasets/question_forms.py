@@ -25,7 +25,9 @@ _MAX_NAME = 40  # of a term or a label that is asked about
 _LEAST_TOKENS = 3  # of an explanation
 _PLACE = re.compile(r"\{([THhC])(?::(이/가|은/는|을/를))?\}")
 _WORD = re.compile(r"[가-힣]|[^\W\d_]{2}")
-_ORNAMENT = re.compile(r"^[^\w(（\[‘“\"']+|[^\w)）\]’”\"'?？!.%+]+$")
+_ORNAMENT_BEFORE = re.compile(r"^[^\w(（\[‘“\"']+")
+_ORNAMENT = r"[^\w)）\]’”\"'?？!.%+]"
+_ORNAMENT_BEHIND = re.compile(rf"(?<!{_ORNAMENT}){_ORNAMENT}+$")
 _NUMBER = re.compile(r"^(?:(?:\d+\.)+\d*|\d+\)|\d+\s[-–—])\s+")
 # Headings that are no noun, by language: the first that fits decides.  {h} is {H} with a small first letter.
 _OTHER_PATTERNS = {
@@ -172,7 +174,7 @@ def _title(note: Note) -> str:
 
 def _trimmed(text: str) -> str:
     """A heading without emoji and other signs around it."""
-    return _ORNAMENT.sub("", text)
+    return _ORNAMENT_BEHIND.sub("", _ORNAMENT_BEFORE.sub("", text))
 
 
 def _of_headings(note: Note, language: str, title: str) -> Iterator[Draft]:

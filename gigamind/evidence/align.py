@@ -62,7 +62,7 @@ class Forms(NamedTuple):
 _NORMAL_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2", "N3")
 _FUZZY_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2")
 _NORMALIZED_CONFIDENCE = 0.99
-_ELLIPSIS = re.compile(r"\s*+(?:\.{2,}+|[\[(](?:\.{3}|중략|생략)[\])])\s*+")
+_ELLIPSIS = re.compile(r"(?:(?<!\s)\s++)?(?:\.{2,}+|[\[(](?:\.{3}|중략|생략)[\])])\s*+")
 _MIN_PIECE = 6  # characters on either side of an ellipsis
 _MAX_GAP = 300  # characters that it may stand for
 _MAX_PASSAGES = 100

@@ -52,8 +52,8 @@ _BREAK_OF_VALUES = re.compile(r"[,:|]|\band\b")
 _KEY = re.compile(r"[:|][-*_`\s]*$")
 _FINITE = re.compile(r"(?:다|요|죠|[음함됨임])$")
 _CONNECTED = re.compile(rf"{_CONNECTIVE},?$|\b(?:but|while|whereas|although|because),?$")
-_VALUE = re.compile(r"\w[^|:]*[|:][^|:]*\w")
-_IN_ROW = re.compile(r"[^\s|:*-][^|]*\|[\s*_`]*$")
+_VALUE = re.compile(r"\w[^|:\w]*+[|:][^|:\w]*+\w")
+_IN_ROW = re.compile(r"[^\s|:*-][\s:*-]*+\|[\s*_`]*$")
 _KOREAN_NOT = re.compile(r"(?<!\w)[안못]\s+[*_`]*$")
 _LIMITED_BEFORE = re.compile(
     r"\b(?:only|just|than|at (?:least|most)|up to|over|under|above|below|nearly|almost|until|before|except|without)\s+$"

@@ -15,12 +15,12 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 from gigamind.spans import Span
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import Link, marks, mask_comments
+from gigamind.vault.markdown import ADDRESS, Link, marks, mask_comments
 from gigamind.vault.notes import Note, Vault
 
 _CLOSED_TO_LINKS = {"Heading", "CodeBlock", "Link", "Image", "HtmlBlock"}
 _NO_PROSE = re.compile(
-    r"\w+://\S+|www\.\S+|[\w.+-]+@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\]\n]*\]\]"
+    rf"{ADDRESS}|(?<![\w.+-])[\w.+-]++@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\[\]\n]*+\]\]"
 )
 _SEPARATOR = re.compile(r"[\s_-]")
 
@@ -118,7 +118,7 @@ Kind = Literal["title", "alias", "heading", "text"]
 
 KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest first
 _LEAST_CHARS = 2
-_ASIDE = re.compile(r"\s*[(（][^()（）]*[)）]$")
+_ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（][^()（）]*[)）]$")
 MAX_WORDS = 6
 # A note's own title may be a sentence ("Inserting a Calc Chart into a Text Document"); what others link it with, if that
 # long, is said once and never again.

@@ -102,7 +102,7 @@ _ROLES = (
     r"(너는|당신은)\s*(이제|지금부터)",
     r"<\s*/?\s*(system|assistant|note-)|\[/?INST\]|<\|im_start\|>|\[/?\s*시스템\s*\]|관리자\s*(모드|지시)",
     r"(?-i:\bSYSTEM)(\s+\w+)?\s*[:\]]|(?<!#)#+\s*(system|시스템)\s*(message|prompt|메시지|프롬프트)",
-    r"^\s*(assistant|어시스턴트|ai|llm)\s*:|<!--\s*(ai|llm|gpt|model|judge)\b|/\s*ai\s*-",
+    r"^[^\S\n]*(assistant|어시스턴트|ai|llm)\s*:|<!--\s*(ai|llm|gpt|model|judge)\b|/\s*ai\s*-",
     r"\bpretend\b|\b(llm|ai|language model)s? (reading|that reads?|who reads?|evaluating|grading)\b",
     r"(읽는|평가하는|채점하는)\s*(ai|인공지능|llm|모델)|시스템\s*[:：].{0,20}(평가|채점|판정|지시)",
     r"\b(evaluator|grader|judge|(grading|evaluation|judging) model)\b.{0,40}\b(must|should|has to|shall)\b",

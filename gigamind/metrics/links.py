@@ -74,6 +74,12 @@ def precision(note: LinkedNote, k: int) -> Term:
     return sum(is_hit(one, note) for one in shown), len(shown)
 
 
+def precision_ceiling(note: LinkedNote, k: int) -> Term:
+    """What `precision` could be at most, with as many suggestions."""
+    shown = len(note.suggestions[:k])
+    return min(shown, _targets(note)), shown
+
+
 def precision_over(note: LinkedNote, k: int) -> Term:
     """Right suggestions over k, which a note with fewer links cannot reach."""
     return precision(note, k)[0], k
@@ -81,7 +87,7 @@ def precision_over(note: LinkedNote, k: int) -> Term:
 
 def precision_over_ceiling(note: LinkedNote, k: int) -> Term:
     """What `precision_over` could be at most."""
-    return min(k, len(note.expected)), k
+    return min(k, _targets(note)), k
 
 
 def recall(note: LinkedNote, k: int) -> Term:
@@ -123,6 +129,12 @@ _metric = Rows("links", "note")
 METRICS = (
     _metric(precision, "precision_at_{k}", "precision@{k}", "정밀도@{k}", SHOWN).told(
         "suggestions that were removed links", "제안 가운데 지운 링크였던 비율"
+    ),
+    _metric(
+        precision_ceiling,
+        "precision_at_{k}_ceiling",
+        "precision@{k} ceiling",
+        "정밀도@{k} 상한",
     ),
     _metric(
         precision_over,
@@ -238,6 +250,11 @@ def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
 def is_hit(suggested: Suggested, note: LinkedNote) -> bool:
     """Whether a suggested target is one that was expected."""
     return any(suggested.target in targets for targets in note.expected)
+
+
+def _targets(note: LinkedNote) -> int:
+    """How many suggestions can be right: of an expected link with several targets, each is."""
+    return len(frozenset[str]().union(*note.expected))
 
 
 def _found(note: LinkedNote, shown: Sequence[Suggested]) -> int:

@@ -1,14 +1,22 @@
-"""The language of a text: Korean told by its letters; English, German and Spanish by their function words."""
+"""The language of a text: Korean told by its letters; English, German and Spanish by their function words.
+
+Of a note only its prose counts: Korean notes may be full of code, addresses and English names of other notes.
+"""
 
 import re
 import unicodedata
+from collections.abc import Iterator
+from functools import lru_cache
 from typing import Literal
 
+from gigamind.vault.markdown import ADDRESS, marks, mask_comments
 from gigamind.vault.notes import Note
 
 _HANGUL = re.compile("[ㄱ-ㅎㅏ-ㅣ가-힣]")
 _LATIN = re.compile("[A-Za-z]")
 _WORD = re.compile(r"[^\W\d_]+")
+_ADDRESS = re.compile(ADDRESS)
+_NO_PROSE = {"CodeBlock", "HtmlBlock"}
 
 KnownLanguage = Literal["ko", "en", "de", "es"]
 # Without the last set, French, Italian, Portuguese and Dutch would pass for Spanish or German.
@@ -33,9 +41,32 @@ _LANGUAGES: dict[frozenset[str], KnownLanguage | None] = {
 
 
 def note_language(note: Note) -> str:
-    """The `lang` of the frontmatter without its region ("ko-KR" is "ko"), else the language of the text."""
+    """The `lang` of the frontmatter without its region ("ko-KR" is "ko"), else the language of the prose."""
     declared = re.split("[-_]", note.language.strip().lower())[0]
-    return declared or text_language(note.text[note.document.body_start :])
+    return declared or _language_of_note(note.text, note.document.body_start)
+
+
+@lru_cache(maxsize=16)  # each suggestion for a note asks for it
+def _language_of_note(text: str, body_start: int) -> str:
+    """That of all of the text where nothing in it is prose."""
+    body = text[body_start:]
+    if _HANGUL.search(unicodedata.normalize("NFC", body)) is None:
+        return "en"
+    prose = _ADDRESS.sub(" ", " ".join(_prose(body)))
+    return text_language(prose if _WORD.search(prose) else body)
+
+
+def _prose(body: str) -> Iterator[str]:
+    """Texts that a reader reads as sentences: no code, HTML, math, comment, nor the bare target of a wikilink."""
+    closed = 0
+    for mark in marks(mask_comments(body)):
+        if mark.phase == "leaf":
+            if mark.name == "Text" and not closed:
+                yield mark.text
+            continue
+        wikilink = mark.name == "Link" and body.startswith("[[", mark.start)
+        if mark.name in _NO_PROSE or (wikilink and "|" not in body[mark.start : mark.end]):
+            closed += 1 if mark.phase == "enter" else -1
 
 
 def text_language(text: str) -> str:

@@ -103,6 +103,7 @@ def _code_points(text: str) -> Callable[[int], int]:
     return before.item
 
 
+ADDRESS = r"(?<!\w)\w++://\S+|www\.\S+"  # in running text, where it is no link to the parser
 FILLER = "\ufffe"  # a noncharacter: plain text to the parser, and no text of a reader
 _CHARACTER = re.compile(r"[^\r\n]")
 

@@ -12,7 +12,14 @@ from typing import Literal
 
 from gigamind.errors import NotesError
 
-DEFAULT_EXCLUDES = (".git/", ".gigamind/", "eval/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
+DEFAULT_EXCLUDES = (".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp")
+_EVALUATION = (
+    "eval"  # where datasets and results lie by default: of such a folder only the notes count
+)
+_RESULTS = (
+    {"run.json", "per_item.jsonl"},
+    {"judge_card.json"},
+)  # what only folders of results hold
 # How Python shows the bytes of a name that is not UTF-8.
 _UNDECODABLE = re.compile("[\udc80-\udcff]")
 
@@ -45,6 +52,7 @@ def walk(root: Path, exclude: Sequence[str] = DEFAULT_EXCLUDES) -> Walk:
     pattern with "/" inside or in front the path from the root ("drafts/*.md", "/eval", "**" for any folders).
 
     Links to folders are not followed, and links to files only inside the vault: a vault is what lies in its folder.
+    Results of gigamind are no part of it: of a folder named "eval" only Markdown counts, of one with a run nothing.
 
     Raises:
         NotesError: the root is no folder, or it or a folder in it cannot be read.
@@ -87,9 +95,15 @@ def _files(root: Path, excludes: Sequence[_Glob], warnings: list[str]) -> Iterat
     real_root = root.resolve()
     while pending:
         location, prefix = pending.pop()
-        for entry in _entries(location):
+        entries = _entries(location)
+        if prefix and any(names <= {entry.name for entry in entries} for names in _RESULTS):
+            continue
+        only_notes = _EVALUATION in prefix.split("/")
+        for entry in entries:
             path = prefix + unicodedata.normalize("NFC", entry.name)
             is_folder = entry.is_dir(follow_symlinks=False)
+            if only_notes and not is_folder and not path.lower().endswith(".md"):
+                continue
             if any(glob.match(path.split("/"), folder=is_folder) for glob in excludes):
                 continue
             problem = _problem(entry, real_root)

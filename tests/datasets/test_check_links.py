@@ -67,6 +67,27 @@ def test_a_row_that_cannot_be_used_says_why(held, fields, message):
     assert message in checked.errors[0].message
 
 
+def test_a_row_with_a_target_that_is_gone_keeps_the_others_and_says_where(held):
+    checked = held(expected_links=["AI 자동 연결", "b"])
+    assert [link.targets for link in checked.links] == [{"b.md"}]
+    assert (checked.errors, checked.rejected) == ((), 0)
+    [warning] = checked.warnings
+    assert 'links.jsonl:1: field "expected_links[0]": no note "AI 자동 연결"' in warning
+    assert 'the row keeps "b.md"' in warning
+
+
+def test_a_row_without_any_target_left_names_each_that_is_gone(held):
+    checked = held(expected_links=["y", "z"])
+    assert [error.field for error in checked.errors] == ["expected_links[0]", "expected_links[1]"]
+    assert (checked.links, checked.warnings) == ((), ())
+
+
+def test_a_target_outside_the_vault_is_an_error_whatever_else_is_named(held):
+    checked = held(expected_links=["b", "../c.md", "z"])
+    assert checked.links == ()
+    assert "leaves the vault" in checked.errors[0].message
+
+
 def test_unknown_fields_are_kept_and_named(held):
     warnings = held(reviewer="kim", anchor_range={"start": 3, "end": 5, "line": 1}).warnings
     assert [text.split(": ", 1)[1] for text in warnings] == [

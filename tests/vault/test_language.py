@@ -1,3 +1,4 @@
+import textwrap
 import unicodedata
 
 import pytest
@@ -44,3 +45,32 @@ def test_the_frontmatter_decides_where_it_says_something(tmp_path):
 )
 def test_function_words_tell_a_known_language_and_nothing_is_guessed(text: str, language: str):
     assert known_language(text) == language
+
+
+CODE = (
+    "```python\nclass Retriever:\n    def search(self, query): return self.index.search(query)\n```"
+)
+KOREAN_CODE = "```python\n# 이 주석은 아주 길고 본문보다 한글이 훨씬 더 많습니다\n```"
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (f"먼저 설치합니다.\n\n{CODE}", "ko"),
+        (f"- 명령을 실행한다.\n\n{textwrap.indent(CODE, '  ')}", "ko"),
+        ("`GIGAMIND_REPORTS_URL`과 `PREFECT_SERVER_API_PORT`로 바꾼다.", "ko"),
+        ("https://docs.example.com/reference/configuration/index.html 참고", "ko"),
+        ("[여기](https://docs.example.com/reference/configuration.html)에 있다.", "ko"),
+        ("[[Knowledge Graph Design Document]]와 [[projects/gigamind]] 참고", "ko"),
+        ('<div class="container">markup of a page</div>\n\n한국어 문장.', "ko"),
+        ("%% a comment that nobody reads %%\n한국어 문장.", "ko"),
+        (f"Install it first.\n\n{KOREAN_CODE}", "en"),
+        ("See [[휴가 규정]] and [[경비 규정 (서울)]] for leave.", "en"),
+        ("See [[policies/leave|휴가 규정]] on it.", "ko"),  # what the reader sees
+        (KOREAN_CODE, "ko"),  # nothing else tells
+    ],
+)
+def test_the_language_of_a_note_is_that_of_its_prose(text, expected, tmp_path):
+    (tmp_path / "a.md").write_text(text, encoding="utf-8")
+    [note] = read_vault(tmp_path).notes
+    assert note_language(note) == expected

@@ -56,11 +56,12 @@ def test_only_markdown_files_outside_hidden_places_are_notes(read):
             ".trash/y.md": "",
             "._b.md": b"\x00\x05",
             "node_modules/p/README.md": "",
+            "eval/queries.jsonl": "",
             "eval/report.md": "",
         }
     )
 
-    assert [note.path for note in vault.notes] == ["A.MD", "b.md"]
+    assert [note.path for note in vault.notes] == ["A.MD", "b.md", "eval/report.md"]
     assert vault.notes[0].title == "A"
     assert vault.warnings == ()
 

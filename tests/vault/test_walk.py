@@ -29,21 +29,32 @@ def test_names_are_nfc_and_open_the_file_under_its_own_name(write_vault):
     assert file.location.read_text() == "text"
 
 
-def test_the_default_patterns_are_those_of_the_specification(write_vault):
+def test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_are_notes(
+    write_vault,
+):
     left_out = [
         ".git/HEAD",
         "sub/.git/x.md",
         ".gigamind/cache",
         "eval/queries.jsonl",
-        "sub/eval/q.md",
+        "sub/eval/q.jsonl",
+        "eval/out/1/run.json",
+        "eval/out/1/per_item.jsonl",
+        "eval/out/1/summary.md",
+        "eval/cards/1/judge_card.json",
+        "eval/cards/1/judge_card.md",
+        "a run elsewhere/run.json",
+        "a run elsewhere/per_item.jsonl",
+        "a run elsewhere/summary.md",
         "node_modules/a/README.md",
         ".DS_Store",
         "sub/.DS_Store",
         "a.tmp",
         "sub/.a.md.swp",
     ]
-    kept = [".gitignore", ".obsidian/app.json", "eval.md", "evaluation/a.md", "sub/eval", "tmp"]
-    root = write_vault(dict.fromkeys([*left_out[:4], *left_out[5:], *kept], ""))
+    kept = [".gitignore", ".obsidian/app.json", "eval/plan.md", "eval.md", "evaluation/a.md", "tmp"]
+    kept = sorted([*kept, "other/eval", "sub/eval/deep/q.md", "x/run.json", "x/summary.md"])
+    root = write_vault(dict.fromkeys([*left_out, *kept], ""))
 
     assert paths(root) == kept
 
@@ -170,3 +181,9 @@ def test_a_root_that_is_no_folder_is_an_error(write_vault, tmp_path, name, messa
 
     with pytest.raises(NotesError, match=message):
         walk(tmp_path / name)
+
+
+def test_a_vault_may_itself_be_named_eval_and_hold_a_run(write_vault):
+    files = ["a.md", "i.png", "per_item.jsonl", "run.json"]
+    root = write_vault({f"eval/{name}": "" for name in files})
+    assert paths(root / "eval") == files

@@ -41,7 +41,7 @@ _CLAUSES = re.compile(
 _OVER_OTHERS: frozenset[Role] = frozenset({"lead_in", "heading"})  # these may name what follows
 _ASKS = re.compile(r"[?？][\W_]*$")
 _END = 80  # characters at the end of a sentence that are looked at
-_LAST_WORD = re.compile(r"(\w+)\W*[:：]$")
+_LAST_WORD = re.compile(r"\b(\w++)\W*[:：]$")
 _TOPIC = re.compile(
     r"^\W*(?:regarding|concerning|about|as (?:for|to)|for|on|in|with|from|based|according|given|whether|if)\b"
     r"|대(?:한|해|하여)|관(?:한|해|하여|련)|[은는]$",

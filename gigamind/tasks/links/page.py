@@ -31,15 +31,19 @@ from gigamind.reports.page.layout import Content, changes_by_id, items_script, r
 from gigamind.spans import Span, Utf16
 from gigamind.tasks.links.compare import LinkItem, LinkSnapshot
 from gigamind.tasks.links.schema import (
+    ExpectedLinkReport,
     LinkItemReport,
     LinkRunRecord,
     LinkSliceReport,
     LinkSummaryReport,
+    MissReport,
+    RankedReport,
     SuggestionReport,
 )
 from gigamind.wording import Language, Words, words
 
 _CONTEXT = 240  # code points shown on either side of a link; what lies farther from all of them is left out
+_AROUND = 160  # code points shown on either side of a missed link among those of its cause
 _KINDS = ("linked", "novel", "miss", "hit")  # a later one hides an earlier one in the same place
 
 Piece = tuple[str, str, str]
@@ -108,7 +112,7 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
         item.language,
         change,
         pieces(item),
-        [(row.anchor, ", ".join(row.targets)) for row in item.missed],
+        [_missed(item, row, miss) for row, miss in item.explained],
         [
             (
                 one.anchor.text,
@@ -125,6 +129,33 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
         sum(one.hit for one in item.suggestions),
         _before(before) if before else None,
     ]
+
+
+def _missed(
+    item: LinkItemReport, row: ExpectedLinkReport, miss: MissReport | None
+) -> tuple[object, ...]:
+    """A wanted link, its paragraph on either side of it, why it was missed, and what stood where instead."""
+    before = after = ""
+    if row.passage is not None:
+        span = _span(Utf16(item.text), row.passage)
+        before = _nearest(item.text[: span.start].rsplit("\n\n", 1)[-1][::-1])[::-1]
+        after = _nearest(item.text[span.end :].split("\n\n", 1)[0])
+    why = (miss.cause, _ranked(miss.own), _ranked(miss.instead)) if miss else ("", None, None)
+    return (row.anchor, ", ".join(row.targets), before, after, *why)
+
+
+def _nearest(text: str) -> str:
+    return text if len(text) <= _AROUND else text[:_AROUND] + "…"
+
+
+def _ranked(one: RankedReport | None) -> tuple[object, ...] | None:
+    if one is None:
+        return None
+    features = (
+        f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
+        for name, value in one.features.items()
+    )
+    return one.place, one.anchor, one.target, one.confidence, one.reason, " · ".join(features)
 
 
 def _before(item: LinkItem) -> tuple[str, str]:
@@ -222,7 +253,9 @@ def link_content(
         item_script="link_item.js",
         charts=link_figures(record, baseline, lang=say.language),
         captions="link.figure_",
-        data=notes_json(record.items, say.script("link_script"), comparison, baseline),
+        data=notes_json(
+            record.items, say.script("link_script", "link_cause"), comparison, baseline
+        ),
         headline=link_headline(record, comparison, say),
         cards=_cards(record, comparison, say),
         figures=all_links(summary.overall),
@@ -230,6 +263,7 @@ def link_content(
         columns=keys_in("page", blocks_of("links"), topk),
         slices=[(name, (part.notes,), part) for name, part in link_slices(summary, say)],
         not_run=summary.counts.notes_not_run,
+        values={"causes": {key: n for key, n in (summary.overall.misses or {}).items() if n}},
     )
 
 

@@ -3,7 +3,9 @@
 Offsets are UTF-16 code units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
 """
 
-from typing import Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
+
+from pydantic import Field
 
 from gigamind.records.judged import Count, Report, Share
 from gigamind.records.schema import (
@@ -48,11 +50,45 @@ class SuggestionReport(Report):
     novel: bool
 
 
+MissCause = Literal[
+    "no_candidate", "ranked_too_low", "below_confidence", "namesake", "already_linked"
+]
+
+
+class RankedReport(Report):
+    """A suggestion, shown or not, by its place in the list of all that the suggester has for the note, from 1."""
+
+    place: Annotated[int, Field(ge=1)]
+    anchor: str
+    target: str
+    confidence: Share
+    reason: str
+    features: dict[str, float | int | str]
+
+
+class MissReport(Report):
+    """Why a wanted row was not found.
+
+    Attributes:
+        id: of the row.
+        cause: nothing leads to its target at any place; its target stands below `topk`; or above, but is less sure than
+            `min_confidence`; its words are taken for another note; `exclude_linked` left it out.
+        own: the suggestion of its target that was not shown.
+        instead: what was preferred: another note for its words, else the last one shown.
+    """
+
+    id: str
+    cause: MissCause
+    own: RankedReport | None
+    instead: RankedReport | None
+
+
 class LinkItemReport(Report):
     """One line of per_item.jsonl: a note.
 
     Attributes:
         text: the whole note, in which the passages of anchors stand.
+        misses: one for each of `missed`; empty in files of older versions.
         terms: what it adds to numerator and denominator of each figure; `metrics` are their quotients.
     """
 
@@ -61,6 +97,7 @@ class LinkItemReport(Report):
     text: str
     expected: tuple[ExpectedLinkReport, ...]
     suggestions: tuple[SuggestionReport, ...]
+    misses: tuple[MissReport, ...] = ()
     terms: dict[str, tuple[Count, Count]]
     metrics: dict[str, float | None]
 
@@ -70,11 +107,22 @@ class LinkItemReport(Report):
         shown = {one.target for one in self.suggestions}
         return tuple(row for row in self.expected if row.wanted and shown.isdisjoint(row.targets))
 
+    @property
+    def explained(self) -> list[tuple[ExpectedLinkReport, MissReport | None]]:
+        """The same with why each was missed; None in files of older versions."""
+        why = {miss.id: miss for miss in self.misses}
+        return [(row, why.get(row.id)) for row in self.missed]
+
 
 class LinkSliceReport(Report):
-    """The figures of some notes: micro values over notes, intervals by "links.<metric>"."""
+    """The figures of some notes: micro values over notes, intervals by "links.<metric>".
+
+    Attributes:
+        misses: rows that were not found, by cause; None in files of older versions.
+    """
 
     notes: Count
+    misses: dict[MissCause, Count] | None = None
     links: dict[str, float | None]
     intervals: dict[str, IntervalReport]
 

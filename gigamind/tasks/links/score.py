@@ -3,7 +3,9 @@
 Suggestions are made over the copy that generate-links wrote; a note of it is one item.
 """
 
-from collections.abc import Sequence
+import itertools
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +17,7 @@ from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.linking.suggest import LinkSuggester, LinkSuggestion, SuggestOptions
 from gigamind.metrics.links import LinkedNote, Suggested
 from gigamind.records.schema import Record
+from gigamind.tasks.links.misses import Offered, find_misses, names_of
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.prepare import PreparedLinks, prepare_links
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
@@ -26,10 +29,15 @@ _WARM = 10  # notes by which the time of one is estimated
 
 @dataclass(frozen=True)
 class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote]):
-    """Checked input and a suggester that knows the names and links of the vault."""
+    """Checked input and a suggester that knows the names and links of the vault.
+
+    Attributes:
+        names: what each note of the vault is called, by its path.
+    """
 
     prepared: PreparedLinks
     suggester: LinkSuggester
+    names: Mapping[str, frozenset[str]]
     results = TypeAdapter(list[EvaluatedNote])
 
     @property
@@ -69,29 +77,45 @@ def open_links(options: LinkEvalOptions) -> LinkEvaluation:
         GigamindError: see `prepare_links`.
     """
     prepared = prepare_links(options)
-    return LinkEvaluation(prepared, LinkSuggester(prepared.vault, prepared.identities))
+    names = {note.path: names_of(note) for note in prepared.vault.notes}
+    return LinkEvaluation(prepared, LinkSuggester(prepared.vault, prepared.identities), names)
 
 
 def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     options, suggester = evaluation.prepared.options, evaluation.suggester
     rows = evaluation.prepared.rows[path]
     note = rows[0].note
-    every = suggester.suggest(note, _suggest_options(options, excluding=False))
-    unlinked = suggester.suggest(note, _suggest_options(options, excluding=True))
-    shown = unlinked if options.exclude_linked else every
     linked = suggester.linked_targets(path)
+    every, unlinked = (
+        suggester.suggest(note, _everything(options, excluding=excluding))
+        for excluding in (False, True)
+    )
+    ranked = unlinked if options.exclude_linked else every
+    shown = _shown(ranked, options)
     measured = LinkedNote(
         note=path,
         language=rows[0].item.language or note_language(note),
         suggestions=tuple(_measured(one, rows, linked) for one in shown),
-        unlinked=tuple(_measured(one, rows, linked) for one in unlinked),
+        unlinked=tuple(_measured(one, rows, linked) for one in _shown(unlinked, options)),
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
-    return EvaluatedNote(link_item(note, rows, shown, measured, options.topk), measured)
+    left_out = linked if options.exclude_linked else frozenset[str]()
+    offered = Offered(shown, ranked, left_out)
+    misses = find_misses(rows, offered, evaluation.names, options.topk)
+    item = link_item(note, rows, shown, measured, options.topk, misses=misses)
+    return EvaluatedNote(item, measured)
 
 
-def _suggest_options(options: LinkEvalOptions, *, excluding: bool) -> SuggestOptions:
-    return SuggestOptions(options.topk, options.min_confidence, excluding, options.context_chars)
+def _everything(options: LinkEvalOptions, *, excluding: bool) -> SuggestOptions:
+    """All that there is: what a run shows is its beginning, and where the rest stands says why it was missed."""
+    return SuggestOptions(sys.maxsize, 0.0, excluding, options.context_chars)
+
+
+def _shown(
+    ranked: Sequence[LinkSuggestion], options: LinkEvalOptions
+) -> tuple[LinkSuggestion, ...]:
+    sure = (one for one in ranked if one.confidence >= options.min_confidence)
+    return tuple(itertools.islice(sure, options.topk))
 
 
 def _measured(

@@ -1,8 +1,10 @@
 """From measured notes to the reports of a link evaluation."""
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
+from typing import get_args
 
 from gigamind.datasets.check import CheckedLink
 from gigamind.evaluation.task import Run, run_report
@@ -20,6 +22,7 @@ from gigamind.records.environment import describe_environment
 from gigamind.records.schema import PassageReport, Record, intervals
 from gigamind.spans import Span, Utf16
 from gigamind.stats.agreement import expected_calibration_error
+from gigamind.tasks.links.misses import Miss, Ranked
 from gigamind.tasks.links.prepare import PreparedLinks
 from gigamind.tasks.links.schema import (
     ExpectedLinkReport,
@@ -28,6 +31,9 @@ from gigamind.tasks.links.schema import (
     LinkPerformance,
     LinkSliceReport,
     LinkSummaryReport,
+    MissCause,
+    MissReport,
+    RankedReport,
     ReliabilityBinReport,
     SuggestionReport,
     SweepPointReport,
@@ -61,9 +67,11 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
     return LinkSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, run),
-        overall=_slice(notes, topk, seed),
+        overall=_slice(run.results, topk, seed),
         by_language={
-            language: _slice([note for note in notes if note.language == language], topk, seed)
+            language: _slice(
+                [note for note in run.results if note.measured.language == language], topk, seed
+            )
             for language in languages
         },
         sweep=tuple(SweepPointReport.like(point) for point in sweep_links(notes, topk)),
@@ -100,6 +108,8 @@ def link_item(
     suggestions: Sequence[LinkSuggestion],
     measured: LinkedNote,
     topk: int,
+    *,
+    misses: Sequence[Miss],
 ) -> LinkItemReport:
     """The line of per_item.jsonl for one note."""
     units = Utf16(note.text)
@@ -125,15 +135,33 @@ def link_item(
             )
             for one, seen in zip(suggestions, measured.suggestions, strict=True)
         ),
+        misses=tuple(
+            MissReport(
+                id=miss.row.item.id,
+                cause=miss.cause,
+                own=_ranked(miss.own),
+                instead=_ranked(miss.instead),
+            )
+            for miss in misses
+        ),
         terms=terms(measured, topk),
         metrics=note_values(measured, topk),
     )
 
 
-def _slice(notes: Sequence[LinkedNote], topk: int, seed: int) -> LinkSliceReport:
-    figures = summarise_links(notes, topk, seed)
+def _ranked(ranked: Ranked | None) -> RankedReport | None:
+    if ranked is None:
+        return None
+    place, one = ranked
+    return RankedReport.like(one, place=place, features=asdict(one.features))
+
+
+def _slice(notes: Sequence[EvaluatedNote], topk: int, seed: int) -> LinkSliceReport:
+    figures = summarise_links([note.measured for note in notes], topk, seed)
+    causes = Counter(miss.cause for note in notes for miss in note.item.misses)
     return LinkSliceReport(
         notes=len(notes),
+        misses={cause: causes[cause] for cause in get_args(MissCause)},
         links={name: found.value for name, found in figures.items()},
         intervals=intervals("links", figures),
     )

@@ -34,7 +34,10 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
                 (name, part.notes, values_of(part, columns))
                 for name, part in summary.by_language.items()
             ],
-            misses=[(item.note, row) for item in record.items for row in item.missed],
+            misses=[
+                (item.note, row, miss) for item in record.items for row, miss in item.explained
+            ],
+            causes=summary.overall.misses or {},
             misses_shown=_MISSES_SHOWN,
         )
 

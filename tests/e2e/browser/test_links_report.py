@@ -12,6 +12,7 @@ from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.page import render_link_html
+from gigamind.tasks.links.schema import MissReport, RankedReport
 
 pytestmark = pytest.mark.browser
 
@@ -77,6 +78,38 @@ def test_every_link_is_marked_in_the_note_where_it_stands(show, reader, record):
     assert title == f"expected, not suggested: {item.missed[0].targets[0]}"
     table = browser.find_element(By.CSS_SELECTOR, ".detail .links").text
     assert all(f"{one.confidence:.3f}" in table for one in item.suggestions)
+
+
+@pytest.mark.parametrize(("lang", "summary"), [("en", "ranked too low"), ("ko", "순위가 낮음")])
+def test_misses_stand_by_their_cause_with_the_text_around_and_what_was_preferred(
+    show, reader, record, lang, summary
+):
+    item = next(item for item in record.items if item.missed and item.suggestions)
+    row, last = item.missed[0], item.suggestions[-1]
+    ranked = {"anchor": last.anchor.text, "target": last.target, "confidence": last.confidence}
+    ranked |= {"reason": HOSTILE, "features": last.features}
+    own = ranked | {"place": 7, "target": row.targets[0], "confidence": 0.123}
+    miss = MissReport(
+        id=row.id,
+        cause="ranked_too_low",
+        own=RankedReport(**own),
+        instead=RankedReport(**ranked, place=5),
+    )
+    changed = item.model_copy(update={"misses": (miss,)})
+    overall = record.summary.overall.model_copy(update={"misses": {"ranked_too_low": 1}})
+    told = record.summary.model_copy(update={"overall": overall})
+    items = [changed, *(one for one in record.items if not one.missed)]
+    browser = show(replace(record, summary=told, items=items), lang=lang)
+    group = browser.find_element(By.CSS_SELECTOR, "#causes summary")
+    assert group.text == f"{summary} (1)"
+    group.click()
+    shown = browser.find_element(By.CSS_SELECTOR, "#causes li")
+    assert row.anchor in shown.find_element(By.CSS_SELECTOR, "blockquote mark.miss").text
+    for part in (item.note, row.targets[0], "0.123", last.target, HOSTILE, *last.features):
+        assert part in shown.text
+    reader.choose("ranked_too_low")
+    assert reader.status().startswith(("1–1 of 1", "노트 1개 중 1–1"))
+    assert reader.has_run_nothing()
 
 
 def test_text_of_others_runs_nothing(show, reader, record):

@@ -125,7 +125,7 @@ def _with_end(found: re.Match[str]) -> str:
 
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)([^`]*)$")
-_ATTRIBUTES = re.compile(r"\s*(?:\{[^{}]*\}|[\w-]+=\S+|\s)*$")
+_ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|[\w-]++=\S++|\s)*$")
 _PROSE_IN_FENCE = frozenset({"", "text", "txt", "plaintext", "markdown", "md"})
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+")
 _BOLD_ALONE = re.compile(r"[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t]*[:：]?[ \t]*$")
@@ -137,7 +137,7 @@ _ITEM = re.compile(
 _QUOTED = re.compile(r"[ \t]*>[ \t>]*")
 _LANGUAGE = re.compile(r"[\w+#.-]{0,20}$", re.ASCII)
 _END_OF_LINE = re.compile(r"\r\n|[\n\r\x0b\x0c\x85\u2028\u2029]")
-_TABLE_RULE = re.compile(r"[ \t]*\|?[ \t]*:?-+:?[ \t]*(?:\|[ \t]*:?-+:?[ \t]*)*\|?[ \t]*$")
+_TABLE_RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-++:?[ \t]*+(?:\|[ \t]*+:?-++:?[ \t]*+)*\|?[ \t]*$")
 _ENDED = re.compile(
     r"[.!?。！？:：;…\]][\"'”’」』)*_\s]*$|(?:다|요|죠|까|음|함|임|됨|것|등|중)[\s*_]*$"
 )

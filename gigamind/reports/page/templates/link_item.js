@@ -2,6 +2,9 @@
 // How one note with its suggested links is shown, and what the list of notes is searched, filtered and sorted by.
 const FIELDS = ["note", "title", "language", "change", "pieces", "missed", "suggestions", "wanted", "found", "right", "before"];
 const SUGGESTION_FIELDS = ["anchor", "target", "confidence", "kind", "elsewhere", "reason"];
+const MISSED_FIELDS = ["anchor", "targets", "before", "after", "cause", "own", "instead"];
+const RANKED_FIELDS = ["place", "anchor", "target", "confidence", "reason", "features"];
+const CAUSES = ["no_candidate", "ranked_too_low", "below_confidence", "namesake", "already_linked"];
 const KINDS = ["hit", "miss", "novel", "linked"];
 const TITLE = "note";
 const title = (item) => item.title;
@@ -11,6 +14,7 @@ const wrong = (item) => item.suggestions.length - item.right;
 const FILTERS = {
   all: () => true,
   missed: (item) => item.missed.length > 0,
+  ...Object.fromEntries(causesMet().map((cause) => [cause, (item) => missedBy(item, cause).length > 0])),
   wrong: (item) => wrong(item) > 0,
   worse: (item) => item.change === "worse",
   better: (item) => item.change === "improved",
@@ -29,7 +33,7 @@ function cell(name, item) {
   return item.number;
 }
 
-const searchable = (item) => [item.note, item.title, ...item.missed.flat(), ...item.suggestions.flatMap((one) => one.slice(0, 2))];
+const searchable = (item) => [item.note, item.title, ...item.missed.flatMap((miss) => miss.slice(0, 2)), ...item.suggestions.flatMap((one) => one.slice(0, 2))];
 
 function verdict(item) {
   const missed = item.missed.length;
@@ -77,6 +81,51 @@ function suggestionTable(item) {
 
 function missedLinks(item) {
   if (!item.missed.length) return [];
-  return [make("h4", { text: say("missed") }), make("ul", {}, ...item.missed.map(([anchor, targets]) =>
-    make("li", {}, make("mark", { className: "miss", text: anchor }), make("span", { text: ` → ${targets}` }))))];
+  return [make("h4", { text: say("missed") }), make("ul", { className: "missed" }, ...item.missed.map((values) =>
+    make("li", {}, ...missedLink(named(MISSED_FIELDS, values), { tellsCause: true }))))];
 }
+
+// A link that was missed: why, at which place its target stands, and what was preferred.
+function missedLink(miss, { tellsCause = false } = {}) {
+  const link = make("div", {}, make("mark", { className: "miss", text: miss.anchor }), make("span", { text: ` → ${miss.targets}` }));
+  if (miss.cause && tellsCause) link.append(" ", make("span", { className: "wrongly", text: say(miss.cause) }));
+  return [link, ranked("own", miss.own), ranked("instead", miss.instead)];
+}
+
+function ranked(role, values) {
+  if (!values) return null;
+  const one = named(RANKED_FIELDS, values);
+  return make("div", { className: "preferred" },
+    make("span", { text: say(role, { ...one, confidence: figure(one.confidence) }) }),
+    make("span", { className: "faint", text: ` (${one.reason})` }), make("div", { className: "features", text: one.features }));
+}
+
+// All missed links of a note with one cause; the causes that some note has.  They are asked for before the list is made.
+function missedBy(item, cause) {
+  return item.missed.map((values) => named(MISSED_FIELDS, values)).filter((miss) => miss.cause === cause);
+}
+
+function causesMet() {
+  const missed = data.items.flatMap((values) => named(FIELDS, values).missed);
+  return CAUSES.filter((cause) => missed.some((values) => named(MISSED_FIELDS, values).cause === cause));
+}
+
+// The missed links by cause, each with the text around it; a group is made when it is opened.
+const MOST = 100;
+
+function causeGroup(cause) {
+  const found = data.items.map((values) => named(FIELDS, values))
+    .flatMap((item) => missedBy(item, cause).map((miss) => [item, miss]));
+  const group = make("details", {}, make("summary", { text: `${say(cause)} (${found.length})` }));
+  group.addEventListener("toggle", () => {
+    if (!group.open || group.childElementCount > 1) return;
+    group.append(make("ul", { className: "missed" }, ...found.slice(0, MOST).map(([item, miss]) => make("li", {},
+      make("div", { className: "faint", text: item.note }),
+      make("blockquote", {}, make("span", { text: miss.before }),
+        make("mark", { className: "miss", text: miss.anchor }), make("span", { text: miss.after })), ...missedLink(miss)))));
+    if (found.length > MOST) group.append(make("p", { className: "faint", text: say("more_below", { count: found.length - MOST }) }));
+  });
+  return group;
+}
+
+document.getElementById("causes")?.append(...causesMet().map(causeGroup));

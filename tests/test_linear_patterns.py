@@ -1,0 +1,201 @@
+"""Every regular expression of the package takes time in proportion to the text, however odd the text.
+
+Notes, answers and replies of models come from anywhere: 20 000 characters without a space once took 2.7 s, and 500 000
+did not end.  Patterns are found by the calls in the source, so that none is forgotten, and tried as they are used: one
+that is only matched at a given place may be slow to search with.
+"""
+
+import ast
+import importlib
+import re
+import signal
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+import gigamind
+
+PACKAGE = Path(gigamind.__file__).parent
+COMPILES = {
+    "compile",
+    "sub",
+    "subn",
+    "search",
+    "match",
+    "fullmatch",
+    "findall",
+    "finditer",
+    "split",
+}
+AT_A_PLACE = {"match", "fullmatch"}
+LIMIT = 0.5  # seconds of the processor, whatever else runs; what is linear takes 0.03
+CHARS, MANY_CHARS = 30_000, 1_000_000
+KINDS = "a", " ", "[", "(", "`", "-", "\n", "가", "1", ".", "http://", "a a a ", "[[", "<", "*_"
+# Local names in patterns that functions make -> examples of what they hold.
+LOCALS = {
+    "datasets/question_forms.py": {"noun": "가", "shape": r"[?？]$|(?:는가|은가|인가|나요)$"},
+    "evidence/normalize.py": {"line": "^>", "inline": "`+"},  # its results are globals
+    "judges/quotes.py": {"before": r"(?<!\w)", "stem": "a", "behind": r"(?!\.?\d)"},
+    "judges/search_qa/segments/lines.py": {"fence": "```"},
+    "llm/faults.py": {"name": "max_tokens"},
+    "metrics/spec.py": {"parts": ["recall_at_", "{k}", "_ceiling"]},
+    "wording.py": {"form": "lost {what}; found {found}"},
+}
+
+
+@dataclass(frozen=True)
+class Tried:
+    """A pattern, where it stands, and whether it is only matched at a given place."""
+
+    where: str
+    pattern: re.Pattern[str]
+    at_a_place: bool
+
+    def on(self, text: str) -> None:
+        if self.at_a_place:
+            self.pattern.match(text)
+            self.pattern.fullmatch(text)
+        else:
+            deque(self.pattern.finditer(text), maxlen=0)
+
+
+def trees():
+    for path in sorted(PACKAGE.rglob("*.py")):
+        source = path.read_text("utf-8")
+        if "import re\n" in source:
+            yield path.relative_to(PACKAGE).as_posix(), ast.parse(source)
+
+
+def namespace(path: str) -> dict[str, object]:
+    name = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    return vars(importlib.import_module(f"gigamind.{name}"))
+
+
+def held(value: object) -> list[re.Pattern[str]]:
+    """The patterns in a global, in containers too."""
+    if isinstance(value, re.Pattern):
+        return [value] if isinstance(value.pattern, str) else []
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    if isinstance(value, tuple | list | set | frozenset):
+        return [pattern for part in value for pattern in held(part)]
+    return []
+
+
+def uses(tree: ast.Module) -> dict[str, set[str]]:
+    """Name -> the methods that are called on it; "" where it is used otherwise."""
+    found: dict[str, set[str]] = {}
+    methods = {id(n.value): n.attr for n in ast.walk(tree) if isinstance(n, ast.Attribute)}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
+            found.setdefault(node.id, set()).add(methods.get(id(node), ""))
+    return found
+
+
+def is_regex_call(node: ast.AST) -> bool:
+    return (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and isinstance(node.func.value, ast.Name)
+        and node.func.value.id == "re"
+        and node.func.attr in COMPILES
+    )
+
+
+def made_by(call: ast.Call, known: Mapping[str, object]) -> re.Pattern[str]:
+    """The pattern of a call, by the globals of its module and examples of its locals."""
+    given = call.args[1:2] if call.func.attr == "compile" else []
+    given += [word.value for word in call.keywords if word.arg == "flags"]
+    return re.compile(*(eval(ast.unparse(part), dict(known)) for part in (call.args[0], *given)))
+
+
+@cache
+def patterns() -> tuple[Tried, ...]:
+    parsed = dict(trees())
+    shared: dict[str, set[str]] = {}  # uses of names that other modules may import
+    for tree in parsed.values():
+        for name, methods in uses(tree).items():
+            shared.setdefault(name, set()).update(methods)
+    found: dict[tuple[str, int], Tried] = {}
+    for path, tree in parsed.items():
+        known, own = namespace(path), uses(tree)
+        for name, value in known.items():
+            methods = own.get(name, set()) if name.startswith("_") else shared.get(name, set())
+            at_a_place = bool(methods) and methods <= AT_A_PLACE
+            for each in held(value):
+                found[each.pattern, each.flags] = Tried(f"{path}: {name}", each, at_a_place)
+        for statement in tree.body:
+            calls = [node for node in ast.walk(statement) if is_regex_call(node)]
+            if isinstance(statement, ast.FunctionDef | ast.ClassDef):
+                names = {
+                    id(n.value): n.targets[0]
+                    for n in ast.walk(statement)
+                    if isinstance(n, ast.Assign)
+                }
+                for call in calls:
+                    each = made_by(call, known | LOCALS.get(path, {}))
+                    name = names.get(id(call))
+                    compiled = call.func.attr == "compile" and isinstance(name, ast.Name)
+                    methods = own[name.id] if compiled else {call.func.attr}
+                    where, at_a_place = f"{path}:{call.lineno}", methods <= AT_A_PLACE
+                    found.setdefault((each.pattern, each.flags), Tried(where, each, at_a_place))
+            elif calls:
+                kept = isinstance(statement, ast.Assign) and held(known[statement.targets[0].id])
+                assert kept, f"{path}:{statement.lineno} makes a pattern that no global holds"
+    return tuple(found.values())
+
+
+class TooSlowError(Exception):
+    pass
+
+
+def stop(*_: object) -> None:
+    raise TooSlowError
+
+
+def slow(tried: Iterable[Tried], *texts: str, limit: float = LIMIT) -> list[str]:
+    """Those that do not end in time; the engine looks for signals while it matches."""
+    before = signal.signal(signal.SIGVTALRM, stop)
+    wrong: list[str] = []
+    try:
+        for each in tried:
+            try:
+                for text in texts:
+                    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+                    each.on(text)
+            except TooSlowError:
+                wrong.append(f"{each.where}: {each.pattern.pattern}")
+            finally:
+                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+    finally:
+        signal.signal(signal.SIGVTALRM, before)
+    return wrong
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_pattern_is_slow_on_the_same_characters_again_and_again(kind):
+    repeated = kind * (CHARS // len(kind))
+    assert slow(patterns(), repeated + "\n!", repeated + "가") == []
+
+
+def test_a_megabyte_without_a_space_is_read_at_once():
+    assert slow(patterns(), "a" * MANY_CHARS, limit=6 * LIMIT) == []
+
+
+def test_slow_patterns_are_told_from_fast_ones():
+    quadratic = [Tried("here", re.compile(form), at_a_place=False) for form in (r"\w+://", r"\s*$")]
+    linear = [Tried("here", re.compile(form), at_a_place=False) for form in (r"\w+", r"a://")]
+    assert slow([*quadratic, *linear], "a" * CHARS) == [r"here: \w+://"]
+    assert slow([*quadratic, *linear], " " * CHARS + "a") == [r"here: \s*$"]
+    assert slow([Tried("here", re.compile(r"\s*$"), at_a_place=True)], " " * CHARS + "a") == []
+
+
+def test_patterns_are_found_wherever_they_are_made():
+    places = {re.sub(r":\d+$", "", each.where) for each in patterns()}
+    in_a_global, in_a_tuple = "linking/anchors.py: _NO_PROSE", "llm/fences.py: _INSTRUCTIONS"
+    in_a_function, of_locals = "tasks/search/score.py", "metrics/spec.py"
+    assert {in_a_global, in_a_tuple, in_a_function, of_locals} <= places
