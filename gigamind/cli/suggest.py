@@ -1,32 +1,33 @@
-"""`gigamind suggest-links`: which words of a note could be links (seed 10.4)."""
+"""`gigamind suggest-links`: which words of a note could be links (seed 10.4), and writing them there."""
 
 import difflib
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from gigamind.errors import InputError
-from gigamind.spans import Utf16
-from gigamind.text import printable
 
 if TYPE_CHECKING:
+    from gigamind.cli.suggestions import Suggested
+    from gigamind.linking.link_text import LinkWriter
     from gigamind.linking.relatedness import Relatedness
-    from gigamind.linking.suggest import LinkSuggestion
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import Note, Vault
 
 _NO_EMBEDDER = "none"
+_LINES = {".jsonl", ".md"}
+_path = click.Path(path_type=Path)
 _share, _count = click.FloatRange(0, 1), click.IntRange(min=0)
 
 
 @click.command("suggest-links", context_settings={"show_default": True})
 @click.option("--note", "name", help="path or name of one note of the vault")
 @click.option("--all", "every", is_flag=True, help="every note of the vault")
-@click.option("--notes", type=click.Path(path_type=Path), default=".", help="the vault")
+@click.option("--notes", type=_path, default=".", help="the vault")
 @click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions a note")
 @click.option("--min-confidence", type=_share, default=0.3, help="leave out what is less sure")
 @click.option(
@@ -41,7 +42,27 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=0)
 )
 @click.option("--context-chars", type=_count, default=200, help="text around an anchor in the JSON")
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@click.option(
+    "--out",
+    type=_path,
+    metavar="FILE",
+    help="with --all, file for every suggestion: .md to read, .jsonl as JSON",
+)
+@click.option(
+    "--apply",
+    "copy",
+    type=_path,
+    metavar="COPY",
+    help="folder for a copy of the vault with the links",
+)
+@click.option("--in-place", is_flag=True, help="write the links into the notes; can be undone")
+@click.option("--yes", is_flag=True, help="write every suggested link, and ask about none")
+@click.option(
+    "--undo", "undo_file", type=_path, metavar="FILE", help="take the links of --in-place out again"
+)
+@click.pass_context
 def suggest(
+    context: click.Context,
     *,
     name: str | None,
     notes: Path,
@@ -52,31 +73,136 @@ def suggest(
     form: str,
     every: bool,
     include_linked: bool,
+    out: Path | None,
+    copy: Path | None,
+    in_place: bool,
+    yes: bool,
+    undo_file: Path | None,
 ) -> None:
-    """Suggest links for one note, or for all, with confidence and reason.
+    """Suggest links for one note, or for all, with confidence and reason; write them if asked to.
 
     Positions are UTF-16 code units of the note's file, half-open, as editors count them.
+
+    With --apply or --in-place, each link is asked about, unless --yes is given.  --in-place keeps the notes as they
+    were, and an undo file, in .gigamind/links of the vault.
     """
+    if undo_file is not None:
+        _check_alone(context)
+        from gigamind.cli.suggest_apply import undone
+
+        undone(undo_file)
+        return
+    applied = _applied(copy, in_place=in_place, yes=yes)
+    _check_choices(name, every=every, form=form, out=out, applied=applied)
+    _check_places(notes, out, copy)
+    if applied and not yes:
+        from gigamind.cli.suggest_apply import check_terminal
+
+        check_terminal()
+    from gigamind.cli.suggestions import Suggested
+    from gigamind.linking.link_text import LinkWriter
     from gigamind.linking.suggest import LinkSuggester, SuggestOptions
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
-    if every == (name is not None):
-        raise InputError("give either --note or --all")
     vault = read_vault(notes)
     identities = Identities(vault.notes)
     chosen = vault.notes if name is None else (_note(vault, identities, name),)
     options = SuggestOptions(most, min_confidence, not include_linked, context_chars)
     suggester = LinkSuggester(vault, identities, _related(vault, embedder))
-    by_note = {note.path: (note, suggester.suggest(note, options)) for note in chosen}
-    if form == "json":
-        shown = [_json(note, suggestions) for note, suggestions in by_note.values()]
-        click.echo(json.dumps(shown if every else shown[0], indent=2, ensure_ascii=False))
-    elif every:
-        _print_all(by_note, identities)
+    found = [Suggested(note, suggester.suggest(note, options)) for note in chosen]
+    writer = LinkWriter(vault, identities)
+    if applied:
+        _apply(found, vault, writer, copy, yes=yes)
     else:
-        (only,) = by_note.values()
-        _print(*only, identities)
+        _show(found, writer, form, out, every=every)
+
+
+def _check_alone(context: click.Context) -> None:
+    """Raises InputError where another option is given beside --undo."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
+        if given and name != "undo_file":
+            raise InputError(
+                f"{parameter.opts[0]}: makes no sense with --undo, whose file tells what to undo"
+            )
+
+
+def _applied(copy: Path | None, *, in_place: bool, yes: bool) -> bool:
+    """Whether links are to be written."""
+    if copy is not None and in_place:
+        raise InputError("give either --apply, for a copy, or --in-place")
+    if yes and copy is None and not in_place:
+        raise InputError("--yes: says to write every link; give --apply COPY or --in-place, too")
+    return copy is not None or in_place
+
+
+def _check_choices(
+    name: str | None, *, every: bool, form: str, out: Path | None, applied: bool
+) -> None:
+    if every == (name is not None):
+        raise InputError("give either --note or --all")
+    if form == "json" and applied:
+        raise InputError("--format json: only shows suggestions. Leave it out to write them.")
+    if out is None:
+        return
+    if not every or applied or form == "json":
+        raise InputError("--out: is for what --all would show; leave the other options out")
+    if out.suffix not in _LINES:
+        raise InputError(f"--out {out}: name a file that ends in {' or '.join(sorted(_LINES))}")
+
+
+def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
+    from gigamind.datasets.write import refuse_copy, refuse_existing_file
+
+    if copy is not None:
+        refuse_copy(notes, copy, option="--apply")
+    if out is not None:
+        refuse_existing_file("--out", out)
+        if out.resolve().is_relative_to(notes.resolve()):
+            raise InputError(f"--out {out}: lies in the vault. Name a file beside it.")
+
+
+def _apply(
+    found: "Sequence[Suggested]",
+    vault: "Vault",
+    writer: "LinkWriter",
+    copy: Path | None,
+    *,
+    yes: bool,
+) -> None:
+    from gigamind.cli import suggest_apply
+
+    if copy is None:
+        suggest_apply.in_place(found, vault, writer, yes=yes)
+    else:
+        suggest_apply.into_copy(found, vault, writer, copy, yes=yes)
+
+
+def _show(
+    found: "Sequence[Suggested]", writer: "LinkWriter", form: str, out: Path | None, *, every: bool
+) -> None:
+    from gigamind.cli import suggestions
+
+    if form == "json":
+        shown = [suggestions.note_json(one) for one in found]
+        click.echo(json.dumps(shown if every else shown[0], indent=2, ensure_ascii=False))
+        return
+    if not every:
+        click.echo(suggestions.note_text(found[0], writer))
+        return
+    if out is not None:
+        from gigamind.datasets.write import write_lines
+
+        as_text = out.suffix == ".md"
+        write_lines(
+            out, [suggestions.vault_text(found, writer)] if as_text else suggestions.as_json(found)
+        )
+    click.echo(suggestions.summary(found, writer))
+    click.echo(
+        f"\nAll of them: {out}" if out else "\nAll of them, note by note: --out FILE.md (or .jsonl)"
+    )
 
 
 def _related(vault: "Vault", embedder: str) -> "Relatedness | None":
@@ -101,59 +227,3 @@ def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
     if resolution.collision is not None:
         click.echo(str(resolution.collision), err=True)
     return resolution.note
-
-
-def _print_all(
-    by_note: "Mapping[str, tuple[Note, list[LinkSuggestion]]]", identities: "Identities"
-) -> None:
-    total = sum(len(suggestions) for _, suggestions in by_note.values())
-    having = [entry for entry in by_note.values() if entry[1]]
-    click.echo(f"{total} link suggestions in {len(having)} of {len(by_note)} notes.")
-    for note, suggestions in having:
-        click.echo(f"\n# {printable(note.path)}")
-        _print(note, suggestions, identities)
-
-
-def _print(note: "Note", suggestions: "Sequence[LinkSuggestion]", identities: "Identities") -> None:
-    if not suggestions:
-        click.echo("No link suggestions.")
-        return
-    several = "" if len(suggestions) == 1 else "s"
-    click.echo(f"Found {len(suggestions)} link suggestion{several}:")
-    units = Utf16(note.text)
-    for number, suggestion in enumerate(suggestions, start=1):
-        start, end = units.span_from_code_points(suggestion.span)
-        click.echo(
-            f'\n{number}. "{printable(suggestion.anchor)}" → [[{printable(_link(suggestion, identities))}]]\n'
-            f"   Position: {start}-{end}, Confidence: {suggestion.confidence:.2f}\n"
-            f"   Reason: {suggestion.reason}"
-        )
-
-
-def _link(suggestion: "LinkSuggestion", identities: "Identities") -> str:
-    """What to write between the brackets: the file name, or the path where that means several notes."""
-    path = suggestion.target.removesuffix(".md")
-    stem = path.rsplit("/", 1)[-1]
-    meant = identities.resolve(stem)
-    unique = meant is not None and meant.note.path == suggestion.target and not meant.ignored
-    return stem if unique else path
-
-
-def _json(note: "Note", suggestions: "Sequence[LinkSuggestion]") -> dict[str, object]:
-    units = Utf16(note.text)
-    rows: list[dict[str, object]] = []
-    for suggestion in suggestions:
-        start, end = units.span_from_code_points(suggestion.span)
-        rows.append(
-            {
-                "anchor": suggestion.anchor,
-                "anchor_range": {"start": start, "end": end},
-                "suggested_target": suggestion.target,
-                "target_title": suggestion.target_title,
-                "confidence": suggestion.confidence,
-                "reason": suggestion.reason,
-                "context": suggestion.context,
-                "features": asdict(suggestion.features),
-            }
-        )
-    return {"note": note.path, "suggestions": rows}

@@ -51,19 +51,29 @@ def refuse_places(
     Raises:
         InputError: a place lies in the vault or around it, or holds something already.
     """
-    vault, copy, rows = notes.resolve(), out_notes.resolve(), dataset.resolve()
+    refuse_copy(notes, out_notes, option="--out-notes")
+    rows = dataset.resolve()
+    if any(rows.is_relative_to(place.resolve()) for place in (notes, out_notes)):
+        raise InputError(f"{option} {dataset}: lies in a vault. Name a file beside it.")
+    refuse_existing_file(option, dataset)
+
+
+def refuse_copy(notes: Path, out: Path, *, option: str) -> None:
+    """See to it that a copy of a vault can be made at `out`, which `option` names.
+
+    Raises:
+        InputError: it lies in the vault or around it, or holds something already.
+    """
+    vault, copy = notes.resolve(), out.resolve()
     if copy.is_relative_to(vault) or vault.is_relative_to(copy):
         raise InputError(
-            f"--out-notes {out_notes}: overlaps the vault {notes}, which is never written."
+            f"{option} {out}: overlaps the vault {notes}, which is never written."
             " Name a folder beside it."
         )
-    if rows.is_relative_to(vault) or rows.is_relative_to(copy):
-        raise InputError(f"{option} {dataset}: lies in a vault. Name a file beside it.")
-    if out_notes.exists() and (not out_notes.is_dir() or any(out_notes.iterdir())):
+    if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(
-            f"--out-notes {out_notes}: exists already and is no empty folder. Name a new one, or remove it."
+            f"{option} {out}: exists already and is no empty folder. Name a new one, or remove it."
         )
-    refuse_existing_file(option, dataset)
 
 
 def refuse_existing_file(option: str, path: Path) -> None:

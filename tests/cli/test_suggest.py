@@ -1,8 +1,13 @@
 import json
 import re
+from dataclasses import replace
 
 import pytest
+from link_features import suggestions_of
 
+from gigamind.cli.suggestions import Suggested, summary
+from gigamind.linking.link_text import LinkWriter
+from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
 NOTES = {
@@ -69,11 +74,81 @@ def test_an_unknown_embedder_is_invalid_input(suggest):
     assert (ended.code, 'unknown embedder "no-such"' in ended.stderr) == (1, True)
 
 
-def test_all_notes_at_once(suggest, tmp_path):
-    text = suggest("--all").stdout
-    assert text.startswith("1 link suggestions in 1 of 3 notes.\n\n# projects/gigamind.md\n")
+def test_all_notes_are_summed_up(suggest, tmp_path):
+    confidence = re.search(r"Confidence: (0\.\d\d)\n", suggest("--note", "gigamind").stdout)[1]
+    assert suggest("--all").stdout == (
+        "1 link suggestion in 1 of 3 notes.\n"
+        "\n"
+        "The surest:\n"
+        f'  {confidence}  projects/gigamind.md:4: "RAG 시스템" → [[RAG 아키텍처]]\n'
+        "        노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 연결함\n"
+        "\n"
+        "All of them, note by note: --out FILE.md (or .jsonl)\n"
+    )
     rows = json.loads(suggest("--all", "--format", "json").stdout)
     assert [row["note"] for row in rows] == [note.path for note in read_vault(tmp_path / "v").notes]
+
+
+def test_every_suggestion_goes_into_a_file(suggest, tmp_path):
+    assert suggest("--all", "--out", tmp_path / "every.md").stdout.endswith(
+        f"\nAll of them: {tmp_path / 'every.md'}\n"
+    )
+    text = (tmp_path / "every.md").read_text("utf-8")
+    assert text == (
+        "1 link suggestion in 1 of 3 notes.\n\n# projects/gigamind.md\n"
+        + suggest("--note", "gigamind").stdout
+    )
+    suggest("--all", "--out", tmp_path / "every.jsonl")
+    (row,) = [
+        json.loads(line) for line in (tmp_path / "every.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert row == json.loads(suggest("--note", "gigamind", "--format", "json").stdout)
+
+
+def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
+    for number in range(100):
+        (tmp_path / f"n{number:02}.md").write_text("gate " * 20, encoding="utf-8")
+    for name in ("gate.md", "other.md"):
+        (tmp_path / name).write_text("x", encoding="utf-8")
+    vault = read_vault(tmp_path)
+    every = [
+        Suggested(
+            note,
+            [
+                replace(one, confidence=(2_000 - number) / 2_000, target=target)
+                for number, one in enumerate(suggestions_of(note, "gate", "gate.md"), rank)
+                for target in ("gate.md", "other.md")[: 1 + (number % 20 == 0)]
+            ],
+        )
+        for rank, note in enumerate(vault.notes)
+    ]
+    lines = summary(every, LinkWriter(vault, Identities(vault.notes))).splitlines()
+    assert lines[0] == "2100 link suggestions in 100 of 102 notes."
+    rows = [line for line in lines if line.startswith("  1.00  ")]
+    assert rows[0] == '  1.00  n00.md:1: "gate" → [[gate]]'
+    assert len([line for line in lines if '"gate" → ' in line]) == 20
+    assert lines[-3:] == ["Suggested most:", "  2000  [[gate]]", "   100  [[other]]"]
+    assert len(lines) < 60
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--all", "--out", "x.txt"), "name a file that ends in .jsonl or .md"),
+        (("--all", "--out", "v/x.md"), "lies in the vault"),
+        (("--all", "--out", "old.md"), "exists already"),
+        (("--note", "gigamind", "--out", "x.md"), "is for what --all would show"),
+        (("--all", "--format", "json", "--out", "x.md"), "is for what --all would show"),
+    ],
+)
+def test_a_file_that_cannot_be_written_is_told_before_any_work(
+    suggest, tmp_path, monkeypatch, options, message
+):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "old.md").write_text("kept", encoding="utf-8")
+    ended = suggest(*options)
+    assert (ended.code, message in ended.stderr) == (1, True)
+    assert (tmp_path / "old.md").read_text("utf-8") == "kept"
 
 
 def test_confidence_and_number_are_limits(suggest):

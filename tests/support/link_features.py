@@ -1,6 +1,11 @@
-"""What is known of a link that could be made."""
+"""Links that could be made, and what is known of them."""
+
+import re
 
 from gigamind.linking.confidence import Features
+from gigamind.linking.suggest import LinkSuggestion
+from gigamind.spans import Span
+from gigamind.vault.notes import Note
 
 PLAIN = Features(
     link_probability=0.5,
@@ -15,3 +20,25 @@ PLAIN = Features(
     linked_back=False,
     centrality=1.0,
 )
+
+
+def suggestion_at(note: Note, span: Span, target: str) -> LinkSuggestion:
+    """A suggestion to link that part of a note."""
+    return LinkSuggestion(
+        anchor=span.slice(note.text),
+        span=span,
+        target=target,
+        target_title=target,
+        confidence=0.5,
+        reason="",
+        context="",
+        features=PLAIN,
+    )
+
+
+def suggestions_of(note: Note, anchor: str, target: str) -> list[LinkSuggestion]:
+    """The same for every place where the words stand, whatever they stand in."""
+    return [
+        suggestion_at(note, Span(*found.span()), target)
+        for found in re.finditer(re.escape(anchor), note.text)
+    ]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 
 class Terminal:
-    """A command with a pseudo-terminal as its standard error."""
+    """A command with a pseudo-terminal as its standard input and error."""
 
     def __init__(self, folder: Path, command: str, **environment: str) -> None:
         self._side, other = pty.openpty()
@@ -19,6 +19,7 @@ class Terminal:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "gigamind", *command.split()],
             cwd=folder,
+            stdin=other,
             stdout=subprocess.PIPE,
             stderr=other,
             env={**settings, "TERM": "xterm", "COLUMNS": "100", **environment},
@@ -36,6 +37,10 @@ class Terminal:
                 except OSError:  # the other side has been closed
                     return
                 self.shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", piece.decode(errors="replace"))
+
+    def type(self, text: str) -> None:
+        """Type this at the terminal."""
+        os.write(self._side, text.encode())
 
     def end(self) -> tuple[int, str]:
         """Wait for the end; the exit code and standard output."""

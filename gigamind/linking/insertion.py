@@ -1,0 +1,240 @@
+"""Puts links into the text of a note: at exact ranges, and only where the parser then reads the same note with them.
+
+Text is never removed.  What a suggestion promises is not believed: each range must be running text, and the note with
+the links, parsed again, must differ from the one without by these links alone.
+"""
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, chain
+from operator import eq
+
+from gigamind.linking.link_text import LinkWriter
+from gigamind.linking.suggest import LinkSuggestion
+from gigamind.spans import Span
+from gigamind.vault.markdown import Mark, marks, mask_comments
+from gigamind.vault.notes import Note
+
+_CLOSED = {"Heading", "CodeBlock", "Link", "Image", "HtmlBlock"}
+_INLINE = {"Emphasis", "Strong", "Strikethrough", "Link", "Image"}
+_TAG = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][\w-]*)")
+_VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|source|wbr")
+_LONGEST_ADDRESS = 2_000
+
+_NO_TEXT = "it stands in no running text, where links may be (but in code, a heading, a link, HTML, math, a comment)"
+_ADDRESS = "it stands in an address or a tag"
+_NO_LINK = "no link with these words leads to {target} alone"
+_OVERLAPS = "it overlaps another suggestion"
+_OTHERWISE = "with a link here, the text around it would be read otherwise (such as ** that ends no bold text any more)"
+_END = Mark("leaf", "", 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Insertion:
+    """A link that takes the place of its own words.
+
+    Attributes:
+        span: of the words, in code points of the note without links.
+        link: as written; it holds the words.
+    """
+
+    span: Span
+    link: str
+    suggestion: LinkSuggestion
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A suggestion that cannot be written, and why, as the end of a sentence."""
+
+    suggestion: LinkSuggestion
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class LinkedNote:
+    """A note with links put into it.
+
+    Attributes:
+        text: the whole file, with them.
+        insertions: in the order of the text.
+    """
+
+    note: Note
+    text: str
+    insertions: tuple[Insertion, ...]
+    refusals: tuple[Refusal, ...] = ()
+
+
+def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
+    """The note with these links, as far as they can be written.  The time is that of parsing the note a few times."""
+    refusals: list[Refusal] = []
+    wanted: list[Insertion] = []
+    places = _places(note, [suggestion.span for suggestion in suggestions])
+    for suggestion in sorted(suggestions, key=lambda suggestion: suggestion.span):
+        end = wanted[-1].span.end if wanted else 0
+        in_table = places.get(suggestion.span)
+        insertion = _insertion(note, suggestion, writer, in_table=in_table, done=end)
+        if isinstance(insertion, Insertion):
+            wanted.append(insertion)
+        else:
+            refusals.append(Refusal(suggestion, insertion))
+    kept = _readable(note, [], wanted)
+    spans = {one.span for one in kept}
+    refusals += [Refusal(one.suggestion, _OTHERWISE) for one in wanted if one.span not in spans]
+    return LinkedNote(note, _with_links(note.text, kept), tuple(kept), tuple(refusals))
+
+
+def line_of(note: Note, span: Span) -> int:
+    """The number of the line where a span begins, from 1."""
+    return note.text.count("\n", 0, span.start) + 1
+
+
+def _insertion(
+    note: Note, suggestion: LinkSuggestion, writer: LinkWriter, *, in_table: bool | None, done: int
+) -> Insertion | str:
+    """The insertion, or why there is none; `in_table`: None of no running text; `done`: where the one before ends."""
+    span = suggestion.span
+    if in_table is None or span.slice(note.text) != suggestion.anchor:
+        return _NO_TEXT
+    if span.start < done:
+        return _OVERLAPS
+    if _in_address(note.text, span):
+        return _ADDRESS
+    anchor, target = suggestion.anchor, suggestion.target
+    link = writer.link(anchor, target, note.path, in_table=in_table)
+    return _NO_LINK.format(target=target) if link is None else Insertion(span, link, suggestion)
+
+
+def _in_address(text: str, span: Span) -> bool:
+    """Whether the word around a span is a URL, a mail address, a #tag or a ^block: text to the parser alone."""
+    begin = max(0, span.start - _LONGEST_ADDRESS)
+    before = re.split(r"\s", text[begin : span.start])[-1]
+    signs = any(sign in before for sign in ("://", "www.", "@"))
+    after = text.startswith(("@", "://"), span.end)
+    return signs or after or before.startswith(("#", "^"))
+
+
+def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
+    """The spans that are running text, each with whether it stands in a table."""
+    found: dict[Span, bool] = {}
+    waiting = sorted({span for span in spans if len(span)}, reverse=True)
+    body = note.document.body_start
+    masked = mask_comments(note.text[body:])
+    closed = tables = 0
+    html: list[str] = []
+    for mark in _joined(marks(masked)):
+        if not waiting:
+            break
+        step = {"enter": 1, "leave": -1}.get(mark.phase, 0)
+        closed += step * (mark.name in _CLOSED)
+        tables += step * (mark.name == "Table")
+        if step and mark.name not in _INLINE:
+            html.clear()
+        elif mark.name == "InlineHtml":
+            _follow(html, masked[mark.start : mark.end])
+        elif mark.name == "Text":
+            start, end = mark.start + body, mark.end + body
+            while waiting and waiting[-1].start < start:
+                waiting.pop()
+            while waiting and waiting[-1].start < end:
+                span = waiting.pop()
+                # A comment is text of the same length to the parser, but not the same text.
+                seen = masked[span.start - body : span.end - body]
+                if span.end <= end and not closed and not html and seen == span.slice(note.text):
+                    found[span] = tables > 0
+    return found
+
+
+def _follow(open_tags: list[str], html: str) -> None:
+    """Keep the names of the elements that are open behind a piece of inline HTML."""
+    tag = _TAG.match(html)
+    if tag is None:
+        return
+    name = tag["name"].lower()
+    if not tag["closing"]:
+        if not _VOID.fullmatch(name) and not html.endswith("/>"):
+            open_tags.append(name)
+    elif name in open_tags:
+        del open_tags[open_tags.index(name) :]
+
+
+def _joined(every: Iterable[Mark]) -> Iterator[Mark]:
+    """The marks, with neighbouring texts as one: the parser cuts a text at each sign that might have been markup."""
+    start = end = -1
+    for mark in every:
+        if mark.name != "Text":
+            if start >= 0:
+                yield Mark("leaf", "Text", start, end)
+                start = -1
+            yield mark
+        elif start >= 0 and end == mark.start:
+            end = mark.end
+        else:
+            if start >= 0:
+                yield Mark("leaf", "Text", start, end)
+            start, end = mark.start, mark.end
+    if start >= 0:
+        yield Mark("leaf", "Text", start, end)
+
+
+def _readable(
+    note: Note, kept: Sequence[Insertion], wanted: Sequence[Insertion]
+) -> Sequence[Insertion]:
+    """What is kept, and what of the wanted leaves the note beside it as it is read: mostly all, found at one look."""
+    every = [*kept, *wanted]
+    if not wanted or _reads_alike(note, every):
+        return every
+    if len(wanted) == 1:
+        return kept
+    half = len(wanted) // 2
+    return _readable(note, _readable(note, kept, wanted[:half]), wanted[half:])
+
+
+def _with_links(text: str, insertions: Sequence[Insertion]) -> str:
+    pieces: list[str] = []
+    done = 0
+    for insertion in insertions:
+        pieces += [text[done : insertion.span.start], insertion.link]
+        done = insertion.span.end
+    return "".join([*pieces, text[done:]])
+
+
+def _reads_alike(note: Note, insertions: Sequence[Insertion]) -> bool:
+    """Whether the note with the links has these links, and else the same marks at the same text."""
+    body = note.document.body_start
+    before = _joined(marks(mask_comments(note.text[body:])))
+    after = _without_links(_with_links(note.text, insertions)[body:], insertions, body)
+    return all(map(eq, chain(before, [_END]), chain(after, [_END])))
+
+
+def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Iterator[Mark]:
+    """The marks of a body with links, as they would be without; more than those, where one of the links is missing."""
+    grown = [0, *accumulate(len(one.link) - len(one.span) for one in insertions)]
+    starts = [one.span.start - body + grow for one, grow in zip(insertions, grown, strict=False)]
+    ends = {start: start + len(one.link) for start, one in zip(starts, insertions, strict=True)}
+    missing = set(starts)
+
+    def origin(at: int) -> int:
+        """Where a place stands in the body without links."""
+        count = bisect_right(starts, at)
+        if count and at < ends[starts[count - 1]]:
+            return insertions[count - 1].span.start - body
+        return at - grown[count]
+
+    def dissolved() -> Iterator[Mark]:
+        inside = False
+        for mark in marks(mask_comments(text)):
+            phase, name, start, end = mark[:4]
+            if name == "Link" and ends.get(start) == end:
+                inside = phase == "enter"
+                if inside:
+                    missing.remove(start)
+                    yield Mark("leaf", "Text", origin(start), origin(end))
+            elif not (inside and name == "Text"):
+                yield Mark(phase, name, origin(start), origin(end), *mark[4:])
+
+    yield from _joined(dissolved())
+    yield from [_END] * len(missing)

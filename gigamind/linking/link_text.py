@@ -1,0 +1,77 @@
+"""How a link is written in a vault: as its own links are, and so that it leads to one note alone, in Obsidian too."""
+
+import posixpath
+import re
+import unicodedata
+from collections import Counter
+from urllib.parse import quote
+
+from gigamind.vault.identity import Identities
+from gigamind.vault.markdown import parse
+from gigamind.vault.notes import Vault
+
+_NO_WIKILINK = re.compile(r"[\[\]|#^\n\\]")
+# Letters of any script stay readable; "%", ":" and what Markdown or an address gives a meaning does not.
+_ENCODED = re.compile(r"[^\w./~!$',;=@+-]")
+
+
+class LinkWriter:
+    """Writes links for the notes of one vault: Markdown links where most of its own links are such, else wikilinks."""
+
+    def __init__(self, vault: Vault, identities: Identities) -> None:
+        self._identities = identities
+        self._stems = Counter(note.stem.casefold() for note in vault.notes)
+        kinds = Counter(
+            link.wikilink
+            for note in vault.notes
+            for link in note.document.links
+            if link.target and identities.resolve_link(link, note.path) is not None
+        )
+        self._wikilinks = kinds[True] >= kinds[False]
+
+    def name(self, target: str) -> str:
+        """The shortest name that means the note at path `target` alone: its file name, or its path.
+
+        Titles and aliases are none: Obsidian takes them for names of new notes.
+        """
+        path = target.removesuffix(".md")
+        stem = posixpath.basename(path)
+        names = [stem, path] if self._stems[stem.casefold()] == 1 else [path]
+        return next((name for name in names if self._means(name, target)), target)
+
+    def link(self, anchor: str, target: str, source: str, *, in_table: bool = False) -> str | None:
+        """The link from the note at path `source` to the one at `target`, with `anchor` as its text.
+
+        None where no link with such a text leads there.
+        """
+        name = self.name(target)
+        written = _markdown_link(anchor, target, source)
+        if self._wikilinks and not _NO_WIKILINK.search(name):
+            pipe = r"\|" if in_table else "|"
+            same = name == posixpath.basename(name) and _same_file_name(anchor, name)
+            written = f"[[{anchor}]]" if same else f"[[{name}{pipe}{anchor}]]"
+        return written if self._leads(written, anchor, target, source) else None
+
+    def _means(self, name: str, target: str) -> bool:
+        meant = self._identities.resolve(name)
+        return meant is not None and meant.note.path == target and not meant.ignored
+
+    def _leads(self, written: str, anchor: str, target: str, source: str) -> bool:
+        """Whether the text is one link, shows the anchor, and leads to the target alone."""
+        links = parse(written).links
+        if len(links) != 1 or len(links[0].span) != len(written):
+            return False
+        meant = self._identities.resolve_link(links[0], source)
+        shown = links[0].text_span.slice(written)
+        unique = meant is not None and meant.note.path == target and not meant.ignored
+        return unique and shown == anchor
+
+
+def _same_file_name(anchor: str, stem: str) -> bool:
+    """Whether Obsidian finds the file by the anchor: upper and lower case are one to it, "_" and space are not."""
+    return anchor.casefold() == unicodedata.normalize("NFC", stem).casefold()
+
+
+def _markdown_link(anchor: str, target: str, source: str) -> str:
+    relative = posixpath.relpath(target, posixpath.dirname(source) or ".")
+    return f"[{anchor}]({_ENCODED.sub(lambda found: quote(found[0]), relative)})"

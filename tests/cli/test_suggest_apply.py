@@ -1,0 +1,221 @@
+import re
+import signal
+import subprocess
+import sys
+import time
+from io import StringIO
+from pathlib import Path
+
+import pytest
+from terminal import Terminal
+
+from gigamind.vault.walk import notes_hash
+
+NOTES = {
+    "gate.md": "---\naliases: [게이트]\n---\n# 게이트\n",
+    "limit.md": "---\ntitle: 임계값\n---\n",
+    "a.md": "\ufeff임계값은 게이트에서\r\n본다. 끝",
+    "b.md": "# 임계값\n\n게이트를 본다.\n",
+    "bold.md": "이 **게이트**를 본다.\n",
+    "seen.md": "[[gate|게이트]] [[limit|임계값]]",
+}
+LINKED = {
+    **NOTES,
+    "a.md": "\ufeff[[limit|임계값]]은 [[gate|게이트]]에서\r\n본다. 끝",
+    "b.md": "# 임계값\n\n[[gate|게이트]]를 본다.\n",
+}
+ASK = "suggest-links --notes vault --all --min-confidence 0 --in-place"
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for path, text in NOTES.items():
+        (tmp_path / "vault" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "vault" / path).write_text(text, encoding="utf-8", newline="")
+    return tmp_path
+
+
+@pytest.fixture
+def apply(folder, gigamind):
+    """Runs the command on every note, whatever the confidence."""
+    assert folder.is_dir()
+    every = ("suggest-links", "--notes", "vault", "--all", "--min-confidence", "0")
+    return lambda *options: gigamind(*every, *options)
+
+
+def texts(vault: Path) -> dict[str, str]:
+    return {path: (vault / path).read_bytes().decode() for path in NOTES}
+
+
+def undo_file(shown: str) -> str:
+    return re.search(r"To undo: gigamind suggest-links --undo (\S+)\n", shown)[1]
+
+
+def test_a_copy_gets_the_links_and_the_vault_stays_as_it_is(apply, folder):
+    before = notes_hash(folder / "vault")
+    ended = apply("--apply", "copy", "--yes")
+    assert (
+        ended.stdout
+        == "Wrote 3 links into 2 notes, in the copy copy. The vault vault is as it was.\n"
+    )
+    assert ended.stderr.startswith('bold.md:1: "게이트" becomes no link: with a link here, ')
+    assert ended.code == 0
+    assert texts(folder / "copy") == LINKED
+    assert notes_hash(folder / "vault") == before
+    assert sorted(path.name for path in folder.iterdir()) == ["copy", "vault"]
+
+
+def test_a_floor_of_the_confidence_keeps_links_out(apply, folder):
+    ended = apply("--apply", "copy", "--yes", "--min-confidence", "1")
+    assert (ended.code, ended.stdout) == (0, "No link was written, so there is no copy.\n")
+    assert not (folder / "copy").exists()
+
+
+def test_in_place_links_are_written_and_undone(apply, folder, gigamind):
+    before = notes_hash(folder / "vault")
+    ended = apply("--in-place", "--yes")
+    assert ended.stdout.startswith("Wrote 3 links into 2 notes.\n")
+    assert texts(folder / "vault") == LINKED
+    again = apply("--in-place", "--yes")
+    assert again.stdout == "No link was written.\n"
+    undone = gigamind("suggest-links", "--undo", undo_file(ended.stdout))
+    assert (undone.code, undone.stdout) == (0, "Restored 2 notes.\n")
+    assert notes_hash(folder / "vault") == before
+
+
+def test_what_was_changed_since_is_told_and_left(apply, folder, gigamind):
+    file = undo_file(apply("--in-place", "--yes").stdout)
+    (folder / "vault" / "a.md").write_text("mine", encoding="utf-8")
+    undone = gigamind("suggest-links", "--undo", file)
+    assert (undone.code, undone.stdout) == (2, "Restored 1 note.\n")
+    assert "Error: a.md: was changed since the links were written" in undone.stderr
+    assert texts(folder / "vault") == {**NOTES, "a.md": "mine"}
+    again = gigamind("suggest-links", "--undo", file)
+    assert again.stdout == "Restored 0 notes; 1 had no links of it.\n"
+
+
+def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply, folder):
+    (folder / "vault" / "a.md").chmod(0o444)
+    ended = apply("--in-place", "--yes")
+    assert ended.code == 2
+    assert ended.stdout.startswith("Wrote 1 link into 1 note.\n")
+    assert "Error: a.md: is read-only." in ended.stderr
+    assert texts(folder / "vault") == {**LINKED, "a.md": NOTES["a.md"]}
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--apply", "copy"), "Give --yes"),
+        (("--in-place",), "no terminal to ask at"),
+        (
+            ("--apply", "copy", "--in-place", "--yes"),
+            "give either --apply, for a copy, or --in-place",
+        ),
+        (("--yes",), "give --apply COPY or --in-place, too"),
+        (("--apply", "vault/copy", "--yes"), "--apply vault/copy: overlaps the vault"),
+        (("--apply", ".", "--yes"), "--apply .: overlaps the vault"),
+        (("--apply", "full", "--yes"), "--apply full: exists already"),
+        (("--in-place", "--yes", "--format", "json"), "only shows suggestions"),
+        (("--in-place", "--yes", "--out", "x.md"), "--out: is for what --all would show"),
+        (("--undo", "x"), "--all: makes no sense with --undo"),
+    ],
+)
+def test_what_cannot_be_meant_is_invalid_input_and_writes_nothing(
+    apply, folder, monkeypatch, options, message
+):
+    monkeypatch.setattr(sys, "stdin", StringIO())
+    (folder / "full").mkdir()
+    (folder / "full" / "kept").touch()
+    ended = apply(*options)
+    assert (ended.code, message in ended.stderr) == (1, True)
+    assert texts(folder / "vault") == NOTES
+    assert sorted(path.name for path in folder.iterdir()) == ["full", "vault"]
+    assert [path.name for path in (folder / "vault").iterdir() if path.name[0] == "."] == []
+
+
+def ask(folder: Path, *answers: str) -> tuple[Terminal, int, str]:
+    """Answers the questions in their order."""
+    terminal = Terminal(folder, ASK)
+    for number, answer in enumerate(answers, start=1):
+        terminal.read_until(rf"(?s)(?:Write it\?.*?){{{number}}}")
+        terminal.type(answer)
+    code, output = terminal.end()
+    return terminal, code, output
+
+
+def test_each_link_is_asked_about_as_it_would_stand(folder):
+    terminal, code, output = ask(folder, "n\n", "maybe\n", "ㅛ\n", "y\n")
+    shown = terminal.shown.replace("\r", "")
+    assert "\na.md:1 (1 of 4)\n  [[limit|임계값]]은 게이트에서\n" in shown
+    assert re.search(r'\n  "임계값" → limit.md, confidence 0\.\d\d: 노트 제목과 같음', shown)
+    assert "\na.md:1 (2 of 4)\n  임계값은 [[gate|게이트]]에서\n" in shown
+    assert "Error: type y, n, a or q" in shown
+    assert "\nb.md:3 (3 of 4)\n" in shown
+    assert shown.count("Write it?") == 4
+    assert code == 0
+    assert output.startswith("Wrote 2 links into 2 notes.\n")
+    expected = {**LINKED, "a.md": LINKED["a.md"].replace("[[limit|임계값]]", "임계값")}
+    assert texts(folder / "vault") == expected
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected"),
+    [
+        (["a\n"], LINKED),
+        (["y\n", "q\n"], {**NOTES, "a.md": LINKED["a.md"].replace("[[gate|게이트]]", "게이트")}),
+    ],
+)
+def test_an_answer_may_be_for_all_that_follow(folder, answers, expected):
+    _, code, output = ask(folder, *answers)
+    assert texts(folder / "vault") == expected
+    assert code == 0
+    assert Path(folder, undo_file(output)).is_file()
+
+
+def test_ctrl_c_leaves_the_notes_that_were_decided_on_and_tells_how_to_undo_them(folder):
+    terminal = Terminal(folder, ASK)
+    terminal.type("y\ny\n")
+    terminal.read_until(r"\(3 of 4\)(?s:.*)Write it")
+    for _ in range(5):  # Python misses a signal just before it waits for input, until there is some
+        terminal.process.send_signal(signal.SIGINT)
+        terminal.read_until("Interrupted", seconds=5)
+        if "Interrupted" in terminal.shown:
+            break
+    code, output = terminal.end()
+    assert code == 130
+    assert texts(folder / "vault") == {**NOTES, "a.md": LINKED["a.md"]}
+    assert Path(folder, undo_file(output)).is_file()
+
+
+def test_a_process_that_is_killed_leaves_whole_notes_that_can_be_undone(folder, gigamind):
+    vault = folder / "vault"
+    before_and_after: dict[Path, tuple[str, str]] = {}
+    for number in range(1_000):
+        note, linked = vault / f"n{number:03}.md", f"{number} [[gate|게이트]]를 본다\n"
+        text = linked if number % 2 else f"{number} 게이트를 본다\n"
+        note.write_text(text, encoding="utf-8")
+        before_and_after[note] = (text, linked)
+    before = notes_hash(vault)
+    command = [sys.executable, "-m", "gigamind", *ASK.split(), "--yes"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while process.poll() is None and _rows(vault) < 20:
+            time.sleep(0.001)
+        process.send_signal(signal.SIGKILL)
+    assert process.returncode == -signal.SIGKILL
+    texts = {note: note.read_text("utf-8") for note in before_and_after}
+    assert all(text in before_and_after[note] for note, text in texts.items())
+    assert 0 < sum(text != before_and_after[note][0] for note, text in texts.items()) < 500
+    undone = gigamind("suggest-links", "--undo", *vault.glob(".gigamind/links/*/undo.jsonl"))
+    assert (undone.code, undone.stdout.startswith("Restored ")) == (0, True)
+    assert notes_hash(vault) == before
+    assert {note: note.read_text("utf-8") for note in texts} == {
+        note: text for note, (text, _) in before_and_after.items()
+    }
+
+
+def _rows(vault: Path) -> int:
+    return sum(
+        file.read_bytes().count(b"\n") for file in vault.glob(".gigamind/links/*/undo.jsonl")
+    )
