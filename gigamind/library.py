@@ -12,7 +12,7 @@ from gigamind.choices import Phase, PromptLanguage, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
-from gigamind.retrieval.settings import FusionName, Mode
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
 
 if TYPE_CHECKING:  # each function pays for what it uses, and only when it is called
     from gigamind.evaluation.options import EvalOptions
@@ -397,9 +397,7 @@ def suggest_links(
     >>> [found.target for found in suggest_links("examples/vault", "전주-출시")]
     ['howto/배터리-교체.md']
     """
-    from gigamind.linking.suggest import LinkSuggester, SuggestOptions
-    from gigamind.retrieval.cache import Cache
-    from gigamind.retrieval.embedders import load_short_embedder
+    from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.retrieval.settings import default_cache_folder
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
@@ -409,10 +407,9 @@ def suggest_links(
     meant = identities.resolve(note)
     if meant is None:
         raise InputError(f"{note}: no such note in {vault.root}; give its path there")
-    model = None if embedder is None else load_short_embedder(embedder)
-    vectors = Cache(default_cache_folder()).embeddings
     options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
-    return LinkSuggester(vault, identities, model, vectors).suggest(meant.note, options)
+    suggester = load_suggester(vault, identities, embedder, default_cache_folder())
+    return suggester.suggest(meant.note, options)
 
 
 def load_judge(

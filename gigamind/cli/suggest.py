@@ -10,18 +10,17 @@ import click
 from click.core import ParameterSource
 
 from gigamind.errors import InputError
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
     from gigamind.linking.link_text import LinkWriter
-    from gigamind.linking.relatedness import Relatedness
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import Note, Vault
 
-_NO_EMBEDDER = "none"
 _LINES = {".jsonl", ".md"}
 _path = click.Path(path_type=Path)
-_share, _count = click.FloatRange(0, 1), click.IntRange(min=0)
+_share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 
 
 @click.command("suggest-links", context_settings={"show_default": True})
@@ -36,11 +35,21 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=0)
     help="also suggest notes that are linked already elsewhere in the note",
 )
 @click.option(
-    "--embedder",
-    default=_NO_EMBEDDER,
-    help="weigh meaning too: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
+    "--semantic/--no-semantic",
+    default=True,
+    help="also phrases that mean a note without naming it, or names alone",
 )
-@click.option("--context-chars", type=_count, default=200, help="text around an anchor in the JSON")
+@click.option(
+    "--embedder",
+    default=DEFAULT_EMBEDDER,
+    help="what compares meanings: use-multilingual, e5-small, fastembed:<model> or litellm:<model>",
+)
+@click.option(
+    "--context-chars",
+    type=_count,
+    default=400,
+    help="text around an anchor that is compared with a note",
+)
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
 @click.option(
     "--out",
@@ -68,6 +77,7 @@ def suggest(
     notes: Path,
     most: int,
     min_confidence: float,
+    semantic: bool,
     embedder: str,
     context_chars: int,
     form: str,
@@ -101,7 +111,7 @@ def suggest(
         check_terminal()
     from gigamind.cli.suggestions import Suggested
     from gigamind.linking.link_text import LinkWriter
-    from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+    from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
@@ -109,7 +119,10 @@ def suggest(
     identities = Identities(vault.notes)
     chosen = vault.notes if name is None else (_note(vault, identities, name),)
     options = SuggestOptions(most, min_confidence, not include_linked, context_chars)
-    suggester = LinkSuggester(vault, identities, _related(vault, embedder))
+    suggester = load_suggester(
+        vault, identities, embedder if semantic else None, default_cache_folder()
+    )
+    suggester.prepare(chosen)
     found = [Suggested(note, suggester.suggest(note, options)) for note in chosen]
     writer = LinkWriter(vault, identities)
     if applied:
@@ -203,18 +216,6 @@ def _show(
     click.echo(
         f"\nAll of them: {out}" if out else "\nAll of them, note by note: --out FILE.md (or .jsonl)"
     )
-
-
-def _related(vault: "Vault", embedder: str) -> "Relatedness | None":
-    """What compares paragraphs with notes; vectors are kept beside those of searches."""
-    if embedder == _NO_EMBEDDER:
-        return None
-    from gigamind.linking.relatedness import Relatedness
-    from gigamind.retrieval.cache import Cache
-    from gigamind.retrieval.embedders import load_embedder
-    from gigamind.retrieval.settings import default_cache_folder
-
-    return Relatedness(vault, load_embedder(embedder), Cache(default_cache_folder()).embeddings)
 
 
 def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":

@@ -95,6 +95,7 @@ def note_json(suggested: Suggested) -> dict[str, object]:
                 "confidence": suggestion.confidence,
                 "reason": suggestion.reason,
                 "context": suggestion.context,
+                "scores": suggestion.scores._asdict(),
                 "features": asdict(suggestion.features),
             }
         )

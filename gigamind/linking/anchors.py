@@ -120,8 +120,8 @@ KINDS: tuple[Kind, ...] = ("title", "alias", "heading", "text")  # the strongest
 _LEAST_CHARS = 2
 _ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（][^()（）]*[)）]$")
 MAX_WORDS = 6
-# A note's own title may be a sentence ("Inserting a Calc Chart into a Text Document"); what others link it with, if that
-# long, is said once and never again.
+# A note's own title may be a sentence ("Inserting a Calc Chart into a Text Document"); other words that long are said
+# once and never again.
 MAX_TITLE_WORDS = 16
 # How many notes' worth a name's kind counts beside what the notes themselves say about the name.
 _PRIOR_NOTES = 2.0

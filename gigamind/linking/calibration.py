@@ -22,6 +22,12 @@ from gigamind.vault.notes import Note, Vault
 
 MISSING = 0.3  # what `generate-links` takes away
 _AS_MANY = MISSING / (1 - MISSING)  # of the links that are left
+# Without links a vault has no habit to go by, and what a person would accept counts: log odds by which that is more than
+# the links that others had made, among suggestions read by eye (benchmarks/README.md).
+_NO_HABIT = 2.0
+# A note that lacks the only link it had is not among those whose links can be hidden, and has fewer than these: in log
+# odds, chosen on the vaults that the weights were fitted on.
+_ONLY_ONES = 0.2
 _NOTES = 200  # at most, whose links are hidden at once
 _ENOUGH = 500  # suggestions; of a small vault links are drawn again,
 _DRAWS = 8  # but so often at most
@@ -87,9 +93,9 @@ def calibrate(
         if len(scored) >= _ENOUGH:
             break
     if not scored:
-        return Calibration()
+        return Calibration(offset=_NO_HABIT, phrase_offset=_NO_HABIT)
     # Seen beside as many that are hidden, the missing are this share of all that are to be found.
-    lower = float(np.log(counts[0] / counts.sum()))
+    lower = float(np.log(counts[0] / counts.sum())) - _ONLY_ONES
     found = _platt(scored, np.array(hits, dtype=np.float64), np.array(shares))
     return replace(found, offset=found.offset + lower, phrase_offset=found.phrase_offset + lower)
 

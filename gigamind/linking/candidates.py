@@ -35,7 +35,7 @@ from gigamind.vault.notes import Note, Vault
 
 _CAPITAL = re.compile(r"[A-Z]")
 _NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
-# Milne & Witten 2008 cut at 0.065, where nothing but the name was looked at; what stands around it may make up for much.
+# Milne & Witten 2008 cut at 0.065, where the name alone was looked at; what stands around it may make up for much.
 LEAST_LINK_PROBABILITY = 0.003
 _OCCURRENCES = 10  # of the same words that are looked at
 _LEARNED_FROM = 300  # notes whose plain names are held against links
@@ -43,7 +43,7 @@ _CHARS_A_PHRASE = 200  # of a note for each phrase that is compared,
 _PHRASES = range(8, 31)  # but so many
 _MEANT = 3  # notes that a phrase may mean
 _SHARED = 2  # a heading of more notes than this names none of them
-LEAST_COSINE = 0.4  # below, a phrase means no note
+LEAST_COSINE = 0.15  # below, a phrase means no note
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,8 +273,11 @@ class _Reading:
             words_shared=self._finder.words.cosine(self._paragraph(span), meant.note),
             name_cosine=round(meant.name_cosine, 4),
             beginning_cosine=round(meant.beginning_cosine, 4),
+            stands_out=round(meant.stands_out, 4),
+            lead=round(meant.lead, 4),
             note_cosine=round(meanings.cosine(self._note.path, meant.note), 4),
             overlap=self._finder.words.overlap(text, meant.name),
+            said_there=self._finder.words.cosine(self._finder.words.vector(text), meant.note),
             passage=meant.passage,
             **self._shared(meant.note),
         )
@@ -317,7 +320,7 @@ class _Reading:
 
 
 def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> list[tuple[str, Span]]:
-    """The most telling phrases of a note that are no names, folded, in the order of the text; each stands once."""
+    """The most telling phrases of a note that are no names, in the order of the text; each stands once."""
     taken = {(mention.start, mention.end) for mention in mentions}
     first: dict[str, Span] = {}
     for run in runs(note):
@@ -329,7 +332,9 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
     most = min(max(len(note.text) // _CHARS_A_PHRASE, _PHRASES.start), _PHRASES.stop - 1)
     told = {text: words.weight(text) for text in first if text not in own}
     best = sorted(told, key=lambda text: (-told[text], first[text].start))[:most]
-    return sorted(((text, first[text]) for text in best), key=lambda found: found[1].start)
+    spans = sorted((first[text] for text in best), key=lambda span: span.start)
+    # As written: "RAG" means more to a model than "rag".
+    return [(plain_text(span.slice(note.text)), span) for span in spans]
 
 
 def _first_names(*names: str) -> tuple[str, ...]:

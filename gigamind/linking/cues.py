@@ -26,7 +26,7 @@ _HANGUL_KEPT = 2  # syllables of a Hangul word: 참고하세요, 참고합니다
 
 
 class Around(NamedTuple):
-    """Surroundings of one place: signs of the words beside it with their side, and of all near it with the line's kind."""
+    """Surroundings of one place: the words beside it with their side, and all near it with the kind of line."""
 
     beside: frozenset[str]
     near: frozenset[str]

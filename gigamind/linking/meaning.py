@@ -17,6 +17,7 @@ from gigamind.vault.notes import Note
 
 NAMES = 6  # of one note that have a vector, its title first
 MAX_NAME_CHARS = 80
+_LEAST_SPREAD = 0.05  # of the cosines of a few notes
 _BEGINNING = 160  # code points of the first paragraph
 _MARKUP = re.compile(r"\]\([^)\n]{0,300}\)|[*_`>\[\]|#]+")
 _SPACE = re.compile(r"\s+")
@@ -32,12 +33,16 @@ class Meant:
         beginning_cosine: of the phrase and the note's beginning.
         name: that name.
         passage: the name or beginning that is nearer.
+        stands_out: standard deviations by which the sum of both is above that of the other notes, from 0.
+        lead: by which that sum is above the next note's, from 0.
     """
 
     note: str
     name: str
     name_cosine: float
     beginning_cosine: float
+    stands_out: float
+    lead: float
     passage: str
 
     @property
@@ -95,8 +100,18 @@ class Meanings:
         together = of_notes + by_beginning
         found: list[list[Meant]] = []
         for row in range(len(phrases)):
-            best = np.argsort(-together[row], kind="stable")[:most].tolist()
-            found.append([self._meant(by_name[row], by_beginning[row], at) for at in best])
+            sums = together[row]
+            best = np.argsort(-sums, kind="stable")[: most + 1]
+            above = (sums - sums.mean()) / (sums.std() + _LEAST_SPREAD)
+            ahead = np.append(sums[best[:-1]] - sums[best[1:]], sums[best[-1]])
+            found.append(
+                [
+                    self._meant(
+                        by_name[row], by_beginning[row], at, max(float(above[at]), 0.0), lead
+                    )
+                    for at, lead in zip(best[:most].tolist(), ahead[:most].tolist(), strict=True)
+                ]
+            )
         return found
 
     def cosine(self, left: str, right: str) -> float:
@@ -105,13 +120,15 @@ class Meanings:
             self._of_beginnings[self._place[left]] @ self._of_beginnings[self._place[right]]
         )
 
-    def _meant(self, by_name: Vectors, by_beginning: Vectors, at: int) -> Meant:
+    def _meant(
+        self, by_name: Vectors, by_beginning: Vectors, at: int, above: float, lead: float
+    ) -> Meant:
         first = int(self._first[at])
         last = int(self._first[at + 1]) if at + 1 < len(self._first) else len(self._names)
         nearest = first + int(np.argmax(by_name[first:last]))
         name, begin = float(by_name[nearest]), float(by_beginning[at])
         passage = self._names[nearest] if name >= begin else self._beginnings[at]
-        return Meant(self._paths[at], self._names[nearest], name, begin, passage)
+        return Meant(self._paths[at], self._names[nearest], name, begin, above, lead, passage)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return embed_all(self._embedder, texts, self._cache, lambda _done, _all: None)

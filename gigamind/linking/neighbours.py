@@ -1,7 +1,8 @@
 """How near two notes are in the vault: through the links that they share, and by their folders."""
 
 from collections import defaultdict
-from collections.abc import Mapping, Set
+from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from math import log, log1p
 
 from gigamind.vault.graph import centrality
@@ -26,7 +27,7 @@ class Neighbours:
         }
         self._centrality = centrality(graph)
 
-    def linked_from(self, note: str) -> Set[str]:
+    def linked_from(self, note: str) -> AbstractSet[str]:
         """Paths of the notes that a note links to."""
         return self._out[note]
 
@@ -34,8 +35,8 @@ class Neighbours:
         """PageRank over the highest, in (0, 1]."""
         return self._centrality[note]
 
-    def shared(self, linked: Set[str], note: str, target: str) -> float:
-        """Neighbours that a note has in common with another, those with few links the most: ln(1 + Adamic-Adar), from 0.
+    def shared(self, linked: AbstractSet[str], note: str, target: str) -> float:
+        """ln(1 + Adamic-Adar), from 0: neighbours that two notes have in common, those with few links counting most.
 
         Args:
             linked: what the note links to, which a draft of it may do otherwise than the vault's own.

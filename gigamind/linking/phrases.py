@@ -13,7 +13,7 @@ from gigamind.text import is_particle
 MAX_WORDS = 5
 _WORD = re.compile(r"[^\W_]+(?:[.+#'’/][^\W_]+)*[+#]*")  # Next.js, C++, CI/CD
 _HANGUL_END = re.compile("[가-힣]$")
-_STOP = frozenset(
+_STOP_WORDS = (
     # English: function words, and verbs and adverbs that stand in every text
     """
     a an the this that these those it its it's he she they them their his her our your my we you i me us
@@ -25,25 +25,27 @@ _STOP = frozenset(
     many few use used uses using see make makes made get gets set let like need needed needs want see add run open
     via per etc e.g i.e instead however therefore thus well let's don't doesn't can't won't isn't aren't
     following example examples above below e g new one two first last
-    """.split()
+    """
     # Korean: demonstratives, adverbs, dependent nouns and what joins sentences
-    + """
+    """
     이 그 저 이런 그런 저런 이것 그것 저것 여기 거기 저기 것 수 등 때 및 또는 그리고 그러나 하지만 그래서 따라서
     즉 또 또한 더 가장 매우 모두 모든 각 각각 다른 같은 여러 어떤 무엇 언제 어디 누가 왜 어떻게 다음 위 아래 안 못
     잘 꼭 바로 다시 이미 아직 먼저 나중 지금 오늘 내일 어제 우리 저희 나 너 자신 경우 동안 이후 이전 대한 위한 통한
     관한 따른 의한 있는 없는 예 예를 들어 만약 만일 항상 자주 보통 주로 대신 함께 서로 거의 약 총 한 두 세 네 첫
     번째 가지 개 명 번
-    """.split()
+    """
 )
+_STOP = frozenset(_STOP_WORDS.split())
 # Endings of verbs and adjectives behind a stem: 사용하는, 확인합니다, 배포되면, 중요한, 찾고 (but 보고, 광고, 참고 ...).
 _VERBAL = re.compile(
     r"(?:[가-힣]니다|세요|네요|어요|아요|해요|돼요|지요|[였었았했]다|[한된난린간온]다|[이는]다|[하되있없]고"
     r"|(?<![가-힣]보)(?<![보광참창경권신재회최])고|[하되있없않라다시키]는|[하되했]던|하며|[하되]지|[하되으]면|으려면|도록|거나|면서"
     r"|하여|되어|[해돼]서|때문에|위해|통해|대해|따라|관해|[하되]기|하려고|[해돼어아]야|는데|지만|므로|[가-힣]{2}[한할된될운던])$"
 )
+# 팀의 is a noun with a particle, but 나이 and 종이 are nouns
 _AFTER_ONE_SYLLABLE = frozenset(
-    "은 는 을 를 의 에 에서 에게 과 와 으로".split()
-)  # 팀의, but 나이 and 종이
+    {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로"}
+)
 
 
 def phrases(run: Run) -> Iterator[tuple[int, int]]:

@@ -17,6 +17,7 @@ from pydantic import BaseModel, Field
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 
 _FAR = 4  # folders beyond which it is all one
+_STANDS_OUT = 6.0  # standard deviations; the more notes, the farther the nearest one stands out
 
 
 def _logit(share: float) -> float:
@@ -53,8 +54,11 @@ _OF_NAMES: Mapping[str, Callable[[NamedFeatures], float]] = {
 _OF_PHRASES: Mapping[str, Callable[[MeantFeatures], float]] = {
     "name_cosine": lambda f: f.name_cosine,
     "beginning_cosine": lambda f: f.beginning_cosine,
+    "stands_out": lambda f: min(f.stands_out, _STANDS_OUT),
+    "lead": lambda f: f.lead,
     "note_cosine": lambda f: f.note_cosine,
     "overlap": lambda f: f.overlap,
+    "said_there": lambda f: f.said_there,
 }
 _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "chars": lambda f: log(f.chars),
@@ -71,7 +75,18 @@ _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "centrality": lambda f: log(f.centrality),
 }
 # The rest of the terms, but for the bias and the centrality, tells about the place: the score "context".
-_MENTION = frozenset((*_OF_NAMES, "name_cosine", "beginning_cosine", "overlap", "chars"))
+_MENTION = frozenset(
+    (
+        *_OF_NAMES,
+        "name_cosine",
+        "beginning_cosine",
+        "stands_out",
+        "lead",
+        "overlap",
+        "said_there",
+        "chars",
+    )
+)
 
 Weight = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

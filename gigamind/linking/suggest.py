@@ -14,7 +14,9 @@ from gigamind.linking.candidates import Candidate, CandidateFinder
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 from gigamind.linking.ranking import Scores, load_weights, logistic, scores
 from gigamind.linking.reasons import reason
+from gigamind.retrieval.cache import Cache
 from gigamind.retrieval.embed import Embedder
+from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
@@ -44,6 +46,11 @@ class SuggestOptions:
     exclude_existing: bool = True
     context_chars: int = 400
     unlikely: bool = False
+
+
+def floor(min_confidence: float) -> float:
+    """What a suggestion is at least as sure as, if it is shown."""
+    return max(min_confidence, LEAST_CONFIDENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +99,7 @@ class LinkSuggester:
     ) -> None:
         self.vault = vault
         self.finder = CandidateFinder(vault, identities, embedder, cache)
-        self._identities = identities
+        self._identities, self._embedder = identities, embedder
         self._titles = {note.path: note.title for note in vault.notes}
 
     @cached_property
@@ -106,6 +113,11 @@ class LinkSuggester:
 
         return calibrate(self.vault, self._identities, suggest)
 
+    @property
+    def embedding_model(self) -> str | None:
+        """The full name of the embedder; None for names alone."""
+        return self._embedder.name if self._embedder else None
+
     def prepare(self, notes: Iterable[Note]) -> None:
         """Embed what suggestions for all these notes need, which is faster than note by note."""
         self.finder.prepare(notes)
@@ -113,11 +125,7 @@ class LinkSuggester:
     def suggest(self, note: Note, options: SuggestOptions | None = None) -> list[LinkSuggestion]:
         """Suggestions for a note of this vault, the most confident first: one a target, without overlaps."""
         chosen = options or SuggestOptions()
-        least = (
-            chosen.min_confidence
-            if chosen.unlikely
-            else max(chosen.min_confidence, LEAST_CONFIDENCE)
-        )
+        least = chosen.min_confidence if chosen.unlikely else floor(chosen.min_confidence)
         return [
             self._suggestion(note, one, confidence, chosen.context_chars)
             for one in self._best(note, chosen, self.calibration)[: chosen.max_suggestions]
@@ -136,7 +144,7 @@ class LinkSuggester:
         meanings = (
             meaning
             for place in self.finder.places(note, options.context_chars)
-            if (meaning := _meaning(place, linked, calibration)) is not None
+            for meaning in _meanings(place, linked, calibration)
         )
         chosen: dict[str, _Weighed] = {}
         taken: list[tuple[int, int]] = []  # without overlaps, rising
@@ -169,6 +177,22 @@ class LinkSuggester:
         )
 
 
+def load_suggester(
+    vault: Vault, identities: Identities, embedder: str | None, cache_folder: Path
+) -> LinkSuggester:
+    """A suggester with the embedder of that name, whose vectors stand beside those of searches; None: names alone.
+
+    Raises:
+        InputError: there is no such embedder, or it is not installed.
+        EmbeddingError: it cannot be loaded or reached, or failed.
+        IndexingError: the cache cannot be used.
+    """
+    if embedder is None:
+        return LinkSuggester(vault, identities)
+    model = load_short_embedder(embedder)
+    return LinkSuggester(vault, identities, model, Cache(cache_folder).embeddings)
+
+
 @dataclass(frozen=True, slots=True)
 class _Weighed:
     """A candidate, its log odds by the shipped weights, and those in this vault."""
@@ -194,20 +218,20 @@ def _weigh(candidate: Candidate, calibration: Calibration) -> _Weighed:
     return _Weighed(candidate, score, calibration.odds(score, is_phrase=is_phrase))
 
 
-def _meaning(
+def _meanings(
     place: Iterable[Candidate], linked: frozenset[str], calibration: Calibration
-) -> _Weighed | None:
-    """The likeliest meaning of a place that is not linked yet.
+) -> list[_Weighed]:
+    """The likeliest meaning of a name that is not linked yet; of a phrase all, for another may have the likeliest.
 
     None where a name may as well mean a note that is linked already: that is what it means.
     """
     weighed = [_weigh(one, calibration) for one in place]
     free = [one for one in weighed if one.candidate.target not in linked]
-    if not free:
-        return None
+    if not free or free[0].is_phrase:
+        return free
     best = min(free, key=_order)
     usual = max((one.commonness for one in weighed if one not in free), default=0.0)
-    return best if best.is_phrase or best.commonness > usual else None
+    return [best] if best.commonness > usual else []
 
 
 def _order(weighed: _Weighed) -> tuple[float, bool, float, int, str]:

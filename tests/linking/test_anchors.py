@@ -112,9 +112,15 @@ def test_a_name_stands_between_word_boundaries_or_before_a_particle(dictionary_o
 
 
 @pytest.mark.parametrize(("most", "found"), [(3, ["one two three"]), (2, [])])
-def test_longer_names_than_the_setting_are_left_out(dictionary_of, most, found):
-    notes = {"one two three.md": "x", "t.md": "say one two three."}
+def test_longer_words_of_links_than_the_setting_are_left_out(dictionary_of, most, found):
+    notes = {"a.md": "x", "b.md": "[[a|one two three]]", "t.md": "say one two three."}
     assert names(dictionary_of(notes, max_words=most), "t.md") == found
+
+
+def test_a_title_may_be_a_sentence(dictionary_of):
+    title = "inserting a chart of one document into the text of another"
+    notes = {f"{title}.md": "x", "t.md": f"See {title}."}
+    assert names(dictionary_of(notes), "t.md") == [title]
 
 
 def test_one_letter_and_signs_alone_are_no_names(dictionary_of):

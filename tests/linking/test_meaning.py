@@ -89,7 +89,9 @@ def suggested(vault, path: str, embedder, options: SuggestOptions | None = None)
 
 
 def test_the_example_of_the_seed_gives_its_three_links(vault_of, embedder):
-    found = suggested(vault_of(SEED_EXAMPLE), "projects/gigamind.md", embedder, SuggestOptions(10, 0.0))
+    found = suggested(
+        vault_of(SEED_EXAMPLE), "projects/gigamind.md", embedder, SuggestOptions(10, 0.0)
+    )
     assert {(one.anchor, one.target) for one in found} >= {
         ("RAG 시스템", "RAG 아키텍처.md"),
         ("벡터 검색", "LanceDB 통합.md"),

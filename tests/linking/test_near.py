@@ -26,7 +26,9 @@ def test_folders_are_as_far_as_the_steps_between_them(one, other, steps):
 def test_shared_words_are_the_cosine_of_tf_idf_vectors(vault_of):
     notes = vault_of({"a.md": "rain rain", "b.md": "rain wind", "c.md": "wind"}).notes
     words = SharedWords(notes)
-    idf = log(4 / 2)  # rain and wind stand in two of three notes; a, b and c in one, twice for the title
+    idf = log(
+        4 / 2
+    )  # rain and wind stand in two of three notes; a, b and c in one, twice for the title
     title = (1 + log(2)) * log(4)
     of_a = (1 + log(2)) * idf / sqrt(((1 + log(2)) * idf) ** 2 + title**2)
     assert words.cosine(words.vector("rain"), "a.md") == pytest.approx(of_a)

@@ -2,23 +2,55 @@
 
 import re
 
-from gigamind.linking.confidence import Features
+from gigamind.linking.features import MeantFeatures, NamedFeatures
+from gigamind.linking.ranking import scores
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
 
-PLAIN = Features(
+PLAIN = NamedFeatures(
+    chars=5,
+    words=1,
+    occurrence=1,
+    names_in_note=1,
+    cue_beside=0.0,
+    cue_near=0.0,
+    words_shared=0.0,
+    words_shared_by_notes=0.0,
+    neighbours=0.0,
+    folders_between=0,
+    linked=False,
+    linked_back=False,
+    centrality=1.0,
     link_probability=0.5,
     commonness=1.0,
     kind="title",
     linked_notes=1,
     saying_notes=1,
+    spelled_as_name=False,
+)
+MEANT = MeantFeatures(
     chars=5,
     words=1,
-    spelled_as_name=False,
+    occurrence=1,
     names_in_note=1,
+    cue_beside=0.0,
+    cue_near=0.0,
+    words_shared=0.0,
+    words_shared_by_notes=0.0,
+    neighbours=0.0,
+    folders_between=0,
+    linked=False,
     linked_back=False,
     centrality=1.0,
+    name_cosine=0.5,
+    beginning_cosine=0.25,
+    stands_out=1.0,
+    lead=0.1,
+    note_cosine=0.0,
+    overlap=0.0,
+    said_there=0.0,
+    passage="leave",
 )
 
 
@@ -30,6 +62,7 @@ def suggestion_at(note: Note, span: Span, target: str) -> LinkSuggestion:
         target=target,
         target_title=target,
         confidence=0.5,
+        scores=scores(PLAIN),
         reason="",
         context="",
         features=PLAIN,

@@ -48,7 +48,7 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
     """See the module."""
 
     said = Said("links", "the suggestions", "suggesting")
-    settings = ("topk", "min_confidence", "exclude_linked")
+    settings = ("topk", "min_confidence", "exclude_linked", "context_chars", "semantic")
 
     def judge_fingerprint(self, run: RunReport) -> str:
         """Removed links alone are the truth; nobody judges."""

@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 from pydantic import ConfigDict, Field
 
 from gigamind.evaluation.options import EvalOptions
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 
 
 class LinkEvalOptions(EvalOptions):
@@ -20,7 +21,16 @@ class LinkEvalOptions(EvalOptions):
     min_confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.0, description="leave out suggestions that are less sure"
     )
-    context_chars: int = Field(400, ge=0, description="text around an anchor in per_item.jsonl")
+    context_chars: int = Field(
+        400, ge=1, description="text around an anchor that is compared with a note"
+    )
+    semantic: bool = Field(
+        default=True, description="also phrases that mean a note without naming it"
+    )
+    embedder: str = Field(
+        DEFAULT_EMBEDDER,
+        description="use-multilingual, e5-small, fastembed:<model or folder> or litellm:<model>",
+    )
     exclude_linked: bool = Field(
         default=False, description="leave out targets that the note links to elsewhere"
     )

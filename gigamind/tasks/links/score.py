@@ -14,7 +14,13 @@ from pydantic import TypeAdapter
 from gigamind.datasets.check import CheckedLink
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
-from gigamind.linking.suggest import LinkSuggester, LinkSuggestion, SuggestOptions
+from gigamind.linking.suggest import (
+    LinkSuggester,
+    LinkSuggestion,
+    SuggestOptions,
+    floor,
+    load_suggester,
+)
 from gigamind.metrics.links import LinkedNote, Suggested
 from gigamind.records.schema import Record
 from gigamind.tasks.links.misses import Offered, find_misses, names_of
@@ -53,6 +59,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
     def score(self, first: int, end: int, progress: Progress) -> list[EvaluatedNote]:
         """Suggest links for each note, in the vault's order."""
         paths = list(self.prepared.rows)[first:end]
+        self.suggester.prepare(self.prepared.rows[path][0].note for path in paths)
         results: list[EvaluatedNote] = []
         try:
             for path in paths:
@@ -67,7 +74,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
     def record(
         self, run: Run[EvaluatedNote], started: datetime
     ) -> Record[LinkSummaryReport, LinkItemReport]:
-        return record_links(self.prepared, run, started)
+        return record_links(self.prepared, run, started, self.suggester.embedding_model)
 
 
 def open_links(options: LinkEvalOptions) -> LinkEvaluation:
@@ -78,7 +85,11 @@ def open_links(options: LinkEvalOptions) -> LinkEvaluation:
     """
     prepared = prepare_links(options)
     names = {note.path: names_of(note) for note in prepared.vault.notes}
-    return LinkEvaluation(prepared, LinkSuggester(prepared.vault, prepared.identities), names)
+    vault, identities = prepared.vault, prepared.identities
+    suggester = load_suggester(
+        vault, identities, options.embedder if options.semantic else None, options.cache_folder
+    )
+    return LinkEvaluation(prepared, suggester, names)
 
 
 def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
@@ -108,13 +119,14 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
 
 def _everything(options: LinkEvalOptions, *, excluding: bool) -> SuggestOptions:
     """All that there is: what a run shows is its beginning, and where the rest stands says why it was missed."""
-    return SuggestOptions(sys.maxsize, 0.0, excluding, options.context_chars)
+    return SuggestOptions(sys.maxsize, 0.0, excluding, options.context_chars, unlikely=True)
 
 
 def _shown(
     ranked: Sequence[LinkSuggestion], options: LinkEvalOptions
 ) -> tuple[LinkSuggestion, ...]:
-    sure = (one for one in ranked if one.confidence >= options.min_confidence)
+    least = floor(options.min_confidence)
+    sure = (one for one in ranked if one.confidence >= least)
     return tuple(itertools.islice(sure, options.topk))
 
 

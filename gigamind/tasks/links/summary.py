@@ -50,11 +50,16 @@ class EvaluatedNote:
 
 
 def record_links(
-    prepared: PreparedLinks, run: Run[EvaluatedNote], started: datetime
+    prepared: PreparedLinks,
+    run: Run[EvaluatedNote],
+    started: datetime,
+    embedding_model: str | None,
 ) -> Record[LinkSummaryReport, LinkItemReport]:
     """All that the out folder of a run is to hold."""
     summary = summarise_run(prepared, run)
-    report = run_report(prepared, started, summary.status, describe_environment(None, "none"))
+    report = run_report(
+        prepared, started, summary.status, describe_environment(embedding_model, "none")
+    )
     return Record(report, summary, [note.item for note in run.results], prepared.errors)
 
 
