@@ -3,7 +3,6 @@
 A task adds its own to `EvalOptions`; one that asks models, `ModelRunOptions`, too.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
@@ -71,12 +70,6 @@ def _check_sample(value: str) -> str:
 SampleText = Annotated[
     str, AfterValidator(_check_sample)
 ]  # a count such as "50", or a share such as "0.2"
-
-
-def without_secrets(address: str) -> str:
-    """An address as a report may show it: without user, password and query, where keys stand."""
-    host = re.sub(r"(?<=//)[^/?#]*@", "***@", address)
-    return re.sub(r"\?.*", "?***", host, flags=re.DOTALL)
 
 
 class ReleaseOptions(BaseModel):
