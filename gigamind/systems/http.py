@@ -101,7 +101,7 @@ class HttpRetriever:
             raise SystemFailedError(f"cannot be asked: {_shown(str(error))}") from error
         if reply.status_code == _BUSY or reply.status_code >= _SERVER_ERROR:
             return _Again(
-                f"it answered with status {reply.status_code}: {_shown(reply.text)}",
+                f"it answered with status {reply.status_code}{_quoted(reply)}",
                 _seconds(reply.headers.get("Retry-After", "")),
             )
         return reply
@@ -109,13 +109,13 @@ class HttpRetriever:
     def _read(self, reply: httpx.Response) -> tuple[RankedNote, ...]:
         if not reply.is_success:
             raise SystemFailedError(
-                f"it answered with status {reply.status_code}{self._hint(reply)}: {_shown(reply.text)}"
+                f"it answered with status {reply.status_code}{self._hint(reply)}{_quoted(reply)}"
             )
         try:
             told = cast("object", json.loads(reply.content))
         except (ValueError, RecursionError):
             kind = reply.headers.get("Content-Type", "something").partition(";")[0]
-            raise SystemFailedError(f"it answered {kind}, not JSON: {_shown(reply.text)}") from None
+            raise SystemFailedError(f"it answered {kind}, not JSON{_quoted(reply)}") from None
         try:
             return self._preset.read(told)
         except ValueError as error:
@@ -152,6 +152,11 @@ def _last(state: RetryCallState) -> _Again | None:
 
 def _seconds(told: str) -> float | None:
     return float(told) if told.isdecimal() else None
+
+
+def _quoted(reply: httpx.Response) -> str:
+    said = _shown(reply.text)
+    return f": {said}" if said else ""
 
 
 def _shown(text: str) -> str:

@@ -126,7 +126,7 @@ def read_preset(name: str) -> tuple[Preset, Path]:
     values = {name: _PROBE[name] for name in _PROBE if name != "vector" or preset.embedder}
     try:
         _, body = preset.request(values)
-    except TemplateError as error:
+    except (TemplateError, TypeError) as error:  # what is undefined has no JSON
         hint = "" if preset.embedder else "; a vector needs an embedder"
         raise InputError(f"{path}: a template of it cannot be filled: {error}{hint}") from error
     try:
