@@ -5,7 +5,7 @@ A task adds its own to `EvalOptions`; one that asks models, `ModelRunOptions`, t
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -129,6 +129,11 @@ class EvalOptions(ReleaseOptions):
         None,
         description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
     )
+
+    def in_any_folder(self) -> Self:
+        """With paths that are right whatever the working directory is."""
+        paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
+        return self.model_copy(update=paths)
 
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values; the task stands beside them."""

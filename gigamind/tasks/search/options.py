@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -117,6 +117,13 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
             return {name: value for name, value in shown.items() if name not in _OF_SYSTEMS}
         shown["system"] = shown_system(self.system)
         return shown | dict.fromkeys(OF_ENGINE)
+
+    def in_any_folder(self) -> Self:
+        kind, _, path = self.system.partition(":")
+        places = {"system": f"run:{Path(path).absolute()}"} if kind == "run" else {}
+        if self.system_config and Path(self.system_config).is_file():
+            places["system_config"] = str(Path(self.system_config).absolute())
+        return super().in_any_folder().model_copy(update=places)
 
     @property
     def is_builtin(self) -> bool:
