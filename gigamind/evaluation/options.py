@@ -179,7 +179,7 @@ class ModelRunOptions(ModelOptions):
     )
     allow_partial: bool = Field(
         default=False,
-        description="exit code 0 however many items were left unjudged",
+        description="exit code 0 however many items were left unjudged, or not answered by another system",
     )
     min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.8,

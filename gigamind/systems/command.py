@@ -1,7 +1,7 @@
 """A search as a process: it reads a JSON query a line, {"id", "query", "topk"}, and writes a ranking a line.
 
-The process is kept alive, and is started again when it dies or is too late.  It stands in a group of its own, which is
-killed at the end, whatever it started itself.
+The process is kept alive, and is started again when it dies, is too late, or writes what nobody asked for.  It stands
+in a group of its own, which is killed at the end, whatever it started itself.
 """
 
 import contextlib
@@ -21,10 +21,10 @@ from gigamind.interop.ranking import RankedNote, Ranking, told_hits
 from gigamind.llm.redaction import redacted
 from gigamind.systems.protocol import Query
 
-_MOST_DEATHS = 3  # in a row, without an answer between them
+_MOST_FAILURES = 3  # in a row, without an answer between them
 _ERROR_LINES = 5
 _SHOWN = 200
-_END_S = 2.0
+_END_S = 0.5
 
 
 class CommandRetriever:
@@ -40,7 +40,7 @@ class CommandRetriever:
     def __init__(self, arguments: Sequence[str], topk: int, timeout_s: float) -> None:
         self._arguments, self._topk, self._timeout_s = arguments, topk, timeout_s
         self._lock = threading.Lock()
-        self._deaths = 0
+        self._failures = 0
         self._process: _Process | None = _Process(arguments)
 
     def search(self, query: Query) -> Ranking[RankedNote]:
@@ -53,27 +53,21 @@ class CommandRetriever:
 
     def _answer(self, query: Query) -> Ranking[RankedNote]:
         if self._process is None:
-            if self._deaths >= _MOST_DEATHS:
-                raise SystemFailedError(
-                    f"not asked: the command died {self._deaths} times in a row"
-                )
-            self._process = _Process(self._arguments)
+            raise SystemFailedError(
+                f"not asked: the command failed {self._failures} times in a row"
+            )
         asked = {"id": query.id, "query": query.text, "topk": self._topk}
         try:
             line = self._process.ask(json.dumps(asked, ensure_ascii=False), self._timeout_s)
+            ranking = _read(line, query)
         except SystemFailedError:
-            self._deaths += 1
+            self._failures += 1
             self._end()
+            if self._failures < _MOST_FAILURES:  # while it starts, no other query's clock runs
+                self._process = _Process(self._arguments)
             raise
-        self._deaths = 0
-        try:
-            told = cast("object", json.loads(line))
-            _check_id(told, query)
-            return Ranking(told_hits(told))
-        except (ValueError, RecursionError) as error:
-            raise SystemFailedError(
-                f"the command wrote no ranking ({error}): {redacted(line[:_SHOWN])}"
-            ) from error
+        self._failures = 0
+        return ranking
 
     def _end(self) -> None:
         if self._process:
@@ -81,10 +75,26 @@ class CommandRetriever:
         self._process = None
 
 
+def _read(line: str, query: Query) -> Ranking[RankedNote]:
+    """The ranking of this query.
+
+    Raises:
+        SystemFailedError: it is none; what the next lines are of is then not known either.
+    """
+    try:
+        told = cast("object", json.loads(line))
+        _check_id(told, query)
+        return Ranking(told_hits(told))
+    except (ValueError, RecursionError) as error:
+        raise SystemFailedError(
+            f"the command wrote no ranking of the query ({error}): {redacted(line[:_SHOWN]).strip()}"
+        ) from error
+
+
 def _check_id(told: object, query: Query) -> None:
     other = cast("dict[str, object]", told).get("id") if isinstance(told, dict) else None
     if other not in {None, query.id}:
-        raise ValueError(f"it is the ranking of {other}, and {query.id} was asked")
+        raise ValueError(f"it is of {other}, and {query.id} was asked")
 
 
 class _Process:
@@ -118,6 +128,10 @@ class _Process:
         Raises:
             SystemFailedError: it died, or wrote none in time.
         """
+        if not self._lines.empty() and (early := self._lines.get()):
+            raise SystemFailedError(
+                f"the command wrote a line that no query asked for: {redacted(early[:_SHOWN]).strip()}"
+            )
         try:
             stdin = cast("IO[str]", self._child.stdin)
             stdin.write(f"{line}\n")
@@ -127,10 +141,10 @@ class _Process:
             answer = ""
         except queue.Empty:
             raise SystemFailedError(
-                f"the command wrote nothing within {timeout_s:g} s, and is started again{self._said()}"
+                f"the command wrote nothing within {timeout_s:g} s; {self._last_words()}"
             ) from None
         if not answer:
-            raise SystemFailedError(f"the command died{self._said()}")
+            raise SystemFailedError(f"the command died{self._ended()}; {self._last_words()}")
         return answer
 
     def end(self) -> None:
@@ -145,18 +159,17 @@ class _Process:
                 with contextlib.suppress(OSError):  # a line that the process never took
                     pipe.close()
 
-    def _said(self) -> str:
-        """Its exit code and the last that it said on stderr."""
+    def _ended(self) -> str:
+        """The exit code, once all that it said on stderr is read."""
+        self._readers[1].join(_END_S)
         try:
-            code = self._child.wait(0.2)
-        except subprocess.TimeoutExpired:
-            code = None
-        self._readers[1].join(0.2)
-        ended = "" if code is None else f" (exit code {code})"
+            return f" (exit code {self._child.wait(_END_S)})"
+        except subprocess.TimeoutExpired:  # it only closed its output
+            return ""
+
+    def _last_words(self) -> str:
         told = redacted(" / ".join(line.strip() for line in self._errors))
-        return (
-            f"{ended}; its stderr ends: {told}" if told else f"{ended}; it said nothing on stderr"
-        )
+        return f"its stderr ends: {told}" if told else "it said nothing on stderr"
 
 
 def _reading(
