@@ -34,11 +34,13 @@ class RankedNote:
         note: its path in the vault, or any name that datasets know it by.
         base_score: higher is better, on the system's own scale; None where it tells none, NaN where that is no number.
         text: the passage that was found; "" where the system shows none.
+        place: where it stands in the note's file, `[start, end)` in UTF-16 code units; None where that is not told.
     """
 
     note: str
     base_score: float | None = None
     text: str = ""
+    place: tuple[int, int] | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,9 @@ class Ranking(Generic[Hit_co]):
 
 
 def told_hits(told: object) -> tuple[RankedNote, ...]:
-    """The hits in a list, or in the "hits" of an object; each a note, [note, score], or {note, score?, text?}.
+    """The hits in a list, or in the "hits" of an object: each a note, [note, score], or an object with its `note`.
+
+    Of an object `score`, `text`, and `start` and `end` are read besides, where it has them.
 
     Raises:
         ValueError: it is neither, or a hit has no note; says which.
@@ -81,7 +85,17 @@ def _told_hit(hit: object, place: int) -> RankedNote:
         raise ValueError(  # noqa: TRY004  the text is at fault
             f"hit {place} is not a note, [note, score] or {{note, score, text}}"
         )
-    return RankedNote(note, score_of(fields.get("score")), text if isinstance(text, str) else "")
+    return RankedNote(
+        note,
+        score_of(fields.get("score")),
+        text if isinstance(text, str) else "",
+        place_of(fields.get("start"), fields.get("end")),
+    )
+
+
+def place_of(start: object, end: object) -> tuple[int, int] | None:
+    """A range of two whole numbers; None for anything else."""
+    return (start, end) if isinstance(start, int) and isinstance(end, int) else None
 
 
 def score_of(value: object) -> float | None:

@@ -17,7 +17,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.interop.ranking import RankedNote, score_of
+from gigamind.interop.ranking import RankedNote, place_of, score_of
 from gigamind.loading import file_named, read_fields
 
 DEFAULT = "plain"
@@ -35,7 +35,7 @@ class Preset(BaseModel):
         headers: `$NAME` stands for an environment variable; a header whose variable is not set is left out.
         body: template of the JSON that is sent; "" for none.
         hits: path of the list of hits in the reply.
-        note, score, text: paths in a hit; of score and text None where the system tells none.
+        note, score, text, start, end: paths in a hit; None where the system does not tell it.
         embedder: makes `vector` of each query; see `--embedder`.
         concurrency: requests at a time, at most; --max-concurrency may be less.
         timeout_s: of one request.
@@ -52,6 +52,8 @@ class Preset(BaseModel):
     note: str = "note"
     score: str | None = None
     text: str | None = None
+    start: str | None = None
+    end: str | None = None
     embedder: str | None = None
     concurrency: Annotated[int, Field(ge=1, le=256)] = 4
     timeout_s: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 10.0
@@ -110,9 +112,12 @@ class Preset(BaseModel):
             raise ValueError(  # noqa: TRY004
                 f'hit {place} has no name of a note at "{self.note}" ({_keys(hit)})'
             )
-        text = None if self.text is None else at(hit, self.text)
-        score = None if self.score is None else score_of(at(hit, self.score))
-        return RankedNote(str(note), score, text if isinstance(text, str) else "")
+        score, text, start, end = (
+            None if path is None else at(hit, path)
+            for path in (self.score, self.text, self.start, self.end)
+        )
+        shown = text if isinstance(text, str) else ""
+        return RankedNote(str(note), score_of(score), shown, place_of(start, end))
 
 
 def read_preset(name: str) -> tuple[Preset, Path]:

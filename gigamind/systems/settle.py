@@ -6,6 +6,7 @@ The order is the system's own.  A note that the vault lacks keeps its place: a r
 import math
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
@@ -32,7 +33,8 @@ def settle(
         bad = hit.base_score is not None and not math.isfinite(hit.base_score)
         odd["bad_scores"] += bad
         odd["unknown_notes"] += known is None
-        hits[note] = RankedNote(note, None if bad else hit.base_score, hit.text)
+        score = None if bad else hit.base_score
+        hits[note] = replace(hit, note=note, base_score=score)
     _compare_scores([hit.base_score for hit in hits.values()], odd)
     odd["fewer_hits"] += topk - len(hits)
     return Ranking(tuple(hits.values()), {name: count for name, count in odd.items() if count})

@@ -221,3 +221,18 @@ def test_an_address_is_shown_without_what_opens_the_door(address, shown):
     assert without_secrets(address) == shown
     options = SearchEvalOptions(dataset="d", notes="n", api_base=address)
     assert options.for_report()["api_base"] == shown
+
+
+def test_what_workers_are_told_holds_in_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.toml").write_text("", encoding="utf-8")
+    given = {"dataset": "q.jsonl", "system": "run:a.run", "system_config": "ours.toml"}
+    placed = validated(SearchEvalOptions, given).in_any_folder()
+    assert (placed.dataset, placed.notes) == (tmp_path / "q.jsonl", None)
+    assert placed.system == f"run:{tmp_path / 'a.run'}"
+    assert placed.system_config == str(tmp_path / "ours.toml")
+    named = validated(SearchEvalOptions, {**given, "system": "http://h", "system_config": "plain"})
+    assert (named.in_any_folder().system, named.in_any_folder().system_config) == (
+        "http://h",
+        "plain",
+    )

@@ -59,6 +59,12 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         )
         self.server.searching.asked.append(asked)
         status, told = self.server.searching.respond(asked)
+        with contextlib.suppress(ConnectionError):  # whoever asked does not wait any more
+            self._send(status, told)
+
+    do_GET = do_POST = _handle  # noqa: N815
+
+    def _send(self, status: int, told: Any) -> None:
         text = (told if isinstance(told, str) else json.dumps(told)).encode()
         self.send_response(status)
         kind = "text/html" if isinstance(told, str) and told.startswith("<") else "application/json"
@@ -66,8 +72,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         self.send_header("Content-Length", str(len(text)))
         self.end_headers()
         self.wfile.write(text)
-
-    do_GET = do_POST = _handle  # noqa: N815
 
     def log_message(self, *_arguments: object) -> None:
         pass

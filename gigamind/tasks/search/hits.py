@@ -4,10 +4,11 @@ gigamind's own engine knows the chunk of each hit.  Of another system's hit it i
 where that stands in the note, else the chunk of the note with the most of the query's words; without a vault, nothing.
 """
 
+import contextlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
@@ -16,12 +17,13 @@ from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.passages import highlights
 from gigamind.retrieval.retriever import Retriever as Engine
-from gigamind.spans import Passage
+from gigamind.spans import Passage, Span
 from gigamind.systems.settle import settle
 from gigamind.tasks.search.prepare import Prepared, find_again
 from gigamind.tasks.search.schema import HitReport
 from gigamind.text import tokens
 from gigamind.vault.identity import leaves_vault
+from gigamind.vault.notes import Note
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +71,14 @@ class ForeignHits(HitReader):
 
     Attributes:
         engine: of the vault's words; None without a vault.
+        places: of texts that were sought, by note and text; a search shows the same ones again and again.
     """
 
     prepared: Prepared
     engine: Engine | None
+    places: dict[tuple[str, str], Span | None] = field(
+        default_factory=dict[tuple[str, str], Span | None]
+    )
 
     def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
         settled = settle(ranking, self.prepared.options.topk, self._identify)
@@ -108,13 +114,23 @@ class ForeignHits(HitReader):
         chunks = self.engine.chunks_of(query, [hit.note for hit in hits])
         for hit in hits:
             note = self.prepared.vault.note(hit.note)
-            if note is not None and hit.text.strip():
-                place = find_again(hit.text.strip(), note.text)
+            if note is not None and (hit.place or hit.text.strip()):
+                place = self._place(hit, note)
                 odd["unplaced_texts"] += place is None
                 if place is not None:
                     passage = Passage(note.path, place.slice(note.text), place)
                     chunks[note.path] = Chunk(passage, note.title)
         return chunks
+
+    def _place(self, hit: RankedNote, note: Note) -> Span | None:
+        """Where the passage of a hit stands; None where it is not told, nor its text found."""
+        if hit.place:
+            with contextlib.suppress(ValueError):  # beyond the file, or it cuts a character in two
+                return self.prepared.units(note.path).span_to_code_points(*hit.place) or None
+        text = hit.text.strip()
+        if (note.path, text) not in self.places:
+            self.places[note.path, text] = find_again(text, note.text) if text else None
+        return self.places[note.path, text]
 
     def _report(
         self,

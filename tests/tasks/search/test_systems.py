@@ -108,7 +108,9 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
     rows = [
         {"id": "first", "hits": [{"note": "deploy", "text": "The deploy runs every Friday."}]},
         {"id": "second", "hits": [{"note": "garden", "text": "no such words"}]},
-        *({"id": name, "hits": []} for name in ("korean", "across", "nothing", "trap")),
+        {"id": "korean", "hits": [{"note": "휴가.md", "start": 20, "end": 25}]},
+        {"id": "across", "hits": [{"note": "deploy", "start": 20, "end": 2_500}]},
+        *({"id": name, "hits": []} for name in ("nothing", "trap")),
     ]
     file = tmp_path / "run.jsonl"
     file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
@@ -117,6 +119,14 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
     assert items["first"]["ranking"][0]["chunk"]["text"] == "The deploy runs every Friday."
     assert items["second"]["ranking"][0]["evidence"]["text"] == "The garden has roses."
     assert items["second"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
+    # UTF-16: "---\nlang: ko\n---\n" is 17 units, the palm tree two, a blank one.
+    assert items["korean"]["ranking"][0]["chunk"] == {
+        "note": "휴가.md",
+        "utf16_start": 20,
+        "utf16_end": 25,
+        "text": "휴가는 팀",
+    }
+    assert items["across"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
 
 
 def test_a_threshold_judges_only_where_it_was_set_and_scores_are_in_its_range(asked, run_file):
