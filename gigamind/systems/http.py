@@ -37,7 +37,7 @@ class HttpRetriever:
     """See the module; implements `Retriever`.
 
     Raises:
-        InputError: the address has no host, or the preset's embedder is not known.
+        InputError: the address or a header cannot be used, or the preset's embedder is not known.
         EmbeddingError: that cannot be loaded.
     """
 
@@ -46,20 +46,25 @@ class HttpRetriever:
         keep_secret(address)
         for variable in preset.variables:
             keep_secret_of(variable)
-        bare, auth = _without_userinfo(address)
-        self._url = httpx.URL(bare)
         self._embedder: Embedder | None = (
             load_embedder(preset.embedder) if preset.embedder else None
         )
         sent = {"Accept": "application/json"}
         if preset.body:
             sent["Content-Type"] = "application/json"
-        self._client = httpx.Client(
-            auth=auth,
-            headers=sent | preset.sent_headers(),
-            timeout=preset.timeout_s,
-            limits=httpx.Limits(max_connections=None, max_keepalive_connections=256),
-        )
+        try:
+            bare, auth = _without_userinfo(address)
+            self._url = httpx.URL(bare)
+            self._client = httpx.Client(
+                auth=auth,
+                headers=sent | preset.sent_headers(),
+                timeout=preset.timeout_s,
+                limits=httpx.Limits(max_connections=None, max_keepalive_connections=256),
+            )
+        except (ValueError, httpx.InvalidURL) as error:
+            raise InputError(
+                f"--system: cannot be asked ({redacted(str(error))}); write http://HOST:PORT/PATH, and headers in ASCII"
+            ) from error
 
     def search(self, query: Query) -> Ranking[RankedNote]:
         values: dict[str, object] = {"query": query.text, "id": query.id, "topk": self._topk}
@@ -129,10 +134,14 @@ class HttpRetriever:
 
 
 def _without_userinfo(address: str) -> tuple[str, tuple[str, str] | None]:
-    """The address, and what stands before its `@`: a client logs addresses."""
+    """The address, and what stands before its `@`: a client logs addresses.
+
+    Raises:
+        ValueError: it has no host, or is no address.
+    """
     parts = urlsplit(address)
     if not parts.hostname:
-        raise InputError("--system: the address has no host; write http://HOST:PORT/PATH")
+        raise ValueError("the address has no host")
     bare = urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
     if parts.username is None:
         return bare, None

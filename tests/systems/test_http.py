@@ -218,6 +218,21 @@ def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path,
     assert message in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("address", "key", "why"),
+    [
+        ("http:///x", "k", "the address has no host"),
+        ("http://host:port/", "k", "Invalid port"),
+        ("http://[::1/", "k", "Invalid IPv6 URL"),
+        ("http://host/", "키", "codec can't encode"),
+    ],
+)
+def test_an_address_or_a_key_that_cannot_be_sent_is_refused(monkeypatch, address, key, why):
+    monkeypatch.setenv("OUR_KEY", key)
+    with pytest.raises(InputError, match=rf"^--system: cannot be asked \(.*{why}"):
+        HttpRetriever(address, Preset(headers={"X": "$OUR_KEY"}), 1)
+
+
 def test_an_unknown_preset_is_refused_with_those_that_there_are():
     with pytest.raises(
         InputError, match=r"--system-config solr: neither a file nor one of gigamind, m"
