@@ -185,6 +185,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.queries)
+    unjudged = judge is None and not all(query.item.answerable for query in chosen)
     return Prepared(
         options=options,
         vault=vault,
@@ -196,6 +197,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         errors=inputs.row_reports(checked.errors),
         warnings=(
             *warned,
+            *((warning("no_threshold"),) if unjudged else ()),
             *vault.warnings,
             *checked.warnings,
         ),
@@ -223,7 +225,7 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
             f"{names}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
             " leave it out"
         )
-    return () if judge else (warning("no_threshold"),)
+    return ()
 
 
 def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:

@@ -341,3 +341,11 @@ def test_a_dry_run_checks_the_system_and_asks_nothing(asked):
         checked = TASKS["search"].check(asked(server.url, notes=None))
     assert (checked.ready, server.asked) == ("6 queries ready without a vault", [])
     assert list(checked.estimate()) == []
+
+
+def test_without_an_unanswerable_query_no_threshold_is_missed(asked, run_file):
+    rows = [{"id": "first", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}]
+    _, out, _ = evaluate(asked(run_file, rows, notes=None))
+    assert not any(
+        "threshold" in told or "--min-score" in told for told in read(out)[1]["warnings"]
+    )
