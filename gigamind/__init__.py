@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from gigamind.evaluation.progress import Progress
     from gigamind.evidence.align import align, align_all
     from gigamind.evidence.result import Aligned, AlignResult, Failed, Quote
+    from gigamind.interop.ranking import RankedNote, Ranking
     from gigamind.judges.own import OwnJudge
     from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Proof, Verdict
     from gigamind.library import (
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
     from gigamind.spans import Span
+    from gigamind.systems.protocol import Query, Retriever
     from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
     from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
     from gigamind.tasks.search.schema import ItemReport, SummaryReport
@@ -73,7 +75,11 @@ __all__ = [
     "PlannedCall",
     "Progress",
     "Proof",
+    "Query",
     "Quote",
+    "RankedNote",
+    "Ranking",
+    "Retriever",
     "Span",
     "SummaryReport",
     "Text",
@@ -96,6 +102,7 @@ _HOMES = {
     "evaluation.progress": ("Progress",),
     "evidence.align": ("align", "align_all"),
     "evidence.result": ("AlignResult", "Aligned", "Failed", "Quote"),
+    "interop.ranking": ("RankedNote", "Ranking"),
     "judges.own": ("OwnJudge",),
     "judges.protocol": ("AnswerCase", "Asking", "Judge", "PlannedCall", "Proof", "Verdict"),
     "linking.suggest": ("LinkSuggestion",),
@@ -105,6 +112,7 @@ _HOMES = {
     "release.model": ("EvalSnapshot",),
     "release.policy": ("GateResult",),
     "spans": ("Span",),
+    "systems.protocol": ("Query", "Retriever"),
     "tasks.answers.schema": ("AnswerItemReport", "AnswerSummaryReport"),
     "tasks.links.schema": ("LinkItemReport", "LinkSummaryReport"),
     "tasks.search.schema": ("ItemReport", "SummaryReport"),

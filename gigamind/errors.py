@@ -8,6 +8,7 @@ GigamindError               3  the evaluation could not be carried out
 │   └── IndexingError       2  its index cannot be built, opened or reached
 └── EvaluationError         3  an evaluation broke off
     ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
+    ├── SystemFailedError   3  an evaluated search gave no ranking: a Failure of that item
     ├── EmbeddingError      3  an embedding model refused, failed, or answered nonsense
     ├── BudgetError         3  the budget left items undone, and that was not allowed
     ├── UnaskedError        3  a model could not be asked about all the cases of a trial
@@ -77,6 +78,10 @@ class EvaluationError(GigamindError):
 
 class QueryTimeoutError(EvaluationError):
     """One query passed its time limit."""
+
+
+class SystemFailedError(EvaluationError):
+    """An evaluated search gave no ranking for a query."""
 
 
 class EmbeddingError(EvaluationError):

@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unp
 
 from gigamind.choices import Phase, PromptLanguage, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
+from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
+from gigamind.systems.protocol import Retriever
+from gigamind.systems.settings import BUILTIN
 
 if TYPE_CHECKING:  # each function pays for what it uses, and only when it is called
     from gigamind.evaluation.options import EvalOptions
     from gigamind.evaluation.progress import Progress
     from gigamind.evaluation.release import ReleaseVerdict
+    from gigamind.evaluation.task import Task
     from gigamind.judges.protocol import Judge
     from gigamind.judges.unanswerable import UnanswerableJudge
     from gigamind.linking.suggest import LinkSuggestion
@@ -84,8 +88,10 @@ class ModelKeywords(TypedDict, total=False):
 
 
 class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
-    """What an evaluation of search can be told besides."""
+    """What an evaluation of search can be told besides; `system` may be a search itself, too."""
 
+    system: str | Retriever[RankedNote]
+    system_config: str
     mode: Mode
     fusion: FusionName
     topk: int
@@ -162,27 +168,27 @@ Run = EvaluationResult[Any, Any] | str | Path
 
 def evaluate_search(
     dataset: File,
-    notes: File,
+    notes: File | None = None,
     *,
     out: File | None = None,
     progress: "Progress | None" = None,
     **options: Unpack[SearchKeywords],
 ) -> "EvaluationResult[SummaryReport, ItemReport]":
-    """Measure how well retrieval over a vault answers a dataset of queries.
+    """Measure how well retrieval over a vault, or any other search, answers a dataset of queries.
 
     Rates are in [0, 1], times in milliseconds, offsets UTF-16 code units, half-open.  Nothing is written, the cache of
     vectors apart, unless `out` is given; it must be where a model is asked, for what it answers is kept there.
 
     Args:
         dataset: JSON lines, a query each.
-        notes: the vault, a folder of Markdown notes.
+        notes: the vault, a folder of Markdown notes; another system needs none.
         out: a new folder for the results, which appears whole or not at all.
         progress: told how far the run is.
 
     Raises:
         InputError: an option, the dataset or the baseline cannot be used.
         NotesError: the vault cannot be read.
-        EvaluationError: every query failed, or too many have no verdict.
+        EvaluationError: every query failed, another system failed for more than a fifth, or too many have no verdict.
         KeyboardInterrupt: Ctrl-C; what was measured by then stands in `out`.
 
     >>> result = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
@@ -190,9 +196,15 @@ def evaluate_search(
     0.556
     """
     from gigamind.tasks.search.options import SearchEvalOptions
+    from gigamind.tasks.search.task import SearchTask
 
     given = {"dataset": dataset, "notes": notes, **options}
-    return _evaluate(SearchEvalOptions, given, out, progress)
+    system = options.get("system", BUILTIN)
+    if isinstance(system, str):
+        return _evaluate(SearchEvalOptions, given, out, progress)
+    of = type(system)
+    named = given | {"system": f"python:{of.__module__}:{of.__qualname__}"}
+    return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(system))
 
 
 def evaluate_links(
@@ -263,14 +275,15 @@ def _evaluate(
     values: Mapping[str, object],
     out: File | None,
     progress: "Progress | None",
+    task: "Task[Any, Any, Any] | None" = None,
 ) -> EvaluationResult[Any, Any]:
-    from gigamind.evaluation.options import validated
+    from gigamind.evaluation.options import ModelRunOptions, validated
     from gigamind.evaluation.release import read_reference
     from gigamind.evaluation.run import evaluate_and_keep, measure
     from gigamind.tasks import KINDS, TASKS
 
     options = validated(model, {**values, "out": out})
-    task = TASKS[options.task]
+    task = task or TASKS[options.task]
     if out is not None:
         record, finished = evaluate_and_keep(task, options, KINDS, progress)
         return _result(record, finished.out, finished.verdict)
@@ -280,6 +293,9 @@ def _evaluate(
         read_reference(options.compare, options, options.task, KINDS) if options.compare else None
     )
     record = measure(task, options, progress)
+    why = task.shortfall(record) if record.items and record.run.status == "complete" else None
+    if why and not (isinstance(options, ModelRunOptions) and options.allow_partial):
+        raise EvaluationError(why)
     verdict = None
     if reference and record.run.status == "complete":
         verdict = reference.judge(task.compared.take_snapshot(record))

@@ -190,12 +190,17 @@ class CheckedDataset(CheckedRows[QueryItem]):
 
 def check_queries(
     dataset: Dataset[QueryItem],
-    vault: Vault,
+    vault: Vault | None,
     identities: Identities,
     find_again: FindAgain = _nowhere,
 ) -> CheckedDataset:
-    """Find every expected note and span in the vault; `find_again` is asked for spans of notes that were edited."""
-    checker = _QueryChecker(dataset, vault, identities, find_again=find_again)
+    """Find every expected note and span in the vault; `find_again` is asked for spans of notes that were edited.
+
+    Without a vault, notes go by the names that rows give them, and spans are nowhere.
+    """
+    known = vault or Vault(Path(), (), ())
+    checker = _QueryChecker(dataset, known, identities, find_again=find_again)
+    checker.has_vault = vault is not None
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
     return CheckedDataset(*checker.outcome(), queries)
@@ -204,11 +209,16 @@ def check_queries(
 @dataclass(slots=True)
 class _QueryChecker(RowChecker[QueryItem]):
     find_again: FindAgain = _nowhere
+    has_vault: bool = True
     _searches: int = 0
 
     def check(self, item: QueryItem) -> CheckedQuery | None:
         before = len(self.errors)
         self._check_labels(item)
+        if not self.has_vault:
+            named = dict.fromkeys(item.expected_notes, 1)
+            whole = len(self.errors) == before
+            return CheckedQuery(item, self.dataset.lines[item.id], named, ()) if whole else None
         notes = [
             self.note(item, f"expected_notes[{index}]", name)
             for index, name in enumerate(item.expected_notes)

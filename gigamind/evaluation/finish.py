@@ -173,7 +173,7 @@ def _write(
     whole: Record[Any, Any] = record
     announce(record.run.task, verdict, options.junit, outputs.lang, whole.summary.overall)
     if refused is None and isinstance(options, ModelRunOptions) and not options.allow_partial:
-        refused = _partial(record, options.min_coverage, out)
+        refused = _short(task, record, out) or _partial(record, options.min_coverage, out)
     return _Written(verdict, refused)
 
 
@@ -257,6 +257,15 @@ def _page(
     baseline = reference.baseline if reference and verdict else None
     gate = verdict.gate if verdict else None
     return task.view.page(record, lang=lang, baseline=baseline, gate=gate)
+
+
+def _short(
+    task: Task[Any, Summary, Line], record: Record[Summary, Line], out: Path
+) -> EvaluationError | None:
+    why = task.shortfall(record) if record.run.status == "complete" else None
+    return (
+        EvaluationError(f"{why}; see {out}, or take the part with --allow-partial") if why else None
+    )
 
 
 def _empty(record: Record[Any, Any], out: Path) -> EvaluationError | None:

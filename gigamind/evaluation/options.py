@@ -3,10 +3,9 @@
 A task adds its own to `EvalOptions`; one that asks models, `ModelRunOptions`, too.
 """
 
-import re
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
@@ -73,12 +72,6 @@ SampleText = Annotated[
 ]  # a count such as "50", or a share such as "0.2"
 
 
-def without_secrets(address: str) -> str:
-    """An address as a report may show it: without user, password and query, where keys stand."""
-    host = re.sub(r"(?<=//)[^/?#]*@", "***@", address)
-    return re.sub(r"\?.*", "?***", host, flags=re.DOTALL)
-
-
 class ReleaseOptions(BaseModel):
     """How a comparison is judged and where its verdict goes."""
 
@@ -137,6 +130,11 @@ class EvalOptions(ReleaseOptions):
         description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
     )
 
+    def in_any_folder(self) -> Self:
+        """With paths that are right whatever the working directory is."""
+        paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
+        return self.model_copy(update=paths)
+
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values; the task stands beside them."""
         return self.model_dump(mode="json", exclude={"task"})
@@ -181,7 +179,7 @@ class ModelRunOptions(ModelOptions):
     )
     allow_partial: bool = Field(
         default=False,
-        description="exit code 0 however many items were left unjudged",
+        description="exit code 0 however many items were left unjudged, or not answered by another system",
     )
     min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.8,

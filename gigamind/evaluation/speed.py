@@ -9,11 +9,11 @@ is taken.
 
 import hashlib
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
-from typing import Literal
+from typing import Generic, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ import numpy.typing as npt
 from gigamind.errors import GigamindError
 from gigamind.records.schema import SpeedReport
 
+Asked = TypeVar("Asked")
 _MOST_QUERIES = 24
 _STEPS = 2_500
 _SORTED = 6_000
@@ -81,12 +82,12 @@ class Effort:
 
 
 def measure_speed(
-    queries: Mapping[str, str], search: Callable[[str], object], effort: Effort
+    queries: Mapping[str, Asked], search: Callable[[Asked], object], effort: Effort
 ) -> SpeedReport | None:
     """The cost of some of the queries; None where none can be searched, or Ctrl-C leaves less than two passes.
 
     Args:
-        queries: text by id, of those that a run could search.
+        queries: by id, those that a run could search, as `search` takes them.
     """
     start = time.perf_counter()
     clock = time.process_time if effort.clock == "cpu" else time.perf_counter
@@ -102,7 +103,7 @@ def measure_speed(
     return timer.report(effort.clock)
 
 
-def _in_order(queries: Mapping[str, str], seed: int) -> list[str]:
+def _in_order(queries: Iterable[str], seed: int) -> list[str]:
     """The same for the same queries, and nearly so for nearly the same."""
     return sorted(queries, key=lambda name: hashlib.sha256(f"{seed}\0{name}".encode()).digest())
 
@@ -110,7 +111,7 @@ def _in_order(queries: Mapping[str, str], seed: int) -> list[str]:
 _ENOUGH = 6  # passes, as a gate on an interval asks for
 
 
-class _Timer:
+class _Timer(Generic[Asked]):
     """Times passes.
 
     Attributes:
@@ -118,9 +119,12 @@ class _Timer:
     """
 
     def __init__(
-        self, search: Callable[[str], object], clock: Callable[[], float], texts: Mapping[str, str]
+        self,
+        search: Callable[[Asked], object],
+        clock: Callable[[], float],
+        queries: Mapping[str, Asked],
     ) -> None:
-        self._search, self._clock, self._texts = search, clock, texts
+        self._search, self._clock, self._queries = search, clock, queries
         self.ids: list[str] = []
         self.units = 1
         self.passes: list[tuple[float, list[float]]] = []
@@ -134,7 +138,7 @@ class _Timer:
         share_ms = effort.limit_ms / (2 * (effort.passes + 1))  # half of each pass is load
         took = list[float]()
         for name in ids[:_MOST_QUERIES]:
-            took.append(self._timed(lambda name=name: self._search(self._texts[name])))
+            took.append(self._timed(lambda name=name: self._search(self._queries[name])))
             self.ids.append(name)
             if 1000 * sum(took) > share_ms:
                 break
@@ -148,7 +152,7 @@ class _Timer:
         loads, times = 0.0, list[float]()
         for name in ids:
             loads += self._timed(self._load)
-            times.append(self._timed(lambda name=name: self._search(self._texts[name])))
+            times.append(self._timed(lambda name=name: self._search(self._queries[name])))
         self.passes.append((loads / (len(ids) * self.units), times))
 
     def _load(self) -> None:

@@ -197,6 +197,11 @@ class Task(ABC, Generic[Options, Summary, Line]):
         del options
         return ()
 
+    def shortfall(self, record: Record[Summary, Line]) -> str | None:
+        """Why the figures of a run that ended are none of its dataset, without a model's part in it."""
+        del record
+        return None
+
     @abstractmethod
     def check(self, options: Options) -> Checked:
         """Check the input only; no model is asked, and nothing is embedded.

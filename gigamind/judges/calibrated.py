@@ -18,7 +18,8 @@ from typing import Annotated, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
-from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file, read_toml
+from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
+from gigamind.loading import read_toml
 from gigamind.retrieval.signals import Signals
 from gigamind.wording import warning
 
@@ -201,7 +202,7 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
 
 def _refuse_old(path: Path) -> None:
     """Stop at a file of rules 1, which would be read field by field to no use."""
-    keyword = read_toml(path).get("keyword")
+    keyword = read_toml(path, "judge file").get("keyword")
     if isinstance(keyword, dict) and "kappa" not in keyword:
         raise InputError(
             f"{path}: keyword.kappa: is missing. An earlier gigamind fitted this file, without a term for the size of"

@@ -1,13 +1,10 @@
 """The judges by their kinds, and how one is named: a file, one that comes with gigamind, or a class of a team's own."""
 
-import sys
 from collections.abc import Callable, Mapping
-from importlib import import_module
 from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any
 
-from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
 from gigamind.errors import InputError
 from gigamind.judges.own import OwnJudge
@@ -16,6 +13,7 @@ from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.judges.spec import JudgeFile, read_judge_file
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
 from gigamind.judges.unanswerable_llm import load_model_judge
+from gigamind.loading import file_named, imported
 
 ENTRY_POINTS = "gigamind.judges"
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
@@ -90,14 +88,7 @@ def judge_file(name: str) -> Path:
     Raises:
         InputError: there is none.
     """
-    if (path := Path(name)).is_file():
-        return path
-    folder = asset("judges")
-    own = name.removeprefix("judges/").removesuffix(".toml")
-    if (path := folder / f"{own}.toml").is_file():
-        return path
-    known = ", ".join(sorted(file.stem for file in folder.glob("*.toml")))
-    raise InputError(f"JUDGE {name}: neither a file nor one of {known}")
+    return file_named(name, "judges", "JUDGE")
 
 
 class _AnyJudgeFile(JudgeFile, extra="ignore"):
@@ -116,7 +107,7 @@ def _own_class(name: str) -> type[OwnJudge] | None:
     if not installed and ":" not in name:
         return None
     try:
-        given = next(iter(installed)).load() if installed else _imported(*name.split(":", 1))
+        given = next(iter(installed)).load() if installed else imported(*name.split(":", 1))
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
             f"--judge {name}: cannot be imported ({error}); is its module below this folder, on PYTHONPATH,"
@@ -125,16 +116,3 @@ def _own_class(name: str) -> type[OwnJudge] | None:
     if not (isinstance(given, type) and issubclass(given, OwnJudge)):
         raise InputError(f"--judge {name}: is no class derived from gigamind.OwnJudge")
     return given
-
-
-def _imported(module: str, attribute: str) -> object:
-    """A name of a module, which may stand below the folder that the command was called in."""
-    here = str(Path.cwd())
-    added = here not in sys.path
-    if added:
-        sys.path.append(here)
-    try:
-        return getattr(import_module(module), attribute)
-    finally:
-        if added:
-            sys.path.remove(here)

@@ -4,24 +4,23 @@ Both, with the schema of the reply, make the judge's fingerprint: runs with diff
 judge adds its own fields to `LlmJudgeFile`.
 """
 
-import difflib
 import json
-import tomllib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
-from gigamind.errors import InputError
 from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
+from gigamind.loading import read_fields, read_toml
 
 Language = Literal["ko", "en"]
+_WHAT = "judge file"
 LANGUAGES: Mapping[PromptLanguage, tuple[Language, ...]] = {
     "auto": ("ko", "en"),
     "ko": ("ko",),
@@ -131,24 +130,7 @@ def read_judge_file(path: Path, model: type[File]) -> File:
     Raises:
         InputError: it cannot be read, or says something unknown; names the field.
     """
-    try:
-        return model.model_validate(read_toml(path))
-    except ValidationError as error:
-        first = error.errors()[0]
-        place = ".".join(str(part) for part in first["loc"])
-        if first["type"] == "extra_forbidden":
-            raise InputError(
-                f"{path}: {place}: there is no such field; {_near(place, model)}"
-            ) from None
-        field = f"{place}: " if place else ""
-        raise InputError(f"{path}: {field}{first['msg'].removeprefix('Value error, ')}") from None
-
-
-def _near(place: str, model: type[JudgeFile]) -> str:
-    """What a field that is not known may be meant for."""
-    known = sorted(model.model_fields)
-    meant = difflib.get_close_matches(place, known, 1)
-    return f"{meant[0]} is meant, perhaps" if meant else f"there are {', '.join(known)}"
+    return read_fields(path, model, _WHAT)
 
 
 def kind_of(path: Path) -> object:
@@ -157,16 +139,4 @@ def kind_of(path: Path) -> object:
     Raises:
         InputError: it cannot be read.
     """
-    return read_toml(path).get("kind")
-
-
-def read_toml(path: Path) -> dict[str, Any]:
-    """A judge file's fields, unchecked.
-
-    Raises:
-        InputError: it cannot be read.
-    """
-    try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: the judge file cannot be read: {error}") from error
+    return read_toml(path, _WHAT).get("kind")

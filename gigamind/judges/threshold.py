@@ -9,12 +9,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
 from gigamind.judges.spec import JudgeFile
-from gigamind.retrieval.hit import Hit
 
 
 class ThresholdJudge(JudgeFile):
@@ -42,9 +41,24 @@ class AnswerabilityVerdict:
     top_base_score: float | None
 
 
-def judge_by_threshold(ranking: Sequence[Hit], min_score: float) -> AnswerabilityVerdict:
-    """Unanswerable iff there is no hit, or the Top-1's base_score is below `min_score`."""
+class Scored(Protocol):
+    """A hit of any search."""
+
+    @property
+    def base_score(self) -> float | None:
+        """None where the search tells no scores."""
+        ...
+
+
+def judge_by_threshold(ranking: Sequence[Scored], min_score: float) -> AnswerabilityVerdict:
+    """Unanswerable iff there is no hit, or the Top-1's base_score is below `min_score`.
+
+    Raises:
+        ValueError: the Top-1 has no score.
+    """
     if not ranking:
         return AnswerabilityVerdict(unanswerable=True, top_base_score=None)
     top = ranking[0].base_score
+    if top is None:
+        raise ValueError("the first hit has no score to judge by")
     return AnswerabilityVerdict(unanswerable=top < min_score, top_base_score=top)

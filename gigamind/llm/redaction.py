@@ -41,6 +41,12 @@ def keep_secret_of(variable: str | None) -> None:
         _variables.add(variable)
 
 
+def without_secrets(address: str) -> str:
+    """An address as a report may show it: without user, password and query, where keys stand."""
+    host = re.sub(r"(?<=//)[^/?#]*@", "***@", address)
+    return re.sub(r"\?.*", "?***", host, flags=re.DOTALL)
+
+
 def redacted(text: str) -> str:
     """A text without secrets, however they are encoded."""
     text = _USERINFO.sub(_REDACTED, text)

@@ -53,7 +53,7 @@ class Measured:
         judged_unanswerable: None where there is no verdict: such an item is in no figure of the verdicts.
         values: metric -> value in [0, 1], or None where it was not measured; empty for an unanswerable item,
             which has no right ranking.
-        latency_ms: wall time of the retrieval.
+        latency_ms: wall time of the retrieval; None where nobody measured it.
     """
 
     item_id: str
@@ -64,7 +64,7 @@ class Measured:
     is_unanswerable: bool
     judged_unanswerable: bool | None
     values: Mapping[str, float | None]
-    latency_ms: float
+    latency_ms: float | None
 
     def __post_init__(self) -> None:
         if self.is_unanswerable and self.values:
@@ -83,7 +83,7 @@ class SliceSummary:
     Attributes:
         search: metric -> mean over the answerable items on which it was measured.
         unanswerable: precision, recall, f1 and far, each over the items in its denominator.
-        latency: over all items; None without items.
+        latency: over all items; None where it was measured of none.
     """
 
     n: int
@@ -152,7 +152,7 @@ def _summarise_slice(items: Sequence[Measured], metrics: Sequence[str], seed: in
         n_unanswerable=unanswerable,
         search=means([item.values for item in items], metrics, seed=seed, label="search"),
         unanswerable=_answerability(items, seed),
-        latency=latency([item.latency_ms for item in items]),
+        latency=latency([item.latency_ms for item in items if item.latency_ms is not None]),
     )
 
 

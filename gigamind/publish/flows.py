@@ -31,7 +31,9 @@ from gigamind.publish.pool import Pool
 from gigamind.publish.progress import RunProgress
 from gigamind.publish.restarts import deployment_name
 from gigamind.publish.server import check_result_storage, check_server
+from gigamind.systems.settings import BUILTIN
 from gigamind.tasks import TASKS
+from gigamind.tasks.search.options import shown_system
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -101,10 +103,9 @@ def run_name() -> str:
     given: Any = flow_run.parameters["options"]  # pyright: ignore[reportUnknownMemberType]  a module of properties
     told: Any = given.model_dump() if isinstance(given, BaseModel) else flat(given)
     options: Mapping[str, Any] = told
-    parts = [
-        options.get("task", "search"),
-        *(options.get(name) for name in ("notes", "mode", "out")),
-    ]
+    system = options.get("system", BUILTIN)
+    searched = options.get("mode") if system == BUILTIN else shown_system(system)
+    parts = [options.get("task", "search"), options.get("notes"), searched, options.get("out")]
     names = (Path(part).name if isinstance(part, Path) else str(part) for part in parts if part)
     return " · ".join(names)
 

@@ -22,7 +22,7 @@ from gigamind.evaluation.options import EvalOptions
 # Each task's own options are a section of the task's name, where the section "search" stands here.
 _OWN = "search"
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "what": ("task", "dataset", "notes", "sample", "seed"),
+    "what": ("task", "dataset", "notes", "system", "system_config", "sample", "seed"),
     "where": (
         *("out", "lang", "format", "figures", "save_snapshot", "junit", "resume", "cache_dir"),
         *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),

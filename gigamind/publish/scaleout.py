@@ -47,10 +47,10 @@ def judge_shard(
 
 def for_workers(options: EvalOptions) -> EvalOptions:
     """The options with paths that are right in any folder, and the flow's cache folder."""
-    places = {name: path.absolute() for name, path in options if isinstance(path, Path)}
+    options = options.in_any_folder()
     if isinstance(options, ModelRunOptions):
-        places["cache_dir"] = options.cache.absolute()
-    return options.model_copy(update=places)
+        return options.model_copy(update={"cache_dir": options.cache.absolute()})
+    return options
 
 
 class _Scoring:

@@ -8,7 +8,7 @@ import subprocess
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from gigamind.records.schema import Environment, Hardware
+from gigamind.records.schema import Environment, Hardware, SystemReport
 from gigamind.version import __version__
 
 # The packages whose version may change a figure.
@@ -26,7 +26,9 @@ _PACKAGES = (
 _GIT_TIMEOUT_S = 5
 
 
-def describe_environment(embedding_model: str | None, rag_schema_version: str) -> Environment:
+def describe_environment(
+    embedding_model: str | None, rag_schema_version: str, system: SystemReport | None = None
+) -> Environment:
     """Versions and commit; `embedding_model` is None where no vectors were used."""
     return Environment(
         app_version=__version__,
@@ -34,6 +36,7 @@ def describe_environment(embedding_model: str | None, rag_schema_version: str) -
         python_version=platform.python_version(),
         embedding_model=embedding_model,
         rag_schema_version=rag_schema_version,
+        system=system,
         packages={name: found for name in _PACKAGES if (found := _version(name))},
     )
 

@@ -89,8 +89,35 @@ class SpeedReport(Report):
         return [total for total in sums if total > 0]
 
 
+class SystemReport(Report):
+    """A search that is not gigamind's own, without secrets.
+
+    Attributes:
+        target: its file's name, address, command, or module and function.
+        config: the preset that an address is asked and read by.
+        fingerprint: the same in runs of the same system.
+        file_hash: of a run file.
+    """
+
+    kind: Literal["run", "http", "command", "python"]
+    target: str
+    config: str | None = None
+    fingerprint: str
+    file_hash: str | None = None
+
+    @property
+    def name(self) -> str:
+        """In a few words, for people."""
+        shown = self.target if self.kind == "http" else f"{self.kind}:{self.target}"
+        return f"{shown} ({self.config})" if self.config else shown
+
+
 class Environment(Report):
-    """What ran: versions of everything that may change a figure."""
+    """What ran: versions of everything that may change a figure.
+
+    Attributes:
+        system: what searched, where it was not gigamind's own engine.
+    """
 
     app_version: str
     git_commit: str | None
@@ -98,6 +125,7 @@ class Environment(Report):
     embedding_model: str | None
     rag_schema_version: str
     packages: dict[str, str]
+    system: SystemReport | None = Field(default=None, exclude_if=lambda system: system is None)
 
 
 class Hardware(Report):

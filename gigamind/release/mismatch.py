@@ -69,7 +69,16 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
             _refused("judge", "The verdicts were given by different judges or thresholds."),
         ),
         (
-            bool(settings),
+            _system(baseline) != _system(current),
+            _open(
+                "system",
+                "settings",
+                f"Two systems were evaluated ({_named(baseline)}; {_named(current)}).",
+                f"{_named(baseline)} -> {_named(current)}",
+            ),
+        ),
+        (
+            bool(settings) and _system(baseline) == _system(current),
             _open(
                 f"{task.said.setting} settings",
                 "settings",
@@ -156,7 +165,18 @@ def _samples(baseline: Snapshot, current: Snapshot) -> bool:
     return any(run.config.get("sample") is not None for run in (baseline, current))
 
 
+def _system(run: Snapshot) -> str:
+    """What tells systems apart; "" for gigamind's own engine."""
+    return run.environment.system.fingerprint if run.environment.system else ""
+
+
+def _named(run: Snapshot) -> str:
+    return run.environment.system.name if run.environment.system else "builtin"
+
+
 def _check_models(baseline: Snapshot, current: Snapshot) -> None:
+    if _system(baseline) != _system(current):
+        return
     models = baseline.environment.embedding_model, current.environment.embedding_model
     if models[0] != models[1]:
         raise InputError(

@@ -44,11 +44,11 @@ class SnapshotCheck(Part):
 
 
 class SnapshotHit(Part):
-    """One note of a ranking."""
+    """One note of a ranking; scores are null where its system tells none."""
 
     note: str
-    base_score: Finite
-    final_score: Finite
+    base_score: Finite | None
+    final_score: Finite | None
 
 
 Summary = TypeVar("Summary", bound=BaseModel)

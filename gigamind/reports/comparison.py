@@ -152,6 +152,6 @@ def _notes(paths: Sequence[str]) -> str:
 
 def _ranking(hits: Sequence[SnapshotHit]) -> str:
     return (
-        ", ".join(f"{code(hit.note)} {hit.base_score:.3f}" for hit in hits[:_HITS_SHOWN])
+        ", ".join(f"{code(hit.note)} {share(hit.base_score)}" for hit in hits[:_HITS_SHOWN])
         or "nothing"
     )

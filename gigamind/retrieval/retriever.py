@@ -4,9 +4,10 @@ Seed 4.1 takes evidence from the found chunks and from the sentences in them tha
 those.  `recording` keeps what a query's search gave, for a second look.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -130,8 +131,25 @@ class Retriever(AbstractContextManager["Retriever"]):
 
     def evidence(self, query: str, hits: Sequence[Hit]) -> list[Passage]:
         """What each hit shows for the query: the sentence of its best chunk that matches it (see `passages`)."""
+        return self.evidence_in(query, [hit.chunk for hit in hits])
+
+    def evidence_in(self, query: str, chunks: Iterable[Chunk]) -> list[Passage]:
+        """The same of chunks, whoever found them."""
         weights = {token: self.keyword.weight(token) for token in tokens(query)}
-        return [evidence(hit.passage, hit.chunk.sentences, weights) for hit in hits]
+        return [evidence(chunk.passage, chunk.sentences, weights) for chunk in chunks]
+
+    def chunks_of(self, query: str, notes: Iterable[str]) -> dict[str, Chunk]:
+        """Of each of these notes that there is, whoever found it, the chunk with the most of the query's words."""
+        places = [place for note in notes if (place := self._places.get(note)) is not None]
+        if not places:
+            return {}
+        owned = self.layout.chunks(np.array(places))
+        best = self._best_chunks(owned, self.keyword.relative_scores(query)[owned])
+        return {self.notes[place]: chunk for place, chunk in best.items()}
+
+    @cached_property
+    def _places(self) -> dict[str, int]:
+        return {note: place for place, note in enumerate(self.notes)}
 
     def _best_chunks(self, owned: Ints, scores: Floats) -> dict[int, Chunk]:
         """Best chunk of each note that owns one of the chunks `owned`, the first of equals."""

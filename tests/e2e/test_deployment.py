@@ -46,7 +46,7 @@ def test_the_deployment_stands_with_its_schedule_and_typed_parameters(deployed: 
     assert deployment["enforce_parameter_schema"] is True
     form = deployment["parameter_openapi_schema"]
     assert next(iter(form["properties"]["options"]["properties"])) == "what"
-    assert form["definitions"]["SearchWhat"]["required"] == ["dataset", "notes"]
+    assert form["definitions"]["SearchWhat"]["required"] == ["dataset"]
 
 
 def test_a_schedule_fires_and_its_run_leaves_reports_and_artifacts(deployed: Stack):

@@ -1,7 +1,8 @@
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.evaluation.options import validated, without_secrets
+from gigamind.evaluation.options import validated
+from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -57,6 +58,8 @@ def test_defaults_are_those_of_the_specification():
         "store_mode": "readwrite",
         "context_notes": 5,
         "context_chars": 12_000,
+        "system": "builtin",
+        "system_config": None,
         "fusion": "weighted",
         "alpha": 0.7,
         "graph_rerank": False,
@@ -134,9 +137,9 @@ def test_a_value_out_of_range_is_named_with_its_mend(name, allowed, refused, mes
 
 def test_all_problems_are_told_at_once_a_line_each():
     with pytest.raises(InputError) as refusal:
-        validated(SearchEvalOptions, {"dataset": "q.jsonl", "topk": 0, "warmup": -1})
+        validated(SearchEvalOptions, {"notes": "vault", "topk": 0, "warmup": -1})
     assert str(refusal.value).splitlines() == [
-        "--notes: must be given",
+        "--dataset: must be given",
         "--warmup -1: must be 0 or more",
         "--topk 0: must be 1 or more",
     ]
@@ -218,3 +221,18 @@ def test_an_address_is_shown_without_what_opens_the_door(address, shown):
     assert without_secrets(address) == shown
     options = SearchEvalOptions(dataset="d", notes="n", api_base=address)
     assert options.for_report()["api_base"] == shown
+
+
+def test_what_workers_are_told_holds_in_any_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "ours.toml").write_text("", encoding="utf-8")
+    given = {"dataset": "q.jsonl", "system": "run:a.run", "system_config": "ours.toml"}
+    placed = validated(SearchEvalOptions, given).in_any_folder()
+    assert (placed.dataset, placed.notes) == (tmp_path / "q.jsonl", None)
+    assert placed.system == f"run:{tmp_path / 'a.run'}"
+    assert placed.system_config == str(tmp_path / "ours.toml")
+    named = validated(SearchEvalOptions, {**given, "system": "http://h", "system_config": "plain"})
+    assert (named.in_any_folder().system, named.in_any_folder().system_config) == (
+        "http://h",
+        "plain",
+    )

@@ -5,6 +5,7 @@ import logging
 import os
 import re
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Mapping
@@ -62,6 +63,25 @@ def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
     assert len(reports(out)[1]) == summary.counts.queries_total == 60
     assert summary.counts.rows_rejected == 1
     assert summary.model_dump(mode="json") == json.loads((out / "summary.json").read_text())
+
+
+def test_other_systems_are_evaluated_by_a_flow_as_without_one(
+    options: Options, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "a.run").write_text("".join(f"q-{n:03} Q0 a.md 1 1 t\n" for n in range(150)))
+    lines = ("import sys, json", "for line in sys.stdin: print(json.dumps(['a.md']), flush=True)")
+    (tmp_path / "find.py").write_text("\n".join(lines))
+    monkeypatch.chdir(tmp_path)
+    for system, runner in (
+        ("run:a.run", "threads:2"),
+        (f"command:{sys.executable} find.py", None),
+    ):
+        chosen = options(
+            mode="hybrid", system=system, out=tmp_path / system[:3], allow_partial=True
+        )
+        evaluate(chosen.model_copy(update={"out": tmp_path / f"direct-{system[:3]}"}))
+        _, out, _ = run_flow(chosen, runner)
+        assert reports(out) == reports(tmp_path / f"direct-{system[:3]}")
 
 
 def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(

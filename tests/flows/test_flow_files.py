@@ -70,7 +70,7 @@ def test_the_parameters_of_a_search_evaluation_make_a_typed_form():
     schema = parameter_schema(load(FLOWS / "eval_search.py", "eval_search")).model_dump()
     assert schema["required"] == ["options"]
     forms = schema["definitions"]
-    assert forms["SearchWhat"]["required"] == ["dataset", "notes"]
+    assert forms["SearchWhat"]["required"] == ["dataset"]
     assert all(form["additionalProperties"] is False for form in forms.values())
     assert forms["SearchSearch"]["properties"]["mode"]["enum"] == ["semantic", "hybrid", "keyword"]
     assert forms["SearchSearch"]["properties"]["topk"] | {"title": ""} == {

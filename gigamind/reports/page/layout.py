@@ -213,10 +213,14 @@ def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
     yield say("page.run_id"), run.run_id
     yield say("page.created"), moment(run.created_at)
     yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]})"
-    yield say("page.notes"), f"{run.notes} ({run.notes_hash_mode} {run.notes_hash[:12]})"
+    if run.notes:
+        yield say("page.notes"), f"{run.notes} ({run.notes_hash_mode} {run.notes_hash[:12]})"
     if run.judge:
         yield say("page.judge"), run.judge.describe()
-    yield say("page.model"), environment.embedding_model or say("page.keyword_only")
+    if environment.system:
+        yield say("page.system"), environment.system.name
+    else:
+        yield say("page.model"), environment.embedding_model or say("page.keyword_only")
     commit = (environment.git_commit or "")[:12]
     yield say("page.version"), f"{environment.app_version} {commit}".strip()
     yield "Python", environment.python_version

@@ -9,8 +9,8 @@ from gigamind.evaluation.options import (
     ContextOptions,
     EvalOptions,
     ModelRunOptions,
-    without_secrets,
 )
+from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
 
 

@@ -34,18 +34,20 @@ def estimate(prepared: Prepared) -> list[Estimate]:
     Raises:
         InputError: the price file cannot be read, or the cost is limited and the price not known.
     """
-    found, judge = [*_embedding(prepared)], prepared.judge.judge
+    found, judge = [*_embedding(prepared)], prepared.judge.judge if prepared.judge else None
     if isinstance(judge, ModelJudge):
         return [*found, *_judging(prepared, judge)]
+    if prepared.system:  # nobody knows how long it takes
+        return found
     count = len(prepared.queries)
-    what = f"searching and judging {count:,} queries ({judge.kind})"
+    what = f"searching and judging {count:,} queries ({judge.kind if judge else 'no judge'})"
     seconds = count / _QUERIES_PER_S
     return [*found, Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
 
 
 def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     options = prepared.options
-    if options.mode == "keyword":
+    if options.mode == "keyword" or prepared.system:
         return
     texts = [chunk.indexed_text for chunk in chunk_notes(prepared.vault.notes)]
     queries = [query.item.query for query in prepared.queries]

@@ -115,16 +115,19 @@ class Judging:
 def judging(record: RunRecord) -> Judging:
     """Count the verdicts, and sweep the settings over the run's queries."""
     counts = confusion(
-        (not item.answerable, item.judged_unanswerable)
-        for item in record.items
-        if item.judged_unanswerable is not None
+        (not item.answerable, bool(item.judged_unanswerable)) for item in judged_items(record)
     )
     judge = record.run.judge
     if judge is None or judge.setting is None:
-        return Judging(judge.kind if judge else "", counts, None, [], None)
-    scored = [(not item.answerable, item.answerable_score) for item in record.items]
+        return Judging(judge.kind if judge else "none", counts, None, [], None)
+    scored = [(not item.answerable, item.answerable_score) for item in judged_items(record)]
     best = best_f1(scored, seed=seed_of(record.run))
     return Judging(judge.kind, counts, judge.setting, sweep(scored), best)
+
+
+def judged_items(record: RunRecord) -> list[ItemReport]:
+    """Those with a verdict."""
+    return [item for item in record.items if item.judged_unanswerable is not None]
 
 
 _TAGS = 8
@@ -179,7 +182,7 @@ def _judged(record: RunRecord, say: Words) -> dict[str, Chart]:
 
 
 def _threshold(record: RunRecord, found: Judging, marks: Sequence[Mark], say: Words) -> Steps:
-    low, high = _score_range(record.items, marks)
+    low, high = _score_range(judged_items(record), marks)
     settings: list[float] = np.linspace(low, high, _CURVE_POINTS).tolist()
     counts = [found.at(setting).counts for setting in settings[1:]]
     precision, recall, f1, far = (
@@ -196,11 +199,12 @@ def _threshold(record: RunRecord, found: Judging, marks: Sequence[Mark], say: Wo
 
 
 def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
-    edges = np.linspace(*_score_range(record.items, [now]), _BINS + 1)
+    items = judged_items(record)
+    edges = np.linspace(*_score_range(items, [now]), _BINS + 1)
     pens = {True: Pen("accent"), False: Pen("warn", "dashed")}
     lines: list[Line] = []
     for name, answerable in (("answerable", True), ("unanswerable", False)):
-        scores = [i.answerable_score or 0.0 for i in record.items if i.answerable is answerable]
+        scores = [i.answerable_score or 0.0 for i in items if i.answerable is answerable]
         shares = 100 * np.histogram(scores, edges)[0] / len(scores)
         lines.append(Line(say(f"figure.{name}"), shares.tolist(), pens[answerable]))
     x_label, counted = say(f"figure.score_{kind}"), say("figure.share")
@@ -215,7 +219,8 @@ def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[fl
 
 
 def _latency(record: RunRecord, baseline: SearchSnapshot | None, say: Words) -> Steps | None:
-    times = [max(_CLOCK_MS, item.latency_ms) for item in record.items]
+    measured_ms = (item.latency_ms for item in record.items)
+    times = [max(_CLOCK_MS, ms) for ms in measured_ms if ms is not None]
     if not times:
         return None
     percentiles = record.summary.overall.search

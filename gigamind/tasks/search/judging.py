@@ -24,6 +24,7 @@ from gigamind.llm.ledger import Ledger
 from gigamind.records.judged import (
     FLAGGED,
     JudgementReport,
+    JudgeReport,
     QuoteReport,
     VoteReport,
 )
@@ -164,9 +165,10 @@ def ask_model(
     Raises:
         GigamindError: see `ask_all`.
     """
-    judge, options = prepared.judge.judge, prepared.options
-    if not isinstance(judge, ModelJudge):
-        raise TypeError(f"a judge of the kind {judge.kind} asks no model")
+    options, report = prepared.options, prepared.judge.report if prepared.judge else None
+    judge = prepared.judge.judge if prepared.judge else None
+    if report is None or not isinstance(judge, ModelJudge):
+        raise TypeError("the judge of this run asks no model")
     key = fence_key(options.replies, options.store_mode)
     everyone = [query.item.id for query in prepared.queries]  # a shard has but some of the items
     fresh = judged_again(everyone, options.fresh_fraction, options.seed)
@@ -180,7 +182,7 @@ def ask_model(
         {ItemKey(name): item for name, item in items.items()},
         asker.ask,
         connect,
-        _identity(prepared),
+        _identity(prepared, report),
         out,
         resume=options.resume is not None,
         allow_none=options.allow_partial,
@@ -194,6 +196,7 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
     found = (
         (prepared.vault.note(hit.note), hit.chunk.utf16_start, hit.chunk.utf16_end)
         for hit in item.ranking
+        if hit.chunk is not None
     )
     notes = [
         (note, prepared.units(note.path).span_to_code_points(start, end))
@@ -204,9 +207,11 @@ def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, 
     return context_of(notes, options.context_notes, options.context_chars)
 
 
-def _identity(prepared: Prepared) -> dict[str, str]:
+def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
     """What must be the same for a run to be continued."""
     searched = ("mode", "fusion", "alpha", "topk", "graph_rerank")
     settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}
-    return prepared.identity(prepared.judge.report, own, settings)
+    if prepared.system:
+        own["system"] = f"{prepared.system.fingerprint} {prepared.system.file_hash or ''}".strip()
+    return prepared.identity(judge, own, settings)

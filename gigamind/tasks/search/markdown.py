@@ -52,7 +52,9 @@ def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
 
 def failure_line(item: ItemReport) -> FailureLine:
     """One failed item in words."""
-    came = ", ".join(f"{code(hit.note)} {hit.base_score:.3f}" for hit in item.ranking[:_HITS_SHOWN])
+    came = ", ".join(
+        f"{code(hit.note)} {share(hit.base_score)}" for hit in item.ranking[:_HITS_SHOWN]
+    )
     expected = ", ".join(code(note) for note in item.expected_notes)
     return FailureLine(item, _what(item), expected, came or "nothing")
 
@@ -123,7 +125,9 @@ def render_summary(record: RunRecord) -> str:
 def _judged_by(run: RunReport) -> str:
     """When a query is judged unanswerable, in a sentence."""
     judge = run.judge
-    if judge is None or judge.setting is None:
+    if judge is None:
+        return "Nothing was judged: the scores of this system have a scale of their own (see --min-score)."
+    if judge.setting is None:
         return "A model read the first notes found and said whether they answer the query."
     by = {
         "threshold": "its Top-1 base score",
@@ -152,17 +156,15 @@ def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
 
 def _headline(run: RunReport, summary: SummaryReport) -> str:
     counts, search = summary.counts, summary.overall.search
-    queries, notes = (
-        _count(counts.queries_total, "query", "queries"),
-        _count(counts.notes, "note", "notes"),
-    )
+    queries = _count(counts.queries_total, "query", "queries")
+    notes = "" if counts.notes is None else f" over **{_count(counts.notes, 'note', 'notes')}**"
     parts: list[str] = []
     if counts.queries_answerable:
         parts.append(
             f"an expected note came first for **{share(search['hit_at_1'])}** of the answerable ones"
             f" (MRR {share(search['mrr'])})"
         )
-    if counts.queries_unanswerable:
+    if counts.queries_unanswerable and run.judge:
         far, refused = (
             share(summary.overall.unanswerable[name]) for name in ("far", "false_refusals")
         )
@@ -172,7 +174,15 @@ def _headline(run: RunReport, summary: SummaryReport) -> str:
             + (answerable if counts.queries_answerable else "")
         )
     found = f": {'; '.join(parts)}." if parts else "."
-    return f"**{queries}** over **{notes}**, {run.options['mode']} search{found}"
+    return f"**{queries}**{notes}, {searched_by(run, words('en'))}{found}"
+
+
+def searched_by(run: RunReport, say: Words) -> str:
+    """Which search was evaluated, in a few words."""
+    system = run.environment.system
+    if system is None:
+        return say("page.subject_mode", mode=run.options["mode"])
+    return say("page.subject_system", system=system.name)
 
 
 def _stopped(summary: SummaryReport) -> str:
@@ -266,10 +276,16 @@ def _run_rows(run: RunReport, summary: SummaryReport) -> Iterator[tuple[str, str
     unsampled = f", {counts.rows_not_sampled} not sampled" if counts.rows_not_sampled else ""
     yield "run", f"{run.run_id} ({run.created_at})"
     yield "dataset", f"{run.dataset} (sha256 {run.dataset_hash[:12]}{rejected}{unsampled})"
-    yield "notes", f"{run.notes} ({run.notes_hash_mode} hash {run.notes_hash[:12]})"
+    notes = f"{run.notes} ({run.notes_hash_mode} hash {run.notes_hash[:12]})" if run.notes else ""
+    yield "notes", notes or "none: notes go by the names that labels give them"
     if run.judge:
         yield "judge", run.judge.describe()
-    yield "embedding model", environment.embedding_model or "none (keyword mode)"
+    if environment.system:
+        of_file = environment.system.file_hash
+        content = f" (sha256 {of_file[:12]})" if of_file else ""
+        yield "system", f"{environment.system.name}{content}"
+    else:
+        yield "embedding model", environment.embedding_model or "none (keyword mode)"
     yield "gigamind", f"{environment.app_version} {(environment.git_commit or '')[:12]}".strip()
     yield (
         "hardware",

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -11,8 +11,8 @@ from gigamind.evaluation.options import (
     ContextOptions,
     EvalOptions,
     ModelRunOptions,
-    without_secrets,
 )
+from gigamind.llm.redaction import redacted, without_secrets
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
     DEFAULT_EMBEDDER,
@@ -20,8 +20,15 @@ from gigamind.retrieval.settings import (
     Mode,
     RetrievalSettings,
 )
+from gigamind.systems.settings import BUILTIN, SystemOptions
 
 _DAY_MS = 86_400_000
+_OF_SYSTEMS = ("system", "system_config")
+OF_ENGINE = (
+    *("mode", "fusion", "alpha", "graph_rerank", "cold_start"),
+    *("embedder", "embedding_api_base", "qdrant_url"),
+)
+"""Options that only gigamind's own engine has; null in run.json where another system searched."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +40,11 @@ class Pace:
     max_concurrency: int
 
 
+def shown_system(system: str) -> str:
+    """The value of `--system` without secrets."""
+    return redacted(without_secrets(system) if system.startswith("http") else system)
+
+
 class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     """Everything a search evaluation is told.  Paths are relative to the working directory."""
 
@@ -40,7 +52,18 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     task: Literal["search"] = Field("search", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(description="queries, one JSON object a line")
-    notes: Path = Field(description="the vault: a folder of Markdown notes")
+    notes: Path | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  a run file has names
+        None, description="the vault: a folder of Markdown notes; another --system needs none"
+    )
+    system: str = Field(
+        "builtin",
+        description="what searches: builtin, run:FILE, http(s)://..., command:PROGRAM ... or python:MODULE:FUNCTION",
+    )
+    system_config: str | None = Field(
+        None,
+        description="how an http system is asked and read: plain, gigamind, qdrant, opensearch, meilisearch, typesense,"
+        " or a TOML file; plain without it",
+    )
     warmup: int = Field(10, ge=0, description="queries run before the clock starts")
     timeout_ms: int = Field(
         15_000, ge=1, le=_DAY_MS, description="time limit of one query, in milliseconds"
@@ -90,7 +113,27 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         for name in ("api_base", "embedding_api_base", "qdrant_url"):
             if isinstance(address := shown[name], str):
                 shown[name] = without_secrets(address)
-        return shown
+        if self.is_builtin:
+            return {name: value for name, value in shown.items() if name not in _OF_SYSTEMS}
+        shown["system"] = shown_system(self.system)
+        return shown | dict.fromkeys(OF_ENGINE)
+
+    def in_any_folder(self) -> Self:
+        kind, _, path = self.system.partition(":")
+        places = {"system": f"run:{Path(path).absolute()}"} if kind == "run" else {}
+        if self.system_config and Path(self.system_config).is_file():
+            places["system_config"] = str(Path(self.system_config).absolute())
+        return super().in_any_folder().model_copy(update=places)
+
+    @property
+    def is_builtin(self) -> bool:
+        """Whether gigamind's own engine searches."""
+        return self.system == BUILTIN
+
+    @property
+    def named_system(self) -> SystemOptions:
+        """The part that opening another search is told."""
+        return SystemOptions(self.system, self.system_config, self.topk, self.timeout_ms)
 
     @property
     def pace(self) -> Pace:

@@ -37,7 +37,7 @@ from gigamind.tasks.search.figures import (
     slices,
 )
 from gigamind.tasks.search.free_judges import cost_line
-from gigamind.tasks.search.markdown import failed_items, weak_lines
+from gigamind.tasks.search.markdown import failed_items, searched_by, weak_lines
 from gigamind.tasks.search.schema import (
     HitReport,
     ItemReport,
@@ -121,7 +121,7 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
         [_hit(hit, spans, tables) for hit in item.ranking],
         _rank(item.metrics.get("mrr")),
         item.top_base_score,
-        round(item.latency_ms, 2),
+        None if item.latency_ms is None else round(item.latency_ms, 2),
         [_rank(before.metrics.get("mrr")), int(bool(before.judged_unanswerable))]
         if before
         else None,
@@ -169,8 +169,8 @@ def _rank(reciprocal: float | None) -> int | None:
 
 
 def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[object]:
-    shown = hit.evidence
-    whole = hit.chunk if _holds(hit.chunk, shown) else shown
+    shown = hit.evidence or PassageReport(note=hit.note, utf16_start=0, utf16_end=0, text="")
+    whole = hit.chunk if hit.chunk and _holds(hit.chunk, shown) else shown
     tables.titles[hit.note] = hit.title
     piece = _passage(shown)
     return [
@@ -235,6 +235,7 @@ def search_content(
         llm=record.summary.llm,
         values={
             "judged": _judged(record, say),
+            "subject": _subject(record, say),
             "speed_rows": list(_speed_rows(record, say)),
             "tags_left_out": max(0, len(record.summary.by_tag) - _TAGS),
         },
@@ -243,6 +244,17 @@ def search_content(
 
 render_html = functools.partial(render_page, search_content)
 """report.html; see `render_page`."""
+
+
+def _subject(record: RunRecord, say: Words) -> str:
+    """What was evaluated, in a line."""
+    counts, environment = record.summary.counts, record.run.environment
+    over = "" if counts.notes is None else say("page.subject_notes", notes=counts.notes)
+    told = say("page.subject", queries=counts.queries_total, over=over)
+    searched = f"{told}, {searched_by(record.run, say)}"
+    if environment.system:
+        return searched
+    return f"{searched} · {environment.embedding_model or say('page.keyword_only')}"
 
 
 _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
@@ -340,7 +352,8 @@ def _result(record: RunRecord, say: Words) -> str:
         "refusals": refusals,
     }
     if not counts.answerable:
-        key = "headline.only_unanswerable" if counts.unanswerable else "headline.nothing"
+        told = counts.unanswerable and record.run.judge
+        key = "headline.only_unanswerable" if told else "headline.nothing"
         return say(key, **judged)
     first = record.summary.overall.search.get("hit_at_1")
     found = say(
@@ -349,7 +362,8 @@ def _result(record: RunRecord, say: Words) -> str:
         answerable=counts.answerable,
         share=percent(first),
     )
-    key = "headline.judged" if counts.unanswerable else "headline.not_judged"
+    is_judged = counts.unanswerable and record.run.judge
+    key = "headline.judged" if is_judged else "headline.not_judged"
     return say(key, found=found, **judged)
 
 

@@ -4,6 +4,7 @@ A labelled passage that moved in its note is found again by its text.
 """
 
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
@@ -20,10 +21,12 @@ from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_que
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import SystemReport
 from gigamind.retrieval.fuse import BOOST
 from gigamind.retrieval.settings import DEFAULT_ALPHA
 from gigamind.spans import Span, Utf16
-from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.systems.open import describe_system
+from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions, shown_system
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 from gigamind.wording import warning
@@ -31,8 +34,8 @@ from gigamind.wording import warning
 
 def choose_judge(
     options: SearchEvalOptions, embedder: str | None = None
-) -> Chosen[UnanswerableJudge]:
-    """The judge of the options.
+) -> Chosen[UnanswerableJudge] | None:
+    """The judge of the options; None for another system's scores without a threshold that was set for them.
 
     Args:
         embedder: the full name of the run's; None in keyword mode, or while it is not known.
@@ -51,6 +54,8 @@ def choose_judge(
         raise InputError(
             f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
         )
+    if not options.is_builtin and not _can_judge(judge, options):
+        return None
     if judge.kind == "answer_score" and options.mode != "hybrid":
         raise InputError(
             f"--unanswerable-mode answer_score: needs both legs of the search, and --mode says {options.mode};"
@@ -82,6 +87,22 @@ def choose_judge(
     return Chosen(judge, asking.report, _unasked(options, judge))
 
 
+def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
+    """Whether a judge can say anything of another system's rankings; a threshold, if it was set for its scores.
+
+    Raises:
+        InputError: it never can.
+    """
+    if judge.kind in {"calibrated", "answer_score"}:
+        raise InputError(
+            f"--unanswerable-mode {judge.kind}: reads signals of gigamind's own search, and --system names another;"
+            " use --min-score, or --unanswerable-mode llm with --notes"
+        )
+    if isinstance(judge, ModelJudge) and options.notes is None:
+        raise InputError("--unanswerable-mode llm: reads the notes that are found; add --notes")
+    return isinstance(judge, ModelJudge) or not (options.judge is options.min_score is None)
+
+
 def _unasked(options: SearchEvalOptions, judge: ModelJudge) -> tuple[str, ...]:
     """A warning for a model that is named in vain."""
     if options.model is None or not judge.file.panel:
@@ -110,6 +131,9 @@ class Prepared(PreparedInput):
     """Valid input of one run.
 
     Attributes:
+        vault: empty where none is named.
+        judge: None where nothing is judged.
+        system: what searches; None for gigamind's own engine.
         queries: those to run, in the dataset's order.
         embedding_model: the full name of the embedder; None in keyword mode, and until the vault is indexed.
         out_of_reach: labelled spans that no evidence can match; None without any, and until the vault is indexed.
@@ -118,11 +142,17 @@ class Prepared(PreparedInput):
     options: SearchEvalOptions
     vault: Vault
     identities: Identities
-    judge: Chosen[UnanswerableJudge]
+    judge: Chosen[UnanswerableJudge] | None
+    system: SystemReport | None
     queries: tuple[CheckedQuery, ...]
     embedding_model: str | None = None
     out_of_reach: OutOfReach | None = None
     converters: dict[str, Utf16] = field(default_factory=dict[str, Utf16], compare=False)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether a search takes time here; a run file tells what was found elsewhere."""
+        return self.system is None or self.system.kind != "run"
 
     def units(self, path: str) -> Utf16:
         """Converter of offsets in the note at `path`, made once a note.
@@ -146,23 +176,28 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         DatasetError: too few rows can be used, or one is bad under `--strict`.
         NotesError: the vault is missing, unreadable or empty.
     """
+    warned = idle_options(options)
     judge, inputs = choose_judge(options), Inputs(options)
+    system = describe_system(options.system, options.system_config)
     dataset = read_queries(options.dataset)
-    vault = read_vault(options.notes)
+    vault = read_vault(options.notes) if options.notes else Vault(Path(), (), ())
     identities = Identities(vault.notes)
-    checked = check_queries(dataset, vault, identities, find_again)
+    checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.queries)
+    unjudged = judge is None and not all(query.item.answerable for query in chosen)
     return Prepared(
         options=options,
         vault=vault,
         identities=identities,
         judge=judge,
+        system=system,
         queries=chosen,
         not_sampled=len(checked.queries) - len(chosen),
         errors=inputs.row_reports(checked.errors),
         warnings=(
-            *idle_options(options),
+            *warned,
+            *((warning("no_threshold"),) if unjudged else ()),
             *vault.warnings,
             *checked.warnings,
         ),
@@ -175,9 +210,22 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
     """A word on each option that can have no effect in this run, with what to type instead.
 
     Raises:
-        InputError: see `choose_judge`.
+        InputError: an option can have no part in a run of this system; or see `choose_judge`.
     """
-    return (*_idle_fusion(options), *_blunt_threshold(options, choose_judge(options).judge))
+    judge = choose_judge(options)
+    if options.is_builtin:
+        if options.notes is None:
+            raise InputError("--notes: must be given; only another --system needs no vault")
+        return (*_idle_fusion(options), *(_blunt_threshold(options, judge.judge) if judge else ()))
+    fields = SearchEvalOptions.model_fields
+    told = [name for name in OF_ENGINE if getattr(options, name) != fields[name].default]
+    if told:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in told)
+        raise InputError(
+            f"{names}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
+            " leave it out"
+        )
+    return ()
 
 
 def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from typing import Annotated, Literal, TypeAlias
 from pydantic import Field
 
 from gigamind.choices import FreeJudge
+from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import Count, JudgementReport, LlmReport, Report, Share
 from gigamind.records.schema import (
     ErrorReport,
@@ -20,6 +21,7 @@ from gigamind.records.schema import (
     TaskSummary,
 )
 
+Finite = Annotated[float, Field(allow_inf_nan=False)]
 _SHOWN = 10  # the cut-off that reports show, or the largest below it
 
 
@@ -27,17 +29,19 @@ class HitReport(Report):
     """One note of a ranking: its scores, its best chunk, and the sentence in it that speaks to the query.
 
     Attributes:
+        base_score, final_score: of another system on its own scale, one and the same; null where it tells none.
+        chunk, evidence: null without the note's text.
         highlights: `[start, end)` of the query's words in the evidence, rising.
         centrality: in the link graph, whether it was used or not; null in runs of versions that did not write it.
     """
 
     note: str
-    base_score: Share
-    final_score: Annotated[float, Field(ge=0, allow_inf_nan=False)]
+    base_score: Finite | None
+    final_score: Finite | None
     semantic_score: Share | None
     keyword_score: Share | None
-    chunk: PassageReport
-    evidence: PassageReport
+    chunk: PassageReport | None
+    evidence: PassageReport | None
     title: str = ""
     highlights: tuple[tuple[Count, Count], ...] = ()
     centrality: Share | None = None
@@ -68,7 +72,8 @@ class ItemReport(Report):
         judges: what the judges that cost nothing say, by kind.
         judgement: what a model told, where one was asked.
         metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
-        latency_ms: wall time of its retrieval.
+        latency_ms: wall time of its retrieval; null for a run file.
+        oddities: what was odd about another system's ranking, and how often.
     """
 
     id: str
@@ -82,13 +87,14 @@ class ItemReport(Report):
     expected_spans: tuple[PassageReport, ...]
     ranking: tuple[HitReport, ...]
     judged_unanswerable: bool | None
-    top_base_score: Share | None
+    top_base_score: Finite | None
     answerable_score: Share | None = None
     judged_across_languages: bool | None = None
     judges: dict[str, FreeVerdict] = Field(default_factory=dict[str, FreeVerdict])
     judgement: JudgementReport | None = None
     metrics: dict[str, float | None]
-    latency_ms: Milliseconds
+    latency_ms: Milliseconds | None
+    oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
 
 
 class SliceCounts(Report):
@@ -148,6 +154,7 @@ class RunCounts(Report):
         rows_not_sampled: usable rows that `--sample` left out.
         queries_failed: queries whose evaluation failed (errors.jsonl).
         queries_not_run: queries that an interrupted run did not come to.
+        notes: null without a vault.
         queries_generated: evaluated queries that were made of the notes, which are easier than those of people.
     """
 
@@ -158,7 +165,7 @@ class RunCounts(Report):
     rows_not_sampled: Count
     queries_failed: Count
     queries_not_run: Count
-    notes: Count
+    notes: Count | None
     queries_generated: Count = 0
 
 
@@ -209,6 +216,20 @@ class JudgeRates(Report):
         return self.far + self.false_refusals
 
 
+class SystemHealth(Report):
+    """How another system answered.
+
+    Attributes:
+        failed: queries that it gave no ranking for; of a run file, answerable ones that it lacks.
+        share: of all queries that were asked.
+        oddities: of how many queries the ranking was odd, by what.
+    """
+
+    failed: Count
+    share: Share
+    oddities: dict[Oddity, Count]
+
+
 class OutOfReachReport(Report):
     """How many of the labelled spans no evidence can match by the seed's rule, and median lengths in characters.
 
@@ -230,6 +251,7 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
         weak_verdicts: null for judges other than the calibrated one.
         out_of_reach: null where every labelled span can be matched, or none is there.
         llm: what asking a model cost; null where none was asked.
+        system: null for gigamind's own engine.
     """
 
     task: Literal["search"] = "search"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
@@ -241,6 +263,7 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     weak_verdicts: WeakVerdicts | None = None
     out_of_reach: OutOfReachReport | None = None
     llm: LlmReport | None = None
+    system: SystemHealth | None = Field(default=None, exclude_if=lambda health: health is None)
 
 
 RunRecord: TypeAlias = Record[SummaryReport, ItemReport]

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 
@@ -20,20 +21,31 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
+from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.judges.unanswerable_llm import ModelJudge
 from gigamind.metrics.ranking import measure_ranking
 from gigamind.metrics.spans import measure_spans, out_of_reach
 from gigamind.outcome import Failure, Success
-from gigamind.records.schema import ErrorReport, PassageReport, Record, SpeedReport
-from gigamind.retrieval.hit import Hit
-from gigamind.retrieval.passages import highlights
+from gigamind.records.schema import ErrorReport, Record, SpeedReport
 from gigamind.retrieval.prepare import open_retriever
-from gigamind.retrieval.retriever import Retriever, recording
-from gigamind.spans import Passage, Span
+from gigamind.retrieval.retriever import Retriever as Engine
+from gigamind.retrieval.retriever import recording
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.spans import Span
+from gigamind.systems.builtin import Builtin
+from gigamind.systems.open import Opened, open_system
+from gigamind.systems.protocol import Query, Retriever
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
+from gigamind.tasks.search.hits import (
+    EngineHits,
+    ForeignHits,
+    HitReader,
+    ShownRanking,
+    passage_report,
+)
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.prepare import Prepared, choose_judge, prepare
-from gigamind.tasks.search.schema import HitReport, ItemReport, ItemResult, SummaryReport
+from gigamind.tasks.search.schema import ItemReport, ItemResult, SummaryReport
 from gigamind.wording import warning
 
 CROSS_LINGUAL_TAG = "cross-lingual"
@@ -41,40 +53,29 @@ CROSS_LINGUAL_TAG = "cross-lingual"
 
 def item_report(
     prepared: Prepared,
-    retriever: Retriever,
+    reader: HitReader,
     judges: FreeJudges,
     query: CheckedQuery,
-    outcome: Success[list[Hit]],
+    outcome: Success[Ranking[Any]],
 ) -> ItemReport:
     """Judge the ranking of one query, unless a model will, and measure it against its labels."""
-    item, ranking = query.item, outcome.value
-    evidence = retriever.evidence(item.query, ranking)
-    verdicts = judge_freely(judges, retriever, item.query, ranking)
-    verdict = verdicts.get(prepared.judge.judge.kind)
+    item, ranking = query.item, reader.read(query.item.query, outcome.value)
+    verdicts = judge_freely(judges, item.query, ranking.hits)
+    verdict = verdicts.get(prepared.judge.judge.kind) if prepared.judge else None
     return ItemReport.like(
         item,
         cross_lingual=_is_cross_lingual(prepared, query),
         expected_notes=tuple(query.qrels),
-        expected_spans=tuple(_passage(prepared, span) for span in query.spans),
-        ranking=tuple(
-            HitReport.like(
-                hit,
-                chunk=_passage(prepared, hit.passage),
-                evidence=_passage(prepared, shown),
-                highlights=tuple(
-                    prepared.units(hit.note).span_from_code_points(span)
-                    for span in highlights(shown, hit.words)
-                ),
-            )
-            for hit, shown in zip(ranking, evidence, strict=True)
-        ),
+        expected_spans=tuple(passage_report(prepared, span) for span in query.spans),
+        ranking=ranking.reports,
         judged_unanswerable=verdict.unanswerable if verdict else None,
-        top_base_score=ranking[0].base_score if ranking else None,
+        top_base_score=ranking.hits[0].base_score if ranking.hits else None,
         answerable_score=verdict.score if verdict else None,
         judged_across_languages=verdict.across_languages if verdict else None,
         judges=verdicts,
-        metrics=_metrics(query, ranking, evidence, prepared.options) if item.answerable else {},
-        latency_ms=outcome.latency_ms,
+        metrics=_metrics(query, ranking, prepared.options) if item.answerable else {},
+        latency_ms=outcome.latency_ms if prepared.is_timed else None,
+        oddities=ranking.oddities,
     )
 
 
@@ -85,15 +86,13 @@ def item_failure(failure: Failure) -> ErrorReport:
 
 
 def _metrics(
-    query: CheckedQuery,
-    ranking: Sequence[Hit],
-    evidence: Sequence[Passage],
-    options: SearchEvalOptions,
+    query: CheckedQuery, ranking: ShownRanking, options: SearchEvalOptions
 ) -> dict[str, float | None]:
     """Evidence is what a reader is shown: over all ten notes, one right one could give no precision above 0.1."""
+    shown = [piece for piece in ranking.evidence[: options.evidence_notes] if piece is not None]
     return {
-        **measure_ranking([hit.note for hit in ranking], query.qrels, options.topk),
-        **measure_spans(evidence[: options.evidence_notes], query.spans),
+        **measure_ranking([hit.note for hit in ranking.hits], query.qrels, options.topk),
+        **measure_spans(shown, query.spans),
     }
 
 
@@ -112,26 +111,24 @@ def _primary(language: str) -> str:
     return re.split("[-_]", language.strip().lower())[0]
 
 
-def _passage(prepared: Prepared, passage: Passage) -> PassageReport:
-    start, end = prepared.units(passage.note).span_from_code_points(passage.span)
-    return PassageReport(note=passage.note, utf16_start=start, utf16_end=end, text=passage.text)
-
-
 _results: TypeAdapter[list[ItemResult]] = TypeAdapter(list[ItemResult])
 
 
 @dataclass(frozen=True)
 class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
-    """Checked input and a retriever that is ready.
+    """Checked input and a search that is ready.
 
     Attributes:
-        recalled: the same retriever, for a second look at queries that it searched: it does not embed them again.
+        recalled: the same search, for a second look at queries that it searched: it does not embed them again.
+        engine: gigamind's own, of all that stands in the vault; None where another system searches.
     """
 
     prepared: Prepared
-    retriever: Retriever
-    recalled: Retriever
+    retriever: Retriever[Any]
+    recalled: Retriever[Any]
+    reader: HitReader
     judges: FreeJudges
+    engine: Engine | None
     results = _results
 
     @property
@@ -140,7 +137,8 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
     @property
     def asks_a_model(self) -> bool:
-        return isinstance(self.prepared.judge.judge, ModelJudge)
+        judge = self.prepared.judge
+        return judge is not None and isinstance(judge.judge, ModelJudge)
 
     def warm_up(self) -> int:
         """Run the first `--warmup` queries unmeasured.
@@ -181,21 +179,25 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def record(self, run: Run[ItemResult], started: datetime) -> Record[SummaryReport, ItemReport]:
         from gigamind.tasks.search.summary import record_run
 
-        prepared = _with_reach(self.prepared, self.retriever)
+        prepared = _with_reach(self.prepared, self.engine) if self.engine else self.prepared
         return record_run(prepared, self.judges, run, started, self._speed(run))
 
     def _speed(self, run: Run[ItemResult]) -> SpeedReport | None:
         """Of queries that this run could search, without what an embedder bills for."""
         options = self.prepared.options
-        if run.interrupted or not options.speed_passes:
+        if run.interrupted or not options.speed_passes or not self.prepared.is_timed:
             return None
-        searched = {item.id: item.query for item in run.results if isinstance(item, ItemReport)}
-        bills = options.retrieval.bills
+        searched = {
+            item.id: Query(item.id, item.query)
+            for item in run.results
+            if isinstance(item, ItemReport)
+        }
+        bills = options.is_builtin and options.retrieval.bills
         effort = Effort.within(
             run.opening_ms + run.scoring_ms,
             options.speed_passes,
             options.seed,
-            "wall" if options.qdrant_url else "cpu",
+            "wall" if options.qdrant_url or not options.is_builtin else "cpu",
         )
         search = self.recalled.search if bills else self.retriever.search
         return measure_speed(searched, search, effort)
@@ -205,29 +207,37 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
     def _retrieve(
         self, queries: Sequence[CheckedQuery], progress: Progress
-    ) -> list[Outcome[list[Hit]]]:
+    ) -> list[Outcome[Ranking[Any]]]:
         """Outcomes are in the order of `queries`."""
         pace, ended = self.prepared.options.pace, itertools.count(1)
+        asked = {query.item.id: Query(query.item.id, query.item.query) for query in queries}
         search = self.retriever.search
         return run_lanes(
-            {q.item.id: lambda text=q.item.query: search(text) for q in queries},
+            {name: lambda query=query: search(query) for name, query in asked.items()},
             max_concurrency=pace.max_concurrency,
             timeout_ms=pace.timeout_ms,
             on_end=lambda: progress.stage("Queries", next(ended), len(queries)),
         )
 
-    def _measured(self, outcomes: Sequence[Outcome[list[Hit]]]) -> list[ItemResult]:
+    def _measured(self, outcomes: Sequence[Outcome[Ranking[Any]]]) -> list[ItemResult]:
         by_id = {query.item.id: query for query in self.prepared.queries}
         return [
-            item_report(self.prepared, self.recalled, self.judges, by_id[outcome.item_id], outcome)
+            item_report(self.prepared, self.reader, self.judges, by_id[outcome.item_id], outcome)
             if isinstance(outcome, Success)
             else item_failure(outcome)
             for outcome in outcomes
         ]
 
 
-def open_search(options: SearchEvalOptions, progress: Progress) -> SearchEvaluation:
-    """Check the input and make the vault searchable.
+def open_search(
+    options: SearchEvalOptions,
+    progress: Progress,
+    retriever: Retriever[RankedNote] | None = None,
+) -> SearchEvaluation:
+    """Check the input and make the vault searchable, or open the other system.
+
+    Args:
+        retriever: the search that `--system` names, where it is at hand.
 
     Raises:
         InputError, DatasetError: options or dataset cannot be used (exit code 1).
@@ -235,34 +245,73 @@ def open_search(options: SearchEvalOptions, progress: Progress) -> SearchEvaluat
         EmbeddingError: the embedding model failed (exit code 3).
     """
     prepared = prepare(options)
-    retriever = open_retriever(
-        prepared.vault,
-        prepared.identities,
-        options.retrieval,
-        lambda done, total: progress.stage("Indexing", done, total),
+
+    def index(settings: RetrievalSettings) -> Engine:
+        return open_retriever(
+            prepared.vault,
+            prepared.identities,
+            settings,
+            lambda done, total: progress.stage("Indexing", done, total),
+        )
+
+    if not options.is_builtin:
+        words = replace(options.retrieval, mode="keyword")
+        return _open_system(prepared, index(words) if options.notes else None, retriever)
+    engine, recalled = recording(index(options.retrieval))
+    prepared = _judged_with(prepared, engine)
+    return SearchEvaluation(
+        prepared,
+        Builtin(engine),
+        Builtin(recalled),
+        EngineHits(prepared, recalled),
+        free_judges(prepared.judge, recalled),
+        engine,
     )
-    retriever, recalled = recording(retriever)
-    prepared = _judged_with(prepared, retriever)
-    judges = free_judges(prepared.judge.judge, retriever)
-    return SearchEvaluation(prepared, retriever, recalled, judges)
 
 
-def _judged_with(prepared: Prepared, retriever: Retriever) -> Prepared:
+def _open_system(
+    prepared: Prepared, words: Engine | None, retriever: Retriever[RankedNote] | None
+) -> SearchEvaluation:
+    """Of another system; `words` is the engine that finds evidence in what it found."""
+    options = prepared.options
+    whole = options.sample is None and not prepared.errors
+    ids = {query.item.id for query in prepared.queries}
+    opened = (
+        Opened(retriever)
+        if retriever
+        else open_system(options.named_system, ids if whole else None)
+    )
+    if opened.concurrency is not None:
+        most = min(options.max_concurrency, opened.concurrency)
+        options = options.model_copy(update={"max_concurrency": most})
+    warnings = (*prepared.warnings, *opened.warnings)
+    prepared = replace(prepared, options=options, warnings=warnings)
+    return SearchEvaluation(
+        prepared,
+        opened.retriever,
+        opened.retriever,
+        ForeignHits(prepared, words),
+        free_judges(prepared.judge, None),
+        None,
+    )
+
+
+def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
     """With the judge for the embedder that has turned out."""
-    embedder = retriever.semantic.embedder.name if retriever.semantic else None
+    embedder = engine.semantic.embedder.name if engine.semantic else None
     judge = choose_judge(prepared.options, embedder)
-    warnings = (*judge.warnings, *prepared.warnings)
+    warnings = (*(judge.warnings if judge else ()), *prepared.warnings)
     return replace(prepared, judge=judge, embedding_model=embedder, warnings=warnings)
 
 
-def _with_reach(prepared: Prepared, retriever: Retriever) -> Prepared:
+def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     """With what is to be said of labelled spans that no evidence can match."""
     labels = [span for query in prepared.queries for span in query.spans]
     by_note: dict[str, list[Span]] = {}
     for label in labels:
         by_note.setdefault(label.note, []).append(label.span)
     pieces: dict[str, list[Span]] = {}
-    for chunk in retriever.chunks:
+    for chunk in engine.chunks:
         own, passage = by_note.get(chunk.passage.note, ()), chunk.passage
         if any(
             span.iou(passage.span) for span in own

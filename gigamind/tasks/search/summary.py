@@ -4,20 +4,23 @@ The figures over all verdicts of a model, or of a panel, and what they cost, are
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 
 from gigamind.evaluation.asking import ModelRun, unscored
 from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 from gigamind.evaluation.task import Run, run_report
+from gigamind.interop.ranking import Oddity
 from gigamind.judges.calibrated import CalibratedJudge
+from gigamind.judges.threshold import ThresholdJudge
 from gigamind.metrics import aggregate as latency
 from gigamind.metrics.aggregate import Measured, SliceSummary
 from gigamind.metrics.aggregate import summarise as aggregate
 from gigamind.metrics.answerability import confusion, near_misses
 from gigamind.records.environment import describe_environment
 from gigamind.records.judged import FLAGGED, JudgementReport, LlmReport
-from gigamind.records.schema import ErrorReport, Record, SpeedReport, intervals
+from gigamind.records.schema import ErrorReport, Record, SpeedReport, SystemReport, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
@@ -33,8 +36,10 @@ from gigamind.tasks.search.schema import (
     SliceCounts,
     SliceReport,
     SummaryReport,
+    SystemHealth,
     WeakVerdicts,
 )
+from gigamind.wording import warning
 
 
 def summarise(
@@ -50,6 +55,7 @@ def summarise(
         results: those of the run, with the verdicts of models.
     """
     items = [result for result in results if isinstance(result, ItemReport)]
+    judge = prepared.judge.judge if prepared.judge else None
     made = {query.item.id for query in prepared.queries if query.item.is_generated}
     figures = aggregate([measured(item) for item in items], prepared.options.seed)
     return SummaryReport(
@@ -62,7 +68,7 @@ def summarise(
             rows_not_sampled=prepared.not_sampled,
             queries_failed=len(results) - len(items),
             queries_not_run=len(prepared.queries) - len(results),
-            notes=len(prepared.vault.notes),
+            notes=len(prepared.vault.notes) if prepared.options.notes else None,
             queries_generated=len(made & {item.id for item in items}),
         ),
         overall=_slice(figures.overall),
@@ -74,18 +80,25 @@ def summarise(
             cold_start_ms=run.opening_ms if prepared.options.cold_start else None,
             indexing_ms=run.opening_ms,
             eval_runtime_ms=run.scoring_ms,
-            latency_method=_latency_method(prepared.options.pace),
+            latency_method=_latency_method(prepared.system, prepared.options.pace),
             passes=passes,
         ),
-        judges=free_rates(judges, prepared.judge.judge.kind, items),
-        weak_verdicts=weak_verdicts(items)
-        if isinstance(prepared.judge.judge, CalibratedJudge)
-        else None,
+        judges=free_rates(judges, judge.kind, items) if judge else (),
+        weak_verdicts=weak_verdicts(items) if isinstance(judge, CalibratedJudge) else None,
         out_of_reach=OutOfReachReport.model_validate(prepared.out_of_reach, from_attributes=True)
         if prepared.out_of_reach
         else None,
         llm=llm_block(items, run.asked, prepared.options.seed) if run.asked else None,
+        system=health(items, len(results)) if prepared.system else None,
     )
+
+
+def health(items: Sequence[ItemReport], asked: int) -> SystemHealth:
+    """How another system answered the queries that it was asked, so many."""
+    missing = sum("not_in_run_file" in item.oddities and item.answerable for item in items)
+    failed = asked - len(items) + missing
+    odd: Counter[Oddity] = Counter(name for item in items for name in item.oddities)
+    return SystemHealth(failed=failed, share=failed / asked if asked else 0.0, oddities=dict(odd))
 
 
 def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:
@@ -109,14 +122,21 @@ def record_run(
     """All that the out folder of a run is to hold."""
     results = with_verdicts(run.results, run.asked) if run.asked else run.results
     summary = summarise(prepared, judges, run, results, passes)
+    if summary.system:
+        odd = (*prepared.warnings, *_odd(prepared, summary, results))
+        prepared = replace(prepared, warnings=odd)
     failures = [result for result in results if isinstance(result, ErrorReport)]
     return Record(
         run_report(
             prepared,
             started,
             summary.status,
-            describe_environment(prepared.embedding_model, RAG_SCHEMA_VERSION),
-            prepared.judge.report,
+            describe_environment(
+                prepared.embedding_model,
+                "none" if prepared.system else RAG_SCHEMA_VERSION,
+                prepared.system,
+            ),
+            prepared.judge.report if prepared.judge else None,
         ),
         summary,
         [result for result in results if isinstance(result, ItemReport)],
@@ -151,7 +171,27 @@ def _slice(part: SliceSummary) -> SliceReport:
     )
 
 
-def _latency_method(pace: Pace) -> str:
+def _odd(
+    prepared: Prepared, summary: SummaryReport, results: Sequence[ItemResult]
+) -> Iterator[str]:
+    """What was odd about another system's rankings, a warning a kind."""
+    queries = f"{len(results):,}"
+    for name, count in summary.system.oddities.items() if summary.system else ():
+        yield warning(f"odd_{name}", count=f"{count:,}", queries=queries)
+    unjudged = sum(isinstance(one, ItemReport) and not one.judges for one in results)
+    if unjudged and prepared.judge and isinstance(prepared.judge.judge, ThresholdJudge):
+        yield warning("unscored", count=f"{unjudged:,}", queries=queries)
+
+
+def _latency_method(system: SystemReport | None, pace: Pace) -> str:
+    if system:
+        if system.kind == "run":
+            return "Latency: not measured, for the rankings are those of a file."
+        return (
+            "Latency: wall time of one query as it is asked here, network and further tries included,"
+            f" {pace.max_concurrency} at a time, after {pace.warmup} warm-up queries;"
+            f" percentiles: {latency.METHOD}."
+        )
     return (
         "Latency: wall time of the retrieval of one query (embedding it included, indexing not),"
         f" {pace.max_concurrency} at a time, after {pace.warmup} warm-up queries;"

@@ -1,20 +1,31 @@
 """The search task: how well retrieval over a vault answers a dataset of queries."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gigamind.assurance.judged_runs import JudgedKind
 from gigamind.datasets.labels import AnswerabilityLabel
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
+from gigamind.records.schema import Record
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.judged import search_items
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.view import SearchView
 
+if TYPE_CHECKING:
+    from gigamind.interop.ranking import RankedNote
+    from gigamind.systems.protocol import Retriever
+
+_MOST_FAILED = 0.2  # of the queries; the others say too little of the dataset
+
 
 class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
-    """See the module."""
+    """See the module.
+
+    Args:
+        retriever: the search that `--system` names, where it is at hand.
+    """
 
     name = "search"
     options = SearchEvalOptions
@@ -22,17 +33,28 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
     view = SearchView()
     judged = JudgedKind({"unanswerable": "binary"}, AnswerabilityLabel, search_items)
 
+    def __init__(self, retriever: "Retriever[RankedNote] | None" = None) -> None:
+        self._retriever = retriever
+
     def open(
         self, options: SearchEvalOptions, progress: Progress
     ) -> Evaluation[SummaryReport, ItemReport, Any]:
         from gigamind.tasks.search.score import open_search
 
-        return open_search(options, progress)
+        return open_search(options, progress, self._retriever)
 
     def forewarn(self, options: SearchEvalOptions) -> tuple[str, ...]:
         from gigamind.tasks.search.prepare import idle_options
 
         return idle_options(options)
+
+    def shortfall(self, record: Record[SummaryReport, ItemReport]) -> str | None:
+        found = record.summary.system
+        if found is None or found.share <= _MOST_FAILED:
+            return None
+        first = next((error.message for error in record.errors if error.kind == "item"), "")
+        lacks = "it lacks answerable queries of the dataset"
+        return f"the system gave no ranking for {found.failed} queries ({found.share:.0%}): {first or lacks}"
 
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.estimate import estimate
@@ -40,11 +62,12 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
 
         prepared = prepare(options)
         queries, notes = len(prepared.queries), len(prepared.vault.notes)
+        over = f"over {notes} notes" if options.notes else "without a vault"
         answerable = sum(query.item.answerable for query in prepared.queries)
         return Checked(
-            f"{queries} queries ready over {notes} notes",
+            f"{queries} queries ready {over}",
             f"{queries} queries ready ({answerable} answerable, {queries - answerable} unanswerable)"
-            f" over {notes} notes",
+            f" {over}",
             prepared.errors,
             prepared.warnings,
             prepared.dataset_hash,

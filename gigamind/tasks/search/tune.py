@@ -60,6 +60,10 @@ def tune(options: SearchEvalOptions, out: Path, evaluate: Evaluate) -> Tuned:
         raise InputError(
             "--unanswerable-mode llm, --compare: have no part here; use gigamind eval search"
         )
+    if not options.is_builtin:
+        raise InputError(
+            "--system: only gigamind's own search has a fusion to choose; leave it out"
+        )
     check_out_folder(out)
     other = "weighted" if options.fusion == "balanced" else "balanced"
     before = evaluate(options.model_copy(update={"out": out / AS_IS}))

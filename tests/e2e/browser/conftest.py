@@ -56,8 +56,8 @@ def open_page(browser, tmp_path):
 
     yield show
     assert browser.get_log("browser") == []
-    # `chrome:` is the browser's own: its first tab may still be loading.
-    inside = {"file", "data", "chrome"}
+    # `chrome:` and `chrome-untrusted:` are the browser's own: its first tab may still be loading.
+    inside = {"file", "data", "chrome", "chrome-untrusted"}
     assert {address.partition(":")[0] for address in _requested(browser)} <= inside
 
 

@@ -9,6 +9,7 @@ from gigamind.errors import EmbeddingError, EvaluationError
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.task import Run
 from gigamind.retrieval.retriever import SemanticLeg
+from gigamind.systems.builtin import Builtin
 from gigamind.tasks.search.score import open_search
 
 
@@ -49,11 +50,9 @@ class Nowhere:
 
 def scripted_run(options, embedder):
     with open_search(options, Quiet()) as opened:
-        fusion = replace(opened.retriever.fusion, alpha=0.5)
-        retriever = replace(
-            opened.retriever, semantic=SemanticLeg(embedder, Nowhere()), fusion=fusion
-        )
-        evaluation = replace(opened, retriever=retriever)
+        fusion = replace(opened.engine.fusion, alpha=0.5)
+        engine = replace(opened.engine, semantic=SemanticLeg(embedder, Nowhere()), fusion=fusion)
+        evaluation = replace(opened, retriever=Builtin(engine))
         evaluation.warm_up()
         results = evaluation.score(0, evaluation.count, Quiet())
         return evaluation.record(Run(results, 0.0, 0.0), datetime.now(UTC))

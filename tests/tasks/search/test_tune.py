@@ -84,6 +84,7 @@ def test_a_fusion_that_ranks_worse_is_not_taken(options, tmp_path):
     [
         ({"mode": "keyword"}, "--mode keyword: has one leg"),
         ({"unanswerable_mode": "llm"}, "have no part here"),
+        ({"system": "run:a.run"}, "--system: only gigamind's own search"),
     ],
 )
 def test_where_nothing_can_be_chosen_nothing_is_run(options, tmp_path, changes, message):

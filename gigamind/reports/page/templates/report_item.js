@@ -40,7 +40,7 @@ function cell(name, item) {
   if (name === "expected") return item.expected.map((note) => data.notes[note]).join(", ") || "–";
   if (name === "rank") return item.rank ?? "–";
   if (name === "score") return figure(item.score);
-  if (name === "latency") return item.ms.toFixed(1);
+  if (name === "latency") return item.ms === null ? "–" : item.ms.toFixed(1);
   return item.number;
 }
 
@@ -135,9 +135,9 @@ function hitRows(item, hit, rank, legs) {
   if (item.expected.includes(hit.note)) note.append(" ", make("span", { className: "tick", text: say("expected") }));
   const scores = [hit.base, hit.final].map((score) => make("td", { className: "number", text: figure(score) }));
   const others = legs.map((leg) => make("td", { className: "number leg", text: figure(hit[leg]) }));
-  const shown = make("td", { colSpan: 3 + legs.length }, ...evidence(item, hit));
-  return [make("tr", { className: "hit" }, make("td", { className: "place", text: rank }), note, ...scores, ...others),
-    make("tr", {}, make("td"), shown)];
+  const row = make("tr", { className: "hit" }, make("td", { className: "place", text: rank }), note, ...scores, ...others);
+  if (!data.texts[hit.text]) return [row];
+  return [row, make("tr", {}, make("td"), make("td", { colSpan: 3 + legs.length }, ...evidence(item, hit)))];
 }
 
 function evidence(item, hit) {

@@ -1,0 +1,86 @@
+"""Loads what a team names: an attribute of their module, or a TOML file, theirs or one that comes with gigamind."""
+
+import difflib
+import sys
+import tomllib
+from importlib import import_module
+from pathlib import Path
+from typing import Any, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from gigamind.assets import asset
+from gigamind.errors import InputError
+
+File = TypeVar("File", bound=BaseModel)
+
+
+def imported(module: str, attribute: str) -> object:
+    """A name of a module, which may stand below the folder that the command was called in.
+
+    Raises:
+        ImportError, AttributeError, ValueError: there is none.
+    """
+    here = str(Path.cwd())
+    added = here not in sys.path
+    if added:
+        sys.path.append(here)
+    try:
+        return getattr(import_module(module), attribute)
+    finally:
+        if added:
+            sys.path.remove(here)
+
+
+def file_named(name: str, folder: str, option: str) -> Path:
+    """The TOML file of that path, or of that name, such as "x" or "judges/x.toml", in a folder of gigamind itself.
+
+    Raises:
+        InputError: there is none; `option` is what named it.
+    """
+    if (path := Path(name)).is_file():
+        return path
+    home = asset(folder)
+    own = name.removeprefix(f"{folder}/").removesuffix(".toml")
+    if (path := home / f"{own}.toml").is_file():
+        return path
+    known = ", ".join(sorted(file.stem for file in home.glob("*.toml")))
+    raise InputError(f"{option} {name}: neither a file nor one of {known}")
+
+
+def read_fields(path: Path, model: type[File], what: str) -> File:
+    """The fields of a TOML file; `what` it is, such as "judge file".
+
+    Raises:
+        InputError: it cannot be read, or says something unknown; names the field.
+    """
+    try:
+        return model.model_validate(read_toml(path, what))
+    except ValidationError as error:
+        first = error.errors()[0]
+        place = ".".join(str(part) for part in first["loc"])
+        if first["type"] == "extra_forbidden":
+            raise InputError(
+                f"{path}: {place}: there is no such field; {_near(place, model)}"
+            ) from None
+        field = f"{place}: " if place else ""
+        raise InputError(f"{path}: {field}{first['msg'].removeprefix('Value error, ')}") from None
+
+
+def _near(place: str, model: type[BaseModel]) -> str:
+    """What a field that is not known may be meant for."""
+    known = sorted(model.model_fields)
+    meant = difflib.get_close_matches(place, known, 1)
+    return f"{meant[0]} is meant, perhaps" if meant else f"there are {', '.join(known)}"
+
+
+def read_toml(path: Path, what: str) -> dict[str, Any]:
+    """The fields of a TOML file, unchecked.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise InputError(f"{path}: the {what} cannot be read: {error}") from error

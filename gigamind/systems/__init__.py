@@ -1,0 +1,1 @@
+"""What is evaluated: any search, ours among them, behind one protocol."""

@@ -1,0 +1,168 @@
+"""How a search endpoint is asked and read: a file of `systems/`, or a team's own.
+
+Templates are Jinja's; they know `query`, `id`, `topk`, and `vector` where an embedder is named.  A path leads through
+objects by names and through lists by numbers: "results.0.hits"; "" is the whole.
+"""
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, cast
+
+from jinja2 import StrictUndefined, TemplateError
+from jinja2.sandbox import SandboxedEnvironment
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.errors import InputError
+from gigamind.interop.ranking import RankedNote, place_of, score_of
+from gigamind.loading import file_named, read_fields
+
+DEFAULT = "plain"
+_jinja = SandboxedEnvironment(undefined=StrictUndefined)
+_VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
+# What a query may hold: a template that does not escape it makes no JSON of it.
+_PROBE = {"query": 'say "a\\b"\nand {c}', "id": "q-1", "topk": 10, "vector": [0.5, -0.5]}
+
+
+class Preset(BaseModel):
+    """A file of `systems/`.
+
+    Attributes:
+        params: of the address, by name; templates.
+        headers: `$NAME` stands for an environment variable; a header whose variable is not set is left out.
+        body: template of the JSON that is sent; "" for none.
+        hits: path of the list of hits in the reply.
+        note, score, text, start, end: paths in a hit; None where the system does not tell it.
+        embedder: makes `vector` of each query; see `--embedder`.
+        concurrency: requests at a time, at most; --max-concurrency may be less.
+        timeout_s: of one request.
+        retries: after a status of 429 or 5xx, or a connection that broke.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    method: Literal["GET", "POST"] = "POST"
+    params: dict[str, str] = {}
+    headers: dict[str, str] = {}
+    body: str = ""
+    hits: str = "hits"
+    note: str = "note"
+    score: str | None = None
+    text: str | None = None
+    start: str | None = None
+    end: str | None = None
+    embedder: str | None = None
+    concurrency: Annotated[int, Field(ge=1, le=256)] = 4
+    timeout_s: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 10.0
+    retries: Annotated[int, Field(ge=0, le=10)] = 2
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with anything that may change what is asked or read; keys are not part of it."""
+        definition = json.dumps(self.model_dump(), sort_keys=True)
+        return hashlib.sha256(definition.encode()).hexdigest()[:16]
+
+    @property
+    def variables(self) -> list[str]:
+        """The environment variables that its headers name."""
+        return [name for value in self.headers.values() for name in _VARIABLE.findall(value)]
+
+    @property
+    def unset(self) -> list[str]:
+        """Those of them that are not set."""
+        return [name for name in self.variables if not os.environ.get(name)]
+
+    def sent_headers(self) -> dict[str, str]:
+        """The headers with the values of the environment."""
+        values = os.environ
+        return {
+            name: _VARIABLE.sub(lambda found: values[found[1]].strip(), value)
+            for name, value in self.headers.items()
+            if not set(_VARIABLE.findall(value)) & set(self.unset)
+        }
+
+    def request(self, values: Mapping[str, object]) -> tuple[dict[str, str], bytes]:
+        """Parameters of the address, and the body.
+
+        Raises:
+            TemplateError: a template asks for what is not there.
+        """
+        params = {name: _rendered(template, values) for name, template in self.params.items()}
+        return params, _rendered(self.body, values).encode()
+
+    def read(self, reply: object) -> tuple[RankedNote, ...]:
+        """The hits of a reply.
+
+        Raises:
+            ValueError: it has no list of hits where it should, or a hit has no note; says what there is.
+        """
+        hits = at(reply, self.hits)
+        if not isinstance(hits, list):
+            raise ValueError(f'no list of hits at "{self.hits}" of the reply ({_keys(reply)})')  # noqa: TRY004
+        return tuple(
+            self._hit(hit, place) for place, hit in enumerate(cast("list[object]", hits), start=1)
+        )
+
+    def _hit(self, hit: object, place: int) -> RankedNote:
+        note = at(hit, self.note)
+        if isinstance(note, bool) or not isinstance(note, str | int):
+            raise ValueError(  # noqa: TRY004
+                f'hit {place} has no name of a note at "{self.note}" ({_keys(hit)})'
+            )
+        score, text, start, end = (
+            None if path is None else at(hit, path)
+            for path in (self.score, self.text, self.start, self.end)
+        )
+        shown = text if isinstance(text, str) else ""
+        return RankedNote(str(note), score_of(score), shown, place_of(start, end))
+
+
+def read_preset(name: str) -> tuple[Preset, Path]:
+    """A preset by its file, or the name of one that comes with gigamind; and where it stands.
+
+    Raises:
+        InputError: there is none, or it cannot be used; says why.
+    """
+    path = file_named(name, "systems", "--system-config")
+    preset = read_fields(path, Preset, "system file")
+    values = {name: _PROBE[name] for name in _PROBE if name != "vector" or preset.embedder}
+    try:
+        _, body = preset.request(values)
+    except (TemplateError, TypeError) as error:  # what is undefined has no JSON
+        hint = "" if preset.embedder else "; a vector needs an embedder"
+        raise InputError(f"{path}: a template of it cannot be filled: {error}{hint}") from error
+    try:
+        json.loads(body or b"null")
+    except ValueError as error:
+        raise InputError(
+            f"{path}: body: makes no JSON of a query with quotes ({error}); write {{{{ query | tojson }}}}"
+        ) from error
+    return preset, path
+
+
+def at(value: object, path: str) -> object:
+    """What stands at a path of a JSON value; None where nothing does."""
+    for step in path.split(".") if path else ():
+        match value:
+            case {}:
+                value = cast("Mapping[str, object]", value).get(step)
+            case list():
+                items = cast("Sequence[object]", value)
+                value = items[int(step)] if step.isdecimal() and int(step) < len(items) else None
+            case _:
+                return None
+    return value
+
+
+def _rendered(template: str, values: Mapping[str, object]) -> str:
+    return _jinja.from_string(template).render(values)
+
+
+def _keys(value: object) -> str:
+    if not isinstance(value, dict):
+        return f"it is a {type(value).__name__}"
+    named = list(cast("dict[str, Any]", value))[:10]
+    return f"it has {', '.join(named) or 'nothing'}"

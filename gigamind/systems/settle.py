@@ -1,0 +1,46 @@
+"""Makes a ranking measurable: each note once, by the name that labels use, and every oddity counted.
+
+The order is the system's own.  A note that the vault lacks keeps its place: a reader would meet it there.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking
+
+
+def settle(
+    told: Ranking[RankedNote], topk: int, identify: Callable[[str], str | None]
+) -> Ranking[RankedNote]:
+    """The first `topk` different notes of a ranking; scores that are no finite number are None.
+
+    Args:
+        identify: the name that labels use; None for a note that there is not.
+    """
+    odd: Counter[Oddity] = Counter(told.oddities)
+    hits: dict[str, RankedNote] = {}
+    for hit in told.hits:
+        if len(hits) == topk:
+            break
+        known = identify(hit.note)
+        note = hit.note if known is None else known
+        if note in hits:
+            odd["repeated_notes"] += 1
+            continue
+        bad = hit.base_score is not None and not math.isfinite(hit.base_score)
+        odd["bad_scores"] += bad
+        odd["unknown_notes"] += known is None
+        score = None if bad else hit.base_score
+        hits[note] = replace(hit, note=note, base_score=score)
+    _compare_scores([hit.base_score for hit in hits.values()], odd)
+    odd["fewer_hits"] += topk - len(hits)
+    return Ranking(tuple(hits.values()), {name: count for name, count in odd.items() if count})
+
+
+def _compare_scores(scores: Sequence[float | None], odd: Counter[Oddity]) -> None:
+    known = [score for score in scores if score is not None]
+    odd["rising_scores"] += sum(after > before for before, after in pairwise(known))
+    odd["tied_scores"] += sum(after == before for before, after in pairwise(known))

@@ -1,0 +1,173 @@
+"""What a ranking shows: each note with its passage and its evidence, as a line of per_item.jsonl has it.
+
+gigamind's own engine knows the chunk of each hit.  Of another system's hit it is the passage that the system shows,
+where that stands in the note, else the chunk of the note with the most of the query's words; without a vault, nothing.
+"""
+
+import contextlib
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking
+from gigamind.records.schema import PassageReport
+from gigamind.retrieval.hit import Hit
+from gigamind.retrieval.index import Chunk
+from gigamind.retrieval.passages import highlights
+from gigamind.retrieval.retriever import Retriever as Engine
+from gigamind.spans import Passage, Span
+from gigamind.systems.settle import settle
+from gigamind.tasks.search.prepare import Prepared, find_again
+from gigamind.tasks.search.schema import HitReport
+from gigamind.text import tokens
+from gigamind.vault.identity import leaves_vault
+from gigamind.vault.notes import Note
+
+
+@dataclass(frozen=True, slots=True)
+class ShownRanking:
+    """A ranking, ready to be judged and measured.
+
+    Attributes:
+        hits: the engine's `Hit`s, or the settled `RankedNote`s of another system.
+        evidence: of each hit; None where its note has no text here.
+    """
+
+    hits: Sequence[Hit] | Sequence[RankedNote]
+    reports: tuple[HitReport, ...]
+    evidence: tuple[Passage | None, ...]
+    oddities: dict[Oddity, int]
+
+
+class HitReader(ABC):
+    """Reads the rankings of one system."""
+
+    @abstractmethod
+    def read(self, query: str, ranking: Ranking[Any]) -> ShownRanking:
+        """The ranking with its passages."""
+
+
+@dataclass(frozen=True, slots=True)
+class EngineHits(HitReader):
+    """Those of gigamind's own engine."""
+
+    prepared: Prepared
+    engine: Engine
+
+    def read(self, query: str, ranking: Ranking[Hit]) -> ShownRanking:
+        evidence = self.engine.evidence(query, ranking.hits)
+        reports = (
+            HitReport.like(hit, **_passages(self.prepared, hit.passage, shown, hit.words))
+            for hit, shown in zip(ranking.hits, evidence, strict=True)
+        )
+        return ShownRanking(ranking.hits, tuple(reports), tuple(evidence), {})
+
+
+@dataclass(frozen=True, slots=True)
+class ForeignHits(HitReader):
+    """Those of any other system.
+
+    Attributes:
+        engine: of the vault's words; None without a vault.
+        places: of texts that were sought, by note and text; a search shows the same ones again and again.
+    """
+
+    prepared: Prepared
+    engine: Engine | None
+    places: dict[tuple[str, str], Span | None] = field(
+        default_factory=dict[tuple[str, str], Span | None]
+    )
+
+    def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
+        settled = settle(ranking, self.prepared.options.topk, self._identify)
+        odd: Counter[Oddity] = Counter(settled.oddities)
+        chunks = self._chunks(query, settled.hits, odd)
+        found = self.engine.evidence_in(query, chunks.values()) if self.engine else []
+        evidence = dict(zip(chunks, found, strict=True))
+        words = frozenset(tokens(query))
+        reports = (
+            self._report(hit, chunks.get(hit.note), evidence.get(hit.note), words)
+            for hit in settled.hits
+        )
+        return ShownRanking(
+            settled.hits,
+            tuple(reports),
+            tuple(evidence.get(hit.note) for hit in settled.hits),
+            {name: count for name, count in odd.items() if count},
+        )
+
+    def _identify(self, name: str) -> str | None:
+        """The path of the note that a name means; without a vault, the name."""
+        if self.engine is None:
+            return name
+        found = None if leaves_vault(name) else self.prepared.identities.resolve(name)
+        return found.note.path if found else None
+
+    def _chunks(
+        self, query: str, hits: Sequence[RankedNote], odd: Counter[Oddity]
+    ) -> dict[str, Chunk]:
+        """By note; without an entry for one that the vault lacks."""
+        if self.engine is None:
+            return {}
+        chunks = self.engine.chunks_of(query, [hit.note for hit in hits])
+        for hit in hits:
+            note = self.prepared.vault.note(hit.note)
+            if note is not None and (hit.place or hit.text.strip()):
+                place = self._place(hit, note)
+                odd["unplaced_texts"] += place is None
+                if place is not None:
+                    passage = Passage(note.path, place.slice(note.text), place)
+                    chunks[note.path] = Chunk(passage, note.title)
+        return chunks
+
+    def _place(self, hit: RankedNote, note: Note) -> Span | None:
+        """Where the passage of a hit stands; None where it is not told, nor its text found."""
+        if hit.place:
+            with contextlib.suppress(ValueError):  # beyond the file, or it cuts a character in two
+                return self.prepared.units(note.path).span_to_code_points(*hit.place) or None
+        text = hit.text.strip()
+        if (note.path, text) not in self.places:
+            self.places[note.path, text] = find_again(text, note.text) if text else None
+        return self.places[note.path, text]
+
+    def _report(
+        self,
+        hit: RankedNote,
+        chunk: Chunk | None,
+        shown: Passage | None,
+        words: frozenset[str],
+    ) -> HitReport:
+        note = self.prepared.vault.note(hit.note)
+        passages = (
+            _passages(self.prepared, chunk.passage, shown, words)
+            if chunk and shown
+            else {"chunk": None, "evidence": None}
+        )
+        return HitReport.like(
+            hit,
+            final_score=hit.base_score,
+            semantic_score=None,
+            keyword_score=None,
+            title=note.title if note else "",
+            **passages,
+        )
+
+
+def passage_report(prepared: Prepared, passage: Passage) -> PassageReport:
+    """A passage in the units of files."""
+    start, end = prepared.units(passage.note).span_from_code_points(passage.span)
+    return PassageReport(note=passage.note, utf16_start=start, utf16_end=end, text=passage.text)
+
+
+def _passages(
+    prepared: Prepared, chunk: Passage, shown: Passage, words: frozenset[str]
+) -> dict[str, Any]:
+    """What a `HitReport` says of the text of its note."""
+    units = prepared.units(shown.note)
+    return {
+        "chunk": passage_report(prepared, chunk),
+        "evidence": passage_report(prepared, shown),
+        "highlights": tuple(units.span_from_code_points(span) for span in highlights(shown, words)),
+    }

@@ -1,0 +1,34 @@
+"""report.html of a run file without a vault, in a real Chromium: what is not known is a dash, and nothing breaks."""
+
+import json
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from gigamind.release.snapshot import read_run
+from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.search.options import SearchEvalOptions
+
+pytestmark = pytest.mark.browser
+
+
+def test_a_run_without_a_vault_shows_its_rankings(show, tmp_path):
+    rows = [
+        {"id": "a", "query": "roses", "answerable": True, "expected_notes": ["garden.md"]},
+        {"id": "b", "query": "zebra", "answerable": False, "expected_notes": []},
+    ]
+    dataset, run = tmp_path / "queries.jsonl", tmp_path / "a.jsonl"
+    dataset.write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    hits = ["other.md", {"note": "garden.md", "score": 17.25}]
+    run.write_text(json.dumps({"id": "a", "hits": hits}), "utf-8")
+    options = SearchEvalOptions(dataset=dataset, system=f"run:{run}", out=tmp_path / "out")
+    browser = show(read_run(evaluate(options).out, KINDS))
+    assert "2 queries, searched by run:a.jsonl" in browser.page_source
+    first = browser.find_element(By.CSS_SELECTOR, ".items > tbody > tr:not(.detail)")
+    first.find_element(By.CSS_SELECTOR, "button").click()
+    ranking = browser.find_element(By.CSS_SELECTOR, "table.ranking")
+    shown = [row.text.split() for row in ranking.find_elements(By.CSS_SELECTOR, "tr.hit")]
+    assert shown == [
+        ["1", "other.md", "–", "–"],
+        ["2", "garden.md", "expected", "note", "17.250", "17.250"],
+    ]

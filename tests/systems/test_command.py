@@ -1,0 +1,160 @@
+"""A search as a process: real ones, that answer, die, hang, and say nonsense."""
+
+import os
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from gigamind.errors import InputError, SystemFailedError
+from gigamind.interop.ranking import RankedNote
+from gigamind.systems.command import CommandRetriever, split_command
+from gigamind.systems.protocol import Query
+
+ANSWERS = """\
+import json, os, sys
+for line in sys.stdin:
+    asked = json.loads(line)
+    word = asked["query"]
+    if word == "die":
+        sys.exit("no index: token=abc")
+    if word == "hang":
+        import time; time.sleep(60)
+    if word == "nonsense":
+        print("here you are", flush=True)
+    elif word == "other":
+        print(json.dumps({"id": "q-9", "hits": []}), flush=True)
+    elif word == "pid":
+        print(json.dumps([str(os.getpid())]), flush=True)
+    else:
+        hits = [{"note": "휴가.md", "score": 0.5}, {"note": f"top{asked['topk']}.md"}]
+        print(json.dumps({"id": asked["id"], "hits": hits}), flush=True)
+"""
+
+
+@pytest.fixture
+def command(tmp_path: Path):
+    script = tmp_path / "search.py"
+    script.write_text(ANSWERS, encoding="utf-8")
+    started = []
+
+    def start(timeout_s=10.0, *more):
+        started.append(CommandRetriever([sys.executable, str(script), *more], 3, timeout_s))
+        return started[-1]
+
+    yield start
+    for retriever in started:
+        retriever.close()
+
+
+def ask(retriever, text, name="q-1"):
+    return retriever.search(Query(name, text)).hits
+
+
+def test_a_process_is_asked_a_line_and_answers_a_line(command):
+    hits = (RankedNote("휴가.md", 0.5), RankedNote("top3.md"))
+    retriever = command()
+    assert ask(retriever, "휴가") == hits
+    assert ask(retriever, "two\nlines") == hits
+
+
+def test_one_process_answers_all_queries(command):
+    retriever = command()
+    assert ask(retriever, "pid") == ask(retriever, "pid")
+
+
+def test_one_that_dies_is_told_with_its_last_words_and_is_started_again(command):
+    retriever = command()
+    with pytest.raises(
+        SystemFailedError, match=r"the command died \(exit code 1\); its stderr ends: no index"
+    ):
+        ask(retriever, "die")
+    assert ask(retriever, "roses")
+
+
+def test_one_that_dies_three_times_in_a_row_is_not_asked_any_more(command):
+    retriever = command()
+    for _ in range(3):
+        with pytest.raises(SystemFailedError, match="the command died"):
+            ask(retriever, "die")
+    with pytest.raises(SystemFailedError, match="not asked: the command failed 3 times in a row"):
+        ask(retriever, "roses")
+
+
+def test_one_that_hangs_is_killed_and_the_next_query_gets_its_own_answer(command):
+    retriever = command(2.0)
+    assert ask(retriever, "warm")
+    start = time.perf_counter()
+    with pytest.raises(
+        SystemFailedError, match=r"wrote nothing within 2 s; it said nothing on stderr"
+    ):
+        ask(retriever, "hang")
+    assert time.perf_counter() - start < 10
+    assert ask(retriever, "pid") != ask(retriever, "roses")
+
+
+@pytest.mark.parametrize(
+    ("said", "message"),
+    [
+        ("nonsense", "the command wrote no ranking of the query (Expecting value"),
+        ("other", "it is of q-9, and q-1 was asked"),
+    ],
+)
+def test_a_line_that_is_no_ranking_of_the_query_fails_it(command, said, message):
+    with pytest.raises(SystemFailedError) as refusal:
+        ask(command(), said)
+    assert message in str(refusal.value)
+
+
+def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for(tmp_path):
+    script = tmp_path / "talks.sh"
+    script.write_text('while read line; do echo "[]"; echo "[\\"late.md\\"]"; done\n', "utf-8")
+    retriever = CommandRetriever(["sh", str(script)], 1, 10.0)
+    try:
+        assert ask(retriever, "first") == ()
+        time.sleep(0.5)
+        with pytest.raises(SystemFailedError, match=r'no query asked for: \["late\.md"\]$'):
+            ask(retriever, "second")
+    finally:
+        retriever.close()
+
+
+def test_its_whole_group_is_killed_at_the_end(tmp_path):
+    script = tmp_path / "parent.sh"
+    script.write_text('sleep 300 &\nread line\necho "[\\"$!\\"]"\nwait\n', encoding="utf-8")
+    retriever = CommandRetriever(["sh", str(script)], 1, 10.0)
+    [hit] = ask(retriever, "x")
+    child = int(hit.note)
+    os.kill(child, 0)
+    retriever.close()
+    for _ in range(100):
+        state = _state(child)
+        if state in {"", "Z"}:
+            return
+        time.sleep(0.05)
+    pytest.fail("the child of the command outlives it")
+
+
+def _state(process: int) -> str:
+    """Of a process, one letter; "" where there is none."""
+    try:
+        return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return ""
+
+
+def test_a_program_that_is_not_there_is_refused():
+    with pytest.raises(InputError, match=r"--system command: /no/such cannot be started \(No such"):
+        CommandRetriever(["/no/such"], 1, 1.0)
+
+
+def test_a_command_line_is_split_as_a_shell_does():
+    assert split_command("python 'my search.py' --top 3") == [
+        "python",
+        "my search.py",
+        "--top",
+        "3",
+    ]
+    with pytest.raises(InputError, match="No closing quotation"):
+        split_command("python 'my")

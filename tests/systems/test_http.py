@@ -1,0 +1,262 @@
+"""Endpoints over real HTTP: each preset against a server of its protocol, and servers that misbehave."""
+
+import json
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import numpy as np
+import pytest
+from qdrant_client import models
+from qdrant_server import qdrant
+from search_servers import meilisearch, opensearch, plain, search_server, typesense
+
+from gigamind.errors import InputError, SystemFailedError
+from gigamind.interop.ranking import RankedNote
+from gigamind.retrieval.embedders import load_embedder
+from gigamind.systems.http import HttpRetriever
+from gigamind.systems.preset import Preset, at, read_preset
+from gigamind.systems.protocol import Query
+
+DOCUMENTS = {
+    "garden.md": "The garden has roses.",
+    "휴가.md": "휴가는 팀장에게 신청한다.",
+    "deploy.md": "The deploy runs every Friday.",
+}
+QUERY = Query("q-1", 'the "roses"\nof {the} garden')
+
+
+@contextmanager
+def asking(url: str, preset: str | Preset = "plain", topk: int = 2) -> Iterator[HttpRetriever]:
+    chosen = preset if isinstance(preset, Preset) else read_preset(preset)[0]
+    retriever = HttpRetriever(url, chosen, topk)
+    try:
+        yield retriever
+    finally:
+        retriever.close()
+
+
+def found(url: str, preset: str | Preset = "plain") -> list[tuple[str, float | None]]:
+    with asking(url, preset) as retriever:
+        return [(hit.note, hit.base_score) for hit in retriever.search(QUERY).hits]
+
+
+def test_a_plain_endpoint_is_told_id_query_and_topk():
+    with search_server(plain(DOCUMENTS)) as server, asking(server.url + "/search") as retriever:
+        hits = retriever.search(QUERY).hits
+    [asked] = server.asked
+    assert asked.body == {"id": "q-1", "query": QUERY.text, "topk": 2}
+    assert (asked.method, asked.path) == ("POST", "/search")
+    assert hits[0] == RankedNote("garden.md", 0.75, "The garden has roses.")
+    assert hits[1].note == "deploy.md"
+
+
+def test_opensearch():
+    with search_server(opensearch(DOCUMENTS)) as server:
+        assert found(f"{server.url}/notes/_search", "opensearch") == [
+            ("garden.md", 9.375),
+            ("deploy.md", 3.125),
+        ]
+        assert "authorization" not in server.asked[0].headers
+        address = server.url.replace("//", "//user:p%40ss@") + "/notes/_search"
+        found(address, "opensearch")
+    assert server.asked[1].headers["authorization"] == "Basic dXNlcjpwQHNz"
+
+
+def test_meilisearch(monkeypatch):
+    monkeypatch.setenv("MEILI_API_KEY", "masterKey-123")
+    with search_server(meilisearch(DOCUMENTS)) as server:
+        hits = found(f"{server.url}/indexes/notes/search", "meilisearch")
+    assert hits == [("garden.md", 0.75), ("deploy.md", 0.25)]
+
+
+def test_typesense(monkeypatch):
+    monkeypatch.setenv("TYPESENSE_API_KEY", "typesense-key")
+    with search_server(typesense(DOCUMENTS)) as server:
+        hits = found(f"{server.url}/collections/notes/documents/search", "typesense")
+    assert [note for note, _ in hits] == ["garden.md", "deploy.md"]
+    assert hits[0][1] == 578_730_123_366_461_993.0
+
+
+@pytest.mark.filterwarnings("ignore:Local mode performs exact:UserWarning")
+def test_qdrant_is_asked_with_the_vector_of_the_query():
+    embedder = load_embedder("use-multilingual")
+    vectors = {name: embedder.embed_query(text) for name, text in DOCUMENTS.items()}
+    with qdrant(key="secret-key") as server:
+        size = models.VectorParams(size=512, distance=models.Distance.COSINE)
+        server.engine.create_collection("notes", vectors_config=size)
+        points = [
+            models.PointStruct(id=at, vector=vectors[name].tolist(), payload={"note": name})
+            for at, name in enumerate(DOCUMENTS)
+        ]
+        server.engine.upsert("notes", points)
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("QDRANT_API_KEY", "secret-key")
+            hits = found(f"{server.url}/collections/notes/points/query", "qdrant")
+    wanted = embedder.embed_query(QUERY.text)
+    cosines = {name: float(np.dot(vector, wanted)) for name, vector in vectors.items()}
+    first, second, _ = sorted(cosines, key=cosines.__getitem__, reverse=True)
+    assert [note for note, _ in hits] == [first, second]
+    assert hits[0][1] == pytest.approx(cosines[first], abs=1e-5)
+
+
+def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
+    monkeypatch.delenv("MEILI_API_KEY", raising=False)
+    with (
+        search_server(meilisearch(DOCUMENTS)) as server,
+        asking(f"{server.url}/indexes/notes/search", "meilisearch") as retriever,
+        pytest.raises(SystemFailedError, match=r"status 401 \(\$MEILI_API_KEY is not set\): "),
+    ):
+        retriever.search(QUERY)
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ((200, "<html>Log in</html>"), "it answered text/html, not JSON: <html>Log in</html>"),
+        ((200, "{cut"), "it answered application/json, not JSON: {cut"),
+        ((200, {"error": "x"}), 'no list of hits at "hits" of the reply (it has error)'),
+        ((200, {"hits": [{"id": 3}]}), 'hit 1 has no name of a note at "note" (it has id)'),
+        ((200, [1]), 'no list of hits at "hits" of the reply (it is a list)'),
+        ((404, {"no": 1}), 'it answered with status 404: {"no": 1}'),
+        ((302, ""), "it answered with status 302 (give the address that it leads to)"),
+        ((500, "down"), "it answered with status 500: down, 2 times"),
+    ],
+)
+def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, message):
+    preset = Preset(retries=1)
+    with (
+        search_server(lambda _: reply) as server,
+        asking(server.url, preset) as retriever,
+        pytest.raises(SystemFailedError) as refusal,
+    ):
+        retriever.search(QUERY)
+    assert str(refusal.value) == message
+
+
+def test_a_busy_server_is_asked_again_and_that_is_counted():
+    replies = iter([(429, "later"), (503, "later"), (200, {"hits": [{"note": "a.md"}]})])
+    with search_server(lambda _: next(replies)) as server, asking(server.url) as retriever:
+        ranking = retriever.search(QUERY)
+    assert ranking.hits == (RankedNote("a.md"),)
+    assert ranking.oddities == {"asked_again": 2}
+
+
+def test_a_server_that_is_not_there_fails_its_query():
+    with search_server(lambda _: (200, {})) as server:
+        gone = server.url
+    with (
+        asking(gone, Preset(retries=0)) as retriever,
+        pytest.raises(SystemFailedError, match=r"the connection failed \(.*refused.*\), 1 times"),
+    ):
+        retriever.search(QUERY)
+
+
+def test_a_slow_server_is_not_waited_for():
+    def slow(_asked):
+        time.sleep(0.5)
+        return 200, {}
+
+    with (
+        search_server(slow) as server,
+        asking(server.url, Preset(timeout_s=0.05)) as retriever,
+        pytest.raises(SystemFailedError, match=r"no answer within 0\.05 s \(timeout_s of"),
+    ):
+        retriever.search(QUERY)
+
+
+def test_a_secret_that_a_server_says_back_is_not_told(monkeypatch):
+    monkeypatch.setenv("OUR_HEADER", "value-that-nobody-may-see")
+    preset = Preset(headers={"X-Team": "id ${OUR_HEADER}"})
+    with (
+        search_server(lambda asked: (400, f"bad {asked.headers['x-team']}")) as server,
+        asking(server.url, preset) as retriever,
+        pytest.raises(SystemFailedError, match=r"status 400: bad id \[redacted\]$"),
+    ):
+        retriever.search(QUERY)
+
+
+def test_parameters_of_the_address_are_kept_beside_those_of_the_preset():
+    preset = Preset(method="GET", params={"q": "{{ query }}"}, hits="")
+    with search_server(lambda _: (200, [])) as server:
+        assert found(f"{server.url}/find?site=ko", preset) == []
+    assert server.asked[0].params == {"site": "ko", "q": QUERY.text}
+
+
+def test_a_preset_of_a_teams_own_is_a_file(tmp_path):
+    file = tmp_path / "ours.toml"
+    file.write_text(
+        'body = \'{"q": {{ query | tojson }}}\'\nhits = "data.0.rows"\nnote = "doc.path"\n', "utf-8"
+    )
+    reply = {"data": [{"rows": [{"doc": {"path": "a.md"}}, {"doc": {"path": 7}}]}]}
+    with search_server(lambda _: (200, reply)) as server:
+        assert found(server.url, str(file)) == [("a.md", None), ("7", None)]
+    assert server.asked[0].body == {"q": QUERY.text}
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("hitz = 'a'", "hitz: there is no such field; hits is meant, perhaps"),
+        ('body = \'{"q": "{{ query }}"}\'', "body: makes no JSON of a query with quotes"),
+        ("body = '{{ qurey }}'", "a template of it cannot be filled: 'qurey' is undefined"),
+        (
+            "body = '{{ vector | tojson }}'",
+            "cannot be filled: Object of type StrictUndefined is not JSON serializable; a vector needs",
+        ),
+        ("body = '{{ query'", "a template of it cannot be filled"),
+        ("method = 'PUT'", "method: Input should be 'GET' or 'POST'"),
+        ("[", "the system file cannot be read"),
+    ],
+)
+def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path, content, message):
+    file = tmp_path / "ours.toml"
+    file.write_text(content, "utf-8")
+    with pytest.raises(InputError) as refusal:
+        read_preset(str(file))
+    assert str(refusal.value).startswith(f"{file}: ")
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("address", "key", "why"),
+    [
+        ("http:///x", "k", "the address has no host"),
+        ("http://host:port/", "k", "Invalid port"),
+        ("http://[::1/", "k", "Invalid IPv6 URL"),
+        ("http://host/", "키", "codec can't encode"),
+    ],
+)
+def test_an_address_or_a_key_that_cannot_be_sent_is_refused(monkeypatch, address, key, why):
+    monkeypatch.setenv("OUR_KEY", key)
+    with pytest.raises(InputError, match=rf"^--system: cannot be asked \(.*{why}"):
+        HttpRetriever(address, Preset(headers={"X": "$OUR_KEY"}), 1)
+
+
+def test_an_unknown_preset_is_refused_with_those_that_there_are():
+    with pytest.raises(
+        InputError, match=r"--system-config solr: neither a file nor one of gigamind, m"
+    ):
+        read_preset("solr")
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("", {"a": [{"b": 1}]}),
+        ("a.0.b", 1),
+        ("a.1.b", None),
+        ("a.b", None),
+        ("a.0.b.c", None),
+    ],
+)
+def test_a_path_leads_through_objects_and_lists(path, value):
+    assert at({"a": [{"b": 1}]}, path) == value
+
+
+def test_a_fingerprint_tells_presets_apart_and_knows_no_key(monkeypatch):
+    preset = Preset(headers={"X": "$OUR_KEY"})
+    before = preset.fingerprint
+    monkeypatch.setenv("OUR_KEY", "another-key")
+    assert preset.fingerprint == before != Preset(headers={"X": "$OUR_KEY"}, note="id").fingerprint
+    assert json.dumps(preset.model_dump()).count("another-key") == 0

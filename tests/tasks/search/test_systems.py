@@ -1,0 +1,351 @@
+"""Searches that are not gigamind's own, evaluated like it: with a vault and without, in order and misbehaving."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from search_servers import plain, search_server
+
+import gigamind
+from gigamind.errors import EvaluationError, InputError
+from gigamind.interop.ranking import RankedNote, Ranking
+from gigamind.release.compare import compare
+from gigamind.release.snapshot import read_snapshot
+from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.search.options import SearchEvalOptions
+
+RUN = """\
+first Q0 deploy.md 1 0.9 bm25
+first Q0 garden.md 2 0.4 bm25
+second Q0 deploy.md 1 0.8 bm25
+second Q0 garden.md 2 0.6 bm25
+korean Q0 휴가 1 0.7 bm25
+korean Q0 휴가.md 2 0.6 bm25
+across Q0 gone.md 1 0.5 bm25
+across Q0 deploy.md 2 0.4 bm25
+trap Q0 garden.md 1 0.2 bm25
+extra Q0 garden.md 1 0.2 bm25
+"""
+DOCUMENTS = {
+    "deploy.md": "The deploy runs every Friday.",
+    "garden.md": "The garden has roses.",
+    "휴가.md": "휴가는 팀장에게 신청한다.",
+    "policies/approval.md": "Invoices above 500 euros need approval.",
+}
+
+
+@pytest.fixture
+def asked(make_options):
+    """Options of a run of another system; keyword mode is of our own."""
+
+    def options(system: str, rows=None, **changes):
+        given = {"mode": "hybrid", "system": system, "topk": 3} | changes
+        return make_options(rows, **given)
+
+    return options
+
+
+@pytest.fixture
+def run_file(tmp_path):
+    path = tmp_path / "a.run"
+    path.write_text(RUN, encoding="utf-8")
+    return f"run:{path}"
+
+
+def read(out: Path):
+    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
+    items = {item["id"]: item for item in map(json.loads, lines)}
+    return items, json.loads((out / "run.json").read_text("utf-8"))
+
+
+def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
+    options = asked(run_file, notes=None)
+    summary, out, _ = evaluate(options)
+    items, run = read(out)
+    assert [items[name]["metrics"]["mrr"] for name in ("first", "second", "korean", "across")] == [
+        1.0,
+        0.5,
+        0.5,  # two names of one note are two notes where there is no vault
+        0.5,
+    ]
+    assert summary.overall.search["mrr"] == pytest.approx(0.625)
+    assert summary.overall.search["span_recall"] is None
+    assert summary.overall.search["latency_p50_ms"] is None
+    assert summary.counts.notes is None
+    assert items["first"]["latency_ms"] is None
+    assert items["first"]["ranking"][0]["evidence"] is None
+    assert items["first"]["oddities"] == {"fewer_hits": 1}
+    assert items["nothing"]["oddities"] == {"not_in_run_file": 1, "fewer_hits": 3}
+    system = run["environment"]["system"]
+    assert (system["kind"], system["target"], len(system["file_hash"])) == ("run", "a.run", 64)
+    assert run["judge"] is None
+    assert (run["options"]["mode"], run["options"]["embedder"]) == (None, None)
+    told = " ".join(run["warnings"])
+    assert "nothing is judged unanswerable" in told
+    assert "queries that the dataset lacks, not used: 1 (extra)" in told
+    assert "the run has no line of 1 of 6 queries" in told
+
+
+def test_with_the_vault_names_are_resolved_and_evidence_and_spans_are_measured(asked, run_file):
+    summary, out, _ = evaluate(asked(run_file))
+    items, _ = read(out)
+    assert items["korean"]["metrics"]["mrr"] == 1.0
+    assert items["korean"]["oddities"] == {"repeated_notes": 1, "fewer_hits": 2}
+    assert items["across"]["oddities"] == {"unknown_notes": 1, "fewer_hits": 1}
+    assert items["across"]["ranking"][0]["evidence"] is None
+    assert items["across"]["metrics"]["mrr"] == 0.5  # the unknown note keeps its place
+    [hit] = items["korean"]["ranking"]
+    assert hit["evidence"]["text"] == "🌴 휴가는 팀장에게 신청한다."
+    assert hit["highlights"]
+    assert summary.overall.search["span_recall"] == 1.0
+    assert summary.cross_lingual.counts.queries == 1
+    assert summary.counts.notes == 5
+
+
+def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
+    rows = [
+        {"id": "first", "hits": [{"note": "deploy", "text": "The deploy runs every Friday."}]},
+        {"id": "second", "hits": [{"note": "garden", "text": "no such words"}]},
+        {"id": "korean", "hits": [{"note": "휴가.md", "start": 20, "end": 25}]},
+        {"id": "across", "hits": [{"note": "deploy", "start": 20, "end": 2_500}]},
+        *({"id": name, "hits": []} for name in ("nothing", "trap")),
+    ]
+    file = tmp_path / "run.jsonl"
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    _, out, _ = evaluate(asked(f"run:{file}"))
+    items, _ = read(out)
+    assert items["first"]["ranking"][0]["chunk"]["text"] == "The deploy runs every Friday."
+    assert items["second"]["ranking"][0]["evidence"]["text"] == "The garden has roses."
+    assert items["second"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
+    # UTF-16: "---\nlang: ko\n---\n" is 17 units, the palm tree two, a blank one.
+    assert items["korean"]["ranking"][0]["chunk"] == {
+        "note": "휴가.md",
+        "utf16_start": 20,
+        "utf16_end": 25,
+        "text": "휴가는 팀",
+    }
+    assert items["across"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
+
+
+def test_a_threshold_judges_only_where_it_was_set_and_scores_are_in_its_range(asked, run_file):
+    summary, out, _ = evaluate(asked(run_file, min_score=0.45))
+    items, run = read(out)
+    verdicts = {name: item["judged_unanswerable"] for name, item in items.items()}
+    assert verdicts == {
+        "first": False,
+        "second": False,
+        "korean": False,
+        "across": False,
+        "nothing": True,
+        "trap": True,
+    }
+    assert summary.overall.unanswerable["f1"] == 1.0
+    assert [rates.kind for rates in summary.judges] == ["threshold"]
+    assert run["judge"]["setting"] == 0.45
+
+
+def test_scores_of_another_range_have_no_verdict_and_that_is_said(asked, tmp_path):
+    file = tmp_path / "bm25.run"
+    file.write_text(RUN.replace("0.9", "17.25"), encoding="utf-8")
+    _, out, _ = evaluate(asked(f"run:{file}", min_score=0.45, lang="ko"))
+    items, run = read(out)
+    assert items["first"]["judged_unanswerable"] is None
+    assert items["first"]["top_base_score"] == 17.25
+    assert items["second"]["judged_unanswerable"] is False
+    assert any(told.startswith("1 of 6 queries have no verdict") for told in run["warnings"])
+    assert "질의 6건 중 1건은 판정이 없습니다" in (out / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"mode": "keyword"}, "--mode: of gigamind's own search, and --system run:"),
+        ({"alpha": 0.5, "graph_rerank": True}, "--alpha, --graph-rerank: of gigamind's own"),
+        ({"unanswerable_mode": "calibrated"}, "reads signals of gigamind's own search"),
+        ({"unanswerable_mode": "llm", "notes": None, "model": "m"}, "add --notes"),
+        ({"system_config": "qdrant"}, "--system-config qdrant: only a system of http(s)://"),
+        ({"system": "qdrant"}, "--system qdrant: must be builtin, run:FILE, http://..."),
+        ({"system": "run:"}, "--system run:: must be builtin, run:FILE"),
+        ({"system": "run:none.run"}, "--system run:none.run: cannot be read (No such file"),
+        ({"system": "python:nowhere:f"}, "--system python:nowhere:f: cannot be imported"),
+        ({"system": "python:json:__doc__"}, "is no function of a query"),
+        ({"system": "http:///x"}, "the address has no host"),
+        ({"system": "builtin", "notes": None}, "--notes: must be given"),
+    ],
+)
+def test_what_can_have_no_part_is_refused(asked, run_file, changes, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        evaluate(asked(changes.pop("system", run_file), **changes))
+
+
+def test_a_run_of_another_dataset_is_refused(asked, tmp_path):
+    file = tmp_path / "other.run"
+    file.write_text("x1 Q0 a.md 1 0.5 t\nx2 Q0 a.md 1 0.5 t\n", encoding="utf-8")
+    with pytest.raises(InputError, match=r"none of its 2 queries is in the dataset \(x1, x2\)"):
+        evaluate(asked(f"run:{file}"))
+
+
+def test_a_run_that_lacks_more_than_a_fifth_of_the_answerable_queries_is_no_result(asked, tmp_path):
+    part = "\n".join(line for line in RUN.splitlines() if not line.startswith(("first", "korean")))
+    (tmp_path / "part.run").write_text(part, encoding="utf-8")
+    system = f"run:{tmp_path / 'part.run'}"
+    with pytest.raises(
+        EvaluationError, match=r"no ranking for 2 queries \(33%\): it lacks"
+    ) as told:
+        evaluate(asked(system))
+    assert told.value.exit_code == 3
+    items, _ = read(tmp_path / "out")
+    assert items["first"]["metrics"]["mrr"] == 0.0
+    summary, _, _ = evaluate(asked(system, out=tmp_path / "kept", allow_partial=True))
+    assert (summary.system.failed, summary.system.share) == (2, pytest.approx(1 / 3))
+
+
+def test_an_endpoint_is_asked_and_timed_and_no_secret_of_it_is_written(
+    asked, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setenv("SEARCH_TOKEN", "token-that-nobody-may-see")
+    config = tmp_path / "ours.toml"
+    shipped = (Path(__file__).parents[3] / "systems" / "plain.toml").read_text("utf-8")
+    config.write_text(f'{shipped}\nheaders = {{ X-Auth = "$SEARCH_TOKEN" }}\nconcurrency = 2\n')
+    with search_server(plain(DOCUMENTS)) as server, caplog.at_level("DEBUG"):
+        address = server.url.replace("//", "//me:hidden-word@") + "/search?key=query-word"
+        summary, out, _ = evaluate(
+            asked(address, system_config=str(config), save_snapshot=True, speed_passes=2)
+        )
+    assert {one.headers["x-auth"] for one in server.asked} == {"token-that-nobody-may-see"}
+    items, run = read(out)
+    assert items["first"]["metrics"]["mrr"] == 1.0
+    assert items["first"]["ranking"][0]["base_score"] == 1.0
+    assert items["first"]["latency_ms"] > 0
+    assert summary.overall.search["latency_p95_ms"] > 0
+    assert summary.performance.passes.clock == "wall"
+    assert run["options"]["max_concurrency"] == 2
+    assert run["environment"]["system"]["target"].endswith("/search?***")
+    assert run["environment"]["system"]["config"] == "ours"
+    written = "".join(path.read_text("utf-8") for path in out.iterdir())
+    for secret in ("hidden-word", "token-that-nobody-may-see"):
+        assert secret not in written + caplog.text
+    assert "query-word" not in written
+
+
+def test_an_endpoint_that_fails_for_more_than_a_fifth_ends_in_exit_code_3(asked, tmp_path):
+    well = plain(DOCUMENTS)
+
+    def respond(asked):
+        failing = asked.body["query"] in {"deploy", "zebra"}
+        return (200, "<html>oops</html>") if failing else well(asked)
+
+    with (
+        search_server(respond) as server,
+        pytest.raises(EvaluationError, match=r"no ranking for 2 queries \(33%\): query first: it"),
+    ):
+        evaluate(asked(server.url, warmup=0))
+    errors = (tmp_path / "out" / "errors.jsonl").read_text("utf-8").splitlines()
+    assert [json.loads(line)["id"] for line in errors] == ["first", "nothing"]
+    assert json.loads(errors[0])["error"] == "SystemFailedError"
+
+
+def test_one_failure_of_six_is_listed_and_the_run_is_a_result(asked):
+    well = plain(DOCUMENTS)
+
+    def respond(asked):
+        return (400, "no zebras") if asked.body["query"] == "zebra" else well(asked)
+
+    with search_server(respond) as server:
+        summary, out, _ = evaluate(asked(server.url, warmup=0))
+    assert summary.counts.queries_failed == 1
+    assert summary.system.share == pytest.approx(1 / 6)
+    assert "no zebras" in (out / "errors.jsonl").read_text("utf-8")
+
+
+def test_a_python_function_and_a_command_find_the_same(asked, tmp_path, monkeypatch):
+    (tmp_path / "team_find.py").write_text(
+        "import json, sys\n"
+        "def find(query, topk):\n"
+        "    return [('deploy.md', 0.5)] if 'deploy' in query else []\n"
+        "if __name__ == '__main__':\n"
+        "    for line in sys.stdin:\n"
+        "        asked = json.loads(line)\n"
+        "        print(json.dumps(find(asked['query'], asked['topk'])), flush=True)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    rankings = []
+    for system in ("python:team_find:find", f"command:{sys.executable} team_find.py"):
+        _, out, _ = evaluate(asked(system, out=tmp_path / system[:4]))
+        items, run = read(out)
+        rankings.append({name: item["ranking"] for name, item in items.items()})
+        assert run["environment"]["system"]["kind"] == system.partition(":")[0]
+        assert items["first"]["latency_ms"] is not None
+    assert rankings[0] == rankings[1]
+    assert rankings[0]["first"][0]["note"] == "deploy.md"
+
+
+class Own:
+    """A search that the caller holds."""
+
+    closed = False
+
+    def search(self, query):
+        return Ranking((RankedNote("deploy.md", 0.5),) if "deploy" in query.text else ())
+
+    def close(self):
+        self.closed = True
+
+
+def test_the_library_takes_a_search_itself(asked):
+    options = asked("builtin")
+    own = Own()
+    result = gigamind.evaluate_search(options.dataset, system=own, topk=3, min_score=0.1)
+    assert own.closed
+    assert [item.id for item in result.items if item.ranking] == ["first"]
+    assert result.run.environment.system.target.endswith("test_systems:Own")
+    again = gigamind.evaluate_search(options.dataset, system=Own(), topk=3, min_score=0.1)
+    assert gigamind.gate(result, again, phase="ga").verdict != "not-comparable"
+
+
+def test_two_run_files_are_states_of_one_system_and_two_systems_get_no_verdict(
+    asked, run_file, tmp_path
+):
+    better = tmp_path / "better.run"
+    better.write_text(
+        RUN.replace("second Q0 deploy.md 1 0.8", "second Q0 deploy.md 1 0.1"), "utf-8"
+    )
+    outs = {
+        "a": asked(run_file, out=tmp_path / "a"),
+        "b": asked(f"run:{better}", out=tmp_path / "b"),
+        "ours": asked("builtin", mode="keyword", out=tmp_path / "ours"),
+    }
+    runs = {name: read_snapshot(evaluate(options).out, KINDS) for name, options in outs.items()}
+    same = compare(runs["a"], runs["b"])
+    assert [mismatch.what for mismatch in same.mismatches] == []
+    assert same.metric("search.mrr").difference == pytest.approx(0.125)
+    other = compare(runs["ours"], runs["a"])
+    system = next(mismatch for mismatch in other.mismatches if mismatch.what == "system")
+    assert (system.severity, system.detail) == ("no-verdict", "builtin -> run:a.run")
+
+
+def test_a_model_reads_what_another_system_found(by_model, run_file, server):
+    options: SearchEvalOptions = by_model(system=run_file, mode="hybrid", topk=3)
+    evaluate(options)
+    shown = [json.dumps(one, ensure_ascii=False) for one in server.seen.bodies]
+    assert any("The deploy runs every Friday" in text for text in shown)
+
+
+def test_a_dry_run_checks_the_system_and_asks_nothing(asked):
+    from gigamind.tasks import TASKS
+
+    with search_server(plain(DOCUMENTS)) as server:
+        checked = TASKS["search"].check(asked(server.url, notes=None))
+    assert (checked.ready, server.asked) == ("6 queries ready without a vault", [])
+    assert list(checked.estimate()) == []
+
+
+def test_without_an_unanswerable_query_no_threshold_is_missed(asked, run_file):
+    rows = [{"id": "first", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}]
+    _, out, _ = evaluate(asked(run_file, rows, notes=None))
+    assert not any(
+        "threshold" in told or "--min-score" in told for told in read(out)[1]["warnings"]
+    )
