@@ -22,14 +22,14 @@ from gigamind.vault.notes import Note, Vault
 
 MISSING = 0.3  # what `generate-links` takes away
 _AS_MANY = MISSING / (1 - MISSING)  # of the links that are left
-# Without links a vault has no habit to go by, and what a person would accept counts: log odds by which that is more than
-# the links that others had made, among suggestions read by eye (benchmarks/README.md).
+# A vault without links lacks all of them, not a share (-ln MISSING), and has no habit to go by: what a person would accept
+# counts, which is more than what others had linked (+1 for phrases that were read by eye, see benchmarks/README.md).
 _NO_HABIT = 2.0
 # A note that lacks the only link it had is not among those whose links can be hidden, and has fewer than these: in log
 # odds, chosen on the vaults that the weights were fitted on.
 _ONLY_ONES = 0.2
-_NOTES = 200  # at most, whose links are hidden at once
-_ENOUGH = 500  # suggestions; of a small vault links are drawn again,
+_NOTES = 100  # at most, whose links are hidden at once
+_ENOUGH = 400  # suggestions; of a small vault links are drawn again,
 _DRAWS = 8  # but so often at most
 _PRIOR = 10.0  # suggestions that the shipped numbers are worth
 _ROUNDS = 50  # of which about six are needed

@@ -41,7 +41,6 @@ _OCCURRENCES = 10  # of the same words that are looked at
 _LEARNED_FROM = 300  # notes whose plain names are held against links
 _CHARS_A_PHRASE = 200  # of a note for each phrase that is compared,
 _PHRASES = range(8, 31)  # but so many
-_MEANT = 3  # notes that a phrase may mean
 _SHARED = 2  # a heading of more notes than this names none of them
 LEAST_COSINE = 0.15  # below, a phrase means no note
 
@@ -81,6 +80,7 @@ class CandidateFinder:
         self.words = SharedWords(vault.notes)
         self.cues = self._learn_cues()
         self.names = {note.path: _names(note) for note in vault.notes}
+        self._phrases: dict[str, list[tuple[str, Span]]] = {}
         self.meanings: Meanings | None = None
         if embedder is not None and vault.notes:
             self.meanings = Meanings(vault.notes, self._names_to_compare(), embedder, cache)
@@ -99,9 +99,7 @@ class CandidateFinder:
         """Embed the phrases of all these notes at once."""
         if self.meanings is not None:
             self.meanings.prepare(
-                text
-                for note in notes
-                for text, _ in _phrases(note, self.mentions(note), self.words)
+                text for note in notes for text, _ in self.phrases(note, self.mentions(note))
             )
 
     def mentions(self, note: Note) -> Sequence[Mention]:
@@ -109,6 +107,14 @@ class CandidateFinder:
         if self.vault.note(note.path) is note:
             return self.dictionary.mentions[note.path]
         return tuple(self.dictionary.finder.mentions(runs(note)))
+
+    def phrases(self, note: Note, mentions: Sequence[Mention]) -> list[tuple[str, Span]]:
+        """The most telling phrases of a note that are no names, in the order of the text; each stands once."""
+        if self.vault.note(note.path) is not note:
+            return _phrases(note, mentions, self.words)
+        if note.path not in self._phrases:
+            self._phrases[note.path] = _phrases(note, mentions, self.words)
+        return self._phrases[note.path]
 
     def linked(self, note: Note) -> frozenset[str]:
         """Paths of the notes that a note links to."""
@@ -218,15 +224,16 @@ class _Reading:
         meanings, note = self._finder.meanings, self._note
         if meanings is None:
             return
-        found = _phrases(note, self._mentions, self._finder.words)
-        nearest = meanings.nearest([text for text, _ in found], _MEANT + 1)
-        for (text, span), notes in zip(found, nearest, strict=True):
-            others = [one for one in notes if one.note != note.path and one.cosine >= LEAST_COSINE]
-            if others:
-                yield [
-                    Candidate(span, one.note, self._of_phrase(text, span, one, meanings))
-                    for one in others[:_MEANT]
-                ]
+        found = self._finder.phrases(note, self._mentions)
+        meanings.prepare(text for text, _ in found)
+        for text, span in found:
+            meant = [
+                Candidate(span, one.note, self._of_phrase(text, span, one, meanings))
+                for one in meanings.nearest(text)
+                if one.note != note.path and one.cosine >= LEAST_COSINE
+            ]
+            if meant:
+                yield meant
 
     def _speaks_of_itself(self, anchor: Anchor) -> bool:
         return anchor.kinds.get(self._note.path, "text") != "text"
@@ -273,11 +280,9 @@ class _Reading:
             words_shared=self._finder.words.cosine(self._paragraph(span), meant.note),
             name_cosine=round(meant.name_cosine, 4),
             beginning_cosine=round(meant.beginning_cosine, 4),
-            stands_out=round(meant.stands_out, 4),
             lead=round(meant.lead, 4),
             note_cosine=round(meanings.cosine(self._note.path, meant.note), 4),
             overlap=self._finder.words.overlap(text, meant.name),
-            said_there=self._finder.words.cosine(self._finder.words.vector(text), meant.note),
             passage=meant.passage,
             **self._shared(meant.note),
         )
@@ -320,7 +325,6 @@ class _Reading:
 
 
 def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> list[tuple[str, Span]]:
-    """The most telling phrases of a note that are no names, in the order of the text; each stands once."""
     taken = {(mention.start, mention.end) for mention in mentions}
     first: dict[str, Span] = {}
     for run in runs(note):

@@ -68,19 +68,15 @@ class MeantFeatures(Features):
     Attributes:
         name_cosine: of the phrase and the target's nearest name, in [-1, 1].
         beginning_cosine: of the phrase and the beginning of the target.
-        stands_out: standard deviations by which the sum of both is above that of the other notes, from 0.
-        lead: by which that sum is above the next note's, from 0.
+        lead: by which the sum of both is above the next note's, from 0.
         note_cosine: of the beginnings of both notes.
         overlap: share of telling words that the phrase and that name have in common, in [0, 1].
-        said_there: tf-idf cosine of the phrase and the target, in [0, 1].
         passage: the name or the beginning that is nearer.
     """
 
     name_cosine: float
     beginning_cosine: float
-    stands_out: float
     lead: float
     note_cosine: float
     overlap: float
-    said_there: float
     passage: str

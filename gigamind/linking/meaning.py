@@ -17,7 +17,8 @@ from gigamind.vault.notes import Note
 
 NAMES = 6  # of one note that have a vector, its title first
 MAX_NAME_CHARS = 80
-_LEAST_SPREAD = 0.05  # of the cosines of a few notes
+MEANT = 3  # notes that a phrase may mean
+_TOGETHER = 256  # phrases that are looked up at once
 _BEGINNING = 160  # code points of the first paragraph
 _MARKUP = re.compile(r"\]\([^)\n]{0,300}\)|[*_`>\[\]|#]+")
 _SPACE = re.compile(r"\s+")
@@ -33,15 +34,13 @@ class Meant:
         beginning_cosine: of the phrase and the note's beginning.
         name: that name.
         passage: the name or beginning that is nearer.
-        stands_out: standard deviations by which the sum of both is above that of the other notes, from 0.
-        lead: by which that sum is above the next note's, from 0.
+        lead: by which the sum of both is above the next note's, from 0.
     """
 
     note: str
     name: str
     name_cosine: float
     beginning_cosine: float
-    stands_out: float
     lead: float
     passage: str
 
@@ -79,37 +78,34 @@ class Meanings:
         vectors = self._embed([*self._names, *self._beginnings])
         self._of_names = vectors[: len(self._names)]
         self._of_beginnings = vectors[len(self._names) :]
-        self._known: dict[str, Vectors] = {}
+        self._known: dict[str, list[Meant]] = {}
         self._place = {path: place for place, path in enumerate(self._paths)}
 
     def prepare(self, phrases: Iterable[str]) -> None:
-        """Embed all these phrases at once, which is faster than a note at a time."""
+        """Look up all these phrases at once, which is faster than a note at a time."""
         missing = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._known]
-        if missing:
-            self._known.update(zip(missing, self._embed(missing), strict=True))
+        for first in range(0, len(missing), _TOGETHER):
+            some = missing[first : first + _TOGETHER]
+            self._known.update(zip(some, self._look_up(self._embed(some)), strict=True))
 
-    def nearest(self, phrases: Sequence[str], most: int) -> list[list[Meant]]:
-        """For each phrase the notes that it may mean, nearest first; equally near ones in the order of the vault."""
-        if not phrases:
-            return []
-        self.prepare(phrases)
-        rows = np.stack([self._known[phrase] for phrase in phrases])
-        by_name = rows @ self._of_names.T
-        of_notes = np.maximum.reduceat(by_name, self._first, axis=1)
-        by_beginning = rows @ self._of_beginnings.T
-        together = of_notes + by_beginning
+    def nearest(self, phrase: str) -> list[Meant]:
+        """The `MEANT` notes that a phrase means most likely, nearest first; equally near ones in the vault's order."""
+        self.prepare([phrase])
+        return self._known[phrase]
+
+    def _look_up(self, phrases: Vectors) -> list[list[Meant]]:
+        by_name = self._of_names @ phrases.T  # a row a name: what is reduced lies together
+        by_beginning = self._of_beginnings @ phrases.T
+        together = (np.maximum.reduceat(by_name, self._first, axis=0) + by_beginning).T
         found: list[list[Meant]] = []
-        for row in range(len(phrases)):
-            sums = together[row]
-            best = np.argsort(-sums, kind="stable")[: most + 1]
-            above = (sums - sums.mean()) / (sums.std() + _LEAST_SPREAD)
-            ahead = np.append(sums[best[:-1]] - sums[best[1:]], sums[best[-1]])
+        for column, best in enumerate(_largest(together, MEANT + 1)):
+            sums = together[column, best].tolist()
+            ahead = [left - right for left, right in zip(sums, [*sums[1:], 0.0], strict=True)]
+            names, beginnings = by_name[:, column], by_beginning[:, column]
             found.append(
                 [
-                    self._meant(
-                        by_name[row], by_beginning[row], at, max(float(above[at]), 0.0), lead
-                    )
-                    for at, lead in zip(best[:most].tolist(), ahead[:most].tolist(), strict=True)
+                    self._meant(names, beginnings, at, lead)
+                    for at, lead in zip(best[:MEANT], ahead, strict=False)
                 ]
             )
         return found
@@ -120,18 +116,24 @@ class Meanings:
             self._of_beginnings[self._place[left]] @ self._of_beginnings[self._place[right]]
         )
 
-    def _meant(
-        self, by_name: Vectors, by_beginning: Vectors, at: int, above: float, lead: float
-    ) -> Meant:
+    def _meant(self, by_name: Vectors, by_beginning: Vectors, at: int, lead: float) -> Meant:
         first = int(self._first[at])
         last = int(self._first[at + 1]) if at + 1 < len(self._first) else len(self._names)
         nearest = first + int(np.argmax(by_name[first:last]))
         name, begin = float(by_name[nearest]), float(by_beginning[at])
         passage = self._names[nearest] if name >= begin else self._beginnings[at]
-        return Meant(self._paths[at], self._names[nearest], name, begin, above, lead, passage)
+        return Meant(self._paths[at], self._names[nearest], name, begin, lead, passage)
 
     def _embed(self, texts: Sequence[str]) -> Vectors:
         return embed_all(self._embedder, texts, self._cache, lambda _done, _all: None)
+
+
+def _largest(table: Vectors, most: int) -> list[list[int]]:
+    """For each row the columns of its largest values, largest first; of equal ones the first."""
+    most = min(most, table.shape[1])
+    some = np.sort(np.argpartition(-table, most - 1, axis=1)[:, :most], axis=1)
+    order = np.argsort(-np.take_along_axis(table, some, axis=1), axis=1, kind="stable")
+    return np.take_along_axis(some, order, axis=1).tolist()
 
 
 def beginning(note: Note) -> str:

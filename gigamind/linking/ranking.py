@@ -17,7 +17,6 @@ from pydantic import BaseModel, Field
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 
 _FAR = 4  # folders beyond which it is all one
-_STANDS_OUT = 6.0  # standard deviations; the more notes, the farther the nearest one stands out
 
 
 def _logit(share: float) -> float:
@@ -54,11 +53,9 @@ _OF_NAMES: Mapping[str, Callable[[NamedFeatures], float]] = {
 _OF_PHRASES: Mapping[str, Callable[[MeantFeatures], float]] = {
     "name_cosine": lambda f: f.name_cosine,
     "beginning_cosine": lambda f: f.beginning_cosine,
-    "stands_out": lambda f: min(f.stands_out, _STANDS_OUT),
     "lead": lambda f: f.lead,
     "note_cosine": lambda f: f.note_cosine,
     "overlap": lambda f: f.overlap,
-    "said_there": lambda f: f.said_there,
 }
 _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "chars": lambda f: log(f.chars),
@@ -80,10 +77,8 @@ _MENTION = frozenset(
         *_OF_NAMES,
         "name_cosine",
         "beginning_cosine",
-        "stands_out",
         "lead",
         "overlap",
-        "said_there",
         "chars",
     )
 )

@@ -20,6 +20,7 @@ class SharedWords:
         for of_note in counts.values():
             frequencies.update(of_note.keys())
         self._idf = {token: log((len(counts) + 1) / n) for token, n in frequencies.items()}
+        self._weights: dict[str, float] = {}  # a vault repeats its phrases
         self._rarest = log(len(counts) + 1)
         self._notes = {path: self._unit(of_note) for path, of_note in counts.items()}
 
@@ -39,8 +40,11 @@ class SharedWords:
 
     def weight(self, text: str) -> float:
         """How much a phrase tells: the idf of its words, the rarest first, each next one counting half."""
-        rare = sorted((self._idf.get(token, 0.0) for token in set(tokens(text))), reverse=True)
-        return sum(idf / 2**place for place, idf in enumerate(rare))
+        known = self._weights.get(text)
+        if known is None:
+            rare = sorted((self._idf.get(token, 0.0) for token in set(tokens(text))), reverse=True)
+            known = self._weights[text] = sum(idf / 2**place for place, idf in enumerate(rare))
+        return known
 
     def overlap(self, left: str, right: str) -> float:
         """Share of the telling words of two phrases that stand in both, in [0, 1]."""

@@ -45,11 +45,9 @@ MEANT = MeantFeatures(
     centrality=1.0,
     name_cosine=0.5,
     beginning_cosine=0.25,
-    stands_out=1.0,
     lead=0.1,
     note_cosine=0.0,
     overlap=0.0,
-    said_there=0.0,
     passage="leave",
 )
 
