@@ -22,8 +22,8 @@ from gigamind.vault.notes import Note, Vault
 
 MISSING = 0.3  # what `generate-links` takes away
 _AS_MANY = MISSING / (1 - MISSING)  # of the links that are left
-# A vault without links lacks all of them, not a share (-ln MISSING), and has no habit to go by: what a person would accept
-# counts, which is more than what others had linked (+1 for phrases that were read by eye, see benchmarks/README.md).
+# A vault without links lacks all of them, not a share (-ln MISSING), and has no habit to go by: what a person would
+# accept counts, more than what others had linked (+1 for phrases that were read by eye, see benchmarks/README.md).
 _NO_HABIT = 2.0
 # A note that lacks the only link it had is not among those whose links can be hidden, and has fewer than these: in log
 # odds, chosen on the vaults that the weights were fitted on.

@@ -17,7 +17,7 @@ from gigamind.vault.notes import Note
 
 NAMES = 6  # of one note that have a vector, its title first
 MAX_NAME_CHARS = 80
-MEANT = 3  # notes that a phrase may mean
+MEANT = 4  # notes that a phrase may mean
 _TOGETHER = 256  # phrases that are looked up at once
 _BEGINNING = 160  # code points of the first paragraph
 _MARKUP = re.compile(r"\]\([^)\n]{0,300}\)|[*_`>\[\]|#]+")
