@@ -151,7 +151,21 @@ class ContextOptions(BaseModel):
     )
 
 
-class ModelRunOptions(ModelOptions):
+class CacheOptions(BaseModel):
+    """Where what is slow to compute is kept."""
+
+    cache_dir: Path | None = Field(
+        None,
+        description="folder of vectors, indexes and answers; the user's cache folder without it",
+    )
+
+    @property
+    def cache(self) -> Path:
+        """Folder of what later runs may use again."""
+        return self.cache_dir or default_cache_folder()
+
+
+class ModelRunOptions(ModelOptions, CacheOptions):
     """What every evaluation by a model is told."""
 
     judge: Path | None = Field(
@@ -185,15 +199,6 @@ class ModelRunOptions(ModelOptions):
         0.8,
         description="share of the items that must have a verdict; with fewer the exit code is 3",
     )
-    cache_dir: Path | None = Field(
-        None,
-        description="folder of vectors, indexes and answers; the user's cache folder without it",
-    )
-
-    @property
-    def cache(self) -> Path:
-        """Folder of what later runs may use again."""
-        return self.cache_dir or default_cache_folder()
 
     @property
     def replies(self) -> Path:

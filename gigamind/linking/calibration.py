@@ -138,7 +138,7 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Calibra
     center, spread = float(scores.mean()), float(scores.std()) + _LEAST_SPREAD
     columns = np.column_stack([(scores - center) / spread, np.ones(len(scores)), phrases])
     shipped = np.array([spread, center, 0.0])
-    weights = shipped.copy()
+    weights: _Floats = shipped.copy()
 
     def chances(at: _Floats) -> _Floats:
         return 1 / (1 + np.exp(-np.clip(columns @ at, -_LARGE, _LARGE)))
@@ -157,7 +157,8 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Calibra
             weights - shipped
         )
         curved = (columns * (slopes**2 / spreads)[:, None]).T @ columns
-        step = np.linalg.solve(curved + _PRIOR / 4 * np.eye(len(weights)), gradient)
+        solved = np.linalg.solve(curved + _PRIOR / 4 * np.eye(len(weights)), gradient)
+        step = solved.astype(np.float64)
         while loss(weights - step) > loss(weights) and abs(step).max() > _SETTLED:
             step /= 2  # a whole step may lead too far
         weights = weights - step

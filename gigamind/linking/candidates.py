@@ -119,7 +119,7 @@ class CandidateFinder:
     def linked(self, note: Note) -> frozenset[str]:
         """Paths of the notes that a note links to."""
         if self.vault.note(note.path) is note:
-            return self.neighbours.linked_from(note.path)
+            return frozenset(self.neighbours.linked_from(note.path))
         found = (self.identities.resolve_link(link, note.path) for link in note.document.links)
         return frozenset(one.note.path for one in found if one is not None) - {note.path}
 

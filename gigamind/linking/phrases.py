@@ -36,7 +36,7 @@ _STOP_WORDS = (
     """
 )
 _STOP = frozenset(_STOP_WORDS.split())
-# Endings of verbs and adjectives behind a stem: 사용하는, 확인합니다, 배포되면, 중요한, 찾고 (but 보고), 뜨게 (but 무게).
+# Endings of verbs and adjectives behind a stem: 사용하는, 확인합니다, 중요한, 찾고 (but 보고), 뜨게 (but 무게).
 _VERBAL = re.compile(
     r"(?:[가-힣]니다|세요|네요|어요|아요|해요|돼요|지요|[였었았했]다|[한된난린간온]다|[이는]다|다면|[하되있없]고"
     r"|(?<![가-힣]보)(?<![보광참창경권신재회최])고|(?<![가무휴집])게|[하되있없않라다시키]는|[하되했]던|하며|[하되지]지"

@@ -24,9 +24,6 @@ from gigamind.vault.notes import Note, Vault
 
 LEAST_CONFIDENCE = 0.1  # what is wrong nine times in ten is no suggestion
 _CALIBRATED_WITH = 5  # suggestions of a note: what is looked at most
-LEAST_CONFIDENCE = (
-    0.1  # what is wrong nine times in ten is no suggestion, however many are asked for
-)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,14 +7,13 @@ from typing import Annotated, Self
 from pydantic import ConfigDict, Field, model_validator
 
 from gigamind.choices import PromptLanguage
-from gigamind.evaluation.options import ContextOptions
+from gigamind.evaluation.options import CacheOptions, ContextOptions
 from gigamind.llm.options import ModelOptions
 from gigamind.retrieval.settings import (
     DEFAULT_EMBEDDER,
     FusionName,
     Mode,
     RetrievalSettings,
-    default_cache_folder,
 )
 
 LIKE_THE_ANSWER = "the model that answers"
@@ -28,7 +27,7 @@ def is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-class ServiceOptions(ModelOptions, ContextOptions):
+class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     """Everything that the service is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -71,10 +70,6 @@ class ServiceOptions(ModelOptions, ContextOptions):
     max_streams: int = Field(
         256, ge=1, le=256, description="answers at a time; more get status 503"
     )
-    cache_dir: Path | None = Field(
-        None,
-        description="folder of vectors, indexes and answers; the user's cache folder without it",
-    )
 
     @model_validator(mode="after")
     def _check_open_door(self) -> Self:
@@ -83,11 +78,6 @@ class ServiceOptions(ModelOptions, ContextOptions):
                 f"--host {self.host}: others could ask at your cost; give a --token of 16 characters or more"
             )
         return self
-
-    @property
-    def cache(self) -> Path:
-        """Folder of what later runs may use again."""
-        return self.cache_dir or default_cache_folder()
 
     @property
     def retrieval(self) -> RetrievalSettings:

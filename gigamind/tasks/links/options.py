@@ -5,11 +5,11 @@ from typing import Annotated, Literal
 
 from pydantic import ConfigDict, Field
 
-from gigamind.evaluation.options import EvalOptions
+from gigamind.evaluation.options import CacheOptions, EvalOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 
 
-class LinkEvalOptions(EvalOptions):
+class LinkEvalOptions(EvalOptions, CacheOptions):
     """Everything a link evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)

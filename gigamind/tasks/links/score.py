@@ -87,7 +87,7 @@ def open_links(options: LinkEvalOptions) -> LinkEvaluation:
     names = {note.path: names_of(note) for note in prepared.vault.notes}
     vault, identities = prepared.vault, prepared.identities
     suggester = load_suggester(
-        vault, identities, options.embedder if options.semantic else None, options.cache_folder
+        vault, identities, options.embedder if options.semantic else None, options.cache
     )
     return LinkEvaluation(prepared, suggester, names)
 
