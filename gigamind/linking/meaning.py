@@ -18,6 +18,7 @@ from gigamind.vault.notes import Note
 NAMES = 6  # of one note that have a vector, its title first
 MAX_NAME_CHARS = 80
 MEANT = 4  # notes that a phrase may mean
+_FARTHER = 0.25  # sum of cosines by which a note that is meant, too, is farther than the nearest
 _TOGETHER = 256  # phrases that are looked up at once
 _BEGINNING = 160  # code points of the first paragraph
 _MARKUP = re.compile(r"\]\([^)\n]{0,300}\)|[*_`>\[\]|#]+")
@@ -89,7 +90,7 @@ class Meanings:
             self._known.update(zip(some, self._look_up(self._embed(some)), strict=True))
 
     def nearest(self, phrase: str) -> list[Meant]:
-        """The `MEANT` notes that a phrase means most likely, nearest first; equally near ones in the vault's order."""
+        """The notes, at most `MEANT`, that a phrase means most likely, nearest first; of equals the first."""
         self.prepare([phrase])
         return self._known[phrase]
 
@@ -105,7 +106,8 @@ class Meanings:
             found.append(
                 [
                     self._meant(names, beginnings, at, lead)
-                    for at, lead in zip(best[:MEANT], ahead, strict=False)
+                    for at, total, lead in zip(best[:MEANT], sums, ahead, strict=False)
+                if total >= sums[0] - _FARTHER
                 ]
             )
         return found
