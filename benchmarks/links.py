@@ -19,11 +19,10 @@ from pathlib import Path
 from gigamind.datasets.generate_links import generate_links
 from gigamind.datasets.schema import LinkItem
 from gigamind.linking.anchors import runs
-from gigamind.linking.relatedness import Relatedness
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.metrics.links import LinkedNote, reliability, summarise_links
 from gigamind.metrics.links import Suggested as SuggestedLink
-from gigamind.retrieval.embedders import load_embedder
+from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.stats.agreement import expected_calibration_error
 from gigamind.text import ends_in_consonant
@@ -83,24 +82,26 @@ def _sentence(rng: random.Random, titles: Sequence[str], *, korean: bool) -> str
     return " ".join(spoken) + "."
 
 
-def gigamind(vault: Vault) -> Suggested:
-    return _suggested(vault, None)
+def names_alone(vault: Vault) -> Suggested:
+    return _suggested(LinkSuggester(vault, Identities(vault.notes)))
 
 
-def with_cosine(cache: Path) -> Callable[[Vault], Suggested]:
+def by_meaning(cache: Path) -> Callable[[Vault], Suggested]:
     """The same with the bundled encoder, whose vectors are kept in `cache`."""
 
     def suggest(vault: Vault) -> Suggested:
-        return _suggested(vault, Relatedness(vault, load_embedder(DEFAULT_EMBEDDER), cache))
+        embedder = load_short_embedder(DEFAULT_EMBEDDER)
+        return _suggested(LinkSuggester(vault, Identities(vault.notes), embedder, cache))
 
     return suggest
 
 
-def _suggested(vault: Vault, related: Relatedness | None) -> Suggested:
-    suggester = LinkSuggester(vault, Identities(vault.notes), related)
+def _suggested(suggester: LinkSuggester) -> Suggested:
+    notes = suggester.vault.notes
+    suggester.prepare(notes)
     return {
         note.path: [(one.target, one.confidence) for one in suggester.suggest(note, OPTIONS)]
-        for note in vault.notes
+        for note in notes
     }
 
 
@@ -197,11 +198,11 @@ def main() -> None:
             if size:
                 synthetic(notes, size)
             peers = {"plugin": plugin} if not size or size <= options.most_for_plugin else {}
-            cosine = with_cosine(folder / "vectors.sqlite")
+            meaning = by_meaning(folder / "vectors.sqlite")
             peers |= {
-                "gigamind": gigamind,
-                "gigamind, cosine": cosine,
-                "again, vectors kept": cosine,
+                "gigamind, names alone": names_alone,
+                "gigamind": meaning,
+                "again, vectors kept": meaning,
             }
             measure(notes, folder, peers)
 
