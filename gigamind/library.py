@@ -118,7 +118,10 @@ class LinkKeywords(EvalKeywords, total=False):
     topk: int
     min_confidence: float
     context_chars: int
+    semantic: bool
+    embedder: str
     exclude_linked: bool
+    cache_dir: File
 
 
 class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):

@@ -133,9 +133,12 @@ class Meanings:
 def _largest(table: Vectors, most: int) -> list[list[int]]:
     """For each row the columns of its largest values, largest first; of equal ones the first."""
     most = min(most, table.shape[1])
-    some = np.sort(np.argpartition(-table, most - 1, axis=1)[:, :most], axis=1)
-    order = np.argsort(-np.take_along_axis(table, some, axis=1), axis=1, kind="stable")
-    return np.take_along_axis(some, order, axis=1).tolist()
+    bounds = np.partition(table, -most, axis=1)[:, -most]
+    found: list[list[int]] = []
+    for row, bound in zip(table, bounds, strict=True):
+        some = np.flatnonzero(row >= bound)  # more than `most` where some are equal
+        found.append(some[np.argsort(-row[some], kind="stable")][:most].tolist())
+    return found
 
 
 def beginning(note: Note) -> str:

@@ -1,4 +1,4 @@
-"""How likely a person would link a place to a note: two small models, of names and of phrases, and the reason in words.
+"""How likely a person would link a place to a note: two small models, of names and of phrases.
 
 Weights are in `weights.toml`, fitted by benchmarks/fit_links.py on links that were removed from vaults.  None is
 negative: more of a feature never makes a link less likely.  What the seed calls the scores of a suggestion are parts of

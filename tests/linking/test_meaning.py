@@ -1,15 +1,14 @@
 """Links without a common word: what a phrase means is told by names and beginnings of notes."""
 
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 import pytest
 
 from gigamind.linking.features import MeantFeatures
-from gigamind.linking.meaning import Meanings, beginning
+from gigamind.linking.meaning import MEANT, Meanings, beginning
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
-from gigamind.retrieval.embedders import load_short_embedder
+from gigamind.retrieval.embedders import load_embedder, load_short_embedder
 from gigamind.vault.identity import Identities
 
 WORDS = ("rain", "wind", "snow")
@@ -44,32 +43,52 @@ def meanings_of(vault_of):
 def test_a_phrase_means_the_note_whose_name_or_beginning_is_nearest(meanings_of):
     notes = {"a.md": "Of wind.", "b.md": "Other.", "c.md": "# Other\n\nAbout *snow*."}
     meanings = meanings_of(notes, {"a.md": ("a", "rain"), "b.md": ("b",), "c.md": ("c",)})
-    (rain, snow) = meanings.nearest(["the rain", "snow"], 2)
-    assert [one.note for one in rain][0] == "a.md"
+    rain, snow = meanings.nearest("the rain"), meanings.nearest("snow")
+    assert rain[0].note == "a.md"
     assert (rain[0].name, rain[0].passage) == ("rain", "rain")
     assert rain[0].cosine == rain[0].name_cosine == pytest.approx(1, abs=1e-3)
     assert (snow[0].note, snow[0].passage) == ("c.md", "c. About snow.")
-    assert meanings.nearest([], 2) == []
+    assert len(rain) == len(snow) == 3
+
+
+def test_a_note_leads_by_the_sum_of_both_cosines_over_the_next_one(meanings_of):
+    notes = {f"{name}.md": f"# {name}\n" for name in ("rain", "rain and wind", "calm")}
+    names = {path: (path.removesuffix(".md"),) for path in notes}
+    first, second, third = meanings_of(notes, names).nearest("rain")
+    # As nothing but a title stands in them, both cosines are equal: 1, 1/√2 and near 0.
+    assert [one.note for one in (first, second, third)] == ["rain.md", "rain and wind.md", "calm.md"]  # fmt: skip
+    assert first.lead == pytest.approx(2 * (1 - 0.5**0.5), abs=1e-3)
+    assert second.lead == pytest.approx(2 * 0.5**0.5, abs=0.03)
+
+
+def test_of_many_notes_the_nearest_come_and_equal_ones_in_the_order_of_the_vault(meanings_of):
+    notes = {f"{number:02}.md": "rain" for number in range(20)}
+    names = {path: ("rain" if path >= "10.md" else "wind",) for path in notes}
+    found = meanings_of(notes, names).nearest("rain")
+    assert [one.note for one in found] == [f"{number}.md" for number in range(10, 10 + MEANT)]
 
 
 def test_the_beginning_is_the_first_paragraph_of_prose_without_marks(vault_of):
-    text = "---\ntitle: T\n---\n# Head\n\n```\ncode\n```\n\n**Bold** [words](x.md) [[y|here]]\nof two lines\n"
-    assert beginning(vault_of({"a.md": text}).notes[0]) == "T. Bold words y here of two lines"
-    assert beginning(vault_of({"b.md": "# Only\n"}).note("b.md")) == "b"
+    text = "---\ntitle: T\n---\n# Head\n\n```\ncode\n```\n\n**Bold** [words](x.md) [[here]]\nof two lines\n"
+    vault = vault_of({"a.md": text, "b.md": "# Only\n"})
+    assert beginning(vault.note("a.md")) == "T. Bold words here of two lines"
+    assert beginning(vault.note("b.md")) == "b"
 
 
 def test_phrases_are_embedded_once_and_kept_in_the_cache(meanings_of, tmp_path):
     first, again = Counting(), Counting()
     for embedder in (first, again):
-        meanings = meanings_of({"a.md": "x"}, {"a.md": ("a",)}, embedder, tmp_path / "e.sqlite")
+        meanings = meanings_of({"a.md": "x."}, {"a.md": ("a",)}, embedder, tmp_path / "e.sqlite")
         meanings.prepare(["rain", "rain", "wind"])
-        meanings.nearest(["rain"], 1)
-    assert sorted(first.texts) == ["a", "a. x", "rain", "wind"]
+        meanings.nearest("rain")
+    assert sorted(first.texts) == ["a", "a. x.", "rain", "wind"]
     assert again.texts == []
 
 
 SEED_EXAMPLE = {
-    "projects/gigamind.md": "# GigaMind\n\n우리 팀의 RAG 시스템은 벡터 검색으로 문서를 찾는다.\n\n앞으로 지식 그래프를 붙인다.\n",
+    "projects/gigamind.md": (
+        "# GigaMind\n\n우리 팀의 RAG 시스템은 벡터 검색으로 문서를 찾는다.\n\n앞으로 지식 그래프를 붙인다.\n"
+    ),
     "RAG 아키텍처.md": "# RAG 아키텍처\n\n검색 증강 생성 시스템을 이루는 부분과 그 사이의 흐름.\n",
     "LanceDB 통합.md": "# LanceDB 통합\n\n임베딩 벡터를 저장하고 가까운 것을 검색하는 데이터베이스를 붙였다.\n",
     "Knowledge Graph 설계.md": "# Knowledge Graph 설계\n\nHow entities and relations of notes are stored.\n",
@@ -89,9 +108,7 @@ def suggested(vault, path: str, embedder, options: SuggestOptions | None = None)
 
 
 def test_the_example_of_the_seed_gives_its_three_links(vault_of, embedder):
-    found = suggested(
-        vault_of(SEED_EXAMPLE), "projects/gigamind.md", embedder, SuggestOptions(10, 0.0)
-    )
+    found = suggested(vault_of(SEED_EXAMPLE), "projects/gigamind.md", embedder)
     assert {(one.anchor, one.target) for one in found} >= {
         ("RAG 시스템", "RAG 아키텍처.md"),
         ("벡터 검색", "LanceDB 통합.md"),
@@ -104,7 +121,7 @@ def test_names_alone_give_none_of_them(vault_of):
 
 
 @pytest.mark.parametrize(
-    ("notes", "anchor"),
+    ("notes", "anchor", "target"),
     [
         (
             {
@@ -113,27 +130,30 @@ def test_names_alone_give_none_of_them(vault_of):
                 "t.md": "새로 온 사람은 휴가 정책을 먼저 읽는다.",
             },
             "휴가 정책",
+            "연차 사용 규정.md",
         ),
         (
             {
-                "연차 사용 규정.md": "# Paid time off\n\nDays away from work are approved by the team lead.",
-                "security.md": "# Security audit\n\nAccess to servers is reviewed each quarter.",
-                "t.md": "Newcomers start with the vacation policy.",
+                "Paid time off.md": "Being away from work is approved by the team lead.",
+                "Security audit.md": "Access to servers is reviewed each quarter.",
+                "t.md": "Everybody gets twenty vacation days.",
             },
-            "vacation policy",
+            "vacation days",
+            "Paid time off.md",
         ),
     ],
 )
-def test_a_link_without_a_common_word_says_by_which_passage(vault_of, embedder, notes, anchor):
-    first, *_ = suggested(vault_of(notes), "t.md", embedder, SuggestOptions(10, 0.0))
-    assert (first.anchor, first.target) == (anchor, "연차 사용 규정.md")
+def test_a_link_without_a_common_word_says_by_which_passage(
+    vault_of, embedder, notes, anchor, target
+):
+    first, *_ = suggested(vault_of(notes), "t.md", embedder)
+    assert (first.anchor, first.target) == (anchor, target)
     assert isinstance(first.features, MeantFeatures)
+    assert first.features.overlap == 0
     assert first.features.passage[:20] in first.reason
 
 
-def test_vectors_in_batches_are_those_one_by_one(embedder, tmp_path: Path):
-    from gigamind.retrieval.embedders import load_embedder
-
+def test_vectors_in_batches_are_those_one_by_one(embedder):
     texts = ["휴가 정책", "a", "the vacation policy of the team", "x" * 300]
     alone = load_embedder("use-multilingual").embed_passages(texts)
     np.testing.assert_allclose(embedder.embed_passages(texts), alone, atol=1e-5)
