@@ -16,8 +16,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from gigamind.linking.relatedness import Relatedness
-
 from gigamind.datasets.generate_links import generate_links
 from gigamind.datasets.schema import LinkItem
 from gigamind.linking.anchors import runs

@@ -1,6 +1,7 @@
 """`gigamind suggest-links`: which words of a note could be links (seed 10.4), and writing them there."""
 
 import difflib
+import functools
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -109,6 +110,7 @@ def suggest(
         from gigamind.cli.suggest_apply import check_terminal
 
         check_terminal()
+    from gigamind.cli.progress import progress_bar
     from gigamind.cli.suggestions import Suggested
     from gigamind.linking.link_text import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
@@ -119,11 +121,19 @@ def suggest(
     identities = Identities(vault.notes)
     chosen = vault.notes if name is None else (_note(vault, identities, name),)
     options = SuggestOptions(most, min_confidence, not include_linked, context_chars)
-    suggester = load_suggester(
-        vault, identities, embedder if semantic else None, default_cache_folder()
-    )
-    suggester.prepare(chosen)
-    found = [Suggested(note, suggester.suggest(note, options)) for note in chosen]
+    with progress_bar() as progress:
+        suggester = load_suggester(
+            vault,
+            identities,
+            embedder if semantic else None,
+            default_cache_folder(),
+            functools.partial(progress.stage, "Names"),
+        )
+        suggester.prepare(chosen, functools.partial(progress.stage, "Phrases"))
+        found: list[Suggested] = []
+        for note in chosen:
+            found.append(Suggested(note, suggester.suggest(note, options)))
+            progress.stage("Notes", len(found), len(chosen))
     writer = LinkWriter(vault, identities)
     if applied:
         _apply(found, vault, writer, copy, yes=yes)

@@ -26,6 +26,7 @@ from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, pla
 from gigamind.linking.neighbours import Neighbours, folders_between
 from gigamind.linking.phrases import phrases
 from gigamind.linking.shared_words import SharedWords, Vector
+from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.embed import Embedder
 from gigamind.spans import Span
 from gigamind.vault.graph import link_graph
@@ -60,6 +61,7 @@ class CandidateFinder:
     Args:
         embedder: compares meanings; None finds names alone.
         cache: file of the embedding cache.
+        progress: called with (texts embedded, texts in all).
 
     Raises:
         EmbeddingError: the model failed.
@@ -72,6 +74,7 @@ class CandidateFinder:
         identities: Identities,
         embedder: Embedder | None = None,
         cache: Path | None = None,
+        progress: Progress = quiet,
     ) -> None:
         self.vault = vault
         self.identities = identities
@@ -83,7 +86,9 @@ class CandidateFinder:
         self._phrases: dict[str, list[tuple[str, Span]]] = {}
         self.meanings: Meanings | None = None
         if embedder is not None and vault.notes:
-            self.meanings = Meanings(vault.notes, self._names_to_compare(), embedder, cache)
+            self.meanings = Meanings(
+                vault.notes, self._names_to_compare(), embedder, cache, progress
+            )
 
     def places(self, note: Note, context_chars: int) -> list[list[Candidate]]:
         """The candidates of each place, in the order of the text, names first.
@@ -95,11 +100,12 @@ class CandidateFinder:
         reading = _Reading(self, note, context_chars)
         return [*reading.named(), *reading.meant()]
 
-    def prepare(self, notes: Iterable[Note]) -> None:
+    def prepare(self, notes: Iterable[Note], progress: Progress = quiet) -> None:
         """Embed the phrases of all these notes at once."""
         if self.meanings is not None:
             self.meanings.prepare(
-                text for note in notes for text, _ in self.phrases(note, self.mentions(note))
+                (text for note in notes for text, _ in self.phrases(note, self.mentions(note))),
+                progress,
             )
 
     def mentions(self, note: Note) -> Sequence[Mention]:

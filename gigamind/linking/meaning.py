@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from gigamind.retrieval.cache import embed_all
+from gigamind.retrieval.cache import Progress, embed_all, quiet
 from gigamind.retrieval.embed import Embedder, Vectors
 from gigamind.vault.notes import Note
 
@@ -57,6 +57,7 @@ class Meanings:
     Args:
         names: path of a note -> its names, the title first; at least one.
         cache: file of the embedding cache; None computes everything anew.
+        progress: called with (texts embedded, texts in all).
 
     Raises:
         EmbeddingError: the model failed.
@@ -69,6 +70,7 @@ class Meanings:
         names: dict[str, tuple[str, ...]],
         embedder: Embedder,
         cache: Path | None,
+        progress: Progress,
     ) -> None:
         self._embedder, self._cache = embedder, cache
         self._paths = [note.path for note in notes]
@@ -76,18 +78,19 @@ class Meanings:
         self._names = [name for note in notes for name in names[note.path]]
         counts = [len(names[note.path]) for note in notes]
         self._first = np.cumsum([0, *counts[:-1]])
-        vectors = self._embed([*self._names, *self._beginnings])
+        vectors = self._embed([*self._names, *self._beginnings], progress)
         self._of_names = vectors[: len(self._names)]
         self._of_beginnings = vectors[len(self._names) :]
         self._known: dict[str, list[Meant]] = {}
         self._place = {path: place for place, path in enumerate(self._paths)}
 
-    def prepare(self, phrases: Iterable[str]) -> None:
+    def prepare(self, phrases: Iterable[str], progress: Progress = quiet) -> None:
         """Look up all these phrases at once, which is faster than a note at a time."""
         missing = [phrase for phrase in dict.fromkeys(phrases) if phrase not in self._known]
         for first in range(0, len(missing), _TOGETHER):
             some = missing[first : first + _TOGETHER]
-            self._known.update(zip(some, self._look_up(self._embed(some)), strict=True))
+            self._known.update(zip(some, self._look_up(self._embed(some, quiet)), strict=True))
+            progress(first + len(some), len(missing))
 
     def nearest(self, phrase: str) -> list[Meant]:
         """The notes, at most `MEANT`, that a phrase means most likely, nearest first; of equals the first."""
@@ -107,7 +110,7 @@ class Meanings:
                 [
                     self._meant(names, beginnings, at, lead)
                     for at, total, lead in zip(best[:MEANT], sums, ahead, strict=False)
-                if total >= sums[0] - _FARTHER
+                    if total >= sums[0] - _FARTHER
                 ]
             )
         return found
@@ -126,8 +129,8 @@ class Meanings:
         passage = self._names[nearest] if name >= begin else self._beginnings[at]
         return Meant(self._paths[at], self._names[nearest], name, begin, lead, passage)
 
-    def _embed(self, texts: Sequence[str]) -> Vectors:
-        return embed_all(self._embedder, texts, self._cache, lambda _done, _all: None)
+    def _embed(self, texts: Sequence[str], progress: Progress) -> Vectors:
+        return embed_all(self._embedder, texts, self._cache, progress)
 
 
 def _largest(table: Vectors, most: int) -> list[list[int]]:

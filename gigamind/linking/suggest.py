@@ -14,7 +14,7 @@ from gigamind.linking.candidates import Candidate, CandidateFinder
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 from gigamind.linking.ranking import Scores, load_weights, logistic, scores
 from gigamind.linking.reasons import reason
-from gigamind.retrieval.cache import Cache
+from gigamind.retrieval.cache import Cache, Progress, quiet
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.spans import Span
@@ -81,6 +81,7 @@ class LinkSuggester:
     Args:
         embedder: compares meanings; None suggests names alone.
         cache: file of the embedding cache; None computes everything anew.
+        progress: called with (texts embedded, texts in all).
 
     Raises:
         EmbeddingError: the model failed.
@@ -93,9 +94,10 @@ class LinkSuggester:
         identities: Identities,
         embedder: Embedder | None = None,
         cache: Path | None = None,
+        progress: Progress = quiet,
     ) -> None:
         self.vault = vault
-        self.finder = CandidateFinder(vault, identities, embedder, cache)
+        self.finder = CandidateFinder(vault, identities, embedder, cache, progress)
         self._identities, self._embedder = identities, embedder
         self._titles = {note.path: note.title for note in vault.notes}
 
@@ -115,9 +117,9 @@ class LinkSuggester:
         """The full name of the embedder; None for names alone."""
         return self._embedder.name if self._embedder else None
 
-    def prepare(self, notes: Iterable[Note]) -> None:
+    def prepare(self, notes: Iterable[Note], progress: Progress = quiet) -> None:
         """Embed what suggestions for all these notes need, which is faster than note by note."""
-        self.finder.prepare(notes)
+        self.finder.prepare(notes, progress)
 
     def suggest(self, note: Note, options: SuggestOptions | None = None) -> list[LinkSuggestion]:
         """Suggestions for a note of this vault, the most confident first: one a target, without overlaps."""
@@ -175,7 +177,11 @@ class LinkSuggester:
 
 
 def load_suggester(
-    vault: Vault, identities: Identities, embedder: str | None, cache_folder: Path
+    vault: Vault,
+    identities: Identities,
+    embedder: str | None,
+    cache_folder: Path,
+    progress: Progress = quiet,
 ) -> LinkSuggester:
     """A suggester with the embedder of that name, whose vectors stand beside those of searches; None: names alone.
 
@@ -187,7 +193,7 @@ def load_suggester(
     if embedder is None:
         return LinkSuggester(vault, identities)
     model = load_short_embedder(embedder)
-    return LinkSuggester(vault, identities, model, Cache(cache_folder).embeddings)
+    return LinkSuggester(vault, identities, model, Cache(cache_folder).embeddings, progress)
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,6 +28,11 @@ _WAIT_S = 60.0
 Progress = Callable[[int, int], None]
 
 
+def quiet(done: int, total: int) -> None:
+    """Progress that nobody is told of."""
+    del done, total
+
+
 def embed_all(
     embedder: Embedder, texts: Sequence[str], cache: Path | None, progress: Progress
 ) -> Vectors:

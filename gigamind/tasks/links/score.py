@@ -3,6 +3,7 @@
 Suggestions are made over the copy that generate-links wrote; a note of it is one item.
 """
 
+import functools
 import itertools
 import sys
 from collections.abc import Mapping, Sequence
@@ -77,7 +78,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
         return record_links(self.prepared, run, started, self.suggester.embedding_model)
 
 
-def open_links(options: LinkEvalOptions) -> LinkEvaluation:
+def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
     """Check the input and learn the names and links of the vault.
 
     Raises:
@@ -87,7 +88,11 @@ def open_links(options: LinkEvalOptions) -> LinkEvaluation:
     names = {note.path: names_of(note) for note in prepared.vault.notes}
     vault, identities = prepared.vault, prepared.identities
     suggester = load_suggester(
-        vault, identities, options.embedder if options.semantic else None, options.cache
+        vault,
+        identities,
+        options.embedder if options.semantic else None,
+        options.cache,
+        functools.partial(progress.stage, "Names"),
     )
     return LinkEvaluation(prepared, suggester, names)
 

@@ -23,8 +23,7 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
     ) -> Evaluation[LinkSummaryReport, LinkItemReport, Any]:
         from gigamind.tasks.links.score import open_links
 
-        del progress  # a vault's names are learned in an instant
-        return open_links(options)
+        return open_links(options, progress)
 
     def check(self, options: LinkEvalOptions) -> Checked:
         from gigamind.tasks.links.prepare import prepare_links
