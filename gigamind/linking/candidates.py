@@ -36,6 +36,9 @@ from gigamind.vault.notes import Note, Vault
 
 _CAPITAL = re.compile(r"[A-Z]")
 _NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
+# "no approval needed", "결재 없이": what is said not to be there is hardly ever linked.
+_DENIED_BEFORE = re.compile(r"(?<!\w)(?:no|without|any)[ ]$", re.IGNORECASE)
+_DENIED_BEHIND = re.compile(r"(?:[은는이가도]|이나|나)?[ ]?없[이는다음]")
 # Milne & Witten 2008 cut at 0.065, where the name alone was looked at; what stands around it may make up for much.
 LEAST_LINK_PROBABILITY = 0.003
 _OCCURRENCES = 10  # of the same words that are looked at
@@ -204,7 +207,8 @@ class _Reading:
     def named(self) -> Iterator[list[Candidate]]:
         """Of each name.
 
-        A name of the note itself is none, nor is the beginning of a longer name, nor one that hardly anybody links.
+        A name of the note itself is none, nor is the beginning of a longer name, one that is said not to be there, or
+        one that hardly anybody links.
         """
         told: Counter[str] = Counter()
         for mention in self._mentions:
@@ -213,7 +217,12 @@ class _Reading:
             if told[anchor.text] > _OCCURRENCES or self._speaks_of_itself(anchor):
                 continue
             probability = self._finder.dictionary.link_probability(anchor, self._note.path)
-            if probability < LEAST_LINK_PROBABILITY or _goes_on(self._note.text, mention):
+            text = self._note.text
+            if (
+                probability < LEAST_LINK_PROBABILITY
+                or _goes_on(text, mention)
+                or _denied(text, mention)
+            ):
                 continue
             span = Span(mention.start, mention.end)
             found = [
@@ -360,6 +369,15 @@ def _goes_on(text: str, mention: Mention) -> bool:
     """Whether a name goes on behind a mention: "Agents" in "the Agents SDK" is no note on agents."""
     last = re.split(r"[ -]", text[mention.start : mention.end])[-1]
     return _CAPITAL.match(last) is not None and _NEXT_CAPITAL.match(text, mention.end) is not None
+
+
+def _denied(text: str, mention: Mention) -> bool:
+    """Whether a text says that there is no such thing."""
+    before = text[max(0, mention.start - 8) : mention.start]
+    return (
+        _DENIED_BEFORE.search(before) is not None
+        or _DENIED_BEHIND.match(text, mention.end) is not None
+    )
 
 
 def _names(note: Note) -> frozenset[str]:
