@@ -1,11 +1,12 @@
 import json
 import re
-from dataclasses import replace
+from dataclasses import fields, replace
 
 import pytest
 from link_features import suggestions_of
 
 from gigamind.cli.suggestions import Suggested, summary
+from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.linking.link_text import LinkWriter
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
@@ -19,10 +20,12 @@ NOTES = {
 
 @pytest.fixture
 def suggest(gigamind, tmp_path):
+    """Runs the command on names alone, unless options say otherwise."""
     for path, text in NOTES.items():
         (tmp_path / "v" / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "v" / path).write_text(text, encoding="utf-8")
-    return lambda *options: gigamind("suggest-links", "--notes", tmp_path / "v", *options)
+    command = ("suggest-links", "--no-semantic", "--notes", tmp_path / "v")
+    return lambda *options: gigamind(*command, *options)
 
 
 def test_a_suggestion_reads_as_the_format_says(suggest):
@@ -46,31 +49,54 @@ def test_json_carries_range_confidence_and_features(suggest):
     assert only["suggested_target"] == "RAG 아키텍처.md"
     assert 0 < only["confidence"] < 1
     # One other note says the alias, and links it; of aliases (1 + 1) / (2 + 2) are linked: (1 + 2 / 2) / (1 + 2).
-    assert only["features"] == {
-        "link_probability": pytest.approx(2 / 3),
-        "commonness": 1.0,
-        "kind": "alias",
-        "linked_notes": 1,
-        "saying_notes": 1,
-        "chars": 7,
-        "words": 2,
-        "spelled_as_name": True,
-        "names_in_note": 1,
-        "linked_back": False,
-        "centrality": 1.0,
-    }
+    assert only["features"].keys() == {field.name for field in fields(NamedFeatures)}
+    assert (
+        only["features"].items()
+        >= {
+            "link_probability": pytest.approx(2 / 3),
+            "commonness": 1.0,
+            "kind": "alias",
+            "linked_notes": 1,
+            "saying_notes": 1,
+            "chars": 7,
+            "words": 2,
+            "occurrence": 1,
+            "spelled_as_name": True,
+            "names_in_note": 1,
+            "folders_between": 1,
+            "linked": False,
+            "linked_back": False,
+            "centrality": 1.0,
+        }.items()
+    )
+    assert only["scores"].keys() == {"mention", "context", "centrality"}
+    assert only["scores"]["centrality"] == 1.0
+    assert all(0 < score <= 1 for score in only["scores"].values())
 
 
-def test_an_embedder_adds_the_cosine_of_paragraph_and_note(suggest, tmp_path, monkeypatch):
+def test_phrases_that_mean_a_note_are_suggested_unless_names_alone_are_asked_for(
+    suggest, tmp_path, monkeypatch
+):
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
-    options = ("--note", "gigamind", "--format", "json", "--embedder", "use-multilingual")
-    (only,) = json.loads(suggest(*options).stdout)["suggestions"]
-    assert -1 <= only["features"]["cosine"] <= 1
+    (tmp_path / "v" / "other.md").unlink()  # without links, what a person would accept counts
+    rules = "# 연차 사용 규정\n\n연차는 입사 1년 뒤부터 쓴다. 쉬는 날은 팀장이 승인한다."
+    (tmp_path / "v" / "연차 사용 규정.md").write_text(rules, encoding="utf-8")
+    (tmp_path / "v" / "t.md").write_text(
+        "새로 온 사람은 휴가 정책을 먼저 읽는다.", encoding="utf-8"
+    )
+    shown = suggest("--note", "t", "--semantic").stdout
+    assert '. "휴가 정책" → [[연차 사용 규정]]\n' in shown
+    assert "그 노트의 “연차 사용 규정" in shown
     assert (tmp_path / "cache" / "embeddings.sqlite").is_file()
+    assert suggest("--note", "t").stdout == "No link suggestions.\n"
+    found = json.loads(suggest("--note", "t", "--semantic", "--format", "json").stdout)
+    features = next(one["features"] for one in found["suggestions"] if one["anchor"] == "휴가 정책")
+    assert features.keys() == {field.name for field in fields(MeantFeatures)}
+    assert features["passage"].startswith("연차 사용 규정")
 
 
 def test_an_unknown_embedder_is_invalid_input(suggest):
-    ended = suggest("--note", "gigamind", "--embedder", "no-such")
+    ended = suggest("--note", "gigamind", "--semantic", "--embedder", "no-such")
     assert (ended.code, 'unknown embedder "no-such"' in ended.stderr) == (1, True)
 
 

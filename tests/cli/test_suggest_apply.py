@@ -24,7 +24,7 @@ LINKED = {
     "a.md": "\ufeff[[limit|임계값]]은 [[gate|게이트]]에서\r\n본다. 끝",
     "b.md": "# 임계값\n\n[[gate|게이트]]를 본다.\n",
 }
-ASK = "suggest-links --notes vault --all --min-confidence 0 --in-place"
+ASK = "suggest-links --no-semantic --notes vault --all --min-confidence 0 --in-place"
 
 
 @pytest.fixture
@@ -40,7 +40,7 @@ def folder(tmp_path, monkeypatch) -> Path:
 def apply(folder, gigamind):
     """Runs the command on every note, whatever the confidence."""
     assert folder.is_dir()
-    every = ("suggest-links", "--notes", "vault", "--all", "--min-confidence", "0")
+    every = ("suggest-links", "--no-semantic", "--notes", "vault", "--all", "--min-confidence", "0")
     return lambda *options: gigamind(*every, *options)
 
 

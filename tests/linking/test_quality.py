@@ -12,6 +12,8 @@ from gigamind.metrics.links import (
     reliability,
     summarise_links,
 )
+from gigamind.retrieval.embedders import load_short_embedder
+from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.stats.agreement import expected_calibration_error
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
@@ -26,11 +28,12 @@ FIVE = SuggestOptions(max_suggestions=5, min_confidence=0.0, exclude_existing=Fa
 def measured(tmp_path_factory):
     """The notes of each language that lost links, with what was suggested in them."""
     found: dict[str, list[LinkedNote]] = {"ko": [], "en": []}
+    embedder, cache = load_short_embedder(DEFAULT_EMBEDDER), tmp_path_factory.mktemp("cache") / "e"
     for seed in SEEDS:
         folder = tmp_path_factory.mktemp("seed")
         made = generate_links(EXAMPLES, folder / "notes", folder / "links.jsonl", seed=seed)
         vault = read_vault(folder / "notes")
-        suggester = LinkSuggester(vault, Identities(vault.notes))
+        suggester = LinkSuggester(vault, Identities(vault.notes), embedder, cache)
         for note in vault.notes:
             rows = [row for row in made.rows if row.source_note == note.path]
             if rows:
@@ -53,17 +56,21 @@ def recall(notes):
     return value
 
 
-@pytest.mark.parametrize("language", ["ko", "en"])
-def test_a_confidence_is_about_the_share_that_is_right(measured, language):
-    error = expected_calibration_error(reliability(measured[language]))
+# Of one language alone a bin holds few suggestions, which are off by chance.
+@pytest.mark.parametrize(
+    ("languages", "most"), [(("ko", "en"), 0.06), (("ko",), 0.13), (("en",), 0.10)]
+)
+def test_a_confidence_is_about_the_share_that_is_right(measured, languages, most):
+    notes = [note for language in languages for note in measured[language]]
+    error = expected_calibration_error(reliability(notes))
     assert error is not None
-    assert error <= 0.10
+    assert error <= most
 
 
 def test_removed_links_are_suggested_again_in_both_languages_alike(measured):
     korean, english = recall(measured["ko"]), recall(measured["en"])
-    assert korean >= 0.68
-    assert english >= 0.72
+    assert korean >= 0.75
+    assert english >= 0.80
     assert min(korean, english) / max(korean, english) >= 0.9
 
 

@@ -34,7 +34,7 @@ def evaluate(tmp_path):
         dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
         out = tmp_path / f"out-{len(list(tmp_path.iterdir()))}"
         given = {"dataset": dataset, "notes": tmp_path / "notes", "out": out}
-        summary = tasks.evaluate(LinkEvalOptions(**given, **options)).summary
+        summary = tasks.evaluate(LinkEvalOptions(**given, semantic=False, **options)).summary
         return json.loads((out / "per_item.jsonl").read_text("utf-8")), summary
 
     return run

@@ -1,0 +1,194 @@
+"""What a score is worth in a vault: told by links that are hidden from it."""
+
+from math import exp
+from random import Random
+
+import pytest
+
+from gigamind.linking.calibration import Calibration, Scored, calibrate
+from gigamind.linking.ranking import logistic
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.vault.identity import Identities
+
+TARGETS = [f"t{number:02}" for number in range(20)]
+
+
+def numbers_of(vault, suggest) -> Calibration:
+    return calibrate(vault, Identities(vault.notes), suggest)
+
+
+def linking(vault_of, linked):
+    """A vault whose notes link to these targets: name of a note -> names of targets."""
+    notes = {f"{name}.md": "x" for name in TARGETS}
+    for name, targets in linked.items():
+        notes[f"{name}.md"] = "\n".join(f"See [[{target}]]." for target in targets)
+    return vault_of(notes)
+
+
+def all_linked(vault_of, count=20):
+    return linking(vault_of, {f"n{number:02}": TARGETS[:6] for number in range(count)})
+
+
+def lacking(note):
+    """The targets that a note does not link to."""
+    linked = {link.target for link in note.document.links}
+    return [target for target in TARGETS if target not in linked]
+
+
+def suggesting(score):
+    """Suggests whatever is not linked; `score` gives the log odds by note and target."""
+    return lambda note: [
+        Scored(score(note.path, target), False, f"{target}.md") for target in lacking(note)
+    ]
+
+
+def test_without_links_the_shipped_numbers_hold_and_people_would_accept_more(vault_of):
+    found = numbers_of(vault_of({"a.md": "b", "b.md": "a"}), suggesting(lambda *_: 0.0))
+    assert (found.slope, found.suggestions) == (1.0, 0)
+    assert found.offset == found.phrase_offset > 0
+
+
+def test_equal_vaults_give_equal_numbers(vault_of):
+    vault = all_linked(vault_of)
+
+    def score(_, target):
+        return float(target < "t04")
+
+    assert numbers_of(vault, suggesting(score)) == numbers_of(vault, suggesting(score))
+
+
+def test_links_are_hidden_but_nothing_else(vault_of):
+    text = "# [[t00]]\n\n[[t01]] and [[t02|two]]; ![[t03]] [[nowhere]] [x](https://example.org)\n"
+    notes = {f"{name}.md": "x" for name in TARGETS} | {f"n{n:02}.md": text for n in range(20)}
+    seen = []
+    numbers_of(vault_of(notes), lambda note: seen.append(note) or [Scored(0.0, False, "t01.md")])
+    assert {note.text for note in seen} == {
+        text.replace("[[t01]]", "t01"),
+        text.replace("[[t02|two]]", "two"),
+        text.replace("[[t01]]", "t01").replace("[[t02|two]]", "two"),
+    }
+    assert {note.path for note in seen} <= {f"n{n:02}.md" for n in range(20)}
+    assert all(len(note.document.links) < 6 for note in seen)  # read anew
+
+
+def test_scores_that_are_wrong_way_round_do_not_turn_the_order(vault_of):
+    # What was hidden gets the lowest score, everything else the highest.
+    found = numbers_of(all_linked(vault_of), suggesting(lambda _, t: -3.0 if t < "t06" else 3.0))
+    assert found.slope > 0
+    assert found.odds(1.0, is_phrase=False) > found.odds(-1.0, is_phrase=False)
+
+
+def test_a_vault_that_links_what_is_suggested_makes_it_surer_than_one_that_does_not(vault_of):
+    vault = all_linked(vault_of)
+
+    def hits(note):  # nothing but links that were hidden
+        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target < "t06"]
+
+    def misses(note):
+        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target >= "t06"]
+
+    right, wrong = (numbers_of(vault, suggest).odds(0.0, is_phrase=False) for suggest in (hits, misses))  # fmt: skip
+    assert logistic(right) > 0.4
+    assert logistic(wrong) < 0.05
+
+
+def test_names_and_phrases_have_an_offset_each(vault_of):
+    def suggest(note):  # each name is a link, no phrase is
+        return [
+            Scored(0.0, target >= "t06", f"{target}.md") for target in lacking(note)
+        ]  # fmt: skip
+
+    found = numbers_of(all_linked(vault_of), suggest)
+    assert found.odds(0.0, is_phrase=False) > 0.0 > found.odds(0.0, is_phrase=True) + 1
+    assert (found.offset, found.phrase_offset) == (
+        found.odds(0.0, is_phrase=False),
+        found.odds(0.0, is_phrase=True),
+    )
+
+
+NAMES = (
+    "Gate",
+    "Threshold",
+    "Response time",
+    "Improvement",
+    "게이트",
+    "임계값",
+    "응답 시간",
+    "개선",
+)
+
+
+def sure_of_a_name(vault_of, *, every: bool) -> tuple[float, float]:
+    """In a vault whose notes link every other name they say, or but one each: what a name of even odds is worth, and
+    how sure a name is that all of them leave plain."""
+    notes = {f"{name}.md": "x" for name in NAMES}
+    for number in range(21):
+        notes[f"n{number:02}.md"] = "\n\n".join(
+            f"On [[{name}]] today." if every or number % 7 == place else f"On {name} today."
+            for place, name in enumerate(NAMES[1:])
+        )
+    notes["t.md"] = "On Gate today."
+    vault = vault_of(notes)
+    suggester = LinkSuggester(vault, Identities(vault.notes))
+    (one,) = suggester.suggest(vault.note("t.md"), SuggestOptions(min_confidence=0, unlikely=True))
+    assert one.target == "Gate.md"
+    return logistic(suggester.calibration.odds(0.0, is_phrase=False)), one.confidence
+
+
+@pytest.fixture
+def vaults_of(vault_of, tmp_path):
+    """As `vault_of`, for more than one vault."""
+
+    def write(notes):
+        for path in sorted((tmp_path / "vault").rglob("*.md")):
+            path.unlink()
+        return vault_of(notes)
+
+    return write
+
+
+def test_a_vault_that_links_every_name_makes_a_name_surer_than_one_that_links_few(vaults_of):
+    always, surely = sure_of_a_name(vaults_of, every=True)
+    seldom, less_surely = sure_of_a_name(vaults_of, every=False)
+    assert seldom < 0.2
+    assert always > 0.5
+    assert less_surely < surely
+
+
+def test_where_the_truth_is_known_the_confidence_is_near_to_it(vault_of):
+    """30 % of the links that should be are missing, and the truth is another than the shipped numbers think."""
+    random = Random(7)
+    scores, missing, linked = {}, set(), {}
+    for name in (f"n{number:03}" for number in range(150)):
+        linked[name] = []
+        for target in TARGETS:
+            score = scores[f"{name}.md", target] = random.gauss(-0.5, 2)
+            if random.random() < 1 / (1 + exp(-(0.5 * score - 1.5))):
+                if random.random() < 0.3:
+                    missing.add((f"{name}.md", target))
+                else:
+                    linked[name].append(target)
+    vault = linking(vault_of, linked)
+    found = numbers_of(vault, suggesting(lambda path, target: scores[path, target]))
+    left = [
+        (scores[note.path, target], (note.path, target) in missing)
+        for note in vault.notes
+        if note.path.startswith("n")
+        for target in lacking(note)
+    ]
+    assert calibration_error(found, left) <= 0.05
+    assert calibration_error(Calibration(), left) > 0.25
+    assert found.slope < 0.8
+
+
+def calibration_error(numbers, suggestions):
+    """Mean distance of confidence and share that is right, in ten bins of confidence."""
+    bins = {}
+    for score, is_missing in suggestions:
+        confidence = logistic(numbers.odds(score, is_phrase=False))
+        bins.setdefault(int(10 * confidence), []).append((confidence, is_missing))
+    apart = (
+        abs(sum(confidence for confidence, _ in one) - sum(hit for _, hit in one))
+        for one in bins.values()
+    )
+    return sum(apart) / len(suggestions)
