@@ -40,9 +40,14 @@ def note_text(suggested: Suggested, writer: LinkWriter) -> str:
         parts.append(
             f"{number}. {_arrow(suggestion, writer)}\n"
             f"   Position: {start}-{end}, Confidence: {suggestion.confidence:.2f}\n"
-            f"   Reason: {printable(suggestion.reason)}"
+            f"   Reason: {printable(suggestion.reason)}\n"
+            f"   Scores: {_scores(suggestion)}"
         )
     return "\n\n".join(parts)
+
+
+def _scores(suggestion: LinkSuggestion) -> str:
+    return ", ".join(f"{name} {value:.2f}" for name, value in suggestion.scores._asdict().items())
 
 
 def vault_text(every: Sequence[Suggested], writer: LinkWriter) -> str:

@@ -70,7 +70,7 @@ class Meanings:
         names: dict[str, tuple[str, ...]],
         embedder: Embedder,
         cache: Path | None,
-        progress: Progress,
+        progress: Progress = quiet,
     ) -> None:
         self._embedder, self._cache = embedder, cache
         self._paths = [note.path for note in notes]
