@@ -1,0 +1,128 @@
+"""Where a series of measurements took another level, and whether chance explains it.
+
+The statistic is Pettitt's: how far the ranks on one side of a place are from what they would be in any order (A. N.
+Pettitt, "A non-parametric approach to the change-point problem", Applied Statistics 28, 1979), standardised by its
+spread at that place, the largest over places and series.  Its chance comes from shuffling the rows, so it is exact
+whatever the distribution, with ties, and for series that move together, as the metrics of one run do: the rows are
+shuffled whole.  Ranks, and not values, for one bad night is no new level.  What it cannot know is memory: where a row
+leans on the one before it, even without a change, false alarms are more than `LEVEL` (`benchmarks/change_points.py`).
+"""
+
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from gigamind.stats.intervals import Matrix
+
+LEVEL = 0.03
+"""Chance of a false alarm in a history without a change.  No data chose it: of 500 such histories more than 25 (5 %)
+then alarm with a chance of 1 in 100, and nine runs, the first four unlike the last five, are enough for a change."""
+SHUFFLES = 1_999  # the error of a chance of 0.03 is then 0.004
+_TIE = 1e-9
+
+
+@dataclass(frozen=True, slots=True)
+class LevelChange:
+    """A place at which some series took another level.
+
+    Attributes:
+        at: the first row of the new level.
+        p_value: of the largest statistic, for all series and places together.
+        series: those that took it, the surest first.
+    """
+
+    at: int
+    p_value: float
+    series: tuple[str, ...]
+
+
+def level_changes(
+    series: Mapping[str, Sequence[float]],
+    *,
+    seed: int,
+    level: float = LEVEL,
+    shuffles: int = SHUFFLES,
+) -> list[LevelChange]:
+    """The changes in series of equal length, ascending; found one by one, then sought on either side of each.
+
+    Args:
+        series: by name, finite, oldest first.
+        seed: of the shuffles.
+        level: of a history without a change, the chance that it shows one; in (0, 1).
+        shuffles: how many orders are drawn.
+
+    Raises:
+        ValueError: the series differ in length, or hold what is no finite number.
+    """
+    if not series:
+        return []
+    rows = np.array(list(series.values()), np.float64).T
+    if not np.isfinite(rows).all():
+        raise ValueError("not a finite number in a series")
+    found = _within(rows, 0, seed, level, shuffles)
+    names = list(series)
+    return [
+        LevelChange(at, p_value, tuple(names[column] for column in columns))
+        for at, p_value, columns in sorted(found)
+    ]
+
+
+def _within(
+    rows: Matrix, start: int, seed: int, level: float, shuffles: int
+) -> Iterator[tuple[int, float, tuple[int, ...]]]:
+    """Changes in a stretch that begins at row `start`: place, chance, columns."""
+    moving = np.flatnonzero((rows != rows[:1]).any(axis=0))
+    if not moving.size:
+        return
+    ranks = _ranks(rows[:, moving])
+    observed = _distances(ranks[np.newaxis])[0]
+    drawn = _largest(ranks, f"{seed}\0{start}\0{len(rows)}", shuffles)
+    largest = observed.max()
+    p_value = float((1 + (drawn >= largest - _TIE).sum()) / (1 + drawn.size))
+    if p_value > level:
+        return
+    cut = int(np.argmax(observed.max(axis=1)))
+    critical = float(np.quantile(drawn, 1 - level, method="higher"))
+    order = np.argsort(-observed[cut], kind="stable")
+    sure = [int(moving[column]) for column in order if observed[cut, column] >= critical - _TIE]
+    yield start + cut + 1, p_value, tuple(sure or [int(moving[order[0]])])
+    yield from _within(rows[: cut + 1], start, seed, level, shuffles)
+    yield from _within(rows[cut + 1 :], start + cut + 1, seed, level, shuffles)
+
+
+def _ranks(rows: Matrix) -> Matrix:
+    """Ranks within each column, equal values sharing theirs, of mean 0 and sum of squares 1."""
+    columns: list[Matrix] = []
+    for column in rows.T:
+        _, inverse, counts = np.unique(column, return_inverse=True, return_counts=True)
+        last = counts.cumsum()
+        columns.append((last - (counts - 1) / 2)[inverse])
+    ranks: Matrix = np.stack(columns, axis=1)
+    ranks -= ranks.mean(axis=0)
+    scaled: Matrix = ranks / np.sqrt((ranks**2).sum(axis=0))
+    return scaled
+
+
+def _distances(orders: npt.NDArray[np.float64]) -> npt.NDArray[np.float64]:
+    """Of `orders` x n x m ranks the statistic before each row but the first: orders x (n - 1) x m."""
+    n = orders.shape[1]
+    left: Matrix = np.arange(1, n, dtype=np.float64)
+    sums = orders.cumsum(axis=1)[:, :-1]
+    spread: Matrix = np.sqrt(left * (n - left) / (n * (n - 1)))
+    return np.abs(sums) / spread[:, np.newaxis]
+
+
+def _largest(ranks: Matrix, stream: str, shuffles: int) -> npt.NDArray[np.float64]:
+    """The largest statistic of each of so many orders of the rows."""
+    digest = hashlib.sha256(f"level-changes\0{stream}".encode()).digest()
+    generator = np.random.Generator(np.random.PCG64(int.from_bytes(digest, "big")))
+    step = max(1, (1 << 20) // ranks.size)
+    drawn: list[npt.NDArray[np.float64]] = []
+    for first in range(0, shuffles, step):
+        count = min(step, shuffles - first)
+        orders = generator.permuted(np.tile(np.arange(len(ranks)), (count, 1)), axis=1)
+        drawn.append(_distances(ranks[orders]).max(axis=(1, 2)))
+    return np.concatenate(drawn)
