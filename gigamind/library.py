@@ -335,7 +335,7 @@ def compare(baseline: Run, current: Run) -> "Comparison":
     adjusted over all metrics.  What differs beside the figures stands in `mismatches`.
 
     Raises:
-        InputError: a run cannot be read, or the tasks or the embedding models differ.
+        InputError: a run cannot be read, or the tasks differ.
 
     >>> before = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
     >>> compare(before, before).metric("search.mrr").difference

@@ -13,7 +13,7 @@ from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.release.compare import Comparison, compare
 from gigamind.release.gates import judge_release
-from gigamind.release.mismatch import check_task
+from gigamind.release.mismatch import check_models, check_task
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
@@ -83,6 +83,15 @@ class Reference:
 
         Raises:
             InputError: the tasks or the embedding models differ.
+        """
+        check_models(self.baseline, current)
+        return self.verdict(current)
+
+    def verdict(self, current: EvalSnapshot[Any, Any]) -> ReleaseVerdict:
+        """The same, where no verdict is the answer about other embedding models.
+
+        Raises:
+            InputError: the tasks differ.
         """
         comparison = compare(self.baseline, current)
         return ReleaseVerdict(

@@ -1,16 +1,27 @@
-"""Runs that stand beside one another in a folder, as a schedule leaves them: when each was made, and its figures."""
+"""Runs that stand beside one another in a folder, as a schedule leaves them: their dates, figures and conditions."""
 
 import itertools
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
 
-from gigamind.records.schema import RunReport
+from gigamind.errors import InputError
+from gigamind.records.judged import JudgeReport
+from gigamind.records.schema import Environment, RunReport
 
+# Options that change no figure: where files go, which gates hold, how fast, how dear.
+_ASIDE = """
+dataset notes out format lang figures min_rows dry_run strict save_snapshot compare phase gates judge_card junit
+fail_on_regression notes_hash_mode notes_hash_exclude resume allow_partial min_coverage cache_dir batch batch_poll
+key_variable model_timeout_s max_wait max_in_flight requests_per_minute tokens_per_minute prices max_cost_usd
+max_calls max_minutes store store_mode warmup timeout_ms max_concurrency speed_passes cold_start
+"""
+_NO_CONDITION = frozenset(_ASIDE.split())
 _LOOKED_AT = 10  # times as many folders as runs that are wanted, for a folder may hold runs of several vaults
 
 
@@ -37,6 +48,64 @@ class PastRun:
         return self.run.dataset_hash, judge, self.run.options.get("sample")
 
 
+def conditions(
+    options: Mapping[str, object],
+    environment: Environment,
+    judge: JudgeReport | None,
+    notes_hash: str,
+) -> dict[str, str]:
+    """What may move the figures of a run beside chance, by name, as text."""
+    asked = {name: _plain(value) for name, value in options.items() if name not in _NO_CONDITION}
+    commit = (environment.git_commit or "")[:12]
+    return asked | {
+        "embedding model": environment.embedding_model or "none",
+        "system": environment.system.name if environment.system else "builtin",
+        "gigamind": f"{environment.app_version} {commit}".strip(),
+        "index schema": environment.rag_schema_version,
+        "judge": judge.describe() if judge else "none",
+        "notes": notes_hash[:12],
+    }
+
+
+def _plain(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def differing(rows: Sequence[Mapping[str, str]]) -> list[dict[str, str]]:
+    """Of each row what is not the same in all of them; "–" for what it does not have."""
+    names = dict.fromkeys(name for row in rows for name in row)
+    kept = [name for name in names if len({row.get(name, "–") for row in rows}) > 1]
+    return [{name: row.get(name, "–") for name in kept} for row in rows]
+
+
+def histories(folder: Path) -> tuple[list[list[PastRun]], int]:
+    """All complete runs in a folder by what they evaluate, each history oldest first; and how many folders are none.
+
+    Raises:
+        InputError: there is no such folder, or no complete run in it.
+    """
+    if not folder.is_dir():
+        raise InputError(f"{folder}: no such folder; name one that holds out folders of runs")
+    folders = sorted(path for path in folder.iterdir() if path.is_dir())
+    read = [_read(path) for path in folders]
+    found = [past for past in read if past and past.run.status == "complete"]
+    if not found:
+        raise InputError(
+            f"{folder}: none of its {len(folders)} folders holds a complete run (run.json, summary.json); name the"
+            " folder in which out folders of runs stand"
+        )
+    found.sort(key=_made)
+    by_source: dict[tuple[str, str, str], list[PastRun]] = {}
+    for past in found:
+        by_source.setdefault(past.source, []).append(past)
+    return list(by_source.values()), len(folders) - len(found)
+
+
+def _made(past: PastRun) -> tuple[float, str]:
+    """By the moment, for runs of one folder may have been made in several time zones."""
+    return datetime.fromisoformat(past.run.created_at).timestamp(), past.run.run_id
+
+
 def past_runs(out: Path, most: int) -> list[PastRun]:
     """The complete runs beside `out` of what it evaluates, it included; oldest first, the last `most` of them.
 
@@ -47,7 +116,7 @@ def past_runs(out: Path, most: int) -> list[PastRun]:
         return []
     beside = sorted((path for path in out.resolve().parent.iterdir()), reverse=True)
     last = itertools.islice(_of(own, beside[: most * _LOOKED_AT]), most)
-    return sorted(last, key=lambda past: (past.run.created_at, past.run.run_id))
+    return sorted(last, key=_made)
 
 
 def _of(own: PastRun, folders: list[Path]) -> Iterator[PastRun]:
@@ -60,6 +129,7 @@ def _of(own: PastRun, folders: list[Path]) -> Iterator[PastRun]:
 def _read(out: Path) -> PastRun | None:
     try:
         run = RunReport.model_validate_json((out / "run.json").read_bytes())
+        datetime.fromisoformat(run.created_at)
         summary: dict[str, Any] = json.loads((out / "summary.json").read_bytes())
         overall: dict[str, Any] = summary["overall"]
         measured: dict[str, object] = overall["intervals"]

@@ -20,6 +20,7 @@ from gigamind.release.model import (
     Speed,
     checks_of,
 )
+from gigamind.stats.intervals import CONFIDENCE
 from gigamind.stats.paired import PairedComparison, compare_metrics, compare_ratios, holm
 from gigamind.stats.ratio import ratio_of_means
 
@@ -40,7 +41,8 @@ class MetricChange(_Part):
     Attributes:
         n: items that both measured.
         difference: current - baseline.
-        low, high: its 95 % interval (BCa bootstrap); null for a ratio that is no mean over items.
+        low, high: its interval (BCa bootstrap), of 95 % where nothing else is said; null for a ratio that is no mean
+            over items.
         p_value: of the paired test; null where none fits.
         p_adjusted: after Holm, over all metrics of this comparison.
         detectable: the smallest difference that so many items show in 80 of 100 cases.
@@ -171,11 +173,19 @@ class Comparison(_Part):
         return next((found for found in self.metrics if found.metric == name), None)
 
 
-def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Comparison:
+def compare(
+    baseline: Snapshot, current: Snapshot, *, seed: int = 42, confidence: float = CONFIDENCE
+) -> Comparison:
     """Compare two runs of one task on the items that both evaluated.
 
+    Args:
+        baseline: the run that counts as before.
+        current: the run that counts as after.
+        seed: of the intervals.
+        confidence: of each interval, in (0, 1).
+
     Raises:
-        InputError: their tasks or their embedding models differ.
+        InputError: their tasks differ.
     """
     found = mismatches(baseline, current)
     task = current.kind
@@ -188,8 +198,8 @@ def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Compari
     changed.sort(key=lambda entry: entry[0].gain)
     return Comparison(
         task=current.task,
-        baseline=_name(baseline),
-        current=_name(current),
+        baseline=name_of(baseline),
+        current=name_of(current),
         mismatches=found,
         shared=len(pairs),
         only_baseline=len(baseline.items) - len(pairs),
@@ -198,14 +208,14 @@ def compare(baseline: Snapshot, current: Snapshot, *, seed: int = 42) -> Compari
         unjudged=_silent(task, pairs, task.has_verdict),
         checks=checks,
         unchecked=_silent(task, pairs, task.is_checked),
-        metrics=_metrics(task, pairs, seed),
+        metrics=metric_changes(task, pairs, seed=seed, confidence=confidence),
         speed=_speed(task, baseline, current),
         unchanged=len(pairs) - len(changed),
         changes=tuple(
             _item_change(after.id, change, task.shown(before), task.shown(after))
             for change, before, after in changed
         ),
-        figures=_figures(task, current.items),
+        figures=figures_over(task, current.items),
     )
 
 
@@ -245,7 +255,8 @@ def _lost_item(task: Task, item: Any) -> LostItem:  # noqa: ANN401  of the task'
     return LostItem(id=item.id, text=shown.text, expected_notes=shown.expected_notes)
 
 
-def _name(snapshot: Snapshot) -> RunName:
+def name_of(snapshot: Snapshot) -> RunName:
+    """Which run a snapshot is of."""
     return RunName(
         run_id=snapshot.run_id,
         created_at=snapshot.created_at,
@@ -254,14 +265,16 @@ def _name(snapshot: Snapshot) -> RunName:
     )
 
 
-def _metrics(task: Task, pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[MetricChange, ...]:
+def metric_changes(
+    task: Task, pairs: Sequence[tuple[Any, Any]], *, seed: int, confidence: float = CONFIDENCE
+) -> tuple[MetricChange, ...]:
     """All metrics in the task's order, those without a test last; p-values adjusted over all of them."""
     values = {name: np.array(both, float) for name, both in task.values(pairs).items() if both}
     terms = {name: np.array(both, float) for name, both in task.terms(pairs).items() if both}
     means = {name: (both[:, 0], both[:, 1]) for name, both in values.items()}
     compared = {
-        **compare_metrics(means, seed=seed, label="compare"),
-        **compare_ratios(terms, seed=seed, label="compare"),
+        **compare_metrics(means, seed=seed, label="compare", confidence=confidence),
+        **compare_ratios(terms, seed=seed, label="compare", confidence=confidence),
     }
     adjusted = holm([found.p_value for found in compared.values()])
     tested = [
@@ -272,7 +285,7 @@ def _metrics(task: Task, pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[M
         _untested(one.metric, len(pairs), one.baseline, one.current) for one in task.untested(pairs)
     ]
     before, after = (
-        (_figures(task, items) for items in zip(*pairs, strict=True)) if pairs else ({}, {})
+        (figures_over(task, items) for items in zip(*pairs, strict=True)) if pairs else ({}, {})
     )
     alone = [
         _untested(name, 0, before.get(name), after.get(name))
@@ -282,7 +295,7 @@ def _metrics(task: Task, pairs: Sequence[tuple[Any, Any]], seed: int) -> tuple[M
     return (*tested, *untested, *alone)
 
 
-def _figures(task: Task, items: Sequence[Any]) -> dict[str, float]:
+def figures_over(task: Task, items: Sequence[Any]) -> dict[str, float]:
     """Every figure of one run by itself, where it is defined."""
     pairs = [(item, item) for item in items]
     means = {name: [value for value, _ in both] for name, both in task.values(pairs).items()}

@@ -36,10 +36,9 @@ def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
     """Everything in which the two differ, the gravest first.
 
     Raises:
-        InputError: the tasks differ, or the embedding models: their scores have nothing in common.
+        InputError: the tasks differ.
     """
     check_task(baseline, current.task)
-    _check_models(baseline, current)
     return tuple(mismatch for differs, mismatch in _checks(baseline, current) if differs)
 
 
@@ -56,6 +55,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
     drawn = _changed(baseline.config, current.config, _DRAWN if _samples(baseline, current) else ())
     served = _changed(task.models(baseline.metrics), task.models(current.metrics))
     marks = checklists(baseline, current)
+    embedders = _embedders(baseline, current)
     return (
         (
             baseline.dataset_hash != current.dataset_hash,
@@ -67,6 +67,14 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
         (
             baseline.judge_fingerprint != current.judge_fingerprint,
             _refused("judge", "The verdicts were given by different judges or thresholds."),
+        ),
+        (
+            bool(embedders),
+            _refused(
+                "embedding model",
+                f"The embedding models differ ({embedders}): their scores have nothing in common.",
+                embedders,
+            ),
         ),
         (
             _system(baseline) != _system(current),
@@ -146,8 +154,8 @@ _BEFORE = {  # what runs did that are older than an option
 _MEND = "A new baseline is needed"
 
 
-def _refused(what: str, meaning: str) -> Mismatch:
-    return Mismatch(what=what, severity="refuse", meaning=f"{meaning} {_MEND}.")
+def _refused(what: str, meaning: str, detail: str = "") -> Mismatch:
+    return Mismatch(what=what, severity="refuse", meaning=f"{meaning} {_MEND}.", detail=detail)
 
 
 def _open(what: str, key: Relaxable, meaning: str, detail: str = "") -> Mismatch:
@@ -174,14 +182,24 @@ def _named(run: Snapshot) -> str:
     return run.environment.system.name if run.environment.system else "builtin"
 
 
-def _check_models(baseline: Snapshot, current: Snapshot) -> None:
+def _embedders(baseline: Snapshot, current: Snapshot) -> str:
+    """Both embedding models where one system has two; "" otherwise."""
     if _system(baseline) != _system(current):
-        return
-    models = baseline.environment.embedding_model, current.environment.embedding_model
-    if models[0] != models[1]:
+        return ""
+    names = [run.environment.embedding_model or "none" for run in (baseline, current)]
+    return " -> ".join(names) if names[0] != names[1] else ""
+
+
+def check_models(baseline: Snapshot, current: Snapshot) -> None:
+    """See to it that a gate does not hold one embedding model against another (seed 7).
+
+    Raises:
+        InputError: the models differ.
+    """
+    if differing := _embedders(baseline, current):
         raise InputError(
-            f"the runs cannot be compared: the baseline used the embedding model {models[0]}, the current run"
-            f" {models[1]}; make a new baseline with the new model"
+            f"the runs cannot be compared: their embedding models differ ({differing}); make a new baseline with the"
+            " new model, or hold finished runs against each other with `gigamind compare`"
         )
 
 

@@ -26,10 +26,35 @@ class Part(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
+SliceKind = Literal["language", "cross_lingual", "difficulty", "tag"]
+SliceName = tuple[SliceKind, str]
+"""A part of the items, such as ("language", "ko"); the key is "" where the kind says all."""
+
+
 class SnapshotItem(Part):
-    """What a comparison needs of one item; each task adds its own."""
+    """What a comparison needs of one item; each task adds its own.
+
+    Attributes:
+        language, cross_lingual, difficulty, tags: the slices that it stands in; of none where an older version took the
+            snapshot.
+    """
 
     id: str
+    language: str | None = Field(default=None, exclude_if=lambda key: key is None)
+    cross_lingual: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
+    difficulty: str | None = Field(default=None, exclude_if=lambda key: key is None)
+    tags: tuple[str, ...] = Field(default=(), exclude_if=lambda tags: not tags)
+
+    @property
+    def slices(self) -> tuple[SliceName, ...]:
+        """The slices that it stands in, each once."""
+        named: list[tuple[SliceKind, str | None]] = [
+            ("language", self.language),
+            ("cross_lingual", "" if self.cross_lingual else None),
+            ("difficulty", self.difficulty),
+            *(("tag", tag) for tag in dict.fromkeys(self.tags)),
+        ]
+        return tuple((kind, key) for kind, key in named if key is not None)
 
 
 class SnapshotCheck(Part):

@@ -2,6 +2,7 @@ import pytest
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
+from gigamind.release.mismatch import check_models
 
 
 def test_figures_of_two_runs_by_hand(snapshot):
@@ -93,9 +94,15 @@ def test_a_run_compared_with_itself_shows_nothing(snapshot):
     assert {change.difference for change in comparison.metrics} == {0.0}
 
 
-def test_different_embedding_models_are_an_error_that_names_both(snapshot):
-    with pytest.raises(InputError, match=r"use@1.*use@2.*new baseline"):
-        compare(snapshot({"a": 1}), snapshot({"a": 1}, model="use@2"))
+def test_different_embedding_models_are_compared_and_refused_by_gates(snapshot):
+    runs = snapshot({"a": 1}), snapshot({"a": 1}, model="use@2")
+    (mismatch,) = compare(*runs).mismatches
+    assert (mismatch.what, mismatch.severity, mismatch.detail) == (
+        *("embedding model", "refuse"),
+        "use@1 -> use@2",
+    )
+    with pytest.raises(InputError, match=r"use@1 -> use@2.*new baseline"):
+        check_models(*runs)
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ def render_page(
     """The report of a run, beside a baseline when there is one; `gate` is the verdict on the release, shown first.
 
     Raises:
-        InputError: the baseline cannot be compared at all; see `compare`.
+        InputError: the baseline is of another task.
     """
     say = words(lang)
     comparison = held_against(baseline, record)
@@ -115,51 +115,81 @@ def render_page(
         unjudged=content.unjudged,
         generated=content.generated,
     )
-    script = _asset(_COMMON) + _asset(content.item_script) + _asset(_LIST)
+    return rendered(
+        content.template,
+        say,
+        script=listing_script(content.item_script),
+        data=content.data,
+        run=record.run,
+        summary=record.summary,
+        errors=record.errors,
+        comparison=comparison,
+        gate=gate,
+        reasons=reasons_told(gate, comparison, say) if gate else [],
+        headline=content.headline,
+        notices=list(noticed),
+        warnings=[warning_in(say.language, told) for told in record.run.warnings],
+        cards=list(content.cards),
+        metric_rows=list(_metric_rows(content, comparison, say.language)),
+        slice_metrics=[label(key, say.language) for key in content.columns],
+        slice_rows=[
+            (name, (*counts, *values_of(part, content.columns)))
+            for name, counts, part in content.slices
+        ],
+        certified=certified(record.card, record.run.judge, say.language),
+        model=model_block(content.llm, say),
+        run_rows=list(_run_rows(record.run, say)),
+        figures={
+            name: drawn(chart, say(content.captions + name))
+            for name, chart in content.charts.items()
+            if name != "metrics"  # which stand in cards and table
+        },
+        **content.values,
+    )
+
+
+def rendered(
+    template: str, say: Words, *, script: str = "", data: str = "", **values: object
+) -> str:
+    """A page of one file: a template that begins with the macro `head`, its style, and the policy that names both.
+
+    Args:
+        template: of this package.
+        say: the phrases.
+        script: the only one that may run.
+        data: JSON for it, safe in an element; see `items_script`.
+        values: what the template asks for besides.
+    """
     page = (
         page_templates()
-        .get_template(content.template)
+        .get_template(template)
         .render(
             say=say,
-            run=record.run,
-            summary=record.summary,
-            errors=record.errors,
-            comparison=comparison,
-            gate=gate,
-            reasons=reasons_told(gate, comparison, say) if gate else [],
-            headline=content.headline,
-            notices=list(noticed),
-            warnings=[warning_in(say.language, told) for told in record.run.warnings],
-            cards=list(content.cards),
-            metric_rows=list(_metric_rows(content, comparison, say.language)),
-            slice_metrics=[label(key, say.language) for key in content.columns],
-            slice_rows=[
-                (name, (*counts, *values_of(part, content.columns)))
-                for name, counts, part in content.slices
-            ],
-            certified=certified(record.card, record.run.judge, say.language),
-            model=model_block(content.llm, say),
-            run_rows=list(_run_rows(record.run, say)),
-            figures={
-                name: Markup(inline_svg(chart, say(content.captions + name)))  # noqa: S704  made by us, from escaped text
-                for name, chart in content.charts.items()
-                if name != "metrics"  # which stand in cards and table
-            },
-            data=Markup(content.data),  # noqa: S704  escaped by its maker
+            data=Markup(data),  # noqa: S704  escaped by its maker
             style=Markup(_asset("report.css")),  # noqa: S704  ours
             script=Markup(script),  # noqa: S704  ours
             policy=_policy(script),
-            **content.values,
+            **values,
         )
     )
     return _SURROGATE.sub("\ufffd", page)
+
+
+def listing_script(item_script: str) -> str:
+    """The script of a list of items, which that file of the templates shows one by one."""
+    return _asset(_COMMON) + _asset(item_script) + _asset(_LIST)
+
+
+def drawn(chart: Chart, caption: str) -> Markup:
+    """A chart in a page; the caption is for those who cannot see it."""
+    return Markup(inline_svg(chart, caption))  # noqa: S704  made by us, from escaped text
 
 
 def held_against(baseline: Snapshot | None, record: Record[Any, Any]) -> Comparison | None:
     """What changed since a baseline, by the seed of the run's own intervals; None without one.
 
     Raises:
-        InputError: the two cannot be compared at all; see `compare`.
+        InputError: they are of two tasks.
     """
     if baseline is None:
         return None

@@ -74,6 +74,8 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
         claims = line.evaluation.claims if line.evaluation else ()
         return AnswerItem(
             id=line.id,
+            language=line.language,
+            tags=line.tags,
             question=line.question,
             evaluated=line.is_judged,
             metrics=line.metrics,

@@ -59,6 +59,7 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
         expected = (target for row in line.expected if row.wanted for target in row.targets)
         return LinkItem(
             id=line.note,
+            language=line.language,
             expected=tuple(dict.fromkeys(expected)),
             suggestions=tuple(
                 SnapshotSuggestion(
