@@ -28,7 +28,8 @@ _NO_ROOM = {
 _COMMANDS = {
     "eval": ("evaluate:evaluate", "Evaluate search, answers and links over a vault."),
     "tune": ("tune:tune", "Hold settings that cost nothing against each other."),
-    "compare": ("release:compare", "Compare two runs and apply the release gates."),
+    "compare": ("release:compare", "Compare runs, and apply the release gates to two."),
+    "history": ("release:history", "Show how runs of a folder went, and where they changed."),
     "baseline": ("release:baseline", "Choose the run that later ones are compared with."),
     "suggest-links": ("suggest:suggest", "Suggest links for a note, with confidence and reason."),
     "dataset": ("dataset:dataset", "Check, describe and sample a dataset."),

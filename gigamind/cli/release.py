@@ -36,48 +36,78 @@ def promote(run: Path, folder: Path) -> None:
 
 
 @click.command()
-@click.argument("baseline", type=click.Path(path_type=Path))
-@click.argument("current", type=click.Path(path_type=Path))
+@click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
-    help="folder for compare.html, compare.md and compare.json",
+    help="folder for compare.html and compare.json; of two runs compare.md, and report.html of the second, too",
 )
 @click.option(
     "--lang",
     type=click.Choice(["en", "ko"]),
-    help="language of compare.html; that of CURRENT without it",
+    help="language of the pages; that of the last run without it",
 )
+@click.option("--json", "as_json", is_flag=True, help="print what compare.json holds, and no table")
 @options_of(ReleaseOptions)
 def compare(
-    baseline: Path, current: Path, out: Path | None, lang: Language | None, **values: object
+    runs: tuple[Path, ...],
+    *,
+    out: Path | None,
+    lang: Language | None,
+    as_json: bool,
+    **values: object,
 ) -> None:
-    """Compare run CURRENT with BASELINE: each an out folder, a snapshot.json, or a folder of baselines.
+    """Hold RUNS against the first of them: each an out folder, a snapshot.json, or a folder of baselines.
 
-    compare.html shows the items with their texts, so it needs the out folder of CURRENT.
-
-    Exit code 4 with --fail-on-regression when a gate fails, 1 when the runs cannot be compared.
+    They may be of any mode, embedder, settings or system, over one dataset. Two runs that are comparable by gates.toml
+    get its verdict, too: exit code 4 with --fail-on-regression when a gate fails, 1 when there can be no verdict.
     """
-    from gigamind.cli.show import show_release
-    from gigamind.evaluation.release import announce, read_reference
+    from gigamind.cli.show import print_json, show_experiment
+    from gigamind.evaluation.experiment import hold_runs
     from gigamind.records.folder import check_out_folder, write_texts
-    from gigamind.release.snapshot import read_baseline, read_run
-    from gigamind.tasks import KINDS, TASKS
+    from gigamind.tasks import TASKS
 
     options = validated(ReleaseOptions, values)
     if out:
         check_out_folder(out)
-    latest = read_baseline(current, KINDS)
-    lang = lang or ("ko" if latest.config.get("lang") == "ko" else "en")
-    reference = read_reference(baseline, options, latest.task, KINDS)
-    verdict = reference.judge(latest)
+    held = hold_runs(runs, options, lang, TASKS)
     if out:
-        files = verdict.files()
-        if (current / "run.json").is_file():
-            files["compare.html"] = TASKS[latest.task].view.page(
-                read_run(current, KINDS), lang=lang, baseline=reference.baseline, gate=verdict.gate
-            )
-        write_texts(out, files)
-    announce(latest.task, verdict, options.junit, lang)
-    show_release(verdict, out)
-    sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression))
+        write_texts(out, held.files())
+    if as_json:
+        print_json(held.dump())
+    else:
+        show_experiment(held, out)
+    verdict = held.verdict
+    sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression) if verdict else 0)
+
+
+@click.command()
+@click.argument("runs", type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="folder for history.html and history.json"
+)
+@click.option(
+    "--lang", type=click.Choice(["en", "ko"]), default="en", help="language of history.html"
+)
+@click.option(
+    "--seed", type=int, default=42, show_default=True, help="of the shuffles that tell chance"
+)
+@click.option("--json", "as_json", is_flag=True, help="print what history.json holds, and no table")
+def history(runs: Path, *, out: Path | None, lang: Language, seed: int, as_json: bool) -> None:
+    """Show how the figures of all complete runs in the folder RUNS went, and where they took another level."""
+    from gigamind.cli.show import print_json, show_history
+    from gigamind.records.folder import as_json as text_of
+    from gigamind.records.folder import check_out_folder, write_texts
+    from gigamind.reports.history import read_history
+    from gigamind.reports.page.history import render_history
+
+    if out:
+        check_out_folder(out)
+    told = read_history(runs, seed=seed)
+    if out:
+        page = render_history(told, lang)
+        write_texts(out, {"history.html": page, "history.json": text_of(told, indent=2) + "\n"})
+    if as_json:
+        print_json(told.model_dump(mode="json"))
+    else:
+        show_history(told, out)

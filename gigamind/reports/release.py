@@ -148,9 +148,16 @@ def _folded(task: str, part: Part | None, release: Release | None, say: Words, s
 def main_figures(part: Part) -> list[Figure]:
     """The main figures of a run, at the deepest cut-off; all of them where a team's own judge gave them."""
     found = measured(figures_of(part, in_order(list(part.intervals))))
-    chosen: dict[str, Figure] = {}
-    for figure in found:
-        metric = metric_of(figure.key)
+    main = main_keys([figure.key for figure in found])
+    return [figure for figure in found if figure.key in main]
+
+
+def main_keys(keys: Sequence[str]) -> list[str]:
+    """The main ones of the figures of these names, in the order of the table; all of them where none is."""
+    ordered = in_order(keys)
+    chosen: dict[str, str] = {}
+    for key in ordered:
+        metric = metric_of(key)
         if metric and metric.use.main and not (metric.use.first and metric.key in chosen):
-            chosen[metric.key] = figure
-    return list(chosen.values()) or found
+            chosen[metric.key] = key
+    return list(chosen.values()) or ordered

@@ -107,7 +107,10 @@ def test_two_finished_runs_are_compared_without_running_anything(place, gigamind
         "compare.html",
         "compare.json",
         "compare.md",
+        "report.html",
     ]
+    report = json.loads((place / "compared" / "compare.json").read_text("utf-8"))
+    assert list(report) == ["comparison", "gate", "experiment"]
     page = (place / "compared" / "compare.html").read_text("utf-8")
     assert '<p class="gate failed">' in page
     assert 'lang="ko"' not in page
@@ -115,14 +118,15 @@ def test_two_finished_runs_are_compared_without_running_anything(place, gigamind
 
 
 @pytest.mark.usefixtures("place")
-def test_a_snapshot_has_no_texts_for_a_page_of_the_comparison(place, gigamind):
+def test_a_snapshot_has_no_texts_for_a_report_beside_the_comparison(place, gigamind):
     gigamind("baseline", "promote", "base", "--folder", "held")
     (held,) = (place / "held").glob("search-*.json")
     assert gigamind("compare", "base", "base", "--out", "whole", "--lang", "ko").code == 0
     assert 'lang="ko"' in (place / "whole" / "compare.html").read_text("utf-8")
     ended = gigamind("compare", "base", held, "--out", "texts")
-    assert not (place / "texts" / "compare.html").exists()
-    assert ended.stdout.splitlines()[-1] == f"Comparison: {Path('texts') / 'compare.md'}"
+    assert not (place / "texts" / "report.html").exists()
+    assert 'href="report.html"' not in (place / "texts" / "compare.html").read_text("utf-8")
+    assert ended.stdout.splitlines()[-1] == f"Comparison: {Path('texts') / 'compare.html'}"
 
 
 @pytest.mark.usefixtures("place")
@@ -143,6 +147,10 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
         (["compare", "base", "base", "--gates", "none.toml"], "none.toml: cannot be read"),
         (["compare", "base/per_item.jsonl", "base"], "per_item.jsonl:2: not JSON, or cut short"),
         (["baseline", "promote", "cache"], "run.json: missing"),
+        (["compare", "base"], "name two runs or more"),
+        (["compare", "base", "base", "base", "--junit", "x.xml"], "name two runs"),
+        (["history", "nowhere"], "nowhere: no such folder"),
+        (["history", "cache"], "holds a complete run"),
     ],
 )
 def test_bad_input_is_one_clear_error_and_exit_code_1(gigamind, arguments, message):
@@ -158,11 +166,61 @@ def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, g
     assert "cut.json:1: not JSON, or cut short" in ended.stderr
 
 
-def test_another_dataset_gives_no_verdict_and_exit_code_1_where_one_was_asked_for(place, gigamind):
+def test_another_dataset_is_an_error_that_junit_tells_too(place, gigamind):
     snapshot = json.loads((place / "base" / "snapshot.json").read_text("utf-8"))
     (place / "foreign.json").write_text(json.dumps(snapshot | {"dataset_hash": "x"}), "utf-8")
-    ended = gigamind("compare", "foreign.json", "base", "--fail-on-regression")
+    ended = gigamind("compare", "foreign.json", "base", "--fail-on-regression", "--junit", "no.xml")
     assert ended.code == 1
-    assert "NOT-COMPARABLE" in ended.stdout
-    assert "A new baseline is needed" in ended.stdout
-    assert gigamind("compare", "foreign.json", "base").code == 0
+    assert "foreign is over the dataset x, base over" in ended.stderr
+    assert "A new baseline is needed" in (place / "no.xml").read_text("utf-8")
+    assert gigamind("compare", "foreign.json", "base").code == 1
+
+
+@pytest.fixture(scope="module")
+def runs(place, gigamind):
+    """Three runs of other depths, in a folder of their own."""
+    for depth in (3, 5, 8):
+        flags = ("--topk", str(depth), "--sample", "40", "--format", "json")
+        assert gigamind(*search(EXAMPLES / "vault", f"runs/top{depth}"), *flags).code == 0
+    return place / "runs"
+
+
+def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(runs, gigamind):
+    asked = ("compare", *(runs / f"top{depth}" for depth in (3, 5, 8)))
+    ended = gigamind(*asked, "--out", "three", "--lang", "ko")
+    assert ended.code == 0, ended.stderr
+    assert "top5, top8 against top3, on the 40 queries that all runs evaluated" in ended.stdout
+    told = [line for line in ended.stdout.splitlines() if line.startswith("No verdict: ")]
+    assert told == ["No verdict: a gate holds one run against its baseline; name two runs for one."]
+    folder = Path("three")
+    assert sorted(path.name for path in folder.iterdir()) == ["compare.html", "compare.json"]
+    found = json.loads((folder / "compare.json").read_text("utf-8"))["experiment"]
+    assert [run["setup"] for run in found["runs"]] == [{"topk": k} for k in "358"]
+    assert found["correction"] == {
+        "intervals": "bonferroni",
+        "confidence": 0.975,
+        "p_values": "holm",
+    }
+    printed = gigamind(*asked, "--json")
+    assert json.loads(printed.stdout) == {"experiment": found}
+
+
+def test_two_runs_that_are_not_comparable_have_one_line_that_says_why(runs, gigamind):
+    ended = gigamind("compare", runs / "top3", runs / "top5")
+    assert ended.code == 0
+    (why,) = [line for line in ended.stdout.splitlines() if "No verdict" in line]
+    assert why.startswith("No verdict: Retrieval was set differently (topk 3 -> 5)")
+    assert "NOT-COMPARABLE" not in ended.stdout
+    assert gigamind("compare", runs / "top3", runs / "top5", "--fail-on-regression").code == 1
+
+
+def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
+    (runs / "notes").mkdir(exist_ok=True)
+    ended = gigamind("history", runs, "--out", "told", "--lang", "ko")
+    assert ended.code == 0, ended.stderr
+    assert "3 comparable runs are too few to tell a change from chance" in ended.stdout
+    assert "Folders that hold no complete run: 1." in ended.stdout
+    assert 'lang="ko"' in Path("told", "history.html").read_text("utf-8")
+    printed = json.loads(gigamind("history", runs, "--json").stdout)
+    assert printed == json.loads(Path("told", "history.json").read_text("utf-8"))
+    assert [len(one["runs"]) for one in printed["histories"]] == [3]

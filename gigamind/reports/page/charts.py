@@ -15,7 +15,7 @@ from xml.etree import ElementTree as ET
 
 from gigamind.reports.figures import Figure
 from gigamind.reports.text import upright
-from gigamind.wording import Words, share
+from gigamind.wording import Words, share, signed
 
 Ink = Literal["ink", "muted", "grid", "paper", "accent", "warn"]
 INK: dict[str, str] = {
@@ -132,11 +132,13 @@ class Course:
 
     Attributes:
         before: its value in the baseline.
+        changes: runs, from 0, at which it took another level.
     """
 
     label: str
     values: Sequence[float | None]
     before: float | None = None
+    changes: Sequence[int] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,6 +149,7 @@ class Trend:
         alike: by run, whether it was measured as the last one was; the others are hollow.
         ends: when the first and the last run were made.
         legend: what a dot, a hollow one and the line of the baseline are.
+        change: what the line of a change is; none is drawn without.
     """
 
     title: str
@@ -154,9 +157,28 @@ class Trend:
     alike: Sequence[bool]
     ends: tuple[str, str]
     legend: tuple[str, str, str]
+    change: str = ""
 
 
-Chart = Forest | Steps | Scatter | Trend
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """How far a figure moved, with its interval; `better` says whether that is surely for the better or the worse."""
+
+    label: str
+    value: float
+    interval: tuple[float, float] | None
+    better: bool | None
+
+
+@dataclass(frozen=True, slots=True)
+class Differences:
+    """Differences on either side of none, on the stretch where they lie."""
+
+    title: str
+    rows: Sequence[Difference]
+
+
+Chart = Forest | Steps | Scatter | Trend | Differences
 
 
 def inline_svg(chart: Chart, label: str) -> str:
@@ -253,9 +275,9 @@ class _Sheet:
     ) -> None:
         self.add("line", x1=x[0], y1=y[0], x2=x[1], y2=y[1], **pen.attributes())
 
-    def dot(self, x: float, y: float, *, hollow: bool) -> None:
+    def dot(self, x: float, y: float, *, hollow: bool, ink: Ink = "accent") -> None:
         """Where a value stands; that of a baseline is smaller and hollow."""
-        size, ink, fill = (2.1, "muted", "paper") if hollow else (3, "accent", "accent")
+        size, ink, fill = (2.1, "muted", "paper") if hollow else (3, ink, ink)
         self.add("circle", cx=x, cy=y, r=size, stroke=ink, fill=fill)
 
     def legend(self, names: Iterable[str]) -> Iterator[float]:
@@ -341,11 +363,13 @@ def _trend(sheet: _Sheet, chart: Trend) -> None:
     x = _Scale(0, max(1, len(chart.alike) - 1), 62, WIDTH - 52)
     top = 58.0
     compared = any(course.before is not None for course in chart.courses)
-    there = (True, not all(chart.alike), compared)
-    kinds = [kind for kind in range(3) if there[kind]]
-    for at, kind in zip(sheet.legend([chart.legend[kind] for kind in kinds]), kinds, strict=True):
-        if kind == 2:  # noqa: PLR2004
-            sheet.line((at, at + 16), (_LEGEND_Y, _LEGEND_Y), _BASELINE)
+    changed = bool(chart.change) and any(course.changes for course in chart.courses)
+    names, there = (*chart.legend, chart.change), (True, not all(chart.alike), compared, changed)
+    kinds = [kind for kind in range(4) if there[kind]]
+    for at, kind in zip(sheet.legend([names[kind] for kind in kinds]), kinds, strict=True):
+        if kind > 1:
+            pen = _BASELINE if kind == 2 else _CHANGE  # noqa: PLR2004
+            sheet.line((at, at + 16), (_LEGEND_Y, _LEGEND_Y), pen)
         else:
             sheet.dot(at + 11, _LEGEND_Y, hollow=kind == 1)
     for course in chart.courses:
@@ -357,6 +381,7 @@ def _trend(sheet: _Sheet, chart: Trend) -> None:
 
 
 _BASELINE = Pen("warn", "dashed", 1.2)
+_CHANGE = Pen("ink", "dotted", 1.2)
 
 
 def _course(sheet: _Sheet, chart: Trend, course: Course, x: _Scale, top: float) -> None:
@@ -370,6 +395,8 @@ def _course(sheet: _Sheet, chart: Trend, course: Course, x: _Scale, top: float) 
         sheet.text(x.start - 7, y(tick) + 3.5, f"{tick:.2f}", 10, fill="muted", text_anchor="end")
     if course.before is not None:
         sheet.line((x.start, x.end), (y(course.before), y(course.before)), _BASELINE)
+    for at in course.changes:
+        sheet.line((x(at - 0.5), x(at - 0.5)), (y.start, y.end), _CHANGE)
     spots = [(x(at), y(value)) for at, value in enumerate(course.values) if value is not None]
     for (ax, ay), (bx, by) in pairwise(spots):
         sheet.line((ax, bx), (ay, by), Pen("accent", width=1.4))
@@ -378,6 +405,29 @@ def _course(sheet: _Sheet, chart: Trend, course: Course, x: _Scale, top: float) 
             sheet.dot(x(at), y(value), hollow=not alike)
     if course.values[-1] is not None:
         sheet.text(x.end + 9, y(course.values[-1]) + 4, share(course.values[-1]))
+
+
+_LEAST_REACH = 0.02  # of a difference, so that a tiny one does not look large
+_DIFFERENCE_TICKS = 4
+_INKS: dict[bool | None, Ink] = {True: "accent", False: "warn", None: "muted"}
+
+
+def _differences(sheet: _Sheet, chart: Differences) -> None:
+    labels = [shortened(_legible(row.label), _LABEL_COLUMNS) for row in chart.rows]
+    ends = [end for row in chart.rows for end in (row.value, *(row.interval or ()))]
+    reach = max(_LEAST_REACH, *(abs(end) for end in ends))
+    top, bottom = 32.0, 32.0 + _ROW * len(labels)
+    x = _Scale(-reach, reach, 14 + _COLUMN * max(map(columns, labels)), WIDTH - 50)
+    sheet.x_axis(x, linear_ticks(-reach, reach, _DIFFERENCE_TICKS), top, bottom)
+    sheet.line((x(0), x(0)), (top, bottom), Pen("muted", width=1.1))
+    for place, (row, label) in enumerate(zip(chart.rows, labels, strict=True)):
+        y, ink = top + _ROW * (place + 0.5), _INKS[row.better]
+        sheet.text(x.start - 8, y + 4, label, text_anchor="end")
+        sheet.text(x.end + 10, y + 4, signed(row.value))
+        if row.interval:
+            sheet.line((x(row.interval[0]), x(row.interval[1])), (y, y), Pen(ink, width=1.3))
+        sheet.dot(x(row.value), y, hollow=False, ink=ink)
+    sheet.height = bottom + 24
 
 
 def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
@@ -392,6 +442,8 @@ def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
             _scatter(sheet, chart)
         case Trend():
             _trend(sheet, chart)
+        case Differences():
+            _differences(sheet, chart)
     return sheet
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from gigamind.metrics.table import about, is_lower_better, label
 from gigamind.records.schema import Record, RunReport
@@ -58,13 +58,21 @@ def against(
         key = f"headline.{comparison.task}_not_paired"
         return say(key) if say.knows(key) else say("headline.not_paired")
     moved = [m for m in comparison.metrics if m.metric.startswith(leading) and sure(m) is not None]
-    ways = {sure(change) for change in moved}
-    if not ways:
+    if not moved:
         return say("headline.same")
+    kind, changes = told_changes(moved, main, say)
+    return say(f"headline.{kind}", changes=changes)
+
+
+def told_changes(
+    moved: Sequence[MetricChange], main: Sequence[str], say: Words
+) -> tuple[Literal["better", "worse", "mixed"], str]:
+    """Which way metrics surely moved, and the largest changes, of those in `main` if there are any."""
+    ways = {sure(change) for change in moved}
     kind = "mixed" if len(ways) > 1 else "better" if True in ways else "worse"
-    shown = [change for change in moved if change.metric in main] or moved
+    shown = [change for change in moved if change.metric in main] or list(moved)
     listed = sorted(shown, key=lambda change: -abs(change.difference or 0.0))[:_CHANGES_TOLD]
-    changes = ", ".join(
+    return kind, ", ".join(
         say(
             "headline.change",
             metric=label(change.metric, say.language),
@@ -74,7 +82,6 @@ def against(
         )
         for change in listed
     )
-    return say(f"headline.{kind}", changes=changes)
 
 
 def sure(change: MetricChange) -> bool | None:

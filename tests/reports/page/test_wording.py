@@ -27,6 +27,8 @@ def test_korean_phrases_are_korean_but_for_the_fields_own_names():
         "page.version",
         "figure.setting_threshold",
         "figure.setting_answer_score",
+        "experiment.differences",
+        "history.of",
         "model.usd",
         "script.base",
         "script.final",

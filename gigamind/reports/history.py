@@ -1,0 +1,161 @@
+"""How the figures of all runs in a folder went: the histories in it, and where each took another level."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import BaseModel, ConfigDict
+
+from gigamind.metrics.table import in_order
+from gigamind.records.history import PastRun, conditions, differing, histories
+from gigamind.stats.changes import LevelChange, level_changes
+
+
+class _Part(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class MetricLevel(_Part):
+    """A metric that took another level: its means over the runs since the last change, and until the next."""
+
+    metric: str
+    before: float
+    after: float
+
+
+class LevelShift(_Part):
+    """A change.
+
+    Attributes:
+        run: the first of the new level, counted from 0 among all runs of the history.
+        p_value: how often shuffled runs differ as much, over all metrics and places.
+        metrics: the surest first.
+        cause: what was set or searched otherwise than in the comparable run before, old and new, by name.
+    """
+
+    run: int
+    p_value: float
+    metrics: tuple[MetricLevel, ...]
+    cause: dict[str, tuple[str, str]]
+
+
+class HistoryRun(_Part):
+    """One run.
+
+    Attributes:
+        alike: whether it was measured by the dataset, judge and sample of the last run; no change is sought in others.
+    """
+
+    run_id: str
+    created_at: str
+    app_version: str
+    alike: bool
+    figures: dict[str, float]
+
+
+class RunHistory(_Part):
+    """The runs of one task over one dataset and vault, oldest first.
+
+    Attributes:
+        lacking: metrics that some comparable runs did not measure, in which no change is sought.
+    """
+
+    task: str
+    dataset: str
+    notes: str
+    runs: tuple[HistoryRun, ...]
+    changes: tuple[LevelShift, ...]
+    lacking: tuple[str, ...]
+
+    @property
+    def comparable(self) -> int:
+        """Runs among which changes are sought."""
+        return sum(run.alike for run in self.runs)
+
+
+class Histories(_Part):
+    """history.json.
+
+    Attributes:
+        skipped: folders that hold no complete run.
+    """
+
+    folder: str
+    histories: tuple[RunHistory, ...]
+    skipped: int
+
+
+def read_history(folder: Path, *, seed: int = 42) -> Histories:
+    """All histories in a folder, by the order in which they began.
+
+    Raises:
+        InputError: there is no such folder, or no complete run in it.
+    """
+    found, skipped = histories(folder)
+    return Histories(
+        folder=str(folder),
+        histories=tuple(_history(runs, seed) for runs in found),
+        skipped=skipped,
+    )
+
+
+def _history(runs: Sequence[PastRun], seed: int) -> RunHistory:
+    alike = [at for at, past in enumerate(runs) if past.measure == runs[-1].measure]
+    names = in_order(list(dict.fromkeys(name for at in alike for name in runs[at].figures)))
+    series = {
+        name: [runs[at].figures[name] for at in alike]
+        for name in names
+        if all(name in runs[at].figures for at in alike)
+    }
+    changes = level_changes(series, seed=seed)
+    ends = [0, *(change.at for change in changes), len(alike)]
+    task, dataset, notes = runs[-1].source
+    return RunHistory(
+        task=task,
+        dataset=dataset,
+        notes=notes,
+        runs=tuple(
+            HistoryRun(
+                run_id=past.run.run_id,
+                created_at=past.run.created_at,
+                app_version=past.run.environment.app_version,
+                alike=at in alike,
+                figures=dict(past.figures),
+            )
+            for at, past in enumerate(runs)
+        ),
+        changes=tuple(
+            LevelShift(
+                run=alike[change.at],
+                p_value=change.p_value,
+                metrics=_levels(change, series, ends[place], ends[place + 2]),
+                cause=_cause(runs[alike[change.at - 1]], runs[alike[change.at]]),
+            )
+            for place, change in enumerate(changes)
+        ),
+        lacking=tuple(name for name in names if name not in series),
+    )
+
+
+def _levels(
+    change: LevelChange, series: dict[str, list[float]], start: int, end: int
+) -> tuple[MetricLevel, ...]:
+    return tuple(
+        MetricLevel(
+            metric=name,
+            before=_mean(series[name][start : change.at]),
+            after=_mean(series[name][change.at : end]),
+        )
+        for name in change.series
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values)
+
+
+def _cause(before: PastRun, after: PastRun) -> dict[str, tuple[str, str]]:
+    runs = [past.run for past in (before, after)]
+    old, new = differing(
+        [conditions(run.options, run.environment, run.judge, run.notes_hash) for run in runs]
+    )
+    return {name: (old[name], new[name]) for name in new}

@@ -1,0 +1,296 @@
+"""compare.html: any runs over one dataset side by side, what differs and how surely, and the items that changed."""
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from gigamind.metrics.table import in_order, label, metric_of
+from gigamind.release.compare import MetricChange, Snapshot
+from gigamind.release.experiment import Experiment, SliceChanges
+from gigamind.reports.page.charts import Difference, Differences
+from gigamind.reports.page.headline import change_interval, sure, told_changes
+from gigamind.reports.page.layout import drawn, items_script, listing_script, rendered
+from gigamind.reports.release import Release, main_keys, reasons_told
+from gigamind.wording import Language, Words, change_in, moment, share, signed, words
+
+_HITS = 10
+_IDS = 5
+
+
+def render_experiment(
+    experiment: Experiment,
+    runs: Sequence[Snapshot],
+    *,
+    lang: Language = "en",
+    release: Release | None = None,
+    report: str = "",
+) -> str:
+    """The page.
+
+    Args:
+        experiment: what was found.
+        runs: the same runs, whose items are shown.
+        lang: of the page.
+        release: what the gates say, where two runs are compared.
+        report: address of the last run's report beside the first; "" where there is none.
+    """
+    say = words(lang)
+    gate = release.gate if release else None
+    verdict = gate if gate and gate.verdict != "not-comparable" else None
+    return rendered(
+        "experiment.html.jinja",
+        say,
+        script=listing_script("experiment_item.js"),
+        data=_items(experiment, runs, say),
+        experiment=experiment,
+        version=experiment.runs[-1].run.app_version,
+        headline=headline(experiment, say),
+        gate=verdict,
+        reasons=reasons_told(verdict, release.comparison, say) if verdict and release else [],
+        no_verdict="" if verdict else why_no_verdict(release, say),
+        findings=[finding(experiment, place, say) for place in _others(experiment)],
+        notices=list(notices(experiment, say)),
+        setup_names=[setting_name(name, say) for name in experiment.reference.setup],
+        run_rows=[
+            (
+                run.label,
+                run.run.run_id,
+                moment(run.run.created_at),
+                [*run.setup.values()],
+                run.items,
+            )
+            for run in experiment.runs
+        ],
+        charts=[
+            drawn(_chart(experiment, place, say), say("experiment.chart"))
+            for place in _others(experiment)
+            if experiment.comparisons[place - 1].metrics
+        ],
+        figure_rows=list(figure_rows(experiment, say)),
+        slice_tables=[_slice_table(experiment, place, say) for place in _others(experiment)],
+        certainty=certainty(experiment, say),
+        changed=len(_changed(experiment)),
+        report=report,
+    )
+
+
+def headline(experiment: Experiment, say: Words) -> str:
+    """What was held against what, in a line."""
+    return say(
+        f"experiment.headline_{experiment.task}",
+        reference=experiment.reference.label,
+        others=", ".join(run.label for run in experiment.runs[1:]),
+        shared=experiment.shared,
+    )
+
+
+def finding(experiment: Experiment, place: int, say: Words) -> str:
+    """What surely differs between a run and the first one, in a sentence."""
+    comparison = experiment.comparisons[place - 1]
+    moved = [change for change in comparison.metrics if sure(change) is not None]
+    run = experiment.runs[place].label
+    if not moved:
+        return say("experiment.same", run=run)
+    kind, changes = told_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
+    return say(f"experiment.{kind}", run=run, changes=changes)
+
+
+def why_no_verdict(release: Release | None, say: Words) -> str:
+    """One line; `release` is None where more than two runs were compared."""
+    if release is None:
+        return say("experiment.no_verdict", why=say("experiment.many_runs"))
+    first, *others = reasons_told(release.gate, release.comparison, say)
+    more = say("experiment.more_reasons", count=len(others)) if others else ""
+    return say("experiment.no_verdict", why=f"{first}{more}")
+
+
+def certainty(experiment: Experiment, say: Words) -> str:
+    """What the intervals hold, and why they are corrected."""
+    compared = len(experiment.comparisons)
+    if compared == 1:
+        return say("experiment.certainty_one")
+    each = f"{100 * experiment.correction.confidence:.4g}"
+    return say("experiment.certainty_many", compared=compared, each=each)
+
+
+def notices(experiment: Experiment, say: Words) -> Iterator[str]:
+    """What a reader must know before believing the figures."""
+    if experiment.partial:
+        ids = ", ".join(experiment.partial[:_IDS])
+        ids += " …" if len(experiment.partial) > _IDS else ""
+        counts = ", ".join(f"{run.label} {run.lacks}" for run in experiment.runs if run.lacks)
+        yield say("experiment.partial", count=len(experiment.partial), counts=counts, ids=ids)
+    for run, comparison in zip(experiment.runs[1:], experiment.comparisons, strict=True):
+        if comparison.unjudged:
+            yield say("experiment.unjudged", run=run.label, count=len(comparison.unjudged))
+        for mismatch in comparison.mismatches:
+            if mismatch.what in {"judge", "notes", "checklist"}:
+                yield say(f"experiment.other_{mismatch.what}", run=run.label)
+
+
+def _others(experiment: Experiment) -> range:
+    return range(1, len(experiment.runs))
+
+
+def setting_name(name: str, say: Words) -> str:
+    """What is set or searched otherwise, in words; an option by its name."""
+    key = f"experiment.of_{name.replace(' ', '_')}"
+    return say(key) if say.knows(key) else name
+
+
+def metric_name(key: str, say: Words) -> str:
+    """What people call a metric; of two with one name, that of unanswerable queries says so."""
+    name = label(key, say.language)
+    apart = key.startswith("unanswerable.") and metric_of(key) is not None
+    return say("figure.unanswerable_metric", metric=name) if apart else name
+
+
+def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
+    comparison = experiment.comparisons[place - 1]
+    main = main_keys([change.metric for change in comparison.metrics])
+    shown = [change for key in main if (change := comparison.metric(key))]
+    rows = [
+        Difference(
+            metric_name(change.metric, say),
+            change.difference,
+            None if change.low is None or change.high is None else (change.low, change.high),
+            sure(change),
+        )
+        for change in shown
+        if change.difference is not None
+    ]
+    title = say(
+        "experiment.differences",
+        run=experiment.runs[place].label,
+        reference=experiment.reference.label,
+    )
+    return Differences(title, rows)
+
+
+class Cell(NamedTuple):
+    """What became of a metric in a run, as text; `better` says whether that is sure, and which way."""
+
+    value: str
+    difference: str
+    interval: str
+    better: bool | None
+    p: str
+    moved: str
+
+
+def _cell(value: float | None, change: MetricChange | None) -> Cell:
+    if change is None:
+        return Cell(share(value), "–", "", None, "–", "–")
+    return Cell(
+        share(value),
+        signed(change.difference),
+        change_interval(change),
+        sure(change),
+        _p(change.p_adjusted),
+        f"{change.improved} / {change.worse}",
+    )
+
+
+def _p(value: float | None) -> str:
+    if value is None:
+        return "–"
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"  # noqa: PLR2004
+
+
+def figure_rows(
+    experiment: Experiment, say: Words, *, main: bool = False
+) -> Iterator[tuple[str, int, str, list[Cell]]]:
+    """Every metric, or the main ones: name, items, value in the first run, and what became of it in the others."""
+    for key in main_keys(experiment.metrics) if main else in_order(experiment.metrics):
+        changes = [comparison.metric(key) for comparison in experiment.comparisons]
+        cells = [
+            _cell(run.figures.get(key), change)
+            for run, change in zip(experiment.runs[1:], changes, strict=True)
+        ]
+        n = max((change.n for change in changes if change), default=0)
+        yield metric_name(key, say), n, share(experiment.reference.figures.get(key)), cells
+
+
+class SliceTable(NamedTuple):
+    """One run against the first, slice by slice: names of metrics; name, items and cells of each slice."""
+
+    run: str
+    metrics: list[str]
+    rows: list[tuple[str, int, list[Cell]]]
+
+
+def _slice_table(experiment: Experiment, place: int, say: Words) -> SliceTable:
+    main = main_keys([change.metric for change in experiment.comparisons[place - 1].metrics])
+    return SliceTable(
+        experiment.runs[place].label,
+        [metric_name(key, say) for key in main],
+        [
+            (say(f"page.kind_{one.kind}", key=one.key), one.items, _slice_cells(one, place, main))
+            for one in experiment.slices
+        ],
+    )
+
+
+def _slice_cells(part: SliceChanges, place: int, main: Sequence[str]) -> list[Cell]:
+    by_name = {change.metric: change for change in part.metrics[place - 1] if change.n}
+    found = [by_name.get(key) for key in main]
+    return [_cell(change.current if change else None, change) for change in found]
+
+
+def _changed(experiment: Experiment) -> list[str]:
+    """Ids of the items that ended otherwise in some run, those that got worse first, the worst of them first."""
+    places: dict[str, tuple[bool, int]] = {}
+    for comparison in experiment.comparisons:
+        for place, change in enumerate(comparison.changes):
+            here = change.change == "improved", place
+            places[change.id] = min(here, places.get(change.id, here))
+    return sorted(places, key=lambda name: places[name])
+
+
+_WAYS = {"improved": 1, "worse": -1}
+
+
+def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Words) -> str:
+    """The items that changed, as templates/experiment_item.js reads them."""
+    notes: dict[str, int] = {}
+    tags: dict[str, int] = {}
+    by_id = [{item.id: item for item in run.items} for run in runs]
+    changes = [{change.id: change for change in found.changes} for found in experiment.comparisons]
+    kind = runs[0].kind
+    rows: list[list[object]] = []
+    for name in _changed(experiment):
+        items = [items[name] for items in by_id]
+        shown = [kind.shown(item) for item in items]
+        known = next((item for item in items if item.slices), items[0])
+        found = [by_name.get(name) for by_name in changes]
+        rows.append(
+            [
+                name,
+                shown[0].text,
+                known.language or "",
+                [tags.setdefault(tag, len(tags)) for tag in known.tags],
+                [
+                    [_WAYS[one.change], change_in(say.language, one.what).replace("->", "→")]
+                    if one
+                    else None
+                    for one in found
+                ],
+                [notes.setdefault(note, len(notes)) for note in shown[0].expected_notes],
+                [
+                    None
+                    if one.ranking is None
+                    else [
+                        [notes.setdefault(hit.note, len(notes)), hit.base_score]
+                        for hit in one.ranking[:_HITS]
+                    ]
+                    for one in shown
+                ],
+            ]
+        )
+    return items_script(
+        say.script("experiment_script"),
+        experiment.comparisons[0],
+        rows,
+        notes=list(notes),
+        tags=list(tags),
+        runs=[run.label for run in experiment.runs],
+    )

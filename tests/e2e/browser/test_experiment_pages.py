@@ -1,0 +1,100 @@
+"""compare.html and history.html in a real Chromium."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from gigamind.release.experiment import hold_against
+from gigamind.release.snapshot import read_snapshot
+from gigamind.reports.history import read_history
+from gigamind.reports.page.experiment import render_experiment
+from gigamind.reports.page.history import render_history
+from gigamind.tasks import KINDS, evaluate
+from gigamind.tasks.search.options import SearchEvalOptions
+
+pytestmark = pytest.mark.browser
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+HOSTILE = "</script><script>window.pwned=1</script><!-- <img src=x onerror=window.pwned=2>"
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Runs over the examples, and over vaults without policies, or half of them, which stand in nobody's way there."""
+    folder = tmp_path_factory.mktemp("experiment")
+    for name, gone in (("whole", "x*"), ("without", "*"), ("half", "[a-m]*")):
+        shutil.copytree(EXAMPLES / "vault", folder / f"{name}.vault")
+        for note in (folder / f"{name}.vault" / "policies").glob(gone):
+            note.write_text("# gone\n", "utf-8")
+        options = SearchEvalOptions(
+            dataset=EXAMPLES / "queries.jsonl",
+            notes=folder / f"{name}.vault",
+            out=folder / "runs" / name,
+            mode="keyword",
+            speed_passes=0,
+        )
+        evaluate(options)
+    return folder / "runs"
+
+
+@pytest.fixture
+def show(open_page, runs):
+    """Open the comparison of these runs, in which one item's text means harm."""
+
+    def opened(*names, width=1280, lang="en"):
+        read = [read_snapshot(runs / name, KINDS) for name in names]
+        found = hold_against(names, read)
+        worst = found.comparisons[0].changes[0].id
+        read = [_with_text(run, worst, HOSTILE) for run in read]
+        return open_page(render_experiment(found, read, lang=lang), width)
+
+    return opened
+
+
+def _with_text(run, name, text):
+    items = (
+        item.model_copy(update={"query": text}) if item.id == name else item for item in run.items
+    )
+    return run.model_copy(update={"items": tuple(items)})
+
+
+def test_an_item_opens_with_the_rankings_of_all_runs_and_no_text_is_markup(show, reader):
+    show("whole", "without", "half")
+    detail = reader.open(HOSTILE)
+    columns = detail.find_elements("css selector", ".rankings > div")
+    assert [column.find_element("tag name", "h4").text for column in columns] == [
+        *("whole", "without", "half")
+    ]
+    places = [
+        ["expected note" in hit.text for hit in column.find_elements("css selector", "li")].index(
+            True
+        )
+        for column in columns[:2]
+    ]
+    assert places[1] < places[0]
+    assert reader.has_run_nothing()
+
+
+def test_filters_show_what_got_worse_and_better(show, reader):
+    browser = show("whole", "without")
+    counts = {
+        name: int(browser.find_element("css selector", f"label:has([value={name}]) .faint").text)
+        for name in ("all", "worse", "better")
+    }
+    assert counts == {"all": counts["better"], "worse": 0, "better": counts["better"]}
+    reader.choose("worse")
+    reader.wait_for_status("No item fits.")
+    reader.choose("better")
+    reader.wait_for_status(f"1–{counts['better']} of {counts['better']} items")
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_the_pages_are_no_wider_than_their_screen(show, open_page, runs, width, lang):
+    history = render_history(read_history(runs), lang)
+    for opened in (
+        lambda: show("whole", "without", "half", width=width, lang=lang),
+        lambda: open_page(history, width),
+    ):
+        assert opened().execute_script("return document.documentElement.scrollWidth") <= width

@@ -1,0 +1,84 @@
+import json
+import re
+from typing import get_args
+
+import pytest
+
+from gigamind.choices import TaskName
+from gigamind.evaluation.options import ReleaseOptions
+from gigamind.evaluation.release import Reference
+from gigamind.release.experiment import hold_against
+from gigamind.release.policy import read_policy
+from gigamind.reports.page.experiment import render_experiment
+from gigamind.tasks import KINDS
+from gigamind.wording import words
+
+
+@pytest.fixture
+def runs(make_record, make_item):
+    """Two runs of three queries: one got worse, one better, one is alike; the texts mean harm."""
+
+    def snapshot(ranks):
+        items = [
+            make_item(
+                id=name,
+                query=f"</script><b>{name}",
+                metrics={"mrr": 1 / rank, "hit_at_1": float(rank == 1)},
+                tags=("t",),
+                language="ko",
+            )
+            for name, rank in ranks.items()
+        ]
+        return KINDS["search"].take_snapshot(make_record(items))
+
+    return snapshot({"a": 1, "b": 2, "c": 1}), snapshot({"a": 3, "b": 1, "c": 1})
+
+
+def data_of(page):
+    return json.loads(
+        re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1]
+    )
+
+
+def released(runs):
+    options = ReleaseOptions()
+    verdict = Reference(runs[0], read_policy(None, "mvp"), options).judge(runs[1])
+    return verdict.release
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_the_items_that_changed_have_all_rankings_and_the_worse_come_first(runs, lang):
+    page = render_experiment(hold_against(["one", "two"], runs), runs, lang=lang)
+    data = data_of(page)
+    assert [row[0] for row in data["items"]] == ["a", "b"]
+    (_, query, language, tags, ways, _, rankings) = data["items"][0]
+    assert (query, language, tags) == ("</script><b>a", "ko", [0])
+    told = {"en": "rank 1 → rank 3", "ko": "1위 → 3위"}
+    assert ways == [[-1, told[lang]]]
+    assert len(rankings) == 2
+    assert data["runs"] == ["one", "two"]
+    assert "<b>a" not in page.replace(json.dumps(data), "")
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_a_verdict_stands_first_and_the_missing_one_is_one_line(runs, lang):
+    found = hold_against(["one", "two"], runs)
+    page = render_experiment(found, runs, lang=lang, release=released(runs))
+    assert '<p class="gate ' in page
+    alone = render_experiment(found, runs, lang=lang)
+    assert '<p class="gate ' not in alone
+    why = words(lang)("experiment.many_runs")
+    told = words(lang)("experiment.no_verdict", why=why)
+    assert re.findall(r'<p class="subject">(.*?)</p>', alone) == [told]
+
+
+def test_a_report_is_linked_where_there_is_one(runs):
+    found = hold_against(["one", "two"], runs)
+    assert 'href="report.html"' in render_experiment(found, runs, report="report.html")
+    assert 'href="report.html"' not in render_experiment(found, runs)
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+@pytest.mark.parametrize("task", get_args(TaskName))
+def test_every_task_has_its_headline(lang, task):
+    assert words(lang).knows(f"experiment.headline_{task}")

@@ -1,0 +1,99 @@
+"""Histories of runs whose figures are made by hand."""
+
+import json
+import re
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.reports.history import read_history
+from gigamind.reports.page.history import render_history
+
+STEADY = [0.80, 0.81, 0.79, 0.80, 0.82, 0.78, 0.80, 0.81]
+
+
+@pytest.fixture
+def folder(tmp_path, make_record):
+    """Writes a run a day with these values of MRR; more may be changed in run.json by day, from 0."""
+
+    def write(values, changed=lambda _: {}, place="runs"):
+        run = make_record([]).run.model_dump(mode="json")
+        for day, value in enumerate(values):
+            out = tmp_path / place / f"day{day:02}"
+            out.mkdir(parents=True)
+            made = {"run_id": out.name, "created_at": f"2026-01-{day + 1:02}T02:00:00+00:00"}
+            (out / "run.json").write_text(json.dumps(run | made | changed(day)), "utf-8")
+            figures = {"search": {"mrr": value}, "intervals": {"search.mrr": {}}}
+            (out / "summary.json").write_text(json.dumps({"overall": figures}), "utf-8")
+        return tmp_path / place
+
+    return write
+
+
+def test_a_new_level_is_found_with_its_means_and_what_was_set_otherwise(folder):
+    def options(day):
+        return {"options": {"alpha": 0.3 if day < 8 else 0.7, "out": f"runs/{day}"}}
+
+    (one,) = read_history(folder([*STEADY, *(v + 0.1 for v in STEADY)], options)).histories
+    (change,) = one.changes
+    assert (change.run, change.cause) == (8, {"alpha": ("0.3", "0.7")})
+    (level,) = change.metrics
+    assert level.metric == "search.mrr"
+    assert (level.before, level.after) == pytest.approx((0.80125, 0.90125))
+
+
+def test_runs_of_another_dataset_are_hollow_and_no_change_is_sought_among_them(folder):
+    def dataset(day):
+        return {"dataset_hash": "old"} if day < 8 else {}
+
+    runs = folder([*STEADY, *(v + 0.1 for v in STEADY)], dataset)
+    (one,) = read_history(runs).histories
+    assert (one.changes, one.comparable) == ((), 8)
+    assert [run.alike for run in one.runs] == [False] * 8 + [True] * 8
+    page = render_history(read_history(runs))
+    assert "no change is sought among them: 8." in page
+    assert page.count("of another dataset or judge") >= 8
+
+
+def test_runs_of_another_vault_are_a_history_of_their_own(folder):
+    runs = folder(STEADY, lambda day: {"notes": "other"} if day % 2 else {})
+    assert [len(one.runs) for one in read_history(runs).histories] == [4, 4]
+
+
+def test_runs_are_in_the_order_of_their_moments_whatever_their_time_zones(folder):
+    times = ["2026-01-01T08:00:00+09:00", "2026-01-01T00:00:00+00:00", "2025-12-31T23:30:00+00:00"]
+    runs = folder([0.1, 0.2, 0.3], lambda day: {"created_at": times[day]})
+    (one,) = read_history(runs).histories
+    assert [run.run_id for run in one.runs] == ["day00", "day02", "day01"]
+
+
+def test_a_metric_that_a_run_lacks_is_told_and_not_searched(folder):
+    (one,) = read_history(folder([0.8, None, *STEADY])).histories
+    assert (one.lacking, one.changes) == (("search.mrr",), ())
+
+
+def test_what_is_no_complete_run_is_counted(folder):
+    runs = folder(STEADY, lambda day: {"status": "interrupted"} if day == 3 else {})
+    (runs / "empty").mkdir()
+    (runs / "day05" / "summary.json").write_text("{", "utf-8")
+    told = read_history(runs)
+    assert (told.skipped, len(told.histories[0].runs)) == (3, 6)
+
+
+def test_a_folder_without_a_run_is_an_error(tmp_path):
+    with pytest.raises(InputError, match="name the folder in which out folders of runs stand"):
+        read_history(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("lang", "told"), [("en", "Changes of level: 1"), ("ko", "수준이 바뀐 곳: 1")]
+)
+def test_the_page_draws_the_change_and_asks_for_nothing_from_elsewhere(folder, lang, told):
+    hostile = {"dataset": "<script>alert(1)</script>.jsonl"}
+    page = render_history(
+        read_history(folder([*STEADY, *(v + 0.1 for v in STEADY)], lambda _: hostile)), lang
+    )
+    assert told in page
+    assert 'stroke-dasharray="1.8 2.7"' in page
+    assert "<script" not in page
+    assert not re.findall(r"(?:src|href)=\"(?!#|data:)", page)
