@@ -62,7 +62,7 @@ def compare(
     They may be of any mode, embedder, settings or system, over one dataset. Two runs that are comparable by gates.toml
     get its verdict, too: exit code 4 with --fail-on-regression when a gate fails, 1 when there can be no verdict.
     """
-    from gigamind.cli.show import print_json, show_experiment
+    from gigamind.cli.show_runs import print_json, show_experiment
     from gigamind.evaluation.experiment import hold_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
@@ -95,7 +95,7 @@ def compare(
 @click.option("--json", "as_json", is_flag=True, help="print what history.json holds, and no table")
 def history(runs: Path, *, out: Path | None, lang: Language, seed: int, as_json: bool) -> None:
     """Show how the figures of all complete runs in the folder RUNS went, and where they took another level."""
-    from gigamind.cli.show import print_json, show_history
+    from gigamind.cli.show_runs import print_json, show_history
     from gigamind.records.folder import as_json as text_of
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.reports.history import read_history

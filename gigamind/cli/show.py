@@ -1,41 +1,25 @@
 """What the command line shows at the end: the figures, what is missing, and how to go on."""
 
-import json
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import click
 from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
 from gigamind.evaluation.asking import is_resumable
-from gigamind.evaluation.experiment import Held
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.records.schema import RunReport
 from gigamind.reports.comparison import headline
-from gigamind.reports.history import Histories
-from gigamind.reports.page.experiment import (
-    certainty,
-    figure_rows,
-    finding,
-    metric_name,
-    notices,
-    why_no_verdict,
-)
-from gigamind.reports.page.experiment import headline as headline_of
-from gigamind.reports.page.history import cause_told, change_told, result, subject
 from gigamind.reports.text import cost_lines
 from gigamind.text import printable, printable_lines
-from gigamind.wording import share, words
 
 _LINES_SHOWN = 10
 _TEXT_CHARS = 120  # of a question
-_SURE = {True: "better", False: "worse", None: ""}
 
 
 def show_checked(checked: Checked) -> None:
@@ -107,55 +91,6 @@ def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
     if out:
         pages = ("compare.html", "compare.md")
         console.print(f"Comparison: {out / next(p for p in pages if (out / p).exists())}")
-
-
-def print_json(values: object) -> None:
-    """JSON alone, for a program."""
-    click.echo(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
-
-
-def show_experiment(held: Held, out: Path | None) -> None:
-    """The main figures side by side, what surely differs, and of two runs the verdict, or why there is none."""
-    console, say, experiment = plain_console(), words("en"), held.experiment
-    console.print(headline_of(experiment, say))
-    names = [run.label for run in experiment.runs]
-    table = Table("metric", "N", *names, box=None, pad_edge=False)
-    if len(names) == 2:  # noqa: PLR2004  more differences than one would break the lines of a terminal
-        table.add_column("difference")
-    for name, n, value, cells in figure_rows(experiment, say, main=True):
-        values = [f"{cell.value} {_SURE[cell.better]}".strip() for cell in cells]
-        told = [f"{cell.difference} {cell.interval}".strip() for cell in cells]
-        table.add_row(name, str(n), value, *values, *told[: len(table.columns) - 2 - len(names)])
-    console.print(table)
-    for place in range(1, len(names)):
-        console.print(printable(finding(experiment, place, say)))
-    console.print(certainty(experiment, say))
-    for notice in notices(experiment, say):
-        console.print(f"  {printable(notice)}")
-    if held.verdict and held.verdict.gate.verdict != "not-comparable":
-        show_release(held.verdict, None)
-    else:
-        release = held.verdict.release if held.verdict else None
-        console.print(printable(why_no_verdict(release, say)))
-    if out:
-        console.print(f"Comparison: {out / 'compare.html'}")
-
-
-def show_history(told: Histories, out: Path | None) -> None:
-    """What was found in each history."""
-    console, say = plain_console(), words("en")
-    for one in told.histories:
-        console.print(f"{subject(one, say)}: {len(one.runs)} runs")
-        console.print(f"  {result(one, say)}")
-        for change in one.changes:
-            console.print(f"  {change_told(change, one, say)}: {cause_told(change, say)}")
-            for level in change.metrics[:_LINES_SHOWN]:
-                name = metric_name(level.metric, say)
-                console.print(f"    {name} {share(level.before)} -> {share(level.after)}")
-    if told.skipped:
-        console.print(say("history.skipped", count=told.skipped))
-    if out:
-        console.print(f"History: {out / 'history.html'}")
 
 
 def _short(text: str) -> str:

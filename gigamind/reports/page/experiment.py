@@ -6,7 +6,7 @@ from typing import NamedTuple
 from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.compare import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
-from gigamind.reports.page.charts import Difference, Differences
+from gigamind.reports.page.charts import Difference, Differences, shortened
 from gigamind.reports.page.headline import change_interval, sure, told_changes
 from gigamind.reports.page.layout import drawn, items_script, listing_script, rendered
 from gigamind.reports.release import Release, main_keys, reasons_told
@@ -14,6 +14,7 @@ from gigamind.wording import Language, Words, change_in, moment, share, signed, 
 
 _HITS = 10
 _IDS = 5
+_LABEL_COLUMNS = 24  # of a run in the title of a chart
 
 
 def render_experiment(
@@ -123,8 +124,9 @@ def notices(experiment: Experiment, say: Words) -> Iterator[str]:
         if comparison.unjudged:
             yield say("experiment.unjudged", run=run.label, count=len(comparison.unjudged))
         for mismatch in comparison.mismatches:
-            if mismatch.what in {"judge", "notes", "checklist"}:
-                yield say(f"experiment.other_{mismatch.what}", run=run.label)
+            key = f"experiment.other_{mismatch.what.replace(' ', '_')}"
+            if say.knows(key):
+                yield say(key, run=run.label)
 
 
 def _others(experiment: Experiment) -> range:
@@ -160,8 +162,8 @@ def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
     ]
     title = say(
         "experiment.differences",
-        run=experiment.runs[place].label,
-        reference=experiment.reference.label,
+        run=shortened(experiment.runs[place].label, _LABEL_COLUMNS),
+        reference=shortened(experiment.reference.label, _LABEL_COLUMNS),
     )
     return Differences(title, rows)
 

@@ -1,0 +1,75 @@
+"""What the command line shows of finished runs: several side by side, and all of a folder."""
+
+import json
+from pathlib import Path
+
+import click
+from rich.table import Table
+
+from gigamind.cli.show import plain_console, show_release
+from gigamind.evaluation.experiment import Held
+from gigamind.reports.history import Histories
+from gigamind.reports.page.experiment import (
+    certainty,
+    figure_rows,
+    finding,
+    headline,
+    metric_name,
+    notices,
+    why_no_verdict,
+)
+from gigamind.reports.page.history import cause_told, change_told, result, subject
+from gigamind.text import printable
+from gigamind.wording import share, words
+
+_LEVELS_SHOWN = 10
+_SURE = {True: "better", False: "worse", None: ""}
+
+
+def print_json(values: object) -> None:
+    """JSON alone, for a program."""
+    click.echo(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
+
+
+def show_experiment(held: Held, out: Path | None) -> None:
+    """The main figures side by side, what surely differs, and of two runs the verdict, or why there is none."""
+    console, say, experiment = plain_console(), words("en"), held.experiment
+    console.print(headline(experiment, say))
+    names = [run.label for run in experiment.runs]
+    table = Table("metric", "N", *names, box=None, pad_edge=False)
+    if len(names) == 2:  # noqa: PLR2004  more differences than one would break the lines of a terminal
+        table.add_column("difference")
+    for name, n, value, cells in figure_rows(experiment, say, main=True):
+        values = [f"{cell.value} {_SURE[cell.better]}".strip() for cell in cells]
+        told = [f"{cell.difference} {cell.interval}".strip() for cell in cells]
+        table.add_row(name, str(n), value, *values, *told[: len(table.columns) - 2 - len(names)])
+    console.print(table)
+    for place in range(1, len(names)):
+        console.print(printable(finding(experiment, place, say)))
+    console.print(certainty(experiment, say))
+    for notice in notices(experiment, say):
+        console.print(f"  {printable(notice)}")
+    if held.verdict and held.verdict.gate.verdict != "not-comparable":
+        show_release(held.verdict, None)
+    else:
+        release = held.verdict.release if held.verdict else None
+        console.print(printable(why_no_verdict(release, say)))
+    if out:
+        console.print(f"Comparison: {out / 'compare.html'}")
+
+
+def show_history(told: Histories, out: Path | None) -> None:
+    """What was found in each history."""
+    console, say = plain_console(), words("en")
+    for one in told.histories:
+        console.print(f"{subject(one, say)}: {len(one.runs)} runs")
+        console.print(f"  {result(one, say)}")
+        for change in one.changes:
+            console.print(f"  {change_told(change, one, say)}: {cause_told(change, say)}")
+            for level in change.metrics[:_LEVELS_SHOWN]:
+                name = metric_name(level.metric, say)
+                console.print(f"    {name} {share(level.before)} -> {share(level.after)}")
+    if told.skipped:
+        console.print(say("history.skipped", count=told.skipped))
+    if out:
+        console.print(f"History: {out / 'history.html'}")
