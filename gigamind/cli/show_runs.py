@@ -49,7 +49,7 @@ def show_experiment(held: Held, out: Path | None) -> None:
     console.print(certainty(experiment, say))
     for notice in notices(experiment, say):
         console.print(f"  {printable(notice)}")
-    if held.verdict and held.verdict.gate.verdict != "not-comparable":
+    if held.verdict and not held.verdict.gate.is_refused:
         show_release(held.verdict, None)
     else:
         release = held.verdict.release if held.verdict else None

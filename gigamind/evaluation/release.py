@@ -166,6 +166,6 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
 
 
 def _cases(gate: GateResult) -> list[JunitCase]:
-    if gate.verdict == "not-comparable" and not gate.rules:
+    if gate.is_refused:
         return [JunitCase("comparable with the baseline", "error", " ".join(gate.reasons))]
     return [JunitCase(rule.metric, _OUTCOMES[rule.status], rule.explanation) for rule in gate.rules]

@@ -266,6 +266,11 @@ class GateResult(BaseModel):
     relaxed: tuple[Relaxable, ...] = ()
 
     @property
+    def is_refused(self) -> bool:
+        """Whether the runs themselves cannot be compared, so that no rule was applied."""
+        return self.verdict == "not-comparable" and not self.rules
+
+    @property
     def failed(self) -> tuple[RuleResult, ...]:
         """The rules that stop the release."""
         return tuple(rule for rule in self.rules if rule.status == "failed")

@@ -73,7 +73,7 @@ def headline(comparison: Comparison, gate: GateResult) -> str:
     if gate.verdict == "passed":
         told = f"No metric is worse than the gates of phase {gate.phase} allow. {items}"
         return " ".join([told, *gate.reasons])
-    if gate.verdict == "not-comparable" and not gate.rules:
+    if gate.is_refused:
         return " ".join(gate.reasons)
     return f"{' '.join(gate.reasons)} {items}"
 

@@ -224,3 +224,11 @@ def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
     printed = json.loads(gigamind("history", runs, "--json").stdout)
     assert printed == json.loads(Path("told", "history.json").read_text("utf-8"))
     assert [len(one["runs"]) for one in printed["histories"]] == [3]
+
+
+def test_a_rule_that_cannot_be_applied_is_no_reason_to_hide_the_verdict(runs, gigamind):
+    ended = gigamind("compare", runs / "top5", runs / "top5")
+    assert ended.code == 0
+    assert "Release gate (mvp): NOT-COMPARABLE" in ended.stdout
+    assert "the worst there is" in ended.stdout
+    assert "No verdict" not in ended.stdout

@@ -1,10 +1,13 @@
 import numpy as np
 import pytest
+from markupsafe import escape
 
 from gigamind.errors import InputError
 from gigamind.release.compare import compare
 from gigamind.release.experiment import MOST_TAGS, hold_against
+from gigamind.reports.page.experiment import render_experiment
 from gigamind.stats.paired import compare_metrics, holm
+from gigamind.wording import words
 
 NAMES = [f"q{number}" for number in range(12)]
 FIRST = dict.fromkeys(NAMES, 2)
@@ -124,3 +127,24 @@ def test_runs_of_links_are_compared_by_their_sums(links):
     ]
     change = hold_against(["a", "b"], runs).comparisons[0].metric("links.precision_at_5")
     assert (change.baseline, change.current, change.improved) == (0.5, 1.0, 8)
+
+
+@pytest.mark.parametrize("lang", ["en", "ko"])
+def test_runs_of_answers_and_of_links_have_their_page(answers, links, lang):
+    texts = dict.fromkeys(NAMES, "dgs")
+    judged = [
+        answers(texts),
+        answers(texts, correctness=dict.fromkeys(NAMES[:8], 0.5)),
+        answers(texts, checklist=None),
+    ]
+    linked = [links({"a.md": (1, 2, 2)}), links({"a.md": (2, 2, 2)})]
+    pages = [
+        render_experiment(hold_against(["x", "y", "z"][: len(runs)], runs), runs, lang=lang)
+        for runs in (judged, linked)
+    ]
+    say = words(lang)
+    assert say("experiment.headline_answers", others="y, z", reference="x", shared=12) in pages[0]
+    assert escape(say("experiment.other_checklist", run="z")) in pages[0]
+    assert "correctness 1.00 → 0.50" in pages[0]
+    assert say("experiment.headline_links", others="y", reference="x", shared=1) in pages[1]
+    assert say("experiment.differences", run="y", reference="x") in pages[1]

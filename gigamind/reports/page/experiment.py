@@ -36,7 +36,7 @@ def render_experiment(
     """
     say = words(lang)
     gate = release.gate if release else None
-    verdict = gate if gate and gate.verdict != "not-comparable" else None
+    verdict = gate if gate and not gate.is_refused else None
     return rendered(
         "experiment.html.jinja",
         say,
