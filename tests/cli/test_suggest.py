@@ -31,13 +31,16 @@ def suggest(gigamind, tmp_path):
 def test_a_suggestion_reads_as_the_format_says(suggest):
     ended = suggest("--note", "projects/gigamind.md")
     confidence = re.search(r"Confidence: (0\.\d\d)\n", ended.stdout)[1]
+    scores = re.search(r"Scores: (.*)\n", ended.stdout)[1]
     assert ended.stdout == (
         "Found 1 link suggestion:\n"
         "\n"
         '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
         f"   Position: 20-27, Confidence: {confidence}\n"
         "   Reason: 노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 연결함\n"
+        f"   Scores: {scores}\n"
     )
+    assert re.fullmatch(r"mention 0\.\d\d, context 0\.\d\d, centrality 1\.00", scores)
     assert ended.code == 0
 
 

@@ -26,7 +26,10 @@ def record(tmp_path_factory):
     folder = tmp_path_factory.mktemp("links")
     generate_links(EXAMPLES, folder / "vault", folder / "links.jsonl")
     options = LinkEvalOptions(
-        dataset=folder / "links.jsonl", notes=folder / "vault", out=folder / "out"
+        dataset=folder / "links.jsonl",
+        notes=folder / "vault",
+        out=folder / "out",
+        cache_dir=folder / "cache",
     )
     return read_run(evaluate(options).out, KINDS)
 
