@@ -65,6 +65,7 @@ class ItemReport(Report):
     """One line of per_item.jsonl.
 
     Attributes:
+        gains: grade of each note that people judged, where they did; empty where `expected_notes` says it all.
         judged_unanswerable: null where the judge gave no verdict.
         judged_across_languages: whether the note nearest to the query is in another language, which makes the verdict
             weak; null for a judge that does not look.
@@ -95,6 +96,7 @@ class ItemReport(Report):
     metrics: dict[str, float | None]
     latency_ms: Milliseconds | None
     oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
+    gains: dict[str, int] = Field(default={}, exclude_if=lambda gains: not gains)
 
 
 class SliceCounts(Report):
