@@ -5,7 +5,7 @@ ranking.py, as in trec_eval.  What it could be here is irrelevant, or relevant w
 Notes that were not found are what the qrels say.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from gigamind.metrics.ranking_table import (
     discounts,
     ratio,
     summed,
+    tables,
 )
 from gigamind.metrics.spec import Rows
 
@@ -43,14 +44,17 @@ def ndcg_high(table: RankingTable, k: int) -> Floats:
     return _over_judged(table, k, low=False)
 
 
-def ndcg_changes(query: RankedQuery, k: int) -> dict[str, float]:
-    """What nDCG@k would change by if an unjudged note among the first `k` were relevant, all others irrelevant."""
-    table = RankingTable.of([query])
-    holes = table.unjudged[0, :k]
-    dcg, gain = at_rank(table.dcg, k), table.ideal[:, 0]
-    with_it = dcg + gain / table.logs[: len(holes)]
-    changes = with_it / _ideal_with(table, k, 1) - ndcg(table, k) if gain else holes * 0.0
-    return {query.ranking[at]: float(changes[at]) for at in map(int, np.flatnonzero(holes))}
+def ndcg_changes(queries: Sequence[RankedQuery], k: int) -> Iterator[dict[str, float]]:
+    """Of each query: its unjudged notes among the first `k`, and what nDCG@k would change by if one were relevant."""
+    for part, table in tables(queries):
+        holes = table.unjudged[:, :k]
+        with_it = at_rank(table.dcg, k)[:, None] + table.ideal[:, :1] / table.logs[: holes.shape[1]]
+        ideal = np.broadcast_to(_ideal_with(table, k, 1)[:, None], with_it.shape)
+        changes = (ratio(with_it, ideal) - ndcg(table, k)[:, None]).tolist()
+        for row, query in enumerate(part):
+            yield {
+                query.ranking[at]: changes[row][at] for at in map(int, np.flatnonzero(holes[row]))
+            }
 
 
 def _over_judged(table: RankingTable, k: int, *, low: bool) -> Floats:

@@ -4,7 +4,7 @@ A row is a query, a column a rank.  A row is summed from its first rank on, one 
 are the same to the last bit, whatever queries it is measured beside.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, repeat
 from math import nan
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 Flags = NDArray[np.bool_]
+_AT_ONCE = 1024  # queries a table: of 100 hits each, its arrays stay in the cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,15 @@ class RankingTable:
         """The table of some of its queries."""
         parts = ("gains", "unjudged", "lengths", "is_judged", "ideal", "served")
         return RankingTable(**{name: getattr(self, name)[chosen] for name in parts})
+
+
+def tables(
+    queries: Sequence[RankedQuery],
+) -> Iterator[tuple[Sequence[RankedQuery], RankingTable]]:
+    """All queries, part by part, each part with its table."""
+    for first in range(0, len(queries), _AT_ONCE):
+        part = queries[first : first + _AT_ONCE]
+        yield part, RankingTable.of(part)
 
 
 def discounts(depth: int) -> Floats:

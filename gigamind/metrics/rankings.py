@@ -5,14 +5,11 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from gigamind.metrics import ranking, ranking_holes
-from gigamind.metrics.ranking_table import Floats, RankedQuery, RankingTable
+from gigamind.metrics.ranking_table import Floats, RankedQuery, RankingTable, tables
 from gigamind.metrics.spec import measured
 
 METRICS = (*ranking.METRICS, *ranking_holes.METRICS)
 CUTOFFS = (1, 3, 5, 10)  # the ranks that reports show; the run's own topk comes on top
-_AT_ONCE = (
-    1024  # queries a table: 100 hits of each are some arrays of 0.8 MB, which stay in the cache
-)
 
 
 def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str, float | None]]:
@@ -23,9 +20,8 @@ def measure_rankings(queries: Sequence[RankedQuery], topk: int) -> list[dict[str
     """
     cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
     rows: list[dict[str, float | None]] = []
-    for first in range(0, len(queries), _AT_ONCE):
-        part = queries[first : first + _AT_ONCE]
-        columns = dict(_columns(RankingTable.of(part), cutoffs))
+    for _, table in tables(queries):
+        columns = dict(_columns(table, cutoffs))
         names, values = tuple(columns), np.column_stack(list(columns.values()))
         whole = not np.isnan(values).any()
         for row in values.tolist():

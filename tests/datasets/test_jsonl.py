@@ -113,8 +113,8 @@ SPAN = {"note_path": "a.md", "start": 0, "end": 1}
         (
             {"expected_all_of": [["a.md"], []]},
             (
-                'field "expected_all_of[1]": expected groups of notes, got []. Write a list of lists that are not empty,'
-                ' such as [["a", "b"], ["c"]].'
+                'field "expected_all_of[1]": expected groups of notes, got [].'
+                ' Write a list of lists that are not empty, such as [["a", "b"], ["c"]].'
             ),
         ),
         (

@@ -104,7 +104,7 @@ def test_a_relevant_note_far_down_makes_ndcg_lower():
 def test_a_hole_matters_by_what_ndcg_would_change_by(qrels, ranking, k):
     best = max(qrels.values())
     query = RankedQuery(ranking, qrels, is_judged=True)
-    changes = ndcg_changes(query, k)
+    [changes] = ndcg_changes([query], k)
     assert list(changes) == [note for note in ranking[:k] if note not in qrels]
     for note, change in changes.items():
         expected = ndcg(ranking, qrels | {note: best}, k) - ndcg(ranking, qrels, k)
