@@ -23,7 +23,8 @@ from vaults import Collection, documentation, example_queries, xquad
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
-from gigamind.metrics.ranking import reciprocal_rank
+from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.rankings import measure_rankings
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever, recording
 from gigamind.retrieval.settings import RetrievalSettings, default_cache_folder
@@ -119,6 +120,10 @@ def _two_words(text: str) -> str:
     return " ".join(words[place] for place in sorted(longest))
 
 
+def _mrr(found: Iterable[RankedQuery]) -> float:
+    return statistics.fmean(figures["mrr"] or 0.0 for figures in measure_rankings(list(found), 1))
+
+
 def _print_rows(collection: Collection, chosen: bool, slices_of: SlicesOf) -> None:  # noqa: FBT001
     vault = read_vault(collection.notes)
     identities = Identities(vault.notes)
@@ -128,10 +133,7 @@ def _print_rows(collection: Collection, chosen: bool, slices_of: SlicesOf) -> No
         ways = _ways(opened)
         for kind, questions in slices_of(vault, list(checked.queries)).items():
             keyword, vectors, weighted, balanced = (
-                statistics.fmean(
-                    reciprocal_rank([hit.note for hit in way.search(q.text)], q.qrels)
-                    for q in questions
-                )
+                _mrr(RankedQuery([h.note for h in way.search(q.text)], q.qrels) for q in questions)
                 for way in ways
             )
             name = f"{collection.name}: {kind}" if kind else collection.name

@@ -133,7 +133,7 @@ def _by_calibration(
         times.append(1000 * (time.perf_counter() - start))
         judged.append((query.item.answerable, verdict.unanswerable, verdict.answerable_probability))
         if left_out:
-            without = signals_of(recalled, query.item.query, without=query.qrels)
+            without = signals_of(recalled, query.item.query, without=query.relevant)
             verdict = judge_by_calibration(without, judge)
             judged.append((False, verdict.unanswerable, verdict.answerable_probability))
     return judged, times

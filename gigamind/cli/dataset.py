@@ -1,4 +1,4 @@
-"""`gigamind dataset`: is a dataset sound, what does it hold, and a smaller one of it."""
+"""`gigamind dataset`: is a dataset sound, what does it hold, a smaller one of it, or one with more judgements."""
 
 import json
 import sys
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from gigamind.vault.identity import Collision
 
 _path = click.Path(path_type=Path)
+_SHOWN = 10  # problems in one message
 _WIDTH = 120  # columns where there is no terminal to ask
 _dataset_option = click.option(
     "--dataset", "path", type=_path, required=True, help="rows, one JSON object a line"
@@ -25,7 +26,7 @@ _dataset_option = click.option(
 
 @click.group()
 def dataset() -> None:
-    """Check, describe and sample datasets of queries or links."""
+    """Check, describe, sample and label datasets of queries or links."""
 
 
 @dataset.command()
@@ -91,6 +92,29 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     chosen = sample(usable, wanted, seed)
     write_lines(out, [lines[number - 1].decode().strip() for number in chosen])
     click.echo(f"{len(chosen)} of {len(usable)} rows: {out}")
+
+
+@dataset.command()
+@_dataset_option
+@click.option(
+    "--labels", type=_path, required=True, help='unjudged.jsonl of a run, with its "gain" filled in'
+)
+@click.option(
+    "--out", type=_path, required=True, help="file for the rows with their new judgements"
+)
+def label(path: Path, labels: Path, out: Path) -> None:
+    """Add the judgements of people to the rows of queries; a line without a "gain" is left for later."""
+    from gigamind.datasets.jsonl import read_queries
+    from gigamind.datasets.label import labelled, read_gains
+    from gigamind.datasets.write import refuse_existing_file, write_rows
+
+    refuse_existing_file("--out", out)
+    queries = read_queries(path)
+    if queries.errors:
+        raise DatasetError("\n".join(error.describe(path) for error in queries.errors[:_SHOWN]))
+    gains = read_gains(labels, {item.id for item in queries.items})
+    write_rows(out, labelled(queries.items, gains))
+    click.echo(f"{sum(map(len, gains.values()))} judgements of {len(gains)} queries: {out}")
 
 
 class _Rows(NamedTuple):

@@ -32,6 +32,8 @@ _COMMANDS = {
     "history": ("release:history", "Show how runs of a folder went, and where they changed."),
     "baseline": ("release:baseline", "Choose the run that later ones are compared with."),
     "suggest-links": ("suggest:suggest", "Suggest links for a note, with confidence and reason."),
+    "import": ("imports:collection", "Make a dataset of a file of another tool."),
+    "export": ("exports:export", "Write a run as a file for other tools."),
     "dataset": ("dataset:dataset", "Check, describe and sample a dataset."),
     "align": ("align:align", "Find quotes in their sources, exactly or not at all."),
     "memory": ("memory:memory", "Keep what a session says, with evidence."),

@@ -4,7 +4,7 @@ A row that cannot be used is told with its line and what is wrong; the others go
 """
 
 import difflib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic
@@ -159,20 +159,35 @@ def _nowhere(text: str, note_text: str) -> None:
     del text, note_text
 
 
+Groups = tuple[tuple[str, ...], ...]
+
+
 @dataclass(frozen=True, slots=True)
 class CheckedQuery:
     """One query whose labels were found in the vault.
 
     Attributes:
         line: 1-based, in the dataset's file.
-        qrels: path of each expected note -> gain, always 1.
+        qrels: path of each labelled note -> gain: its grade, or 1.
         spans: the expected spans, in code points, with the text that stands there now.
+        groups: `expected_all_of` and `expected_any_of`, by path.
     """
 
     item: QueryItem
     line: int
     qrels: Mapping[str, int]
     spans: tuple[Passage, ...]
+    groups: tuple[Groups, Groups] = ((), ())
+
+    @property
+    def relevant(self) -> tuple[str, ...]:
+        """The expected notes, by path."""
+        return tuple(note for note, gain in self.qrels.items() if gain > 0)
+
+    @property
+    def is_judged(self) -> bool:
+        """Whether a note that no label names is unjudged, and not known to be irrelevant."""
+        return self.item.gains is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,29 +230,62 @@ class _QueryChecker(RowChecker[QueryItem]):
     def check(self, item: QueryItem) -> CheckedQuery | None:
         before = len(self.errors)
         self._check_labels(item)
-        if not self.has_vault:
-            named = dict.fromkeys(item.expected_notes, 1)
-            whole = len(self.errors) == before
-            return CheckedQuery(item, self.dataset.lines[item.id], named, ()) if whole else None
-        notes = [
-            self.note(item, f"expected_notes[{index}]", name)
-            for index, name in enumerate(item.expected_notes)
-        ]
-        qrels = {note.path: 1 for note in notes if note is not None}
+        expected = self._paths(item, "expected_notes", item.expected_notes)
+        groups = (
+            self._groups(item, "expected_all_of", item.expected_all_of),
+            self._groups(item, "expected_any_of", item.expected_any_of),
+        )
+        grouped = [path for kind in groups for group in kind for path in group]
+        qrels = dict.fromkeys((*expected, *grouped), 1)
+        self._grade(item, qrels)
         spans = [
             self._passage(item, f"expected_spans[{index}]", span, qrels)
-            for index, span in enumerate(item.expected_spans)
+            for index, span in enumerate(item.expected_spans if self.has_vault else ())
         ]
         if len(self.errors) > before:
             return None
         passages = tuple(passage for passage in spans if passage is not None)
-        return CheckedQuery(item, self.dataset.lines[item.id], qrels, passages)
+        return CheckedQuery(item, self.dataset.lines[item.id], qrels, passages, groups)
+
+    def _paths(self, item: QueryItem, name: str, notes: Sequence[str]) -> list[str]:
+        """The notes of a field by path; without a vault, by the names that rows give them."""
+        if not self.has_vault:
+            return list(notes)
+        found = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
+        return [note.path for note in found if note is not None]
+
+    def _groups(self, item: QueryItem, name: str, groups: Sequence[Sequence[str]]) -> Groups:
+        return tuple(
+            tuple(self._paths(item, f"{name}[{at}]", group)) for at, group in enumerate(groups)
+        )
+
+    def _grade(self, item: QueryItem, qrels: dict[str, int]) -> None:
+        """Give the notes their grades; each has one, and one that is expected is not irrelevant."""
+        graded: set[str] = set()
+        for name, gain in (item.gains or {}).items():
+            for path in self._paths(item, f"gains[{shortened(name)}]", (name,)):
+                if path in graded:
+                    mend = "Keep one of its names"
+                    self.reject(item, "gains", f"{shortened(path)} is graded twice", mend)
+                elif path in qrels and gain <= 0:
+                    message = f"{shortened(path)} is an expected note, and its grade is {gain}"
+                    self.reject(item, "gains", message, "Grade it above 0, or do not expect it")
+                graded.add(path)
+                qrels[path] = gain
 
     def _check_labels(self, item: QueryItem) -> None:
-        if item.answerable and not item.expected_notes:
+        graded = any(gain > 0 for gain in (item.gains or {}).values())
+        grouped = item.expected_all_of or item.expected_any_of
+        if item.answerable and not (item.expected_notes or graded or grouped):
             mend = "Name a note that answers it, or set answerable to false"
             self.reject(item, "expected_notes", "empty, though the query is answerable", mend)
-        labels = {"expected_notes": item.expected_notes, "expected_spans": item.expected_spans}
+        labels = {
+            "expected_notes": item.expected_notes,
+            "expected_spans": item.expected_spans,
+            "gains": graded,
+            "expected_all_of": item.expected_all_of,
+            "expected_any_of": item.expected_any_of,
+        }
         for name in (name for name, given in labels.items() if given and not item.answerable):
             mend = "Empty it, or set answerable to true"
             self.reject(item, name, "not empty, though answerable is false", mend)

@@ -29,6 +29,14 @@ _PHRASES = {
     "literal_error": ("easy, mid or hard", 'Write "easy", "mid" or "hard", or leave the field out'),
     "greater_than_equal": ("0 or more", "Count UTF-16 code units from the start of the file"),
 }
+_GAINS = (
+    "a grade, a whole number from -1000 to 1000",
+    'Write an object such as {"a.md": 2, "b.md": 0}',
+)
+_GROUPS = (
+    "groups of notes",
+    'Write a list of lists that are not empty, such as [["a", "b"], ["c"]]',
+)
 # Of answers, by the field that is wrong.
 _ANSWER_PHRASES = {
     "verdict": (
@@ -112,6 +120,10 @@ def _mend_missing(field: str, row: object) -> str:
 
 
 def _phrase(details: "ErrorDetails") -> tuple[str, str]:
+    if details["loc"][0] == "gains":
+        return _GAINS
+    if details["loc"][0] in {"expected_all_of", "expected_any_of"}:
+        return _GROUPS
     last = details["loc"][-1] if details["loc"] else ""
     if isinstance(last, str) and last in _ANSWER_PHRASES:
         return _ANSWER_PHRASES[last]

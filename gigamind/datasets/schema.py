@@ -50,11 +50,22 @@ class ExpectedSpan(Row):
     text: str | None = None
 
 
+Gain = Annotated[int, Field(ge=-1000, le=1000)]
+Group = Annotated[tuple[Text, ...], Field(min_length=1)]
+
+
 class QueryItem(Row):
     """One query with its labels.
 
+    Notes go by their paths or names.
+
     Attributes:
-        expected_notes: paths or names of the notes that answer it; empty when nothing does.
+        expected_notes: the notes that answer it; empty when nothing does, or when the other labels name them all.
+        gains: grade of each note that was judged, 0 or less for an irrelevant one; an expected note without a grade has
+            1, and one with a grade above 0 is expected.  Where it is given, a note that no label names is unjudged;
+            else it is irrelevant.
+        expected_all_of: groups of notes; an answer needs one note of every group.
+        expected_any_of: groups of notes; an answer needs all notes of one group.
         created_at: ISO 8601, as written.
         source: where the row comes from, such as "generated"; such rows are for review.
     """
@@ -63,6 +74,9 @@ class QueryItem(Row):
     query: Text
     answerable: bool
     expected_notes: tuple[Text, ...]
+    gains: dict[Text, Gain] | None = None
+    expected_all_of: tuple[Group, ...] = ()
+    expected_any_of: tuple[Group, ...] = ()
     expected_spans: tuple[ExpectedSpan, ...] = ()
     language: Text | None = None
     difficulty: Difficulty | None = None

@@ -18,9 +18,12 @@ def write_rows(path: Path, rows: Iterable[Row]) -> None:
     Raises:
         EvaluationError: the file cannot be written.
     """
-    write_lines(
-        path, [row.model_dump_json(exclude_none=True, exclude_defaults=True) for row in rows]
-    )
+    write_lines(path, map(row_line, rows))
+
+
+def row_line(row: Row) -> str:
+    """A row as JSON text; fields without a value are left out."""
+    return row.model_dump_json(exclude_none=True, exclude_defaults=True)
 
 
 def write_lines(path: Path, lines: Iterable[str]) -> None:
@@ -29,10 +32,19 @@ def write_lines(path: Path, lines: Iterable[str]) -> None:
     Raises:
         EvaluationError: the file cannot be written.
     """
+    write_text(path, "".join(line + "\n" for line in lines))
+
+
+def write_text(path: Path, text: str) -> None:
+    """A file, whole or not at all.
+
+    Raises:
+        EvaluationError: it cannot be written.
+    """
     aside = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text("".join(line + "\n" for line in lines), encoding="utf-8", newline="\n")
+        aside.write_text(text, encoding="utf-8", newline="\n")
         aside.replace(path)
     except OSError as error:
         with contextlib.suppress(OSError):  # its folder may be a file

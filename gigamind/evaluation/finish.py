@@ -241,6 +241,7 @@ def _texts(
 ) -> dict[str, str]:
     """What is written beside the record, but for what needs a comparison."""
     files = {SUMMARY_FILE: task.view.markdown(record)} if outputs.format != "json" else {}
+    files |= task.view.files(record)
     if outputs.figures and record.items:
         drawn = task.view.figures(record)
         files |= {f"figures/{name}.svg": figure for name, figure in drawn.items()}

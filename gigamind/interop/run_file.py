@@ -15,6 +15,7 @@ from typing import cast
 
 from gigamind.errors import InputError
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, score_of, told_hits
+from gigamind.interop.source import decoded, placed_lines, read_bytes
 
 # A note's name may have spaces, which the format does not foresee: what stands between the second column and the last
 # three is the name.
@@ -44,17 +45,8 @@ def read_run_file(path: Path) -> RunFile:
     Raises:
         InputError: the file cannot be read, is in another encoding, or has no line of either format.
     """
-    try:
-        content = path.read_bytes()
-    except OSError as error:
-        raise InputError(
-            f"{path}: the run cannot be read ({error.strerror}); check its path"
-        ) from error
-    lines = [
-        (f"{path}:{number}", line.strip())
-        for number, line in enumerate(_decoded(path, content).split("\n"), start=1)
-        if line.strip()
-    ]
+    content = read_bytes(path, "the run")
+    lines = placed_lines(path, decoded(path, content))
     problems: list[str] = []
     as_json = bool(lines) and lines[0][1].startswith("{")
     rankings = _json_rankings(lines, problems) if as_json else _trec_rankings(lines, problems)
@@ -62,19 +54,6 @@ def read_run_file(path: Path) -> RunFile:
         first = f"; {problems[0]}" if problems else ""
         raise InputError(f"{path}: holds no ranking{first}. Write {_FORMATS} a line.")
     return RunFile(path, rankings, tuple(problems), hashlib.sha256(content).hexdigest())
-
-
-def _decoded(path: Path, content: bytes) -> str:
-    marked = content.startswith((b"\xff\xfe", b"\xfe\xff"))
-    encoding = "utf-16" if marked else "utf-8-sig"
-    try:
-        return content.decode(encoding)
-    except UnicodeDecodeError as error:
-        line = content.count(b"\n", 0, error.start) + 1
-        raise InputError(
-            f"{path}:{line}: not {encoding.removesuffix('-sig').upper()}; convert the file:"
-            " iconv -f CP949 -t UTF-8 (or whatever it is in)"
-        ) from error
 
 
 def _json_rankings(

@@ -83,11 +83,11 @@ def _rows_of(
     retriever: Retriever, query: CheckedQuery, vault: str, *, twice: bool
 ) -> Iterator[Labelled]:
     item = query.item
-    keys = frozenset({f"id {item.id}", *(f"note {vault} {path}" for path in query.qrels)})
+    keys = frozenset({f"id {item.id}", *(f"note {vault} {path}" for path in query.relevant)})
     whole = signals_of(retriever, item.query)
     yield Labelled(whole, item.answerable, left_out=False, keys=keys, vault=vault)
     if twice:
-        without = signals_of(retriever, item.query, without=query.qrels)
+        without = signals_of(retriever, item.query, without=query.relevant)
         yield Labelled(without, answerable=False, left_out=True, keys=keys, vault=vault)
 
 

@@ -1,46 +1,60 @@
-"""How well one ranking finds the relevant notes of one query.
+"""How well rankings find the relevant notes of their queries.
 
 A ranking is note paths, best first, each at most once.  A note is relevant when its gain in the qrels is above 0.
-Every figure lies in [0, 1].  A query without relevant notes has nothing to find: it is 0.0 everywhere here and must be
-left out of the mean by the caller.
+Each function gives the figure of every query of a table, (n,), in [0, 1].  A query without relevant notes has nothing
+to find: it is 0.0 everywhere here and must be left out of the mean by the caller.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import fsum, log2
+import numpy as np
 
-from gigamind.metrics.spec import SHOWN, Rows, Use, measured
-
-CUTOFFS = (1, 3, 5, 10)  # the ranks that reports show; the run's own topk comes on top
+from gigamind.metrics.ranking_table import Floats, RankingTable, at_rank, ratio
+from gigamind.metrics.spec import SHOWN, Rows, Use
 
 
-def hit(ranking: Sequence[str], qrels: Mapping[str, int], k: int) -> float:
+def hit(table: RankingTable, k: int) -> Floats:
     """1.0 when a relevant note is among the first `k`, else 0.0: the `success` of trec_eval."""
-    return float(any(_relevant(ranking[:k], qrels)))
+    return np.where((table.gains[:, :k] > 0).any(axis=1), 1.0, 0.0)
 
 
-def reciprocal_rank(ranking: Sequence[str], qrels: Mapping[str, int]) -> float:
+def reciprocal_rank(table: RankingTable) -> Floats:
     """1 / rank of the first relevant note of the whole ranking; 0.0 when there is none."""
-    ranks = (rank for rank, found in enumerate(_relevant(ranking, qrels), start=1) if found)
-    first = next(ranks, None)
-    return 1.0 / first if first else 0.0
+    relevant = table.gains > 0
+    return np.where(relevant.any(axis=1), 1.0 / (relevant.argmax(axis=1) + 1), 0.0)
 
 
-def ndcg(ranking: Sequence[str], qrels: Mapping[str, int], k: int) -> float:
+def ndcg(table: RankingTable, k: int) -> Floats:
     """Normalised discounted cumulative gain of the first `k` notes.
 
     Linear gain, log2(rank + 1) discount: the `ndcg_cut` of trec_eval, after Järvelin & Kekäläinen, TOIS 20(4), 2002.
+    Negative gains count as none, as there.
     """
-    ideal = _dcg(sorted(qrels.values(), reverse=True)[:k])
-    return _dcg(qrels.get(note, 0) for note in ranking[:k]) / ideal if ideal else 0.0
+    return ratio(at_rank(table.dcg, k), at_rank(table.ideal_dcg, k))
 
 
-def recall(ranking: Sequence[str], qrels: Mapping[str, int], k: int) -> float:
+def recall(table: RankingTable, k: int) -> Floats:
     """Share of the relevant notes that are among the first `k`."""
-    relevant = sum(gain > 0 for gain in qrels.values())
-    return sum(_relevant(ranking[:k], qrels)) / relevant if relevant else 0.0
+    found = (table.gains[:, :k] > 0).sum(axis=1).astype(np.float64)
+    return ratio(found, (table.ideal > 0).sum(axis=1).astype(np.float64))
 
 
-_metric = Rows("search", "ranking")
+def group_recall(table: RankingTable, k: int) -> Floats:
+    """How much of what an answer needs the first `k` notes hold; NaN for a query without groups of notes.
+
+    Of `all_of`, groups of which each is needed, by any of its notes: share of the groups with a note among the first
+    `k`, the subtopic recall of Zhai, Cohen & Lafferty, SIGIR 2003.  Of `any_of`, groups of which one is enough, with
+    all its notes: share of the notes of a group that are among the first `k`, of the group that has the most.  Of a
+    query with both kinds: the smaller one.
+    """
+    return at_rank(table.served, k)
+
+
+def complete(table: RankingTable, k: int) -> Floats:
+    """1.0 when the first `k` notes hold all that an answer needs, else 0.0: whether `group_recall` is 1."""
+    served = at_rank(table.served, k)
+    return np.where(np.isnan(served), np.nan, (served == 1.0).astype(np.float64))
+
+
+_metric = Rows("search", "rankings")
 METRICS = (
     _metric(
         hit,
@@ -59,30 +73,11 @@ METRICS = (
     _metric(
         recall, "recall_at_{k}", "recall@{k}", "재현율@{k}", Use(gate=True, main=1, summary=1)
     ).told("share of the expected notes among the first k", "정답 노트 가운데 상위 k개에 든 비율"),
+    _metric(
+        group_recall, "group_recall_at_{k}", "group recall@{k}", "묶음 재현율@{k}", Use(gate=True)
+    ),
+    _metric(complete, "complete_at_{k}", "complete@{k}", "완결@{k}", Use(gate=True, main=1)).told(
+        "the first k notes hold all that an answer needs",
+        "상위 k개 노트에 답에 필요한 내용이 모두 있는 비율",
+    ),
 )
-
-
-def measure_ranking(
-    ranking: Sequence[str], qrels: Mapping[str, int], topk: int
-) -> dict[str, float | None]:
-    """Every metric that takes "ranking" of one answerable query, by its name in the reports.
-
-    Cutoffs above `topk` are left out: a ranking of `topk` notes says nothing about the ranks beyond.
-    """
-    cutoffs = sorted({k for k in CUTOFFS if k <= topk} | {topk})
-    values: dict[str, float | None] = {}
-    for metric, of in measured(METRICS, "ranking"):
-        if metric.has_cutoff:
-            values |= {metric.at(k): of(ranking, qrels, k) for k in cutoffs}
-        else:
-            values[metric.name] = of(ranking, qrels)
-    return values
-
-
-def _relevant(notes: Iterable[str], qrels: Mapping[str, int]) -> Iterable[bool]:
-    return (qrels.get(note, 0) > 0 for note in notes)
-
-
-def _dcg(gains: Iterable[int]) -> float:
-    """Negative gains count as none, as in trec_eval.  `fsum`, for `sum` rounds differently from Python 3.12 on."""
-    return fsum(max(gain, 0) / log2(rank + 1) for rank, gain in enumerate(gains, start=1))

@@ -11,7 +11,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 Language = Literal["en", "ko"]
-Takes = Literal["ranking", "spans", "verdicts", "note", "claims"]
+Takes = Literal["rankings", "ranking", "spans", "verdicts", "note", "claims"]
 _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from importlib.metadata import entry_points
 from typing import Literal
 
-from gigamind.metrics import aggregate, answerability, grounding, links, ranking, spans
+from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
 from gigamind.metrics.spec import MAIN, OWN, Language, Metric, Rows, Use
 
 ENTRY_POINTS = "gigamind.metrics"
@@ -31,7 +31,7 @@ def _by_key(metrics: Sequence[Metric]) -> dict[str, Metric]:
 
 _OURS = _by_key(
     (
-        *ranking.METRICS,
+        *rankings.METRICS,
         *spans.METRICS,
         *answerability.METRICS,
         *aggregate.METRICS,

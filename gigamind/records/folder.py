@@ -169,7 +169,7 @@ def as_json(report: BaseModel, indent: int | None = None) -> str:
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:
     for name, text in files.items():
-        (folder / name).parent.mkdir(exist_ok=True)
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         _write(folder / name, text)
 
 

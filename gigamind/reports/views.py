@@ -53,6 +53,11 @@ class View(ABC, Generic[Summary, Line, Baseline]):
 
         return {name: svg_file(chart) for name, chart in self.pages[1](record).items()}
 
+    def files(self, record: Record[Summary, Line]) -> dict[str, str]:
+        """What else the out folder holds of it, name -> text."""
+        del record
+        return {}
+
     @abstractmethod
     def rows(self, summary: Summary) -> Iterator[MetricRow]:
         """The metrics, the main ones first."""

@@ -259,3 +259,52 @@ def test_a_span_cut_by_utf16_units_is_the_text_that_javascript_slices(text, data
     assert passage.span == Span(start, end)
     assert passage.text == encoded[2 * first : 2 * last].decode("utf-16-le")
     assert result.warnings == ()
+
+
+def test_grades_and_groups_become_gains_by_path():
+    result = checked(
+        {
+            "answerable": True,
+            "expected_notes": ["leave"],
+            "gains": {"Policies/Approval": 3, "notes/My Note.md": 0},
+            "expected_all_of": [["leave", "policies/approval.md"]],
+        },
+        {"answerable": True, "expected_notes": [], "expected_any_of": [["leave"]]},
+    )
+    assert messages(result) == []
+    graded, grouped = result.queries
+    assert graded.qrels == {
+        "policies/leave.md": 1,
+        "policies/approval.md": 3,
+        "notes/My Note.md": 0,
+    }
+    assert graded.relevant == ("policies/leave.md", "policies/approval.md")
+    assert graded.groups == ((("policies/leave.md", "policies/approval.md"),), ())
+    assert (graded.is_judged, grouped.is_judged) == (True, False)
+    assert (grouped.qrels, grouped.groups) == (
+        {"policies/leave.md": 1},
+        ((), (("policies/leave.md",),)),
+    )
+
+
+def test_labels_that_contradict_one_another_are_told():
+    result = checked(
+        {"answerable": True, "expected_notes": ["leave"], "gains": {"leave": 0}},
+        {"answerable": True, "expected_notes": [], "gains": {"leave": 2, "policies/leave.md": 1}},
+        {"answerable": True, "expected_notes": [], "gains": {"leave": 0}},
+        {"answerable": False, "expected_notes": [], "gains": {"leave": 1}},
+        {"answerable": True, "expected_notes": [], "expected_all_of": [["leave"], ["gone"]]},
+    )
+    assert [message.partition(": ")[2] for message in messages(result)] == [
+        (
+            'field "gains": "policies/leave.md" is an expected note, and its grade is 0.'
+            " Grade it above 0, or do not expect it."
+        ),
+        'field "gains": "policies/leave.md" is graded twice. Keep one of its names.',
+        (
+            'field "expected_notes": empty, though the query is answerable.'
+            " Name a note that answers it, or set answerable to false."
+        ),
+        'field "gains": not empty, though answerable is false. Empty it, or set answerable to true.',
+        'field "expected_all_of[1][0]": no note "gone" in vault. Check the path, relative to the notes folder.',
+    ]

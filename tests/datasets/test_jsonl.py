@@ -104,6 +104,20 @@ SPAN = {"note_path": "a.md", "start": 0, "end": 1}
             f'field "expected_notes": expected a list, got "a.md". {LIST_MEND}',
         ),
         (
+            {"gains": {"a.md": "high"}},
+            (
+                'field "gains.a.md": expected a grade, a whole number from -1000 to 1000, got "high".'
+                ' Write an object such as {"a.md": 2, "b.md": 0}.'
+            ),
+        ),
+        (
+            {"expected_all_of": [["a.md"], []]},
+            (
+                'field "expected_all_of[1]": expected groups of notes, got [].'
+                ' Write a list of lists that are not empty, such as [["a", "b"], ["c"]].'
+            ),
+        ),
+        (
             {"expected_notes": ["a.md", 3]},
             f'field "expected_notes[1]": expected text, got 3. {TEXT_MEND}',
         ),

@@ -5,11 +5,11 @@ import random
 
 import ir_measures
 import pytest
+from ranked import measure_ranking
 
 from gigamind.errors import InputError
 from gigamind.interop.ranking import RankedNote, score_of, told_hits
 from gigamind.interop.run_file import read_run_file
-from gigamind.metrics.ranking import measure_ranking
 
 
 @pytest.fixture

@@ -3,8 +3,7 @@ from math import log2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-
-from gigamind.metrics.ranking import hit, measure_ranking, ndcg, recall, reciprocal_rank
+from ranked import hit, measure_ranking, ndcg, recall, reciprocal_rank
 
 RANKING = ["a.md", "b.md", "c.md", "d.md"]
 

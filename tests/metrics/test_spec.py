@@ -1,11 +1,11 @@
 from collections import Counter
 
 import pytest
+from ranked import measure_ranking
 
 from gigamind.metrics.answerability import METRICS as VERDICTS
 from gigamind.metrics.grounding import GroundingTable, measure_claims
 from gigamind.metrics.links import LinkedNote, terms
-from gigamind.metrics.ranking import measure_ranking
 from gigamind.metrics.spec import BLOCKS, Metric, Text, Use
 from gigamind.metrics.table import (
     in_order,

@@ -6,8 +6,8 @@ import ir_measures
 import numpy as np
 import pytest
 from ir_measures import RR, R, Success, nDCG
+from ranked import hit, measure_ranking, ndcg, recall, reciprocal_rank
 
-from gigamind.metrics.ranking import hit, measure_ranking, ndcg, recall, reciprocal_rank
 from gigamind.retrieval.fuse import Scored
 
 CUTOFFS = (1, 3, 5, 10, 20)

@@ -124,7 +124,7 @@ def _cases(
             tags=query.item.tags,
             notes=notes,
             relevant=frozenset(
-                number for number, one in enumerate(notes, start=1) if one.path in query.qrels
+                number for number, one in enumerate(notes, start=1) if one.path in query.relevant
             ),
         )
         progress.stage("Searching", done, len(queries))

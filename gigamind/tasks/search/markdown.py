@@ -16,9 +16,10 @@ from gigamind.tasks.search.schema import (
     SliceCounts,
     SliceReport,
     SummaryReport,
+    UnjudgedHit,
     WeakVerdicts,
 )
-from gigamind.wording import Words, share, words
+from gigamind.wording import Words, share, signed, words
 
 _HITS_SHOWN = 3
 
@@ -105,6 +106,8 @@ def render_summary(record: RunRecord) -> str:
         search_rows=metric_rows(
             summary.overall, "search", in_order(list(summary.overall.intervals))
         ),
+        holes=holes_line(summary, words("en")),
+        hole_rows=hole_rows(summary),
         unanswerable_rows=metric_rows(summary.overall, "unanswerable"),
         judged_by=_judged_by(run),
         judges=[(rates, cost_line(rates, words("en"))) for rates in summary.judges],
@@ -152,6 +155,27 @@ def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
         for kind, count in kinds
         if count
     ]
+
+
+def holes_line(summary: SummaryReport, say: Words) -> str:
+    """How many hits nobody judged, what that leaves open, and what to do; "" without judgements."""
+    holes = summary.holes
+    if holes is None:
+        return ""
+    low, now, high = (
+        share(summary.overall.search.get(f"{name}_at_{holes.k}"))
+        for name in ("ndcg_low", "ndcg", "ndcg_high")
+    )
+    key = "page.holes" if holes.unjudged else "page.holes_none"
+    return say(
+        key, unjudged=holes.unjudged, hits=holes.hits, k=holes.k, low=low, now=now, high=high
+    )
+
+
+def hole_rows(summary: SummaryReport) -> list[tuple[UnjudgedHit, str]]:
+    """The hits that would matter most, each with what nDCG would change by."""
+    worst = summary.holes.worst if summary.holes else ()
+    return [(hit, signed(hit.ndcg_change)) for hit in worst]
 
 
 def _headline(run: RunReport, summary: SummaryReport) -> str:

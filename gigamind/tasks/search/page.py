@@ -37,7 +37,13 @@ from gigamind.tasks.search.figures import (
     slices,
 )
 from gigamind.tasks.search.free_judges import cost_line
-from gigamind.tasks.search.markdown import failed_items, searched_by, weak_lines
+from gigamind.tasks.search.markdown import (
+    failed_items,
+    hole_rows,
+    holes_line,
+    searched_by,
+    weak_lines,
+)
 from gigamind.tasks.search.schema import (
     HitReport,
     ItemReport,
@@ -236,6 +242,8 @@ def search_content(
         values={
             "judged": _judged(record, say),
             "subject": _subject(record, say),
+            "holes": holes_line(record.summary, say),
+            "hole_rows": hole_rows(record.summary),
             "speed_rows": list(_speed_rows(record, say)),
             "tags_left_out": max(0, len(record.summary.by_tag) - _TAGS),
         },

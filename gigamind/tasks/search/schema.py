@@ -65,6 +65,7 @@ class ItemReport(Report):
     """One line of per_item.jsonl.
 
     Attributes:
+        gains: grade of each note that people judged, where they did; empty where `expected_notes` says it all.
         judged_unanswerable: null where the judge gave no verdict.
         judged_across_languages: whether the note nearest to the query is in another language, which makes the verdict
             weak; null for a judge that does not look.
@@ -95,6 +96,7 @@ class ItemReport(Report):
     metrics: dict[str, float | None]
     latency_ms: Milliseconds | None
     oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
+    gains: dict[str, int] = Field(default={}, exclude_if=lambda gains: not gains)
 
 
 class SliceCounts(Report):
@@ -243,6 +245,39 @@ class OutOfReachReport(Report):
     piece_chars: float
 
 
+class UnjudgedHit(Report):
+    """A hit that nobody judged, as a row to label: a line of unjudged.jsonl.
+
+    Attributes:
+        ndcg_change: what nDCG at the cut-off of reports would change by if it were relevant with the highest gain of
+            its query.
+        text: the sentence that speaks to the query; empty without the note's text.
+        gain: for a person to fill in: 0 is irrelevant.
+    """
+
+    id: str
+    query: str
+    note: str
+    rank: Count
+    ndcg_change: Finite
+    text: str
+    gain: int | None = None
+
+
+class HolesReport(Report):
+    """Hits of judged queries that nobody judged, among the first `k`.
+
+    Attributes:
+        hits: all hits among the first `k` of answerable queries with judgements.
+        worst: those that would matter most, the first ones of unjudged.jsonl.
+    """
+
+    k: Count
+    hits: Count
+    unjudged: Count
+    worst: tuple[UnjudgedHit, ...]
+
+
 class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     """summary.json.
 
@@ -252,6 +287,7 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
         out_of_reach: null where every labelled span can be matched, or none is there.
         llm: what asking a model cost; null where none was asked.
         system: null for gigamind's own engine.
+        holes: null where no dataset row has judgements (`gains`).
     """
 
     task: Literal["search"] = "search"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
@@ -264,6 +300,7 @@ class SummaryReport(TaskSummary[RunCounts, SliceReport]):
     out_of_reach: OutOfReachReport | None = None
     llm: LlmReport | None = None
     system: SystemHealth | None = Field(default=None, exclude_if=lambda health: health is None)
+    holes: HolesReport | None = Field(default=None, exclude_if=lambda holes: holes is None)
 
 
 RunRecord: TypeAlias = Record[SummaryReport, ItemReport]

@@ -23,7 +23,8 @@ from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.judges.unanswerable_llm import ModelJudge
-from gigamind.metrics.ranking import measure_ranking
+from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.rankings import measure_rankings
 from gigamind.metrics.spans import measure_spans, out_of_reach
 from gigamind.outcome import Failure, Success
 from gigamind.records.schema import ErrorReport, Record, SpeedReport
@@ -53,19 +54,20 @@ CROSS_LINGUAL_TAG = "cross-lingual"
 
 def item_report(
     prepared: Prepared,
-    reader: HitReader,
     judges: FreeJudges,
     query: CheckedQuery,
-    outcome: Success[Ranking[Any]],
+    ranking: ShownRanking,
+    latency_ms: float,
 ) -> ItemReport:
-    """Judge the ranking of one query, unless a model will, and measure it against its labels."""
-    item, ranking = query.item, reader.read(query.item.query, outcome.value)
+    """Judge the ranking of one query, unless a model will, and measure its evidence; see `with_ranking_metrics`."""
+    item = query.item
     verdicts = judge_freely(judges, item.query, ranking.hits)
     verdict = verdicts.get(prepared.judge.judge.kind) if prepared.judge else None
     return ItemReport.like(
         item,
         cross_lingual=_is_cross_lingual(prepared, query),
-        expected_notes=tuple(query.qrels),
+        expected_notes=query.relevant,
+        gains=query.qrels if query.is_judged else {},
         expected_spans=tuple(passage_report(prepared, span) for span in query.spans),
         ranking=ranking.reports,
         judged_unanswerable=verdict.unanswerable if verdict else None,
@@ -73,8 +75,8 @@ def item_report(
         answerable_score=verdict.score if verdict else None,
         judged_across_languages=verdict.across_languages if verdict else None,
         judges=verdicts,
-        metrics=_metrics(query, ranking, prepared.options) if item.answerable else {},
-        latency_ms=outcome.latency_ms if prepared.is_timed else None,
+        metrics=_evidence_metrics(query, ranking, prepared.options) if item.answerable else {},
+        latency_ms=latency_ms if prepared.is_timed else None,
         oddities=ranking.oddities,
     )
 
@@ -85,22 +87,33 @@ def item_failure(failure: Failure) -> ErrorReport:
     return ErrorReport(kind="item", id=failure.item_id, error=failure.error, message=message)
 
 
-def _metrics(
+def with_ranking_metrics(
+    items: Sequence[ItemReport], queries: Sequence[CheckedQuery], topk: int
+) -> list[ItemReport]:
+    """Measure the rankings of answerable queries against their labels, all at once."""
+    asked = [(item, query) for item, query in zip(items, queries, strict=True) if item.answerable]
+    ranked = [
+        RankedQuery([hit.note for hit in item.ranking], query.qrels, query.is_judged, *query.groups)
+        for item, query in asked
+    ]
+    found = zip(asked, measure_rankings(ranked, topk), strict=True)
+    metrics = {item.id: {**figures, **item.metrics} for (item, _), figures in found}
+    return [item.model_copy(update={"metrics": metrics.get(item.id, {})}) for item in items]
+
+
+def _evidence_metrics(
     query: CheckedQuery, ranking: ShownRanking, options: SearchEvalOptions
 ) -> dict[str, float | None]:
     """Evidence is what a reader is shown: over all ten notes, one right one could give no precision above 0.1."""
     shown = [piece for piece in ranking.evidence[: options.evidence_notes] if piece is not None]
-    return {
-        **measure_ranking([hit.note for hit in ranking.hits], query.qrels, options.topk),
-        **measure_spans(shown, query.spans),
-    }
+    return measure_spans(shown, query.spans)
 
 
 def _is_cross_lingual(prepared: Prepared, query: CheckedQuery) -> bool:
     """Tagged so, or asked in a language that none of its expected notes says it is in."""
     if CROSS_LINGUAL_TAG in query.item.tags:
         return True
-    notes = (prepared.vault.note(path) for path in query.qrels)
+    notes = (prepared.vault.note(path) for path in query.relevant)
     languages = {_primary(note.language) for note in notes if note}
     asked = _primary(query.item.language or "")
     return bool(asked and languages and "" not in languages) and asked not in languages
@@ -221,10 +234,21 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
 
     def _measured(self, outcomes: Sequence[Outcome[Ranking[Any]]]) -> list[ItemResult]:
         by_id = {query.item.id: query for query in self.prepared.queries}
+        asked = [by_id[outcome.item_id] for outcome in outcomes if isinstance(outcome, Success)]
+        found = [outcome for outcome in outcomes if isinstance(outcome, Success)]
+        items = [
+            item_report(
+                self.prepared,
+                self.judges,
+                query,
+                self.reader.read(query.item.query, outcome.value),
+                outcome.latency_ms,
+            )
+            for query, outcome in zip(asked, found, strict=True)
+        ]
+        measured = iter(with_ranking_metrics(items, asked, self.prepared.options.topk))
         return [
-            item_report(self.prepared, self.reader, self.judges, by_id[outcome.item_id], outcome)
-            if isinstance(outcome, Success)
-            else item_failure(outcome)
+            item_failure(outcome) if isinstance(outcome, Failure) else next(measured)
             for outcome in outcomes
         ]
 

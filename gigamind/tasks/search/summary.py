@@ -25,6 +25,7 @@ from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
+from gigamind.tasks.search.holes import measure_holes
 from gigamind.tasks.search.options import Pace
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import (
@@ -58,6 +59,7 @@ def summarise(
     judge = prepared.judge.judge if prepared.judge else None
     made = {query.item.id for query in prepared.queries if query.item.is_generated}
     figures = aggregate([measured(item) for item in items], prepared.options.seed)
+    overall = _slice(figures.overall)
     return SummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=RunCounts(
@@ -71,7 +73,7 @@ def summarise(
             notes=len(prepared.vault.notes) if prepared.options.notes else None,
             queries_generated=len(made & {item.id for item in items}),
         ),
-        overall=_slice(figures.overall),
+        overall=overall,
         by_language=_slices(figures.by_language),
         cross_lingual=_slice(figures.cross_lingual) if figures.cross_lingual else None,
         by_tag=_slices(figures.by_tag),
@@ -90,6 +92,7 @@ def summarise(
         else None,
         llm=llm_block(items, run.asked, prepared.options.seed) if run.asked else None,
         system=health(items, len(results)) if prepared.system else None,
+        holes=measure_holes(items, overall.deepest),
     )
 
 

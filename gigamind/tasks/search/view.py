@@ -10,6 +10,7 @@ from gigamind.reports.text import unjudged
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.search import markdown
 from gigamind.tasks.search.compare import SearchSnapshot
+from gigamind.tasks.search.holes import holes_files
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 
 
@@ -25,6 +26,9 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
         from gigamind.tasks.search.page import render_html
 
         return render_html, search_figures
+
+    def files(self, record: Record[SummaryReport, ItemReport]) -> dict[str, str]:
+        return holes_files(record.summary, record.items)
 
     def rows(self, summary: SummaryReport) -> Iterator[MetricRow]:
         for block in ("search", "unanswerable"):

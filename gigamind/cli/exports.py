@@ -1,0 +1,128 @@
+"""`gigamind export`: a finished run as files that other tools read."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gigamind.errors import InputError
+
+if TYPE_CHECKING:
+    from gigamind.records.schema import Record
+    from gigamind.tasks.answers.schema import AnswerItemReport
+    from gigamind.tasks.search.schema import ItemReport
+
+_path = click.Path(path_type=Path)
+_run = click.argument("run", type=_path)
+
+
+@click.group()
+def export() -> None:
+    """Write RUN, an out folder, as files for other tools."""
+
+
+@export.command()
+@_run
+@click.option(
+    "--out", type=_path, required=True, help="folder to make, for run.trec and qrels.trec"
+)
+def trec(run: Path, out: Path) -> None:
+    """Rankings and judgements for trec_eval and ir_measures, which give the same figures of them."""
+    from gigamind.interop.trec import encoded_names, trec_qrels, trec_run
+    from gigamind.records.folder import check_out_folder, write_texts
+
+    check_out_folder(out)
+    items: list[ItemReport] = list(_read(run, "search").items)
+    rankings = {item.id: [hit.note for hit in item.ranking] for item in items}
+    grades = {
+        item.id: item.gains or dict.fromkeys(item.expected_notes, 1)
+        for item in items
+        if item.answerable
+    }
+    files = {"run.trec": trec_run(rankings, "gigamind"), "qrels.trec": trec_qrels(grades)}
+    write_texts(out, files)
+    names = [
+        *rankings,
+        *(note for notes in (*rankings.values(), *grades.values()) for note in notes),
+    ]
+    if count := encoded_names(names):
+        click.echo(
+            f"warning: {count} names have spaces or %, and are percent-encoded in both files",
+            err=True,
+        )
+    click.echo(f"{len(rankings):,} rankings, judgements of {len(grades):,} queries: {out}")
+
+
+@export.command("csv")
+@_run
+@click.option("--out", type=_path, required=True, help="file to make")
+def as_csv(run: Path, out: Path) -> None:
+    """A line an item with its figures, for spreadsheets and data frames; of any task."""
+    from gigamind.interop.tables import csv_text
+
+    _write(out, csv_text([_flat(item.model_dump(mode="json")) for item in _read(run).items]))
+
+
+@export.command()
+@_run
+@click.option("--out", type=_path, required=True, help="file to make, .jsonl")
+def ragas(run: Path, out: Path) -> None:
+    """Samples for ragas (EvaluationDataset.from_jsonl): of searches and of answers."""
+    from gigamind.interop.tables import json_lines_text
+
+    record = _read(run, "search", "answers")
+    sample = _searched if record.run.task == "search" else _answered
+    _write(out, json_lines_text([sample(item) for item in record.items]))
+
+
+def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
+    from gigamind.release.snapshot import read_run
+    from gigamind.tasks import KINDS
+
+    record = read_run(run, KINDS)
+    if tasks and record.run.task not in tasks:
+        raise InputError(
+            f"{run}: is a run of {record.run.task}; this exports runs of {' or '.join(tasks)}"
+        )
+    return record
+
+
+def _write(out: Path, text: str) -> None:
+    from gigamind.datasets.write import refuse_existing_file, write_text
+
+    refuse_existing_file("--out", out)
+    write_text(out, text)
+    click.echo(f"{out}")
+
+
+def _flat(item: Mapping[str, Any]) -> dict[str, object]:
+    """Texts, numbers and lists of texts of an item; its ranking as the notes; nothing nested."""
+    row: dict[str, object] = {}
+    for name, value in item.items():
+        if name == "ranking":
+            row[name] = [hit["note"] for hit in value]
+        elif name == "metrics":
+            row |= value
+        elif not isinstance(value[0] if isinstance(value, list) and value else value, Mapping):
+            row[name] = value
+    return row
+
+
+def _searched(item: "ItemReport") -> dict[str, object]:
+    texts = [hit.chunk.text for hit in item.ranking if hit.chunk]
+    return {
+        "user_input": item.query,
+        "retrieved_contexts": texts or None,
+        "retrieved_context_ids": [hit.note for hit in item.ranking],
+        "reference_contexts": [span.text for span in item.expected_spans] or None,
+        "reference_context_ids": list(item.expected_notes),
+    }
+
+
+def _answered(item: "AnswerItemReport") -> dict[str, object]:
+    return {
+        "user_input": item.question,
+        "response": item.answer,
+        "retrieved_contexts": [note.text for note in item.notes],
+    }

@@ -1,0 +1,152 @@
+"""Test sets of ragas and deepeval, which are alike: a question, an answer, the contexts it rests on, a reference.
+
+What is judged is the answer that a system gave, or the reference, which so is held against its own contexts.
+"""
+
+import ast
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, cast
+
+from gigamind.datasets.schema import AnswerItem, ContextNote
+from gigamind.interop.collection import Imported, checked_row
+from gigamind.interop.source import Fields, refuse_problems, table_rows
+
+Answered = Literal["response", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """What a tool, and its older versions, call the parts of a row; the first one that has a value counts.
+
+    Attributes:
+        contexts: that the answer rests on; those of the reference where a row has no others.
+        separator: of several contexts in one cell of CSV; "" where a cell holds a Python or JSON list.
+    """
+
+    question: Sequence[str]
+    answer: Sequence[str]
+    reference: Sequence[str]
+    contexts: Sequence[str]
+    reference_contexts: Sequence[str]
+    separator: str = ""
+
+
+RAGAS = Columns(
+    question=("user_input", "question"),
+    answer=("response", "answer"),
+    reference=("reference", "ground_truth", "ground_truths"),
+    contexts=("retrieved_contexts", "contexts"),
+    reference_contexts=("reference_contexts",),
+)
+DEEPEVAL = Columns(
+    question=("input",),
+    answer=("actual_output",),
+    reference=("expected_output",),
+    contexts=("retrieval_context",),
+    reference_contexts=("context",),
+    separator="|",
+)
+
+
+def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
+    """The rows of a test set in CSV, JSON or JSON lines; those without the answer that is judged are left out.
+
+    Raises:
+        InputError: the file cannot be read or used; names the lines.
+    """
+    rows: list[AnswerItem] = []
+    problems: list[str] = []
+    silent = bare = 0
+    table = table_rows(path, "the test set")
+    taken: set[str] = set()
+    for number, (place, fields) in enumerate(table, start=1):
+        question = _text(fields, columns.question)
+        answer = _text(fields, columns.answer if answered == "response" else columns.reference)
+        if not question:
+            problems.append(f"{place}: no question; it stands in {' or '.join(columns.question)}")
+            continue
+        if not answer:
+            silent += 1
+            continue
+        own, others = columns.contexts, columns.reference_contexts
+        if answered == "reference":
+            own, others = others, own
+        contexts = _texts(fields, own, columns.separator) or _texts(
+            fields, others, columns.separator
+        )
+        bare += not contexts
+        row = checked_row(
+            AnswerItem,
+            place,
+            problems,
+            id=_id(fields, number, taken),
+            question=question,
+            answer=answer,
+            context_notes=tuple(
+                ContextNote(title=f"context {at}", text=text)
+                for at, text in enumerate(contexts, start=1)
+            ),
+        )
+        if row:
+            rows.append(row)
+    if not rows and not problems:
+        other = "reference" if answered == "response" else "response"
+        problems.append(
+            f"{path}: no row has a {answered}, which would be judged; have your system answer first,"
+            f" or import it with --answer {other}"
+        )
+    refuse_problems(problems)
+    told: list[str] = []
+    if silent:
+        told.append(f"{silent} of {len(table)} rows have no {answered} and were left out")
+    if bare:
+        told.append(f"{bare} rows have no context: nothing can be proven of them")
+    return Imported(rows, {}, tuple(told))
+
+
+def _id(fields: Fields, number: int, taken: set[str]) -> str:
+    """The row's own id or name, or its number."""
+    given = next((str(fields[name]) for name in ("id", "name") if fields.get(name)), "")
+    name = given if given.strip() and given not in taken else f"{number:04d}"
+    taken.add(name)
+    return name
+
+
+def _text(fields: Fields, names: Sequence[str]) -> str:
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, list):  # ground_truths of old versions
+            value = next(iter(cast("list[object]", value)), "")
+        if isinstance(value, str) and value.strip():
+            return value
+    return ""
+
+
+def _texts(fields: Fields, names: Sequence[str], separator: str) -> list[str]:
+    for name in names:
+        value = fields.get(name)
+        is_list = isinstance(value, list)
+        parts = cast("list[object]", value) if is_list else _cell(value, separator)
+        texts = [str(part) for part in parts if str(part).strip()]
+        if texts:
+            return texts
+    return []
+
+
+def _cell(value: object, separator: str) -> list[object]:
+    """The texts of a cell of CSV; one that holds no list is one text."""
+    if not isinstance(value, str) or not value.strip():
+        return []
+    if separator:
+        return [*value.split(separator)]
+    for read in (json.loads, ast.literal_eval):
+        try:
+            parts = cast("object", read(value))
+        except (ValueError, SyntaxError, RecursionError, MemoryError):
+            continue
+        if isinstance(parts, list):
+            return cast("list[object]", parts)
+    return [value]

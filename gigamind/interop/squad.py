@@ -1,0 +1,118 @@
+"""SQuAD 1.1, 2.0 and their like, such as KorQuAD 1.0: each paragraph becomes a note, each question a query."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import cast
+
+from gigamind.datasets.schema import ExpectedSpan, QueryItem
+from gigamind.interop.collection import Imported, checked_row, note_path, note_text
+from gigamind.interop.source import Fields, json_whole, refuse_problems
+from gigamind.spans import Span, Utf16
+
+
+@dataclass(slots=True)
+class _Reader:
+    path: Path
+    rows: list[QueryItem] = field(default_factory=list[QueryItem])
+    notes: dict[str, str] = field(default_factory=dict[str, str])
+    by_context: dict[str, str] = field(default_factory=dict[str, str])
+    places: dict[str, str] = field(default_factory=dict[str, str])
+    problems: list[str] = field(default_factory=list[str])
+    lost: list[str] = field(default_factory=list[str])
+
+    def paragraph(self, place: str, title: str, number: int, paragraph: Fields) -> None:
+        context = paragraph.get("context")
+        if not isinstance(context, str) or not context.strip():
+            self.problems.append(f'{place}: no "context"; is it a file of SQuAD?')
+            return
+        name = f"{title} {number:03d}".strip()
+        note, start = self.by_context.get(context), 0
+        if note is None:
+            note = _free(note_path(name), self.notes)
+            self.notes[note], start = note_text(name, title, context)
+            self.by_context[context] = note
+        start = self.notes[note].index(context, start)
+        for at, question in enumerate(_objects(paragraph.get("qas")), start=1):
+            self.question(f"{place}, question {at}", note, context, start, question)
+
+    def question(self, place: str, note: str, context: str, start: int, question: Fields) -> None:
+        name = str(question.get("id", ""))
+        if name in self.places:
+            self.problems.append(
+                f"{place}: id {name} is that of {self.places[name]}, too; keep one"
+            )
+            return
+        self.places[name] = place
+        answers = list(_objects(question.get("answers")))
+        answerable = not question.get("is_impossible") and bool(answers)
+        spans = [self._span(place, note, context, start, one) for one in answers if answerable]
+        row = checked_row(
+            QueryItem,
+            place,
+            self.problems,
+            id=name,
+            query=question.get("question"),
+            answerable=answerable,
+            expected_notes=(note,) if answerable else (),
+            expected_spans=tuple(dict.fromkeys(span for span in spans if span)),
+        )
+        if row:
+            self.rows.append(row)
+
+    def _span(
+        self, place: str, note: str, context: str, start: int, answer: Fields
+    ) -> ExpectedSpan | None:
+        """Where the answer stands in the note; where its start is wrong, at the nearest place that says it."""
+        text, at = answer.get("text"), answer.get("answer_start")
+        if not isinstance(text, str) or not text or not isinstance(at, int):
+            self.problems.append(f'{place}: an answer without "text" or "answer_start"')
+            return None
+        places = [found for found in range(len(context)) if context.startswith(text, found)]
+        if not places:
+            self.lost.append(place)
+            return None
+        at = min(places, key=lambda found, told=at: abs(found - told))
+        span = Span(start + at, start + at + len(text))
+        first, end = Utf16(self.notes[note]).span_from_code_points(span)
+        return ExpectedSpan(note_path=note, start=first, end=end, text=text)
+
+
+def read_squad(path: Path) -> Imported:
+    """The questions with the places of their answers, and the paragraphs as notes; an impossible one is unanswerable.
+
+    Raises:
+        InputError: the file cannot be read or used; names the article, the paragraph and the question.
+    """
+    whole = json_whole(path, "the questions")
+    data = cast("Fields", whole).get("data") if isinstance(whole, dict) else None
+    reader = _Reader(path)
+    for number, article in enumerate(_objects(data), start=1):
+        title = str(article.get("title") or f"article {number}")
+        for at, paragraph in enumerate(_objects(article.get("paragraphs")), start=1):
+            reader.paragraph(f"{path}: article {number}, paragraph {at}", title, at, paragraph)
+    if not reader.rows and not reader.problems:
+        reader.problems.append(
+            f'{path}: holds no question; a file of SQuAD is {{"data": [{{"title", "paragraphs": [...]}}]}}'
+        )
+    refuse_problems(reader.problems)
+    told = [
+        f"{place}: the answer does not stand in its paragraph: no expected span"
+        for place in reader.lost
+    ]
+    return Imported(reader.rows, reader.notes, tuple(told))
+
+
+def _objects(value: object) -> Iterator[Fields]:
+    for part in cast("list[object]", value) if isinstance(value, list) else ():
+        if isinstance(part, dict):
+            yield cast("Fields", part)
+
+
+def _free(path: str, taken: dict[str, str]) -> str:
+    """The path, or one like it that no other paragraph has."""
+    number, free = 2, path
+    while free in taken:
+        free = f"{path.removesuffix('.md')} ({number}).md"
+        number += 1
+    return free

@@ -1,0 +1,173 @@
+"""TREC test collections: judgements (qrels) and topics in, rankings and judgements out.
+
+Columns are parted by white space, so a name that has some, or a "%", is percent-encoded when it is written.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from gigamind.interop.collection import Imported, judged_query, unjudgeable
+from gigamind.interop.source import json_lines, placed_lines, read_text, refuse_problems
+
+_QREL = re.compile(r"(\S+)\s+\S+\s+(\S.*?)\s+([+-]?\d+)")
+_TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)
+_NUMBER = re.compile(
+    r"""number\s*=\s*["']([^"']+)|<num>\s*(?:Number:)?\s*([^\s<]+)""", re.IGNORECASE
+)
+_TITLE = re.compile(r"<(?:title|query)>\s*(?:Topic:)?\s*([^<]*?)\s*(?:<|$)", re.IGNORECASE)
+_BREAKS_COLUMNS = re.compile(r"[\s%]")
+
+
+@dataclass(frozen=True, slots=True)
+class Judgements:
+    """Grades by query and document, as they come in, and what is wrong with others."""
+
+    path: Path
+    grades: dict[str, dict[str, int]] = field(default_factory=dict[str, dict[str, int]])
+    places: dict[str, str] = field(default_factory=dict[str, str])
+    problems: list[str] = field(default_factory=list[str])
+
+    def add(self, place: str, query: str, document: str, grade: int) -> None:
+        """One judgement; the same one twice is one, two different ones are a problem."""
+        own = self.grades.setdefault(query, {})
+        self.places.setdefault(query, place)
+        if own.setdefault(document, grade) != grade:
+            self.problems.append(
+                f"{place}: query {query}, document {document}: grade {grade}, and {own[document]} before; keep one"
+            )
+
+
+def read_trec(qrels: Path, topics: Path | None) -> Imported:
+    """Four columns "query 0 document grade", and topics as TREC's <top>, tab-separated or JSON lines {_id, text}.
+
+    Without topics the text of a query is its id, which a run file needs no more than.
+
+    Raises:
+        InputError: a file cannot be read or used; names the lines.
+    """
+    judged = Judgements(qrels)
+    for place, line in placed_lines(qrels, read_text(qrels, "the judgements")):
+        found = _QREL.fullmatch(line)
+        if found is None:
+            judged.problems.append(f'{place}: expected four columns, "query 0 document grade"')
+        else:
+            query, document, grade = found.groups()
+            judged.add(place, query, document, int(grade))
+    if not judged.grades and not judged.problems:
+        judged.problems.append(
+            f'{qrels}: holds no judgement; write "query 0 document grade" a line'
+        )
+    texts = _topics(topics, judged.problems) if topics else {}
+    refuse_problems(judged.problems)
+    return imported_queries(judged, texts, topics)
+
+
+def imported_queries(
+    judged: Judgements,
+    texts: Mapping[str, str],
+    source: Path | None,
+    notes: Mapping[str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> Imported:
+    """The judged queries with their texts, by id.
+
+    Raises:
+        InputError: a row cannot be made; or none of the judged queries has a text.
+    """
+    padded = {name.lstrip("0") or name: text for name, text in texts.items()}
+    known = {name: texts.get(name, padded.get(name)) for name in judged.grades}
+    missing = [name for name, text in known.items() if text is None]
+    if source and len(missing) == len(known):
+        judged.problems.append(
+            f"{source}: has none of the queries that {judged.path} judges, such as {missing[0]};"
+            " are they of one collection?"
+        )
+    rows = [
+        judged_query(name, text or name, judged.grades[name], judged.places[name], judged.problems)
+        for name, text in known.items()
+    ]
+    refuse_problems(judged.problems)
+    usable = [row for row in rows if row is not None]
+    told = [*warnings, *unjudgeable(usable)]
+    if source and missing:
+        told.append(
+            f"{len(missing)} judged queries have no text, such as {missing[0]}: their id stands for it"
+        )
+    if unused := len(texts) - (len(known) - len(missing)):
+        told.append(f"{unused} queries have no judgement and were left out")
+    return Imported(usable, notes or {}, tuple(told))
+
+
+def _topics(path: Path, problems: list[str]) -> dict[str, str]:
+    text = read_text(path, "the topics")
+    head = text.lstrip()[:1]
+    found = (
+        _tagged_topics(path, text)
+        if head == "<"
+        else _json_topics(path)
+        if head == "{"
+        else _tabbed_topics(path, text)
+    )
+    topics: dict[str, str] = {}
+    for place, name, topic in found:
+        if not name or not topic.strip():
+            problems.append(
+                f"{place}: a topic without id or text; write <top> with <num> and <title>, or id, tab, text"
+            )
+        elif topics.setdefault(name, topic) != topic:
+            problems.append(f"{place}: query {name} again, with another text; keep one")
+    return topics
+
+
+def _tagged_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
+    for topic in _TOPIC.finditer(text):
+        place = f"{path}:{text.count(chr(10), 0, topic.start()) + 1}"
+        number, title = _NUMBER.search(topic[0]), _TITLE.search(topic[2])
+        name = (number[1] or number[2]) if number else ""
+        yield place, name, " ".join(title[1].split()) if title else ""
+
+
+def _json_topics(path: Path) -> Iterator[tuple[str, str, str]]:
+    for place, fields in json_lines(path, "the topics"):
+        name = fields.get("_id", fields.get("id"))
+        text = fields.get("text", fields.get("query"))
+        yield place, "" if name is None else str(name), text if isinstance(text, str) else ""
+
+
+def _tabbed_topics(path: Path, text: str) -> Iterator[tuple[str, str, str]]:
+    for place, line in placed_lines(path, text):
+        name, _, topic = line.partition("\t")
+        yield place, name.strip(), topic.strip()
+
+
+def trec_run(rankings: Mapping[str, Sequence[str]], tag: str) -> str:
+    """A run: "query Q0 document rank score tag" a line.
+
+    The score is counted down by rank: trec_eval orders by it alone, in float32, where close scores would tie.
+    """
+    return "".join(
+        f"{column(query)} Q0 {column(note)} {rank} {len(ranking) - rank + 1} {column(tag)}\n"
+        for query, ranking in rankings.items()
+        for rank, note in enumerate(ranking, start=1)
+    )
+
+
+def trec_qrels(grades: Mapping[str, Mapping[str, int]]) -> str:
+    """Judgements: "query 0 document grade" a line."""
+    return "".join(
+        f"{column(query)} 0 {column(note)} {grade}\n"
+        for query, own in grades.items()
+        for note, grade in own.items()
+    )
+
+
+def column(name: str) -> str:
+    """A name that stands in one column."""
+    return _BREAKS_COLUMNS.sub(lambda found: "".join(f"%{b:02X}" for b in found[0].encode()), name)
+
+
+def encoded_names(names: Iterable[str]) -> int:
+    """How many different names do not stand in a column as they are."""
+    return sum(column(name) != name for name in set(names))

@@ -1,0 +1,101 @@
+"""How far figures rest on notes that nobody judged: holes of the qrels.
+
+Only queries of `is_judged` have holes; all others are NaN.  An unjudged note is irrelevant to the metrics of
+ranking.py, as in trec_eval.  What it could be here is irrelevant, or relevant with the highest gain of its query.
+Notes that were not found are what the qrels say.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from gigamind.metrics.ranking import ndcg
+from gigamind.metrics.ranking_table import (
+    Floats,
+    RankedQuery,
+    RankingTable,
+    at_rank,
+    discounts,
+    ratio,
+    summed,
+    tables,
+)
+from gigamind.metrics.spec import Rows
+
+
+def judged(table: RankingTable, k: int) -> Floats:
+    """Share of the first `k` notes that were judged: the `Judged` of ir_measures; NaN where none was found."""
+    found = np.minimum(table.lengths, k).astype(np.float64)
+    holes = table.unjudged[:, :k].sum(axis=1)
+    share = np.full(len(found), np.nan)
+    return np.divide(found - holes, found, out=share, where=table.is_judged & (found > 0))
+
+
+def ndcg_low(table: RankingTable, k: int) -> Floats:
+    """The least nDCG@k over all ways to take each unjudged note for irrelevant or relevant.
+
+    That is not always the nDCG@k of trec_eval: a relevant note at rank 9 raises the ideal by more than the ranking.
+    """
+    return _over_judged(table, k, low=True)
+
+
+def ndcg_high(table: RankingTable, k: int) -> Floats:
+    """The greatest nDCG@k over all ways to take each unjudged note for irrelevant or relevant."""
+    return _over_judged(table, k, low=False)
+
+
+def ndcg_changes(queries: Sequence[RankedQuery], k: int) -> Iterator[dict[str, float]]:
+    """Of each query: its unjudged notes among the first `k`, and what nDCG@k would change by if one were relevant."""
+    for part, table in tables(queries):
+        holes = table.unjudged[:, :k]
+        with_it = at_rank(table.dcg, k)[:, None] + table.ideal[:, :1] / table.logs[: holes.shape[1]]
+        ideal = np.broadcast_to(_ideal_with(table, k, 1)[:, None], with_it.shape)
+        changes = (ratio(with_it, ideal) - ndcg(table, k)[:, None]).tolist()
+        for row, query in enumerate(part):
+            yield {
+                query.ranking[at]: changes[row][at] for at in map(int, np.flatnonzero(holes[row]))
+            }
+
+
+def _over_judged(table: RankingTable, k: int, *, low: bool) -> Floats:
+    bounds = np.full(len(table.gains), np.nan)
+    if table.is_judged.any():
+        extreme = np.fmin if low else np.fmax
+        part = table.rows(table.is_judged)
+        bounds[table.is_judged] = extreme.reduce(list(_ndcg_by_count(part, k, low=low)))
+    return bounds
+
+
+def _ndcg_by_count(table: RankingTable, k: int, *, low: bool) -> Iterator[Floats]:
+    """The least, or greatest, nDCG@k if just 0, 1, 2, ... unjudged notes are relevant; NaN where there are fewer.
+
+    Their number fixes the ideal; the ranking gains most if they are the first ones, least if they are the last.
+    """
+    gain, dcg = table.ideal[:, 0], at_rank(table.dcg, k)
+    holes = table.unjudged[:, :k]
+    weights = np.sort(np.where(holes, 1.0 / table.logs[: holes.shape[1]], np.inf if low else 0.0))
+    if not low:
+        weights = weights[:, ::-1]
+    more, count = np.zeros(len(dcg)), holes.sum(axis=1)
+    yield ndcg(table, k)
+    for number in range(1, int(count.max()) + 1):
+        more = more + weights[:, number - 1]
+        enough = count >= number
+        value = ratio(dcg + gain * np.where(enough, more, 0.0), _ideal_with(table, k, number))
+        yield np.where(enough, np.minimum(value, 1.0), np.nan)  # two roundings can pass 1
+
+
+def _ideal_with(table: RankingTable, k: int, number: int) -> Floats:
+    """DCG@k of the ideal order if so many more notes, `k` at most, had the highest gain: they go first."""
+    logs = discounts(k)
+    first = table.ideal[:, 0] * np.cumsum(1.0 / logs)[number - 1]
+    left = table.ideal[:, : k - number]
+    return first + summed(left, logs[number:])[:, -1] if left.size else first
+
+
+_metric = Rows("search", "rankings")
+METRICS = (
+    _metric(judged, "judged_at_{k}", "judged@{k}", "판정됨@{k}"),
+    _metric(ndcg_low, "ndcg_low_at_{k}", "nDCG@{k} at least", "nDCG@{k} 하한"),
+    _metric(ndcg_high, "ndcg_high_at_{k}", "nDCG@{k} at most", "nDCG@{k} 상한"),
+)

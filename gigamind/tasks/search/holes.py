@@ -1,0 +1,57 @@
+"""Hits that nobody judged: how many there are, and which ones to label first."""
+
+from collections.abc import Sequence
+
+from gigamind.metrics.ranking_holes import ndcg_changes
+from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.records.folder import as_json
+from gigamind.tasks.search.schema import HolesReport, ItemReport, SummaryReport, UnjudgedHit
+
+FILE = "unjudged.jsonl"
+_SHOWN = 10
+_LISTED = 1000  # more than anybody labels at a time
+
+
+def measure_holes(items: Sequence[ItemReport], k: int) -> HolesReport | None:
+    """The block of summary.json; None where no answerable item has judgements."""
+    judged = _judged(items)
+    if not judged:
+        return None
+    found = _unjudged_hits(judged, k)
+    hits = sum(len(item.ranking[:k]) for item in judged)
+    return HolesReport(k=k, hits=hits, unjudged=len(found), worst=tuple(found[:_SHOWN]))
+
+
+def holes_files(summary: SummaryReport, items: Sequence[ItemReport]) -> dict[str, str]:
+    """unjudged.jsonl, where there is something to label."""
+    holes = summary.holes
+    if holes is None or not holes.unjudged:
+        return {}
+    rows = _unjudged_hits(_judged(items), holes.k)[:_LISTED]
+    return {FILE: "".join(as_json(row) + "\n" for row in rows)}
+
+
+def _unjudged_hits(judged: Sequence[ItemReport], k: int) -> list[UnjudgedHit]:
+    """All of them, first those that would change nDCG@k most, up or down; equals in the order of the dataset."""
+    queries = [
+        RankedQuery([hit.note for hit in item.ranking], item.gains, is_judged=True)
+        for item in judged
+    ]
+    rows = [
+        UnjudgedHit(
+            id=item.id,
+            query=item.query,
+            note=hit.note,
+            rank=rank,
+            ndcg_change=changes[hit.note],
+            text=hit.evidence.text if hit.evidence else "",
+        )
+        for item, changes in zip(judged, ndcg_changes(queries, k), strict=True)
+        for rank, hit in enumerate(item.ranking[:k], start=1)
+        if hit.note in changes
+    ]
+    return sorted(rows, key=lambda row: -abs(row.ndcg_change))
+
+
+def _judged(items: Sequence[ItemReport]) -> list[ItemReport]:
+    return [item for item in items if item.answerable and item.gains]

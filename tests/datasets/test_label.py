@@ -1,0 +1,60 @@
+import json
+
+import pytest
+
+from gigamind.datasets.label import labelled, read_gains
+from gigamind.datasets.schema import QueryItem
+from gigamind.errors import InputError
+
+ROWS = [
+    QueryItem(
+        id="a", query="?", answerable=True, expected_notes=("x", "y"), gains={"x": 2, "z": 0}
+    ),
+    QueryItem(id="b", query="?", answerable=False, expected_notes=()),
+    QueryItem(id="c", query="?", answerable=True, expected_notes=("x",)),
+]
+
+
+@pytest.fixture
+def labels(tmp_path):
+    def write(*rows):
+        path = tmp_path / "unjudged.jsonl"
+        path.write_text("\n".join(r if isinstance(r, str) else json.dumps(r) for r in rows))
+        return path
+
+    return write
+
+
+def test_new_judgements_count_before_older_ones(labels):
+    path = labels(
+        {"id": "a", "note": "new", "gain": 3, "rank": 1},
+        {"id": "a", "note": "y", "gain": 0},
+        {"id": "b", "note": "new", "gain": 1},
+        {"id": "c", "note": "later", "gain": None},
+    )
+    a, b, c = labelled(ROWS, read_gains(path, {"a", "b", "c"}))
+    assert (a.gains, a.expected_notes) == ({"x": 2, "z": 0, "new": 3, "y": 0}, ("x", "new"))
+    assert (b.gains, b.expected_notes, b.answerable) == ({"new": 1}, ("new",), True)
+    assert c == ROWS[2]
+
+
+@pytest.mark.parametrize(
+    ("rows", "message"),
+    [
+        (["{"], "unjudged.jsonl:1: no JSON object"),
+        (
+            [{"id": "a", "note": "n", "gain": "high"}],
+            'unjudged.jsonl:1: field "gain": Input should be',
+        ),
+        ([{"id": "z", "note": "n", "gain": 1}], 'unjudged.jsonl:1: no query "z" in the dataset'),
+        (
+            [{"id": "a", "note": "n", "gain": 1}, {"id": "a", "note": "n", "gain": 2}],
+            'unjudged.jsonl:2: "n" has another gain above; keep one',
+        ),
+        ([{"id": "a", "note": "n", "gain": None}], "no line has a gain"),
+    ],
+)
+def test_labels_that_cannot_be_used_are_told_with_their_line(labels, rows, message):
+    with pytest.raises(InputError) as told:
+        read_gains(labels(*rows), {"a"})
+    assert message in str(told.value)

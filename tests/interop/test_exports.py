@@ -1,0 +1,54 @@
+"""What is exported says the same elsewhere."""
+
+import csv
+import io
+import random
+
+import ir_measures
+import pytest
+from ranked import measure_ranking
+
+from gigamind.interop.tables import csv_text
+from gigamind.interop.trec import column, trec_qrels, trec_run
+
+
+def test_trec_eval_keeps_the_order_of_an_exported_run(tmp_path):
+    """Names go against the ranks, so that a tie of scores in float32 would change the order."""
+    chance = random.Random(3)
+    rankings, grades = {}, {}
+    for query in ("q 1", "q%2", "휴가"):
+        rankings[query] = [f"노트 {1000 - rank}.md" for rank in range(1000)]
+        grades[query] = {note: chance.randint(0, 3) for note in chance.sample(rankings[query], 400)}
+        rankings[query].sort(reverse=query == "휴가")
+    (tmp_path / "run").write_text(trec_run(rankings, "a tag"), encoding="utf-8")
+    (tmp_path / "qrels").write_text(trec_qrels(grades), encoding="utf-8")
+    names = {"ndcg_at_1000": "nDCG@1000", "recall_at_10": "R@10", "mrr": "RR"}
+    measures = {name: ir_measures.parse_measure(theirs) for name, theirs in names.items()}
+    found = {
+        (row.query_id, row.measure): row.value
+        for row in ir_measures.iter_calc(
+            measures.values(),
+            ir_measures.read_trec_qrels(str(tmp_path / "qrels")),
+            ir_measures.read_trec_run(str(tmp_path / "run")),
+        )
+    }
+    assert len(found) == len(rankings) * len(names)
+    for query, ranking in rankings.items():
+        ours = measure_ranking(ranking, grades[query], 1000)
+        for name, measure in measures.items():
+            assert ours[name] == pytest.approx(found[column(query), measure], abs=1e-12)
+
+
+def test_names_stay_different_in_a_column():
+    names = ["a b", "a%20b", "a\u3000b", "a\tb", "a"]
+    assert len({column(name) for name in names}) == len(names)
+    assert not [name for name in names if len(column(name).split()) != 1]
+
+
+def test_a_table_survives_a_spreadsheet():
+    rows = [{"id": "=1+1", "tags": ["ㄱ", "b"], "x": -0.5}, {"id": 'a"b\nc', "y": None}]
+    text = csv_text(rows)
+    assert text.startswith("\ufeffid,tags,x,y\n")
+    first, second = csv.DictReader(io.StringIO(text.removeprefix("\ufeff")))
+    assert first == {"id": "'=1+1", "tags": '["ㄱ", "b"]', "x": "-0.5", "y": ""}
+    assert second["id"] == 'a"b\nc'

@@ -1,0 +1,258 @@
+"""What other tools write becomes rows and notes, or is refused with its place and how to mend it."""
+
+import json
+
+import pytest
+
+from gigamind.errors import InputError
+from gigamind.interop.answer_sets import DEEPEVAL, RAGAS, read_answers
+from gigamind.interop.beir import read_beir
+from gigamind.interop.collection import note_path, note_text
+from gigamind.interop.squad import read_squad
+from gigamind.interop.trec import read_trec
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+
+@pytest.fixture
+def write(tmp_path):
+    def put(name, content):
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return path
+
+    return put
+
+
+def refused(read, *arguments):
+    with pytest.raises(InputError) as told:
+        read(*arguments)
+    return str(told.value)
+
+
+TAGGED = """<top>
+<num> Number: 051
+<title> Topic: Airbus
+ Subsidies
+<desc> Description: long
+</top>
+<topic number="2"><query>mask & virus</query></topic>
+"""
+
+
+@pytest.mark.parametrize(
+    "topics",
+    [
+        TAGGED,
+        "051\tAirbus Subsidies\n2\tmask & virus\n",
+        '{"_id": "051", "text": "Airbus Subsidies"}\n{"_id": 2, "text": "mask & virus"}\n',
+    ],
+)
+def test_topics_are_read_in_each_of_their_forms(write, topics):
+    qrels = write("q", "51 0 d1 1\n51 0 d2 -1\n2 0 my note.md 3\n")
+    first, second = read_trec(qrels, write("t", topics)).rows
+    assert (first.id, first.query, first.gains) == ("51", "Airbus Subsidies", {"d1": 1, "d2": -1})
+    assert (second.query, second.expected_notes) == ("mask & virus", ("my note.md",))
+
+
+def test_utf_16_is_read_and_another_encoding_is_told(write):
+    text = "q 0 휴가 1\n"
+    assert read_trec(write("a", text.encode("utf-16")), None).rows[0].expected_notes == ("휴가",)
+    assert "b:1: not UTF-8; convert the file" in refused(
+        read_trec, write("b", text.encode("cp949")), None
+    )
+
+
+def test_what_is_left_out_of_a_trec_collection_is_counted(write):
+    qrels = write("q", "1 0 a 1\n1 0 a 1\n2 0 a 0\n3 0 a 1\n")
+    imported = read_trec(qrels, write("t", "1\tone\n2\ttwo\n9\tnine\n"))
+    assert [(row.id, row.query, row.answerable) for row in imported.rows] == [
+        ("1", "one", True),
+        ("2", "two", False),
+        ("3", "3", True),
+    ]
+    assert [told.split(" ", 1)[1][:30] for told in imported.warnings] == [
+        "queries have no relevant docum",
+        "judged queries have no text, s",
+        "queries have no judgement and ",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("qrels", "topics", "message"),
+    [
+        ("1 0 a 1\n1 a\n", None, 'q:2: expected four columns, "query 0 document grade"'),
+        ("1 0 a 1\n1 0 a 2\n", None, "q:2: query 1, document a: grade 2, and 1 before; keep one"),
+        ("\n", None, "q: holds no judgement; write"),
+        ("1 0 a 5000\n", None, 'q:1: field "gains.a": expected a grade'),
+        ("1 0 a 1\n", "x\ty\n", "t: has none of the queries that"),
+        ("1 0 a 1\n", "1\ty\n1\tz\n", "t:2: query 1 again, with another text; keep one"),
+        ("1 0 a 1\n", "1\n", "t:1: a topic without id or text"),
+        ("1 0 a 1\n", '{"_id": 1\n', "t:1: no JSON object"),
+    ],
+)
+def test_a_trec_collection_that_cannot_be_used_is_told_with_its_line(write, qrels, topics, message):
+    path = write("t", topics) if topics else None
+    assert message in refused(read_trec, write("q", qrels), path)
+
+
+@pytest.fixture
+def beir(write, tmp_path):
+    def put(**changed):
+        files = {
+            "corpus": '{"_id": "d", "title": "", "text": "x"}\n',
+            "queries": '{"_id": "q", "text": "?"}\n',
+            "test": "query-id\tcorpus-id\tscore\nq\td\t1\n",
+        } | changed
+        write("b/corpus.jsonl", files["corpus"])
+        write("b/queries.jsonl", files["queries"])
+        write("b/qrels/test.tsv", files["test"])
+        return tmp_path / "b"
+
+    return put
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"corpus": "\n"}, "corpus.jsonl: holds no document"),
+        ({"corpus": '{"_id": "d"}\n' * 2}, 'corpus.jsonl:2: "_id" d stands in'),
+        ({"corpus": '{"id": "d"}\n'}, 'corpus.jsonl:1: no "_id"'),
+        ({"queries": "[]\n"}, "queries.jsonl:1: no JSON object (it is something else)"),
+        ({"test": "q d 1\n"}, 'test.tsv:1: expected "query-id corpus-id score", parted by tabs'),
+        ({"test": "q\td\t1\nq\td\thigh\n"}, "test.tsv:2: expected"),
+        ({"test": "query-id\tcorpus-id\tscore\n"}, "test.tsv: holds no judgement"),
+    ],
+)
+def test_a_beir_folder_that_cannot_be_used_is_told_with_its_line(beir, changed, message):
+    assert message in refused(read_beir, beir(**changed), None)
+
+
+def test_the_split_is_the_only_file_or_named(beir, write):
+    folder = beir()
+    assert len(read_beir(folder, None).rows) == 1
+    write("b/qrels/dev.tsv", "q\td\t2\n")
+    assert read_beir(folder, "dev").rows[0].gains == {"d": 2}
+    assert read_beir(folder, None).rows[0].gains == {"d": 1}
+    assert "train.tsv: no such file; there is dev, test: name one by --split" in refused(
+        read_beir, folder, "train"
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["d1", "https://x.y/z?a=b", ".hidden", "a%20b", "긴이름" * 90, "CON: x", "end."]
+)
+def test_any_document_is_found_in_the_vault_by_its_id(tmp_path, name):
+    text, start = note_text(name, "", "--- what\nit says")
+    (tmp_path / note_path(name)).write_text(text, encoding="utf-8")
+    (tmp_path / "other.md").write_text("other", encoding="utf-8")
+    found = Identities(read_vault(tmp_path).notes).resolve(name)
+    assert found is not None
+    assert found.note.path == note_path(name)
+    assert text[start:] == "--- what\nit says\n"
+
+
+def squad(*paragraphs):
+    return json.dumps({"data": [{"title": "T/1", "paragraphs": list(paragraphs)}]})
+
+
+def asked(name, start=0, text="one", **more):
+    answers = [{"text": text, "answer_start": start}]
+    return {"id": name, "question": "?", "answers": answers, **more}
+
+
+def test_a_paragraph_that_stands_twice_is_one_note_and_a_wrong_start_is_mended(write):
+    context = "\r\none two one"
+    first = {"context": context, "qas": [asked("a", 9), asked("b", 11)]}
+    again = {
+        "context": context,
+        "qas": [asked("c", 2, is_impossible=True), asked("d", 0, "nowhere")],
+    }
+    imported = read_squad(write("s.json", squad(first, again)))
+    [(path, note)] = imported.notes.items()
+    spans = {row.id: row.expected_spans for row in imported.rows}
+    assert [note[s.start : s.end] for row in "ab" for s in spans[row]] == ["one", "one"]
+    assert spans["a"][0].start == spans["b"][0].start == note.rindex("one")
+    assert [row.answerable for row in imported.rows] == [True, True, False, True]
+    assert (spans["d"], path) == ((), "T%2F1 001.md")
+    assert "question 2: the answer does not stand in its paragraph" in imported.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ('{"data":\n oops}', "s.json:2: broken JSON"),
+        ("[1]", "s.json: holds no question; a file of SQuAD is"),
+        (squad({"qas": []}), 's.json: article 1, paragraph 1: no "context"'),
+        (squad({"context": "one", "qas": [asked("a"), asked("a")]}), "question 2: id a is that of"),
+        (
+            squad({"context": "one", "qas": [asked("a", None)]}),
+            'question 1: an answer without "text"',
+        ),
+        (
+            squad({"context": "one", "qas": [{"id": "a", "answers": []}]}),
+            'field "query": expected text',
+        ),
+    ],
+)
+def test_a_file_of_squad_that_cannot_be_used_is_told_with_its_place(write, content, message):
+    assert message in refused(read_squad, write("s.json", content))
+
+
+SAMPLE = {"question": "q", "answer": "a", "contexts": ["c1", "c2"], "ground_truths": ["g"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.json", json.dumps([SAMPLE])),
+        ("a.json", json.dumps({name: {"0": value} for name, value in SAMPLE.items()})),
+        ("a.json", json.dumps({name: [value] for name, value in SAMPLE.items()})),
+        ("a.jsonl", json.dumps(SAMPLE)),
+        ("a.csv", "\ufeffquestion,answer,contexts\nq,a,\"['c1', 'c2']\"\n"),
+        ("a.csv", 'user_input,response,retrieved_contexts\nq,a,"[""c1"", ""c2""]"\n'),
+    ],
+)
+def test_a_test_set_of_ragas_is_read_in_each_of_its_forms(write, name, content):
+    [row] = read_answers(write(name, content), RAGAS, "response").rows
+    assert (row.id, row.question, row.answer) == ("0001", "q", "a")
+    assert [note.text for note in row.context_notes] == ["c1", "c2"]
+
+
+def test_the_reference_is_judged_by_its_own_contexts(write):
+    rows = [
+        {"input": "q", "expected_output": "e", "context": ["own"], "retrieval_context": ["found"]},
+        {"input": "r", "actual_output": "a", "name": "n"},
+    ]
+    path = write("g.json", json.dumps(rows))
+    imported = read_answers(path, DEEPEVAL, "reference")
+    [row] = imported.rows
+    assert (row.answer, [note.text for note in row.context_notes]) == ("e", ["own"])
+    assert imported.warnings == ("1 of 2 rows have no reference and were left out",)
+    other = read_answers(path, DEEPEVAL, "response")
+    assert (other.rows[0].id, other.rows[0].context_notes) == ("n", ())
+    assert other.warnings[1] == "1 rows have no context: nothing can be proven of them"
+
+
+def test_deepeval_parts_the_contexts_of_a_cell_by_bars(write):
+    path = write("g.csv", "input,actual_output,retrieval_context\nq,a,one|two\n")
+    assert [n.text for n in read_answers(path, DEEPEVAL, "response").rows[0].context_notes] == [
+        "one",
+        "two",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.txt", "x", "must end in .csv, .json or .jsonl"),
+        ("a.json", "[]", "holds no row"),
+        ("a.json", '{"a": [1], "b": [1, 2]}', "neither a list of rows nor columns"),
+        ("a.json", '[{"answer": "a"}]', "row 1: no question; it stands in user_input or question"),
+        ("a.csv", "question,answer\nq,a\nq,a,b\n", "a.csv:3: more cells than the header has"),
+        ("a.jsonl", '{"question": "q"}', "no row has a response, which would be judged"),
+    ],
+)
+def test_a_test_set_that_cannot_be_used_is_told(write, name, content, message):
+    assert message in refused(read_answers, write(name, content), RAGAS, "response")
