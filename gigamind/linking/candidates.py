@@ -8,7 +8,6 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TypedDict
 
@@ -197,6 +196,7 @@ class _Reading:
         self._linked = finder.linked(note)
         self._shared_with: dict[str, _Shared] = {}
         self._paragraphs: dict[Span, Vector] = {}
+        self._cues_at: dict[Span, tuple[float, float]] = {}
         self._names_in_note = len({
             target
             for mention in self._mentions
@@ -316,16 +316,11 @@ class _Reading:
             )
         return self._shared_with[target]
 
-    @cached_property
-    def _cues_of(self) -> dict[Span, tuple[float, float]]:
-        return {}
-
     def _cues(self, span: Span) -> tuple[float, float]:
-        known = self._cues_of
-        if span not in known:
+        if span not in self._cues_at:
             place = around(self._note.text, span)
-            known[span] = self._finder.cues.score(self._note.path, place)
-        return known[span]
+            self._cues_at[span] = self._finder.cues.score(self._note.path, place)
+        return self._cues_at[span]
 
     def _paragraph(self, span: Span) -> Vector:
         """Of the piece of a block in which a place stands; long blocks are cut every `context_chars`."""
