@@ -159,6 +159,11 @@ class Mention:
     start: int
     end: int
 
+    @property
+    def span(self) -> Span:
+        """Where it stands."""
+        return Span(self.start, self.end)
+
 
 @dataclass(frozen=True, slots=True)
 class AnchorDictionary:

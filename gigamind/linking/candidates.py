@@ -143,7 +143,7 @@ class CandidateFinder:
             ]
             if number % step == 0:
                 plain[note.path] = [
-                    around(note.text, Span(mention.start, mention.end))
+                    around(note.text, mention.span)
                     for mention in self.dictionary.mentions[note.path]
                     if mention.anchor.kinds.get(note.path, "text") == "text"
                 ]
@@ -224,10 +224,12 @@ class _Reading:
                 or _denied(text, mention)
             ):
                 continue
-            span = Span(mention.start, mention.end)
+            occurrence = told[anchor.text]
             found = [
                 Candidate(
-                    span, target, self._of_name(mention, target, told[anchor.text], commonness)
+                    mention.span,
+                    target,
+                    self._of_name(mention, target, occurrence, probability, commonness),
                 )
                 for target, commonness in self._targets(anchor)
             ]
@@ -261,13 +263,17 @@ class _Reading:
                     yield target, commonness
 
     def _of_name(
-        self, mention: Mention, target: str, occurrence: int, commonness: float
+        self,
+        mention: Mention,
+        target: str,
+        occurrence: int,
+        link_probability: float,
+        commonness: float,
     ) -> NamedFeatures:
-        anchor, path, dictionary = mention.anchor, self._note.path, self._finder.dictionary
-        span = Span(mention.start, mention.end)
+        anchor, span = mention.anchor, mention.span
         text = span.slice(self._note.text)
         beside, near = self._cues(span)
-        linked, saying = dictionary.others(anchor, path)
+        linked, saying = self._finder.dictionary.others(anchor, self._note.path)
         return NamedFeatures(
             chars=len(anchor.text),
             words=len(anchor.text.split()),
@@ -275,7 +281,7 @@ class _Reading:
             cue_beside=beside,
             cue_near=near,
             words_shared=self._finder.words.cosine(self._paragraph(span), target),
-            link_probability=dictionary.link_probability(anchor, path),
+            link_probability=link_probability,
             commonness=commonness,
             kind=anchor.kinds[target],
             linked_notes=linked,
@@ -335,12 +341,12 @@ class _Reading:
 
 
 def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> list[tuple[str, Span]]:
-    taken = {(mention.start, mention.end) for mention in mentions}
+    taken = {mention.span for mention in mentions}
     first: dict[str, Span] = {}
     for run in runs(note):
         for start, end in phrases(run):
             span = run.span(start, end)
-            if (span.start, span.end) not in taken:
+            if span not in taken:
                 first.setdefault(run.folded[start:end], span)
     own = fold(note.title)
     most = min(max(len(note.text) // _CHARS_A_PHRASE, _PHRASES.start), _PHRASES.stop - 1)

@@ -100,6 +100,7 @@ class LinkSuggester:
         self.finder = CandidateFinder(vault, identities, embedder, cache, progress)
         self._identities, self._embedder = identities, embedder
         self._titles = {note.path: note.title for note in vault.notes}
+        self._read: tuple[Note, int, list[list[Candidate]]] | None = None
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -142,7 +143,7 @@ class LinkSuggester:
         linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
         meanings = (
             meaning
-            for place in self.finder.places(note, options.context_chars)
+            for place in self._places(note, options.context_chars)
             for meaning in _meanings(place, linked, calibration)
         )
         chosen: dict[str, _Weighed] = {}
@@ -156,6 +157,12 @@ class LinkSuggester:
                 chosen[candidate.target] = one
                 taken.insert(at, (start, end))
         return list(chosen.values())
+
+    def _places(self, note: Note, context_chars: int) -> list[list[Candidate]]:
+        """Those of the note that was read last are kept: an evaluation asks with linked targets and without."""
+        if self._read is None or self._read[0] is not note or self._read[1] != context_chars:
+            self._read = note, context_chars, self.finder.places(note, context_chars)
+        return self._read[2]
 
     def _suggestion(
         self, note: Note, weighed: "_Weighed", confidence: float, around: int
