@@ -1,7 +1,8 @@
 """What a ranking shows: each note with its passage and its evidence, as a line of per_item.jsonl has it.
 
 gigamind's own engine knows the chunk of each hit.  Of another system's hit it is the passage that the system shows,
-where that stands in the note, else the chunk of the note with the most of the query's words; without a vault, nothing.
+where that stands in the note; without one the chunk of the note with the most of the query's words; without a vault,
+nothing.  A passage that stands nowhere in its note, a summary or joined snippets, is evidence by its words.
 """
 
 import contextlib
@@ -12,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
+from gigamind.metrics.spans import Evidence, Unplaced
 from gigamind.records.schema import PassageReport
 from gigamind.retrieval.hit import Hit
 from gigamind.retrieval.index import Chunk
@@ -37,7 +39,7 @@ class ShownRanking:
 
     hits: Sequence[Hit] | Sequence[RankedNote]
     reports: tuple[HitReport, ...]
-    evidence: tuple[Passage | None, ...]
+    evidence: tuple[Evidence | None, ...]
     oddities: dict[Oddity, int]
 
 
@@ -83,9 +85,9 @@ class ForeignHits(HitReader):
     def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
         settled = settle(ranking, self.prepared.options.topk, self._identify)
         odd: Counter[Oddity] = Counter(settled.oddities)
-        chunks = self._chunks(query, settled.hits, odd)
+        chunks, unplaced = self._chunks(query, settled.hits, odd)
         found = self.engine.evidence_in(query, chunks.values()) if self.engine else []
-        evidence = dict(zip(chunks, found, strict=True))
+        evidence: dict[str, Evidence] = {**dict(zip(chunks, found, strict=True)), **unplaced}
         words = frozenset(tokens(query))
         reports = (
             self._report(hit, chunks.get(hit.note), evidence.get(hit.note), words)
@@ -107,20 +109,26 @@ class ForeignHits(HitReader):
 
     def _chunks(
         self, query: str, hits: Sequence[RankedNote], odd: Counter[Oddity]
-    ) -> dict[str, Chunk]:
-        """By note; without an entry for one that the vault lacks."""
+    ) -> tuple[dict[str, Chunk], dict[str, Unplaced]]:
+        """By note, a chunk or a text that stands nowhere in it; neither for one that the vault lacks."""
         if self.engine is None:
-            return {}
+            return {}, {}
         chunks = self.engine.chunks_of(query, [hit.note for hit in hits])
+        unplaced: dict[str, Unplaced] = {}
         for hit in hits:
             note = self.prepared.vault.note(hit.note)
-            if note is not None and (hit.place or hit.text.strip()):
-                place = self._place(hit, note)
-                odd["unplaced_texts"] += place is None
-                if place is not None:
-                    passage = Passage(note.path, place.slice(note.text), place)
-                    chunks[note.path] = Chunk(passage, note.title)
-        return chunks
+            text = hit.text.strip()
+            if note is None or not (hit.place or text):
+                continue
+            place = self._place(hit, note)
+            odd["unplaced_texts"] += place is None
+            if place is not None:
+                passage = Passage(note.path, place.slice(note.text), place)
+                chunks[note.path] = Chunk(passage, note.title)
+            elif text:
+                unplaced[note.path] = Unplaced(note.path, text)
+                del chunks[note.path]
+        return chunks, unplaced
 
     def _place(self, hit: RankedNote, note: Note) -> Span | None:
         """Where the passage of a hit stands; None where it is not told, nor its text found."""
@@ -136,17 +144,18 @@ class ForeignHits(HitReader):
         self,
         hit: RankedNote,
         chunk: Chunk | None,
-        shown: Passage | None,
+        shown: Evidence | None,
         words: frozenset[str],
     ) -> HitReport:
         note = self.prepared.vault.note(hit.note)
         passages = (
             _passages(self.prepared, chunk.passage, shown, words)
-            if chunk and shown
+            if chunk and isinstance(shown, Passage)
             else {"chunk": None, "evidence": None}
         )
         return HitReport.like(
             hit,
+            text=shown.text if isinstance(shown, Unplaced) else "",
             final_score=hit.base_score,
             semantic_score=None,
             keyword_score=None,

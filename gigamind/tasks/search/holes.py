@@ -44,7 +44,7 @@ def _unjudged_hits(judged: Sequence[ItemReport], k: int) -> list[UnjudgedHit]:
             note=hit.note,
             rank=rank,
             ndcg_change=changes[hit.note],
-            text=hit.evidence.text if hit.evidence else "",
+            text=hit.evidence.text if hit.evidence else hit.text,
         )
         for item, changes in zip(judged, ndcg_changes(queries, k), strict=True)
         for rank, hit in enumerate(item.ranking[:k], start=1)

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from gigamind.metrics.answerability import Confusion
-from gigamind.metrics.spans import holds, matches
+from gigamind.metrics.spans import Unplaced, holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
 from gigamind.records.judged import JudgementReport
@@ -175,10 +175,12 @@ def _rank(reciprocal: float | None) -> int | None:
 
 
 def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[object]:
-    shown = hit.evidence or PassageReport(note=hit.note, utf16_start=0, utf16_end=0, text="")
+    shown = hit.evidence or PassageReport(
+        note=hit.note, utf16_start=0, utf16_end=_units(hit.text), text=hit.text
+    )
     whole = hit.chunk if hit.chunk and _holds(hit.chunk, shown) else shown
     tables.titles[hit.note] = hit.title
-    piece = _passage(shown)
+    piece = Unplaced(hit.note, hit.text) if hit.text else _passage(shown)
     return [
         tables.note(hit.note),
         hit.base_score,
@@ -196,12 +198,16 @@ def _hit(hit: HitReport, spans: Sequence[Passage], tables: _Tables) -> list[obje
 
 def _holds(chunk: PassageReport, shown: PassageReport) -> bool:
     """Whether the evidence can be cut out of the chunk's text by its offsets."""
-    units = len(chunk.text.encode("utf-16-le", "surrogatepass")) // 2
     return (
-        units == chunk.utf16_end - chunk.utf16_start
+        _units(chunk.text) == chunk.utf16_end - chunk.utf16_start
         and chunk.utf16_start <= shown.utf16_start
         and shown.utf16_end <= chunk.utf16_end
     )
+
+
+def _units(text: str) -> int:
+    """Its length in UTF-16 code units."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def _passage(report: PassageReport) -> Passage:

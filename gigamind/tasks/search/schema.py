@@ -31,6 +31,7 @@ class HitReport(Report):
     Attributes:
         base_score, final_score: of another system on its own scale, one and the same; null where it tells none.
         chunk, evidence: null without the note's text.
+        text: of another system, where it stands nowhere in the note: evidence by its words; absent otherwise.
         highlights: `[start, end)` of the query's words in the evidence, rising.
         centrality: in the link graph, whether it was used or not; null in runs of versions that did not write it.
     """
@@ -42,6 +43,7 @@ class HitReport(Report):
     keyword_score: Share | None
     chunk: PassageReport | None
     evidence: PassageReport | None
+    text: str = Field(default="", exclude_if=lambda text: not text)
     title: str = ""
     highlights: tuple[tuple[Count, Count], ...] = ()
     centrality: Share | None = None

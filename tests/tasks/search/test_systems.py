@@ -117,7 +117,8 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
     _, out, _ = evaluate(asked(f"run:{file}"))
     items, _ = read(out)
     assert items["first"]["ranking"][0]["chunk"]["text"] == "The deploy runs every Friday."
-    assert items["second"]["ranking"][0]["evidence"]["text"] == "The garden has roses."
+    assert items["second"]["ranking"][0]["evidence"] is None
+    assert items["second"]["ranking"][0]["text"] == "no such words"
     assert items["second"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
     # UTF-16: "---\nlang: ko\n---\n" is 17 units, the palm tree two, a blank one.
     assert items["korean"]["ranking"][0]["chunk"] == {
@@ -127,6 +128,19 @@ def test_a_passage_that_the_system_shows_is_the_evidence(asked, tmp_path):
         "text": "휴가는 팀",
     }
     assert items["across"]["oddities"] == {"fewer_hits": 2, "unplaced_texts": 1}
+
+
+def test_a_text_that_stands_nowhere_in_its_note_is_evidence_by_its_words(asked, tmp_path):
+    file = tmp_path / "run.jsonl"
+    joined = "The garden has roses. ... 🌴 휴가는 팀장에게 신청한다 ... and more of another page."
+    rows = [{"id": "korean", "hits": [{"note": "휴가.md", "text": joined}]}]
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    _, out, _ = evaluate(asked(f"run:{file}", allow_partial=True))
+    item = read(out)[0]["korean"]
+    assert item["ranking"][0]["text"] == joined
+    assert item["oddities"]["unplaced_texts"] == 1
+    assert item["metrics"]["span_recall"] == item["metrics"]["answer_in_evidence"] == 1.0
+    assert joined in (out / "report.html").read_text("utf-8")
 
 
 def test_a_threshold_judges_only_where_it_was_set_and_scores_are_in_its_range(asked, run_file):
