@@ -20,6 +20,7 @@ from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
+from gigamind.evidence.settings import AlignOptions
 from gigamind.llm.options import ModelOptions
 from gigamind.memory.events import DEFAULT_LOG, EventLog, read_events
 from gigamind.text import printable
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
     from gigamind.memory.sessions import SessionReport
 
 
-class ExtractionOptions(ModelOptions):
+class ExtractionOptions(ModelOptions, AlignOptions):
     """Which model extracts, and what it may cost."""
 
     prompt_lang: Literal["auto", "ko", "en"] = Field(
@@ -121,7 +122,7 @@ def graduate(
     else:
         extraction = parse_extraction(read_text(extracted_name, sessions.MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:
-        entries = graduate_session(session, extraction, log)
+        entries = graduate_session(session, extraction, log, options.alignment)
     if form == "json":
         click.echo(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
     else:
@@ -137,7 +138,14 @@ def graduate(
 )
 @click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
 @_log_option
-def graduate_all(folder: Path, form: str | None, log_path: Path) -> None:
+@options_of(AlignOptions)
+def graduate_all(
+    *,
+    folder: Path,
+    form: str | None,
+    log_path: Path,
+    **given: Any,  # noqa: ANN401  checked by the options model
+) -> None:
     """Graduate every session of a folder.
 
     The Prefect flow `graduate-memory` does the same.  A session that cannot be graduated is reported; the others are
@@ -145,10 +153,11 @@ def graduate_all(folder: Path, form: str | None, log_path: Path) -> None:
     """
     from gigamind.memory import sessions
 
+    options = validated(sessions.FolderOptions, {"folder": folder, "log": log_path, **given})
     names = sessions.session_names(folder)
     reports: list[SessionReport] = []
     with EventLog(log_path) as log:
-        for report in sessions.graduate_each(folder, names, log):
+        for report in sessions.graduate_each(options, names, log):
             reports.append(report)
             if form is None:
                 _print_report(report)

@@ -7,12 +7,12 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gigamind.choices import Phase, PromptLanguage, TaskName
 from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError
-from gigamind.llm.options import ModelOptions
+from gigamind.llm.options import Determinism, ModelOptions
 from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
@@ -35,6 +35,8 @@ def validated(model: type[Options], values: Mapping[str, object]) -> Options:
 
 
 def _problem(details: "ErrorDetails") -> str:
+    if not details["loc"]:  # of several options together
+        return _demand(details)
     option = f"--{details['loc'][0]}".replace("_", "-")
     if details["type"] == "missing":
         return f"{option}: must be given"
@@ -90,7 +92,7 @@ class ReleaseOptions(BaseModel):
     junit: Path | None = Field(None, description="write the gates as JUnit XML to this file")
 
 
-class EvalOptions(ReleaseOptions):
+class EvalOptions(ReleaseOptions, Determinism):
     """What every evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -129,6 +131,12 @@ class EvalOptions(ReleaseOptions):
         None,
         description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
     )
+
+    @model_validator(mode="after")
+    def _check_drawn(self) -> Self:
+        if self.deterministic and self.sample is not None:
+            raise ValueError("--deterministic: every item counts; leave --sample out")
+        return self
 
     def in_any_folder(self) -> Self:
         """With paths that are right whatever the working directory is."""
@@ -199,6 +207,12 @@ class ModelRunOptions(ModelOptions, CacheOptions):
         0.8,
         description="share of the items that must have a verdict; with fewer the exit code is 3",
     )
+
+    @model_validator(mode="after")
+    def _check_fresh(self) -> Self:
+        if self.deterministic and self.fresh_fraction:
+            raise ValueError("--deterministic: nothing is judged twice; leave --fresh-fraction out")
+        return self
 
     @property
     def replies(self) -> Path:

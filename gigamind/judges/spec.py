@@ -6,7 +6,7 @@ judge adds its own fields to `LlmJudgeFile`.
 
 import json
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Annotated, Any, Generic, Literal, TypeVar
@@ -69,7 +69,7 @@ class LlmJudge(Generic[LlmFile_co]):
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
         """The same model, called with the parameters of the judge file."""
-        return replace(settings, temperature=self.file.temperature, max_tokens=self.file.max_tokens)
+        return settings.spoken(self.file.temperature, self.file.max_tokens)
 
 
 def load_llm_judge(

@@ -1,8 +1,9 @@
 """Options of every command that asks a model: which one, how it is reached, and what it may cost."""
 
 from pathlib import Path
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import InputError
 from gigamind.llm.settings import (
@@ -14,7 +15,16 @@ from gigamind.llm.settings import (
 )
 
 
-class ModelOptions(BaseModel):
+class Determinism(BaseModel):
+    """Whether two runs over the same input must be one (seed 000, 5)."""
+
+    deterministic: bool = Field(
+        default=False,
+        description="nothing drawn: temperature 0 for every model, its answers kept and used again, no sample",
+    )
+
+
+class ModelOptions(Determinism):
     """Which model is asked, and what it may cost.  No key is among them: keys come from the environment."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
@@ -71,6 +81,15 @@ class ModelOptions(BaseModel):
         description="readwrite keeps answers, refresh asks anew, replay asks nothing, off keeps nothing",
     )
 
+    @model_validator(mode="after")
+    def _check_store(self) -> Self:
+        if self.deterministic and self.store_mode in {"off", "refresh"}:
+            raise ValueError(
+                f"--deterministic: --store-mode {self.store_mode} asks models anew, which may answer otherwise;"
+                " use readwrite, or replay"
+            )
+        return self
+
     def settings(self, model: str | None = None) -> ModelSettings:
         """How the model is called, that of the options unless another is named.
 
@@ -92,4 +111,5 @@ class ModelOptions(BaseModel):
             in_flight_fixed=self.max_in_flight is not None,
             requests_per_minute=self.requests_per_minute,
             tokens_per_minute=self.tokens_per_minute,
+            deterministic=self.deterministic,
         )

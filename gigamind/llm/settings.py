@@ -1,6 +1,6 @@
 """How a model is called: its name, its parameters, and how much of it at once."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Mode = Literal["json_schema", "md_json"]
@@ -31,6 +31,7 @@ class ModelSettings:
             `in_flight_fixed`, no more than a server of one's own was seen to compute.
         requests_per_minute: None for any number.
         tokens_per_minute: prompt and answer together; None for any number.
+        deterministic: temperature 0, whatever a judge file asks for.
     """
 
     model: str
@@ -51,3 +52,12 @@ class ModelSettings:
     in_flight_fixed: bool = True
     requests_per_minute: int | None = None
     tokens_per_minute: int | None = None
+    deterministic: bool = False
+
+    def spoken(self, temperature: float | None, max_tokens: int) -> "ModelSettings":
+        """The same, with the parameters that a judge file or a command asks for."""
+        return replace(
+            self,
+            temperature=0.0 if self.deterministic else temperature,
+            max_tokens=max_tokens,
+        )

@@ -3,15 +3,17 @@
 from collections.abc import Mapping, Sequence
 
 from gigamind.evidence.align import align_all
-from gigamind.evidence.record import records
-from gigamind.evidence.result import AlignResult, Quote
+from gigamind.evidence.record import AlignedRecord, records
+from gigamind.evidence.result import DEFAULT, AlignConfig, AlignResult, Quote
 from gigamind.evidence.source import text_hash
 from gigamind.memory.entries import Entries, Entry, decide
 from gigamind.memory.events import Event, EventLog
 from gigamind.memory.schema import ExtractedEntry, Extraction, Session
 
 
-def graduate(session: Session, extraction: Extraction, log: EventLog) -> list[Entry]:
+def graduate(
+    session: Session, extraction: Extraction, log: EventLog, config: AlignConfig = DEFAULT
+) -> list[Entry]:
     """Align the evidence of what was extracted from a session, and promote the entries that it proves.
 
     Repeating it for the same messages and the same reply adds nothing; after a crash it goes on where it stopped.
@@ -23,7 +25,7 @@ def graduate(session: Session, extraction: Extraction, log: EventLog) -> list[En
     entries = extraction.entries
     extracted = log.append("memory_extracted", _extracted(session, ingested, entries))
     sources = [message.content for message in session.messages]
-    result = align_all(_quotes(entries), sources)
+    result = align_all(_quotes(entries), sources, config=config)
     aligned = log.append("evidence_aligned", _aligned(ingested, extracted, result, sources))
     decisions = [_decision(extracted, aligned, entry, result, log) for entry in entries]
     return list(Entries([extracted, aligned, *decisions]))
@@ -67,8 +69,21 @@ def _aligned(
         "extraction_id": extracted.event_id,
         "aligned_count": len(result.aligned),
         "failed_count": len(result.failed),
-        "evidence": [record for record in written if record["status"] == "aligned"],
+        "evidence": [
+            {**record, **_by_seed(record)} for record in written if record["status"] == "aligned"
+        ],
         "failed_quotes": [record for record in written if record["status"] == "failed"],
+    }
+
+
+def _by_seed(record: AlignedRecord) -> Mapping[str, object]:
+    """The fields of `AlignedEvidence` by the names of seed 003, 2.1; its spans are JavaScript's, in UTF-16 units."""
+    return {
+        "messageIndex": record["source_index"],
+        "quoteHash": record["quote_sha256"],
+        "spanStart": record["utf16_start"],
+        "spanEnd": record["utf16_end"],
+        "matchMethod": record["method"],
     }
 
 

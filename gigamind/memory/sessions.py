@@ -10,10 +10,11 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypedDict
 
-from pydantic import BaseModel, Field
+from pydantic import Field
 
 from gigamind.errors import InputError
 from gigamind.evidence.schema import numbered_lines, read_text
+from gigamind.evidence.settings import AlignOptions
 from gigamind.memory.entries import Entry
 from gigamind.memory.events import DEFAULT_LOG, EventLog
 from gigamind.memory.pipeline import graduate
@@ -33,7 +34,7 @@ _QUOTES_REPORTED = 20
 _QUOTE_CHARS = 200
 
 
-class FolderOptions(BaseModel, extra="forbid", frozen=True):
+class FolderOptions(AlignOptions):
     """What to graduate, and where to."""
 
     folder: Path = Field(
@@ -105,13 +106,15 @@ def graduate_batch(options: FolderOptions, names: Sequence[str]) -> list[Session
         EvaluationError: another process keeps writing to it.
     """
     with EventLog(options.log) as log:
-        return list(graduate_each(options.folder, names, log))
+        return list(graduate_each(options, names, log))
 
 
-def graduate_each(folder: Path, names: Iterable[str], log: EventLog) -> Iterator[SessionReport]:
+def graduate_each(
+    options: FolderOptions, names: Iterable[str], log: EventLog
+) -> Iterator[SessionReport]:
     """Graduate sessions of a folder one after the other, each reported as it ends."""
     for name in names:
-        outcome = attempt(name, partial(_graduate, folder, name, log))
+        outcome = attempt(name, partial(_graduate, options, name, log))
         called = session_id(name).encode(errors="backslashreplace").decode()
         if isinstance(outcome, Failure):
             yield _failed(called, outcome.message)
@@ -170,15 +173,15 @@ def session_id(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def _graduate(folder: Path, name: str, log: EventLog) -> list[Entry]:
-    messages, extracted = (folder / f"{name}{suffix}" for suffix in (_MESSAGES, _EXTRACTED))
+def _graduate(options: FolderOptions, name: str, log: EventLog) -> list[Entry]:
+    messages, extracted = (options.folder / f"{name}{suffix}" for suffix in (_MESSAGES, _EXTRACTED))
     for file, other in ((messages, extracted), (extracted, messages)):
         if not file.exists():
             raise InputError(f"{file}: missing, though {other.name} is there")
     lines = list(numbered_lines(read_text(messages, MAX_BYTES)))
     session = parse_session(session_id(name), lines, str(messages))
     extraction = parse_extraction(read_text(extracted, MAX_BYTES), str(extracted))
-    return graduate(session, extraction, log)
+    return graduate(session, extraction, log, options.alignment)
 
 
 def _failed(called: str, message: str) -> SessionReport:

@@ -218,10 +218,14 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
             hardware=run.hardware,
             judge_fingerprint=self.judge_fingerprint(run),
             judge=run.judge,
-            config=run.options,
+            config=self.config(run),
             metrics=record.summary,
             items=tuple(self.item(line) for line in record.items),
         )
+
+    def config(self, run: RunReport) -> dict[str, object]:
+        """The options in effect, by name, with the task (seed 6.2)."""
+        return {"task": run.task, **run.options}
 
     @abstractmethod
     def shown(self, item: Item) -> Shown:

@@ -96,9 +96,10 @@ class Models:
         own = {name: getattr(options, name) for name in ModelOptions.model_fields} | limits
         answering = ModelOptions.model_validate(own)
         judging = ModelOptions.model_validate(own | {"model": options.judge_model or options.model})
-        spoken = {"temperature": _ANSWER_TEMPERATURE, "max_tokens": options.answer_tokens}
         self.judge_name = judging.model or ""
-        self._answering = opened("answer", answering, lambda s: replace(s, **spoken))
+        self._answering = opened(
+            "answer", answering, lambda s: s.spoken(_ANSWER_TEMPERATURE, options.answer_tokens)
+        )
         self._judging = {
             name: opened("judge", judging.model_copy(update={"model": name}), self._judge.settings)
             for name in self._judge.models(judging)

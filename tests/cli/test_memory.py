@@ -66,6 +66,31 @@ def test_json_carries_the_state_of_each_entry(graduate):
     assert (bad["promotion_blocked"], bad["failed_quotes"]) == (True, ["벡터 검색"])
 
 
+@pytest.mark.parametrize(
+    ("option", "aligned"),
+    [
+        ((), 1),
+        (("--fuzzy-threshold", "1"), 0),
+        (("--no-enable-fuzzy",), 0),
+        (("--max-quote-length", "20"), 0),
+    ],
+)
+def test_what_counts_as_found_is_an_option(tmp_path, option, aligned):
+    said = "삭제한 노트는 휴지통에 삼십 일 동안 보관한 다음 완전히 지웁니다."
+    quote = "삭제한 노트를 휴지통에 삼십 일 동안 보관한 다음 완전히 지웁니다."
+    session, extracted = tmp_path / "s.jsonl", tmp_path / "s.extracted.json"
+    session.write_text(json.dumps({"role": "user", "content": said}), encoding="utf-8")
+    evidence = [{"messageIndex": 0, "quote": quote}]
+    entries = [{"entryId": "a", "text": "t", "evidence": evidence}]
+    extracted.write_text(json.dumps({"entries": entries}), encoding="utf-8")
+    one = ["graduate", "--session", str(session), "--extracted", str(extracted)]
+    for command in (one, ["graduate-all", "--folder", str(tmp_path)]):
+        log = ["--log", str(tmp_path / f"{command[0]}.db")]
+        result = CliRunner().invoke(memory, [*command, *log, *option, "--format", "json"])
+        [told] = json.loads(result.stdout)
+        assert (len(told["evidence"]) if "evidence" in told else told["quotes_aligned"]) == aligned
+
+
 def test_the_session_may_come_from_standard_input_and_be_named(graduate):
     entries = json.loads(
         graduate("--format", "json", "--session-id", "x", session="-", stdin=SESSION).stdout

@@ -1,3 +1,5 @@
+import re
+
 import pytest
 
 from gigamind.errors import InputError
@@ -64,6 +66,7 @@ def test_defaults_are_those_of_the_specification():
         "alpha": 0.7,
         "graph_rerank": False,
         "cold_start": False,
+        "deterministic": False,
         "embedder": "use-multilingual",
         "embedding_api_base": None,
         "qdrant_url": None,
@@ -236,3 +239,24 @@ def test_what_workers_are_told_holds_in_any_folder(tmp_path, monkeypatch):
         "http://h",
         "plain",
     )
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"sample": "10"}, "--deterministic: every item counts; leave --sample out"),
+        ({"fresh_fraction": 0.5}, "--deterministic: nothing is judged twice; leave"),
+        ({"store_mode": "refresh"}, "--deterministic: --store-mode refresh asks models anew"),
+        ({"store_mode": "off"}, "use readwrite, or replay"),
+    ],
+)
+def test_a_deterministic_run_draws_nothing_and_asks_nothing_twice(given, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        validated(SearchEvalOptions, GIVEN | {"deterministic": True} | given)
+
+
+def test_a_deterministic_run_asks_at_temperature_0_whatever_a_judge_file_says():
+    for deterministic, temperature in ((False, 0.1), (True, 0.0)):
+        given = GIVEN | {"deterministic": deterministic, "model": "openai/m"}
+        settings = validated(SearchEvalOptions, given).settings().spoken(0.1, 768)
+        assert (settings.temperature, settings.seed, settings.max_tokens) == (temperature, 42, 768)

@@ -1,5 +1,6 @@
 import pytest
 
+from gigamind.evidence.source import text_hash
 from gigamind.memory.entries import Entries
 from gigamind.memory.events import EventLog, read_events
 from gigamind.memory.pipeline import graduate
@@ -63,6 +64,27 @@ def test_every_step_is_an_event_in_its_order(path, session, extraction):
     assert len(aligned.content["evidence"]) == 4
     assert aligned.content["failed_quotes"][0]["quote"] == "벡터 검색을 도입하자"
     assert events[4].content["failed_quotes"] == ["벡터 검색을 도입하자"]
+
+
+def test_aligned_evidence_has_the_fields_of_the_document_in_utf16_units(path, session_of):
+    session = session_of("🌴 DuckDB의 JSONB를 JSON으로 변경하자.")
+    entries = [
+        {
+            "entryId": "a",
+            "text": "t",
+            "evidence": [{"messageIndex": 0, "quote": "JSONB를 JSON으로"}],
+        }
+    ]
+    run(path, session, Extraction.model_validate({"entries": entries}))
+    [evidence] = next(
+        event.content["evidence"]
+        for event in read_events(path)
+        if event.event_type == "evidence_aligned"
+    )
+    assert evidence["messageIndex"] == 0
+    assert evidence["quoteHash"] == text_hash("JSONB를 JSON으로")
+    assert (evidence["spanStart"], evidence["spanEnd"]) == (11, 24)
+    assert (evidence["confidence"], evidence["matchMethod"]) == (1.0, "exact")
 
 
 def test_the_conversation_itself_is_not_in_the_log(path, session, extraction):

@@ -170,11 +170,11 @@ def test_the_same_session_is_known_again_when_its_name_comes_decomposed(folder, 
     assert list(read_events(options.log)) == before
 
 
-def test_each_session_is_reported_as_it_ends(folder, options, write):
+def test_each_session_is_reported_as_it_ends(options, write):
     write("a")
     write("b")
     with EventLog(options.log) as log:
-        reports = sessions.graduate_each(folder, ["a", "b"], log)
+        reports = sessions.graduate_each(options, ["a", "b"], log)
         assert next(reports)["session"] == "a"
         assert len(list(read_events(options.log))) == 4
 

@@ -203,11 +203,14 @@ def answer_item(
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
     own = _read(VerdictReport, value.get("verdict"))
     labels = labels_report(case.labels, evaluation, [note.text for note in case.notes])
+    outcome = result.outcome if result else "not_run"
+    if outcome == "scored" and not (evaluation or own):
+        outcome = "without_context"
     return AnswerItemReport.like(
         case,
         answer=value.get("answer", checked.get("answer", case.answer)),
         notes=tuple(NoteReport.model_validate(note, from_attributes=True) for note in case.notes),
-        outcome=result.outcome if result else "not_run",
+        outcome=outcome,
         code=result.code if result else "",
         evaluation=evaluation,
         metrics=_metrics(case, evaluation, labels)

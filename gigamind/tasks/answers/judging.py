@@ -153,12 +153,11 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
     names = judge.models(options)
     models = {JUDGE_ROLE: account.open(JUDGE_ROLE, names, options, judge.settings)}
     if options.answer_model:
-        limits = {"temperature": _ANSWER_TEMPERATURE, "max_tokens": options.answer_max_tokens}
         models[ANSWER_ROLE] = account.open(
             ANSWER_ROLE,
             [options.answer_model],
             options.for_answering(),
-            lambda settings: replace(settings, **limits),
+            lambda settings: settings.spoken(_ANSWER_TEMPERATURE, options.answer_max_tokens),
         )
     if prepared.gate:
         gate = prepared.gate.judge

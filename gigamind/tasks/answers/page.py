@@ -211,7 +211,7 @@ def _outcome(item: AnswerItemReport, told: SearchQAEvaluation | None) -> str:
         return told.outcome
     if item.verdict:
         return "judged"
-    return "without_context" if item.outcome == "scored" else item.outcome
+    return item.outcome
 
 
 def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:

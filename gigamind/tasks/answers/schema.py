@@ -292,9 +292,10 @@ class AnswerItemReport(Report):
 
     Attributes:
         answer: null when the model that was to answer gave none.
-        outcome: `scored`, or why there is no evaluation; `not_run` when an interrupted run did not come to it.
-        code: of errors.jsonl; empty when scored.
-        evaluation: null without one, also when there was no context note to judge by.
+        outcome: `scored`, or why there is no evaluation: `without_context` where there was no note to judge by,
+            `not_run` where an interrupted run did not come to it.
+        code: of errors.jsonl; empty when scored or without context.
+        evaluation: null without one.
         metrics: by name, as in the summary; empty without an evaluation, null where undefined.
         flipped: whether a fresh judgment has other scores; null where none was asked for.
         quality: of the checklist; null where none was asked for, or where it could not be had.
@@ -310,7 +311,7 @@ class AnswerItemReport(Report):
     language: str
     tags: tuple[str, ...]
     notes: tuple[NoteReport, ...]
-    outcome: Outcome | Literal["not_run"]
+    outcome: Outcome | Literal["without_context", "not_run"]
     code: str
     evaluation: SearchQAEvaluation | None
     metrics: dict[str, float | None]

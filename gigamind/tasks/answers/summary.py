@@ -108,7 +108,7 @@ def _llm(
     prepared: PreparedAnswers, asked: ModelRun, items: Sequence[AnswerItemReport]
 ) -> LlmReport:
     """What was asked: evaluations and, apart from them, checks; nothing can be judged without a context note."""
-    judged = {item.id for item in items if item.outcome != "scored" or item.is_judged}
+    judged = {item.id for item in items if item.outcome != "without_context"}
     results = {
         key: result
         for key, result in asked.results.items()
@@ -135,8 +135,10 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
     return AnswerCounts(
         answers_total=len(items),
         answers_evaluated=sum(item.is_judged for item in items),
-        without_context=sum(item.outcome == "scored" and not item.is_judged for item in items),
-        unjudged=sum(item.outcome not in {"scored", "not_run"} for item in items),
+        without_context=sum(item.outcome == "without_context" for item in items),
+        unjudged=sum(
+            item.outcome not in {"scored", "without_context", "not_run"} for item in items
+        ),
         not_run=sum(item.outcome == "not_run" for item in items),
         abstained=sum(one.abstains for one in evaluated),
         without_claims=sum(one.outcome == "no_claims" for one in evaluated),

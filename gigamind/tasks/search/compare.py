@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from gigamind.metrics.answerability import confusion, measure_verdicts
-from gigamind.records.schema import SpeedReport
+from gigamind.records.schema import RunReport, SpeedReport
 from gigamind.release.model import (
     Change,
     ComparedTask,
@@ -48,6 +48,12 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         *("mode", "fusion", "alpha", "topk", "graph_rerank", "evidence_notes"),
         *("context_notes", "context_chars"),
     )
+
+    def config(self, run: RunReport) -> dict[str, object]:
+        """With the score below which a Top-1 means unanswerable, given or not; null for a judge that has none."""
+        judge = run.judge
+        by_score = judge is not None and judge.kind in {"threshold", "answer_score"}
+        return {**super().config(run), "min_score": judge.setting if judge and by_score else None}
 
     def item(self, line: ItemReport) -> SearchItem:
         return SearchItem.model_validate(line, from_attributes=True)

@@ -27,7 +27,7 @@ def test_a_run_judges_every_answer_and_says_what_it_found(options, server, repli
     # The notes answer the question, so to say that they do not is no use, whatever the model says.
     assert (told["silent"]["utility"], told["silent"]["reported_utility"]) == (0.0, 0.9)
     assert told["alone"] is None
-    assert items["alone"]["outcome"] == "scored"
+    assert items["alone"]["outcome"] == "without_context"
     assert told["good"]["source_coverage"][0]["note_title"] == "휴가 규정"
     # correctness over three, utility over four: (1 + 0.75 + 0.5 + 0) / 4
     overall = done.summary.overall

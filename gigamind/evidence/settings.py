@@ -1,0 +1,34 @@
+"""Options of every command that aligns quotes, under the names of seed 003, 2.3."""
+
+from typing import Annotated
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, AlignConfig
+
+
+class AlignOptions(BaseModel):
+    """What counts as found."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    fuzzy_threshold: Annotated[float, Field(ge=LEAST_FUZZY, le=1, allow_inf_nan=False)] = Field(
+        DEFAULT.fuzzy_threshold, description="similarity from which a misquote is still aligned"
+    )
+    max_quote_length: int = Field(
+        DEFAULT.max_quote_chars, ge=1, description="characters; a longer quote is refused"
+    )
+    enable_fuzzy: bool = Field(
+        default=DEFAULT.fuzzy,
+        description="align misquotes, too, not only exact and normalised ones",
+    )
+
+    @property
+    def alignment(self) -> AlignConfig:
+        """The same, for the aligner."""
+        return AlignConfig(
+            fuzzy_threshold=self.fuzzy_threshold,
+            search_threshold=min(DEFAULT.search_threshold, self.fuzzy_threshold),
+            fuzzy=self.enable_fuzzy,
+            max_quote_chars=self.max_quote_length,
+        )
