@@ -97,6 +97,8 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     topk: int
     evidence_notes: int
     alpha: float
+    title_weight: float
+    chunk_chars: int
     graph_rerank: bool
     embedder: str
     embedding_api_base: str

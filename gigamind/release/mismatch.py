@@ -147,6 +147,8 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
 _DRAWN = ("sample", "seed")
 _BEFORE = {  # what runs did that are older than an option
     "fusion": "weighted",
+    "title_weight": 0.1,
+    "chunk_chars": 800,
     "evidence_notes": 3,
     "context_notes": 5,
     "context_chars": 12_000,

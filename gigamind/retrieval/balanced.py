@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
+import numpy.typing as npt
 
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Fusion, Ints, Scored, nearest_notes
 from gigamind.retrieval.index import VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex
+from gigamind.retrieval.settings import DEFAULT_TITLE_WEIGHT
 from gigamind.text import tokens
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note
@@ -26,10 +28,7 @@ _K1, _B = 0.4, 0.3  # near IDF coverage: a word counts nearly once, and a long c
 _WEIGHT = 0.02  # points for one unit of BM25 ...
 _WHOLE = 0.7  # ... but a query found whole (BM25 near its IDF mass) counts at least this, however short it is
 _TRUSTED = 0.5  # where the vault knows less of the query's IDF mass, words fade out linearly
-_TITLE, _HEADING = (
-    0.1,
-    0.06,
-)  # points for a query that holds a whole title or alias, or a whole heading
+_HEADING = 0.06  # points for a query that holds a whole heading; of a title or alias see `Balance`
 _PARTLY = 4  # power of the share of a name that the query holds
 _MATCHES = 10  # best matches, most of which say in which language the words were found ...
 _LIFTED_TO = 4  # ... and the rank among them whose BM25 a note in another language is given
@@ -82,14 +81,16 @@ class WordPoints:
     Attributes:
         chunks: absolute BM25 of each chunk, >= 0.
         notes: that of each note's best chunk, lifted for notes in another language than the best matches.
-        named: points of each note for its name in the query.
+        titles: how far the query holds each note's best title or alias, in [0, 1].
+        headings: the same of its best heading.
         mass: IDF of all different terms of the query.
         trust: in [0, 1]: 1 where the vault knows half of the mass or more.
     """
 
     chunks: Floats
     notes: Floats
-    named: Floats
+    titles: Floats
+    headings: Floats
     mass: float
     trust: float
 
@@ -97,6 +98,10 @@ class WordPoints:
     def rate(self) -> float:
         """Points for one unit of BM25."""
         return self.trust * max(_WEIGHT, _WHOLE / self.mass) if self.mass else 0.0
+
+    def order_points(self, title: float | Floats) -> Floats:
+        """What the words add to each note's place, where a whole title in the query is worth `title` points."""
+        return self.rate * self.notes + (title * self.titles + _HEADING * self.headings)
 
     def answer_scores(self, semantic: Floats) -> Floats:
         """How far each note may be believed to answer, in [0, 1], from its cosine on the scale of its model.
@@ -109,22 +114,27 @@ class WordPoints:
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """All names of a vault: `held[token]` are places in `note`, `mass` (IDF of its tokens) and `points`."""
+    """All names of a vault: `held[token]` are places in `note`, `mass` (IDF of its tokens) and `is_title`."""
 
     held: dict[str, Ints]
     note: Ints
     mass: Floats
-    points: Floats
+    is_title: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
 class Balance:
-    """Words of one vault as balanced fusion weighs them; what it works out once, it works out when first asked."""
+    """Words of one vault as balanced fusion weighs them; what it works out once, it works out when first asked.
+
+    Attributes:
+        title: points for a query that holds a whole title or alias.
+    """
 
     keyword: KeywordIndex
     layout: ChunkLayout
     notes: Sequence[Note]
     scale: CosineScale
+    title: float = DEFAULT_TITLE_WEIGHT
 
     def prepare(self) -> None:
         """Work out now what the first query would."""
@@ -149,10 +159,15 @@ class Balance:
         total[hidden] = 0.0
         notes = self._lift(self.layout.best(total))
         trust = min(1.0, seen / mass / _TRUSTED) if mass else 0.0
-        return WordPoints(total, notes, self._named(named), mass, trust)
+        return WordPoints(total, notes, *self._named(named), mass, trust)
 
     def score(
-        self, words: WordPoints, fusion: Fusion, index: VectorIndex, query: Vectors, hidden: Ints
+        self,
+        words: WordPoints,
+        fusion: Fusion[float],
+        index: VectorIndex,
+        query: Vectors,
+        hidden: Ints,
     ) -> Scored:
         """Scores of all notes; those that own a chunk of `hidden` take no place.
 
@@ -160,7 +175,7 @@ class Balance:
             IndexingError: the vector index failed.
         """
         points = replace(fusion, alpha=self.scale.slope, low=self.scale.low, ceiling=math.inf)
-        lexical = words.rate * words.notes + words.named
+        lexical = words.order_points(self.title)
         lexical[self.layout.note_of[hidden]] = -np.inf
         semantic, known = nearest_notes(lexical, self.layout, points, index, query)
         order = np.where(known, points.join(semantic, lexical), 0.0)
@@ -189,34 +204,33 @@ class Balance:
         held: defaultdict[str, list[int]] = defaultdict(list)
         note: list[int] = []
         mass: list[float] = []
-        points: list[float] = []
+        is_title: list[bool] = []
         for place, own in enumerate(self.notes):
             headings = (heading.text for heading in own.document.headings)
-            for worth, called in ((_TITLE, (own.title, *own.aliases)), (_HEADING, headings)):
+            for titles, called in ((True, (own.title, *own.aliases)), (False, headings)):
                 for parts in (set(tokens(name)) for name in set(called)):
                     for token in parts:
                         held[token].append(len(note))
                     note.append(place)
                     mass.append(sum(map(self._idf, sorted(parts))) or 1.0)
-                    points.append(worth)
+                    is_title.append(titles)
         places = {token: np.array(own) for token, own in held.items()}
-        return _Names(places, np.array(note, np.int64), np.array(mass), np.array(points))
+        return _Names(places, np.array(note, np.int64), np.array(mass), np.array(is_title, bool))
 
     def _idf(self, term: str) -> float:
         count = len(self.keyword.postings(term))
         return math.log(1 + (self.keyword.size - count + 0.5) / (count + 0.5))
 
-    def _named(self, held: Floats) -> Floats:
-        """Points of each note for its best title and its best heading, from the IDF of each name that a query holds."""
-        points = np.zeros(len(self.notes))
+    def _named(self, held: Floats) -> tuple[Floats, Floats]:
+        """How far a query holds each note's best title and best heading, from the IDF of the names it holds."""
         hit = np.flatnonzero(held)
-        notes, worths = self._names.note[hit], self._names.points[hit]
-        gained = worths * np.minimum(1.0, held[hit] / self._names.mass[hit]) ** _PARTLY
-        for worth in (_TITLE, _HEADING):
-            best, own = np.zeros(len(points)), worths == worth
-            np.maximum.at(best, notes[own], gained[own])
-            points += best
-        return points
+        notes, is_title = self._names.note[hit], self._names.is_title[hit]
+        shares = np.minimum(1.0, held[hit] / self._names.mass[hit]) ** _PARTLY
+        best: list[Floats] = []
+        for own in (is_title, ~is_title):
+            best.append(np.zeros(len(self.notes)))
+            np.maximum.at(best[-1], notes[own], shares[own])
+        return best[0], best[1]
 
     def _lift(self, notes: Floats) -> Floats:
         """BM25 of notes; one in another language than most of the best matches gets that of the fourth best at least.

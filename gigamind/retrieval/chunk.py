@@ -1,13 +1,14 @@
 """Cuts a note into the pieces that are indexed.
 
-A chunk follows the note's headings and paragraphs, aims at `TARGET_CHARS`, and never ends inside a code fence, a table
-or a formula, however long these are.  The same note always gives the same chunks.
+A chunk follows the note's headings and paragraphs, aims at so many characters, and never ends inside a code fence, a
+table or a formula, however long these are.  The same note always gives the same chunks.
 """
 
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 
 from gigamind.retrieval.index import Chunk
+from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS
 from gigamind.spans import Passage, Span
 from gigamind.text import sentences
 from gigamind.vault.markdown import Block, marks
@@ -15,21 +16,20 @@ from gigamind.vault.notes import Note
 
 # Part of every index's name: a change of the rules below must not meet an old index.
 CHUNKING_VERSION = 1
-TARGET_CHARS = 800
-_SMALL_CHARS = 240  # a section below this joins the next one: a chunk of one line says too little to be found by
+_SMALL = 0.3  # of a chunk: a shorter section joins the next one, for one line says too little to be found by
 _WHOLE = frozenset({"code", "table", "math"})
 _WHOLE_INSIDE = frozenset({"CodeBlock", "Table", "DisplayMath"})  # the same as the parser has it
 
 
-def chunk_notes(notes: Iterable[Note]) -> list[Chunk]:
-    """Chunks of all notes, in the order of the notes and of their text."""
-    return [chunk for note in notes for chunk in chunk_note(note)]
+def chunk_notes(notes: Iterable[Note], chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
+    """Chunks of all notes, about `chars` long, in the order of the notes and of their text."""
+    return [chunk for note in notes for chunk in chunk_note(note, chars)]
 
 
-def chunk_note(note: Note) -> list[Chunk]:
+def chunk_note(note: Note, chars: int = DEFAULT_CHUNK_CHARS) -> list[Chunk]:
     """Chunks of one note in the order of the text; at least one, so that a bare title can be found too."""
     chunks: list[Chunk] = []
-    for headings, span in _pieces(note):
+    for headings, span in _pieces(note, chars):
         trimmed = _trim(note.text, span)
         if len(trimmed):
             passage = Passage(note.path, trimmed.slice(note.text), trimmed)
@@ -40,16 +40,16 @@ def chunk_note(note: Note) -> list[Chunk]:
     return chunks
 
 
-def _pieces(note: Note) -> Iterator[tuple[tuple[str, ...], Span]]:
+def _pieces(note: Note, chars: int) -> Iterator[tuple[tuple[str, ...], Span]]:
     """Spans of one note's chunks, each with the headings that stand above its first character."""
     path: dict[int, str] = {}
     headings = {heading.span.start: heading for heading in note.document.headings}
     above: tuple[str, ...] = ()
     open_span: Span | None = None
-    for block in _split(note):
+    for block in _split(note, chars):
         heading = headings.get(block.start)
-        full = open_span is not None and block.end - open_span.start > TARGET_CHARS
-        new_section = heading and open_span is not None and len(open_span) >= _SMALL_CHARS
+        full = open_span is not None and block.end - open_span.start > chars
+        new_section = heading and open_span is not None and len(open_span) >= _SMALL * chars
         if open_span is not None and (full or new_section):
             yield above, open_span
             open_span = None
@@ -65,30 +65,30 @@ def _pieces(note: Note) -> Iterator[tuple[tuple[str, ...], Span]]:
         yield above, open_span
 
 
-def _split(note: Note) -> Iterator[Span]:
-    """Block spans of a note, the long breakable ones cut into pieces of at most `TARGET_CHARS`."""
+def _split(note: Note, chars: int) -> Iterator[Span]:
+    """Block spans of a note, the long breakable ones cut into pieces of at most so many characters."""
     for block in note.document.blocks:
-        if len(block.span) <= TARGET_CHARS or block.kind in _WHOLE:
+        if len(block.span) <= chars or block.kind in _WHOLE:
             yield block.span
         else:
-            yield from _cut(note.text, block)
+            yield from _cut(note.text, block, chars)
 
 
-def _cut(text: str, block: Block) -> Iterator[Span]:
+def _cut(text: str, block: Block, chars: int) -> Iterator[Span]:
     """Cuts a long block at lines (lists) or sentences, and a piece without either at white space."""
     whole = _whole_parts(text, block.span)
     whole_starts = [part.start for part in whole]
     start = end = block.span.start
-    for offset in _breaks(text, block):
+    for offset in _breaks(text, block, chars):
         nearest = bisect_left(whole_starts, offset) - 1
         whole_end = whole[nearest].end if nearest >= 0 else 0
         if offset < whole_end:
             continue
-        if offset - start > TARGET_CHARS and end > start:
+        if offset - start > chars and end > start:
             yield Span(start, end)
             start = end
-        while offset - start > TARGET_CHARS and start >= whole_end:
-            cut = text.rfind(" ", start + 1, start + TARGET_CHARS) + 1 or start + TARGET_CHARS
+        while offset - start > chars and start >= whole_end:
+            cut = text.rfind(" ", start + 1, start + chars) + 1 or start + chars
             yield Span(start, cut)
             start = cut
         end = offset
@@ -105,13 +105,13 @@ def _whole_parts(text: str, span: Span) -> list[Span]:
     ]
 
 
-def _breaks(text: str, block: Block) -> Iterator[int]:
+def _breaks(text: str, block: Block, chars: int) -> Iterator[int]:
     """Offsets inside a block at which it may be cut, rising, the block's end last."""
     body = block.span.slice(text)
     lines = body.splitlines(keepends=True) if block.kind in {"list", "quote"} else [body]
     offset = block.span.start
     for line in lines:
-        if len(line) > TARGET_CHARS:
+        if len(line) > chars:
             yield from (offset + sentence.end for sentence in sentences(line))
         offset += len(line)
         yield offset

@@ -5,6 +5,7 @@ The graph changes the order, never what a note is worth.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -60,9 +61,12 @@ class ChunkLayout:
         )
 
 
+Share = TypeVar("Share", float, Floats)
+
+
 @dataclass(frozen=True, slots=True)
-class Fusion:
-    """How much each leg counts.
+class Fusion(Generic[Share]):
+    """How much each leg counts; of several settings at once, each figure is a column and each row of boosts its own.
 
     Attributes:
         alpha: share of the semantic leg, in [0, 1]; 1 is the semantic mode, 0 the keyword mode.
@@ -72,11 +76,11 @@ class Fusion:
         ceiling: what both legs together can reach.
     """
 
-    alpha: float
+    alpha: Share
     boosts: Floats
     topk: int
-    low: float = 0.0
-    ceiling: float = 1.0
+    low: float | Floats = 0.0
+    ceiling: float | Floats = 1.0
 
     def semantic(self, cosines: Floats | float) -> Floats:
         """The semantic leg's share for cosines of 0 or more."""
@@ -114,7 +118,7 @@ class Scored:
 def score_notes(
     keyword: Floats,
     layout: ChunkLayout,
-    fusion: Fusion,
+    fusion: Fusion[float],
     index: VectorIndex | None,
     query: Vectors | None,
 ) -> Scored:
@@ -134,12 +138,13 @@ def score_notes(
 
 
 def nearest_notes(
-    lexical: Floats, layout: ChunkLayout, fusion: Fusion, index: VectorIndex, query: Vectors
+    lexical: Floats, layout: ChunkLayout, fusion: Fusion[Any], index: VectorIndex, query: Vectors
 ) -> tuple[Floats, npt.NDArray[np.bool_]]:
     """Best max(0, cosine) of each note, and whether it is known; a note that is not can take no place in the top k.
 
     Args:
-        lexical: the keyword leg's share of each note's order; -inf keeps a note out.
+        lexical: the keyword leg's share of each note's order, shape (notes,) or (settings, notes); -inf keeps a note
+            out.  Of several settings a cosine is known that any of them needs.
 
     Raises:
         IndexingError: the vector index failed.
@@ -148,16 +153,20 @@ def nearest_notes(
     ids, cosines = index.nearest(
         query, min(chunks, max(_SHORTLIST, _SHORTLIST_PER_HIT * fusion.topk))
     )
-    best = np.zeros(len(lexical))
-    known = np.zeros(len(lexical), dtype=bool)
+    best = np.zeros(lexical.shape[-1])
+    known = np.zeros(lexical.shape[-1], dtype=bool)
     np.maximum.at(best, layout.note_of[ids], cosines)
     known[layout.note_of[ids]] = True
     if len(ids) < chunks:
         floor = max(0.0, float(cosines[-1]))
         possible = fusion.join(floor, lexical) * fusion.boosts
-        exact = (fusion.join(best, lexical) * fusion.boosts)[known]
-        bar = np.partition(exact, -fusion.topk)[-fusion.topk] if len(exact) >= fusion.topk else 0.0
-        unsure = np.flatnonzero(~known & (possible >= bar))
+        exact = fusion.join(best[known], lexical[..., known]) * fusion.boosts[..., known]
+        bar = (
+            np.partition(exact, -fusion.topk)[..., [-fusion.topk]]
+            if exact.shape[-1] >= fusion.topk
+            else 0.0
+        )
+        unsure = np.flatnonzero(~known & np.atleast_2d(possible >= bar).any(axis=0))
         if len(unsure):
             owned = layout.chunks(unsure)
             np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned.tolist()))

@@ -20,7 +20,7 @@ from gigamind.retrieval.fuse import ChunkLayout, Fusion, boosts
 from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
-from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS, RetrievalSettings
 from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault
@@ -42,12 +42,12 @@ def open_retriever(
         IndexingError: the index or its cache cannot be built, read or reached.
         EmbeddingError: the embedding model failed.
     """
-    chunks = chunk_notes(vault.notes)
+    chunks = chunk_notes(vault.notes, settings.chunk_chars)
     central = centrality(link_graph(vault, identities))
     centralities = np.array([central[note.path] for note in vault.notes])
     moved = centralities if settings.graph_rerank else np.zeros(len(centralities))
     cache = Cache(settings.cache) if settings.cache else None
-    content = _content_key(vault)
+    content = _content_key(vault, settings.chunk_chars)
     layout = ChunkLayout.of(
         [len(list(own)) for _, own in groupby(chunks, key=lambda c: c.passage.note)]
     )
@@ -55,7 +55,8 @@ def open_retriever(
     semantic = _semantic_leg(chunks, content, cache, settings, progress)
     balance = None
     if semantic and settings.mode == "hybrid":
-        balance = Balance(keyword, layout, vault.notes, cosine_scale(semantic.embedder.name))
+        scale = cosine_scale(semantic.embedder.name)
+        balance = Balance(keyword, layout, vault.notes, scale, settings.title_weight)
         if settings.balanced:
             balance.prepare()
     retriever = Retriever(
@@ -75,9 +76,11 @@ def open_retriever(
     return retriever
 
 
-def _content_key(vault: Vault) -> str:
+def _content_key(vault: Vault, chunk_chars: int) -> str:
     """Name of all that the chunks are made from, 24 hexadecimal digits."""
     digest = hashlib.sha256(RAG_SCHEMA_VERSION.encode())
+    if chunk_chars != DEFAULT_CHUNK_CHARS:  # indexes of older versions hold chunks of that size
+        digest.update(f" {chunk_chars}".encode())
     for note in vault.notes:
         digest.update(f"\n{len(note.path)} {note.path} {note.content_hash}".encode())
     return digest.hexdigest()[:24]
@@ -134,8 +137,9 @@ def vector_content(vault: Vault, settings: RetrievalSettings, progress: Progress
     """
     embedder = load_embedder(settings.embedder, api_base=settings.embedding_api_base)
     known = Cache(settings.cache).embeddings if settings.cache else None
-    chunks = chunk_notes(vault.notes)
-    return _vector_content(embedder, chunks, _content_key(vault), known, progress)
+    chunks = chunk_notes(vault.notes, settings.chunk_chars)
+    content = _content_key(vault, settings.chunk_chars)
+    return _vector_content(embedder, chunks, content, known, progress)
 
 
 def _vector_content(

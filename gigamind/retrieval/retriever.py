@@ -53,7 +53,7 @@ class Retriever(AbstractContextManager["Retriever"]):
     layout: ChunkLayout
     keyword: KeywordIndex
     semantic: SemanticLeg | None
-    fusion: Fusion
+    fusion: Fusion[float]
     balance: Balance | None = None
     balanced: bool = False
 

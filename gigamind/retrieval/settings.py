@@ -10,6 +10,8 @@ from platformdirs import user_cache_path
 Mode = Literal["semantic", "hybrid", "keyword"]
 FusionName = Literal["weighted", "balanced"]
 DEFAULT_ALPHA = 0.7
+DEFAULT_TITLE_WEIGHT = 0.1
+DEFAULT_CHUNK_CHARS = 800
 DEFAULT_EMBEDDER = "use-multilingual"
 FOLDER_VARIABLE = "GIGAMIND_CACHE_DIR"
 
@@ -27,6 +29,8 @@ class RetrievalSettings:
     Attributes:
         fusion: how hybrid mode joins its legs: by their shares (seed 4.1), or by `balanced.py`.
         alpha: share of the semantic score in hybrid mode with weighted fusion, in [0, 1].
+        title_weight: what balanced fusion adds for a query that holds a note's whole title, in points of cosine.
+        chunk_chars: how long chunks are to be, about.
         topk: length of a ranking, at least 1.
         graph_rerank: order by final_score with the link graph's boost.
         embedder: `use-multilingual`, `e5-small`, `fastembed:<model or folder>` or `litellm:<model>`.
@@ -39,6 +43,8 @@ class RetrievalSettings:
     mode: Mode = "hybrid"
     fusion: FusionName = "weighted"
     alpha: float = DEFAULT_ALPHA
+    title_weight: float = DEFAULT_TITLE_WEIGHT
+    chunk_chars: int = DEFAULT_CHUNK_CHARS
     topk: int = 10
     graph_rerank: bool = False
     embedder: str = DEFAULT_EMBEDDER

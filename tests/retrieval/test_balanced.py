@@ -51,7 +51,7 @@ def read(balance, query, hidden=NO_CHUNKS):
 
 def said(chunks=0.0, mass=10.0, trust=1.0):
     points = np.array([chunks])
-    return WordPoints(points, points, np.zeros(1), mass, trust)
+    return WordPoints(points, points, np.zeros(1), np.zeros(1), mass, trust)
 
 
 def test_words_add_up_their_idf_and_fade_where_the_vault_knows_few_of_them(balance_of):
@@ -100,12 +100,15 @@ def test_a_name_in_the_query_gives_points(balance_of):
         "d.md": "---\ntitle: red panda\n---\n## red panda\n\ntext",
     })  # fmt: skip
 
-    assert read(balance, "where is the red panda?").named == pytest.approx([0.1, 0.06, 0, 0.16])
-    assert read(balance, "firefox").named == pytest.approx([0.1, 0, 0, 0])
-    half = read(
-        balance, "panda"
-    ).named  # both words are in three of four notes: half of the name's IDF
-    assert half == pytest.approx([0.1 / 16, 0.06 / 16, 0, 0.16 / 16])
+    def named(query, title):
+        words = read(balance, query)
+        return words.order_points(title) - words.rate * words.notes
+
+    assert named("where is the red panda?", 0.1) == pytest.approx([0.1, 0.06, 0, 0.16])
+    assert named("where is the red panda?", 0.3) == pytest.approx([0.3, 0.06, 0, 0.36])
+    assert named("firefox", 0.1) == pytest.approx([0.1, 0, 0, 0])
+    # both words are in three of four notes: half of the name's IDF
+    assert named("panda", 0.1) == pytest.approx([0.1 / 16, 0.06 / 16, 0, 0.16 / 16])
 
 
 def test_a_note_in_another_language_is_given_the_fourth_best_match(balance_of):
@@ -163,7 +166,7 @@ def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of, plain_ind
         words = read(balance, query)
         cosines = np.maximum(0, index.cosines(vector, range(150)))
         share = np.maximum(0, cosines - scale.low) / (scale.high - scale.low)
-        points = (share + words.rate * words.notes + words.named) * fusion.boosts
+        points = (share + words.order_points(0.1)) * fusion.boosts
         expected = sorted(range(150), key=lambda i: (points[i], i), reverse=True)[:5]
 
         scored = balance.score(words, fusion, index, vector, NO_CHUNKS)

@@ -4,7 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.retrieval.chunk import TARGET_CHARS, chunk_note, chunk_notes
+from gigamind.retrieval.chunk import chunk_note, chunk_notes
+from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note
 
@@ -88,7 +89,7 @@ FORMULA = "$$\n" + "x + y \\\\\n" * 300 + "$$"
     "whole", [FENCE, TABLE.strip(), FORMULA, "    indented\n" * 200 + "    end"]
 )
 def test_a_fence_a_table_and_a_formula_stay_whole_however_long(whole):
-    assert len(whole) > 2 * TARGET_CHARS
+    assert len(whole) > 2 * DEFAULT_CHUNK_CHARS
 
     found = pieces(f"Before.\n\n{whole}\n\nAfter.\n")
 
@@ -126,7 +127,7 @@ def test_a_long_list_is_cut_between_its_lines():
 
     assert len(found) > 1
     assert [line for piece in found for line in piece.split("\n")] == lines
-    assert all(600 < len(piece) <= TARGET_CHARS for piece in found[:-1])
+    assert all(600 < len(piece) <= DEFAULT_CHUNK_CHARS for piece in found[:-1])
 
 
 def test_a_long_line_of_a_quote_is_cut_between_sentences():
@@ -135,7 +136,7 @@ def test_a_long_line_of_a_quote_is_cut_between_sentences():
 
     assert len(found) > 1
     assert all(piece.endswith("않습니다.") for piece in found)
-    assert all(len(piece) <= TARGET_CHARS for piece in found)
+    assert all(len(piece) <= DEFAULT_CHUNK_CHARS for piece in found)
 
 
 def test_a_long_paragraph_is_cut_between_sentences():
@@ -156,7 +157,7 @@ def test_a_paragraph_without_sentences_is_cut_at_white_space():
 def test_a_hundred_thousand_characters_without_a_space_are_cut_to_the_target():
     found = pieces("가" * 100_000)
 
-    assert [len(piece) for piece in found] == [TARGET_CHARS] * 125
+    assert [len(piece) for piece in found] == [DEFAULT_CHUNK_CHARS] * 125
 
 
 def test_chunks_of_notes_stand_in_the_order_of_the_notes():
@@ -221,4 +222,12 @@ def test_no_chunk_ends_inside_a_fence_or_a_table_and_a_long_one_is_nothing_else(
             assert made.text[part.start : max(part.start, span.start)].strip() == ""
             assert made.text[min(part.end, span.end) : part.end].strip() == ""
         alone = [part.slice(text).strip() for part in inside]
-        assert len(span) <= TARGET_CHARS or chunk.passage.text in alone
+        assert len(span) <= DEFAULT_CHUNK_CHARS or chunk.passage.text in alone
+
+
+def test_chunks_are_as_long_as_they_are_asked_for():
+    long = note(words(4000))
+    for chars in (200, 800, 2000):
+        lengths = [len(chunk.passage.text) for chunk in chunk_note(long, chars)]
+        assert max(lengths) <= chars
+        assert min(lengths[:-1]) > 0.75 * chars

@@ -45,7 +45,8 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
 
     said = Said("questions", "the search", "retrieval")
     settings = (
-        *("mode", "fusion", "alpha", "topk", "graph_rerank", "evidence_notes"),
+        *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank"),
+        *("topk", "evidence_notes"),
         *("context_notes", "context_chars"),
     )
 

@@ -49,7 +49,7 @@ def _embedding(prepared: Prepared) -> Iterator[Estimate]:
     options = prepared.options
     if options.mode == "keyword" or prepared.system:
         return
-    texts = [chunk.indexed_text for chunk in chunk_notes(prepared.vault.notes)]
+    texts = [chunk.indexed_text for chunk in chunk_notes(prepared.vault.notes, options.chunk_chars)]
     queries = [query.item.query for query in prepared.queries]
     what = f"embedding {len(texts):,} passages and {len(queries):,} queries with {options.embedder}"
     if not options.embedder.startswith(_PROVIDER):

@@ -15,7 +15,9 @@ from gigamind.evaluation.options import (
 from gigamind.llm.redaction import redacted, without_secrets
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
+    DEFAULT_CHUNK_CHARS,
     DEFAULT_EMBEDDER,
+    DEFAULT_TITLE_WEIGHT,
     FusionName,
     Mode,
     RetrievalSettings,
@@ -25,7 +27,7 @@ from gigamind.systems.settings import BUILTIN, SystemOptions
 _DAY_MS = 86_400_000
 _OF_SYSTEMS = ("system", "system_config")
 OF_ENGINE = (
-    *("mode", "fusion", "alpha", "graph_rerank", "cold_start"),
+    *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "cold_start"),
     *("embedder", "embedding_api_base", "qdrant_url"),
 )
 """Options that only gigamind's own engine has; null in run.json where another system searched."""
@@ -94,6 +96,16 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
     alpha: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         DEFAULT_ALPHA, description="share of the semantic score in weighted hybrid mode"
+    )
+    title_weight: Annotated[float, Field(ge=0, le=10, allow_inf_nan=False)] = Field(
+        DEFAULT_TITLE_WEIGHT,
+        description="what balanced fusion adds where a query holds a note's whole title, in points of cosine",
+    )
+    chunk_chars: int = Field(
+        DEFAULT_CHUNK_CHARS,
+        ge=100,
+        le=8_000,
+        description="about how long the pieces of notes are that are indexed; another length is another index",
     )
     graph_rerank: bool = Field(default=False, description="let the link graph change the order")
     cold_start: bool = Field(default=False, description="use no cache, and measure the whole start")

@@ -23,7 +23,7 @@ from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SystemReport
 from gigamind.retrieval.fuse import BOOST
-from gigamind.retrieval.settings import DEFAULT_ALPHA
+from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_TITLE_WEIGHT
 from gigamind.spans import Span, Utf16
 from gigamind.systems.open import describe_system
 from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions, shown_system
@@ -229,12 +229,17 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
 
 
 def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
-    """A word on options of fusion that have no part in this run."""
+    """Words on options of fusion that have no part in this run."""
+    told: list[str] = []
     if options.fusion == "balanced" and options.mode != "hybrid":
-        return (f"--fusion balanced: {options.mode} mode has one leg, and nothing to join",)
+        told.append(f"--fusion balanced: {options.mode} mode has one leg, and nothing to join")
     if options.retrieval.balanced and options.alpha != DEFAULT_ALPHA:
-        return (f"--alpha {options.alpha:g}: has no part in balanced fusion; leave it out",)
-    return ()
+        told.append(f"--alpha {options.alpha:g}: has no part in balanced fusion; leave it out")
+    if not options.retrieval.balanced and options.title_weight != DEFAULT_TITLE_WEIGHT:
+        told.append(
+            f"--title-weight {options.title_weight:g}: only balanced fusion has it; leave it out"
+        )
+    return tuple(told)
 
 
 def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:

@@ -1,0 +1,125 @@
+"""Ranks the notes for a query under many settings at once: each leg is scored once, and only what joins them differs.
+
+What may differ is what no index holds: mode, fusion, alpha, title weight, graph rerank.  Rankings are those that
+`Retriever.search` gives under each of the settings by itself.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from gigamind.retrieval.balanced import NO_CHUNKS
+from gigamind.retrieval.fuse import Floats, Fusion, Ints, boosts, nearest_notes
+from gigamind.retrieval.retriever import Retriever
+from gigamind.retrieval.settings import RetrievalSettings
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Many settings over the legs of one retriever, which is in hybrid mode if any of them needs vectors.
+
+    Attributes:
+        settings: at least one, all of the retriever's embedder, chunks and topk.
+    """
+
+    retriever: Retriever
+    settings: Sequence[RetrievalSettings]
+
+    def rankings(self, query: str) -> list[list[str]]:
+        """The paths of the notes that each of the settings finds, best first, in the order of the settings.
+
+        Raises:
+            EmbeddingError: the query could not be embedded.
+            IndexingError: the vector index failed.
+        """
+        leg, found = self.retriever.semantic, dict[int, Ints]()
+        words = self.retriever.layout.best(self.retriever.keyword.relative_scores(query))
+        if self._by_words:
+            # Without cosines every note is known: in one table with others, all cosines would be asked for.
+            places = np.arange(len(words))
+            best = _best(np.minimum(1.0, words) * self._boosts[self._by_words], self._topk)
+            found |= {row: places[own] for row, own in zip(self._by_words, best, strict=True)}
+        if leg is not None and self._joined:
+            lexical = self._lexical(query, words)
+            cosines, known = nearest_notes(
+                lexical,
+                self.retriever.layout,
+                self._fusion,
+                leg.index,
+                leg.embedder.embed_query(query),
+            )
+            places = np.flatnonzero(known)
+            joined = self._fusion.join(cosines[places], lexical[:, places])
+            best = _best(joined * self._fusion.boosts[:, places], self._topk)
+            found |= {row: places[own] for row, own in zip(self._joined, best, strict=True)}
+        notes = self.retriever.notes
+        return [
+            [notes[place] for place in found[row].tolist()] for row in range(len(self.settings))
+        ]
+
+    def _lexical(self, query: str, words: Floats) -> Floats:
+        """The keyword leg's share under each setting that asks for vectors, shape (settings, notes)."""
+        lexical = (1 - self._fusion.alpha) * words
+        balance = self.retriever.balance
+        if balance is not None and self._balanced:
+            said = balance.read(query, NO_CHUNKS)
+            lexical[self._balanced] = said.order_points(self._titles)
+        return lexical
+
+    @property
+    def _topk(self) -> int:
+        return self.settings[0].topk
+
+    @cached_property
+    def _by_words(self) -> list[int]:
+        return [row for row, one in enumerate(self.settings) if one.mode == "keyword"]
+
+    @cached_property
+    def _joined(self) -> list[int]:
+        return [row for row, one in enumerate(self.settings) if one.mode != "keyword"]
+
+    @cached_property
+    def _balanced(self) -> list[int]:
+        """Which of the joined settings are balanced."""
+        return [place for place, row in enumerate(self._joined) if self.settings[row].balanced]
+
+    @cached_property
+    def _titles(self) -> Floats:
+        return _column(
+            [self.settings[self._joined[place]].title_weight for place in self._balanced]
+        )
+
+    @cached_property
+    def _boosts(self) -> Floats:
+        moved = _column([float(one.graph_rerank) for one in self.settings])
+        return boosts(moved * self.retriever.centralities)
+
+    @cached_property
+    def _fusion(self) -> Fusion[Floats]:
+        """How the joined settings join, a row each."""
+        alpha = _column([self.settings[row].semantic_share for row in self._joined])
+        low, ceiling = np.zeros_like(alpha), np.ones_like(alpha)
+        if self.retriever.balance is not None:
+            scale = self.retriever.balance.scale
+            alpha[self._balanced], low[self._balanced] = scale.slope, scale.low
+            ceiling[self._balanced] = np.inf
+        return Fusion(alpha, self._boosts[self._joined], self._topk, low, ceiling)
+
+
+def _column(values: Sequence[float]) -> Floats:
+    return np.array(values, np.float64)[:, np.newaxis]
+
+
+def _best(scores: Floats, count: int) -> list[Ints]:
+    """Columns of the `count` highest scores above 0 of each row, by falling score, then column (see `Scored.top`)."""
+    columns: Ints = np.arange(scores.shape[1], dtype=np.int64)
+    if columns.size > count:  # few can be among the best of any row, and only they need an order
+        bars = np.partition(scores, -count, axis=1)[:, [-count]]
+        columns = np.flatnonzero(np.any((scores >= bars) & (scores > 0), axis=0))
+    columns = np.flip(columns)
+    scores = scores[:, columns]
+    ordered = np.argsort(-scores, axis=1, kind="stable")[:, :count]
+    kept = np.take_along_axis(scores, ordered, axis=1) > 0
+    return [columns[row[own]] for row, own in zip(ordered, kept, strict=True)]

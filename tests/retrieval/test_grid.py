@@ -1,0 +1,72 @@
+"""Many settings at once give the rankings that each gives by itself."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from gigamind.retrieval.cache import quiet
+from gigamind.retrieval.grid import Grid
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.vault.identity import Identities
+from gigamind.vault.notes import read_vault
+
+VAULT = Path(__file__).parents[2] / "examples" / "vault"
+QUERIES = [
+    "휴가는 며칠까지 쓸 수 있나요?",
+    "who approves a release",
+    "배포",
+    "porto",
+    "zebra",
+    "",
+]
+
+
+@pytest.fixture(scope="module")
+def search(tmp_path_factory):
+    """Opens a retriever over the examples under some settings."""
+    vault = read_vault(VAULT)
+    cache = tmp_path_factory.mktemp("cache")
+
+    def opened(**settings):
+        chosen = RetrievalSettings(cache=cache, **settings)
+        return open_retriever(vault, Identities(vault.notes), chosen, quiet)
+
+    return opened
+
+
+@pytest.mark.parametrize("topk", [1, 10, 200])
+def test_rankings_are_those_of_each_setting_by_itself(search, topk):
+    joined = [
+        {"mode": "keyword"},
+        {"mode": "semantic"},
+        *({"alpha": alpha} for alpha in (0.0, 0.1, 0.5, 0.9, 1.0)),
+        *({"fusion": "balanced", "title_weight": weight} for weight in (0.0, 0.1, 1.0)),
+    ]
+    settings = [own | {"graph_rerank": moved} for own in joined for moved in (False, True)]
+    with search(topk=topk) as retriever:
+        base = RetrievalSettings(topk=topk)
+        grid = Grid(retriever, [replace(base, **own) for own in settings])
+        found = [grid.rankings(query) for query in QUERIES]
+    for place, own in enumerate(settings):
+        with search(topk=topk, **own) as alone:
+            for query, rankings in zip(QUERIES, found, strict=True):
+                assert [hit.note for hit in alone.search(query)] == rankings[place], (own, query)
+
+
+def test_chunks_of_another_length_are_another_index(search):
+    with search() as long, search(chunk_chars=200) as short, search(mode="keyword") as again:
+        assert len(short.chunks) > len(long.chunks) == len(again.chunks)
+        assert short.keyword.size == len(short.chunks)
+        assert short.search("porto")[0].note == long.search("porto")[0].note
+
+
+def test_keyword_settings_alone_need_no_vectors(search):
+    base = RetrievalSettings(mode="keyword", topk=3)
+    with search(mode="keyword", topk=3) as retriever:
+        grid = Grid(retriever, [base, replace(base, graph_rerank=True)])
+        plain, moved = grid.rankings("release approval porto")
+        assert plain == [hit.note for hit in retriever.search("release approval porto")]
+        assert len(plain) == len(moved) == 3
+        assert grid.rankings("qqqq") == [[], []]
