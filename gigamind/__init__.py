@@ -32,6 +32,7 @@ if TYPE_CHECKING:
         gate,
         load_judge,
         suggest_links,
+        tune_search,
     )
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.llm.replies import Auxiliary, ModelReply, Most
@@ -39,6 +40,7 @@ if TYPE_CHECKING:
     from gigamind.release.compare import Comparison
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
+    from gigamind.reports.tuning import Tuning
     from gigamind.spans import Span
     from gigamind.systems.protocol import Query, Retriever
     from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
@@ -83,6 +85,7 @@ __all__ = [
     "Span",
     "SummaryReport",
     "Text",
+    "Tuning",
     "Use",
     "Verdict",
     "align",
@@ -94,6 +97,7 @@ __all__ = [
     "gate",
     "load_judge",
     "suggest_links",
+    "tune_search",
 ]
 
 # Where each name is defined that is not in `library`, without the package's own name.
@@ -111,6 +115,7 @@ _HOMES = {
     "release.compare": ("Comparison",),
     "release.model": ("EvalSnapshot",),
     "release.policy": ("GateResult",),
+    "reports.tuning": ("Tuning",),
     "spans": ("Span",),
     "systems.protocol": ("Query", "Retriever"),
     "tasks.answers.schema": ("AnswerItemReport", "AnswerSummaryReport"),

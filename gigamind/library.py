@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # each function pays for what it uses, and only when it is ca
     from gigamind.release.compare import Comparison
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
+    from gigamind.reports.tuning import Tuning
     from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
     from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
     from gigamind.tasks.search.schema import ItemReport, SummaryReport
@@ -112,6 +113,19 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
     timeout_ms: int
     max_concurrency: int
     speed_passes: int
+
+
+class TuneKeywords(SearchKeywords, total=False):
+    """What tuning can be told besides: what chooses, and the values of each axis of the grid."""
+
+    metric: str
+    modes: Sequence[Mode]
+    fusions: Sequence[FusionName]
+    alphas: Sequence[float]
+    graph_reranks: Sequence[Literal["off", "on"]]
+    title_weights: Sequence[float]
+    chunk_sizes: Sequence[int]
+    embedders: Sequence[str]
 
 
 class LinkKeywords(EvalKeywords, total=False):
@@ -210,6 +224,36 @@ def evaluate_search(
     of = type(system)
     named = given | {"system": f"python:{of.__module__}:{of.__qualname__}"}
     return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(system))
+
+
+def tune_search(
+    dataset: File,
+    notes: File,
+    *,
+    progress: "Progress | None" = None,
+    **options: Unpack[TuneKeywords],
+) -> "Tuning":
+    """Choose settings of search over a dataset, and say what they surely gain; nothing is written but vectors.
+
+    The setting that is stands in the options of `evaluate_search`; what is tried beside it in the axes, which end in s.
+
+    Args:
+        dataset, notes, progress: see `evaluate_search`, as what it raises.
+
+    >>> given = {"mode": "keyword", "modes": ["keyword"], "sample": "40"}
+    >>> found = tune_search("examples/queries.jsonl", "examples/vault", **given)
+    >>> found.is_switch, len(found.settings)
+    (False, 2)
+    """
+    from gigamind.evaluation.options import validated
+    from gigamind.tasks.search.grid_options import GridOptions
+    from gigamind.tasks.search.options import SearchEvalOptions
+    from gigamind.tasks.search.tune_grid import tune_grid
+
+    axes = {name: value for name, value in options.items() if name in GridOptions.model_fields}
+    own = {name: value for name, value in options.items() if name not in axes}
+    given = validated(SearchEvalOptions, {"dataset": dataset, "notes": notes, **own})
+    return tune_grid(given, validated(GridOptions, axes), progress)
 
 
 def evaluate_links(

@@ -16,6 +16,7 @@ from gigamind.datasets.generate_links import generate_links
 from gigamind.llm.fake import running
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
 ROOT = Path(__file__).parents[1]
@@ -77,6 +78,11 @@ def test_importing_it_loads_nothing_else():
 )
 def test_whatever_the_command_line_can_be_told_the_library_can(keywords, model):
     assert get_type_hints(keywords).keys() == model.model_fields.keys() - ELSEWHERE
+
+
+def test_tuning_can_be_told_the_axes_of_the_command_line():
+    told = get_type_hints(library.TuneKeywords).keys() - get_type_hints(library.SearchKeywords)
+    assert told == GridOptions.model_fields.keys()
 
 
 def test_the_examples_hold(here):

@@ -1,4 +1,4 @@
-"""`gigamind tune search`: what other settings that cost nothing would change."""
+"""`gigamind tune search`: which settings of search to take, over one's own queries."""
 
 from pathlib import Path
 from typing import Any
@@ -7,37 +7,51 @@ import click
 
 from gigamind.cli.options import options_of
 from gigamind.evaluation.options import validated
+from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
 
 @click.group()
 def tune() -> None:
-    """Hold settings that cost nothing against each other, over your own queries."""
+    """Choose settings over your own queries, and learn what they surely gain."""
 
 
 @tune.command()
+@options_of(GridOptions)
 @options_of(SearchEvalOptions)
 @click.option("--flow", is_flag=True, help="run each evaluation as a Prefect flow")
-def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Evaluate search as it is and with the other fusion, compare both, and say which to take, and which judge."""
+@click.option("--json", "as_json", is_flag=True, help="print what tune.json holds, and no words")
+def search(*, flow: bool, as_json: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options models
+    """Hold a grid of settings against the one that is, and say whether to switch, to what, and by which judge.
+
+    The setting that is stands in the options of eval search; what is tried beside it in the axes, which end in s.
+    """
     from datetime import UTC, datetime
 
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import plain_console
+    from gigamind.cli.show_runs import print_json
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.search.tune import tune as tune_search
 
+    axes = {name: values.pop(name) for name in GridOptions.model_fields}
+    grid = validated(GridOptions, axes)
     options = validated(SearchEvalOptions, values)
     out: Path = out_folder(options, datetime.now(UTC))
     if flow:
         from gigamind.publish.flows import run_flow
 
-        tuned = tune_search(options, out, run_flow)
+        tuned = tune_search(options, grid, out, run_flow)
     else:
         with progress_bar() as progress:
-            tuned = tune_search(options, out, lambda chosen: evaluate(chosen, progress))
+            tuned = tune_search(
+                options, grid, out, lambda chosen: evaluate(chosen, progress), progress
+            )
+    if as_json:
+        print_json(tuned.tuning.model_dump(mode="json"))
+        return
     console = plain_console()
     for line in tuned.finding:
         console.print(line)
-    console.print(f"Report: {tuned.page}")
+    console.print(f"Page: {tuned.page}")

@@ -37,7 +37,8 @@ class Selection:
     """What to take of m columns, the first of which is the reference.
 
     Attributes:
-        chosen: the column with the highest mean of those that are surely better; the reference, 0, where none is.
+        chosen: of the columns that are surely better the first whose mean is within a standard error of the highest
+            of theirs (Breiman's rule, by paired differences); the reference, 0, where none is.
         best: the column with the highest mean, the first of equals.
         gains: of each column, the mean difference from the reference on these items.
         p_values: of each column: chance that any column looks so much better though none is; 1.0 for the reference.
@@ -77,7 +78,8 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     """Choose among settings by the values of items under each.
 
     Args:
-        values: n x m in [0, 1], an item a row; column 0 is the reference.
+        values: n x m in [0, 1], an item a row; column 0 is the reference, and of two columns that are as good the
+            first is to be preferred.
         seed: any whole number.
         label: names the streams of folds and signs beside `seed`.
 
@@ -97,7 +99,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     unseen = np.vstack([gains, np.full(columns, -1.0)])
     unseen[-1, 0] = 0.0
     p_values, critical = _tested(unseen, seed, label)
-    sure = np.flatnonzero((p_values <= LEVEL) & (means > 0))
+    sure = (p_values <= LEVEL) & (means > 0)
     reach = critical * np.sqrt(unseen.var(axis=0) / max(len(unseen) - critical**2, _TIE))
     one = (
         student_quantile(CONFIDENCE + LEVEL, items - 1)
@@ -106,7 +108,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     )
     other = 1 + int(np.argmax(means[1:]))
     return Selection(
-        chosen=int(sure[np.argmax(means[sure])]) if sure.size else 0,
+        chosen=_preferred(gains, sure) if sure.any() else 0,
         best=best,
         gains=means,
         p_values=p_values,
@@ -117,6 +119,15 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
         fold_gains=fold_gains,
         detectable=_detectable(gains[:, other], critical),
     )
+
+
+def _preferred(gains: Matrix, among: npt.NDArray[np.bool_]) -> int:
+    """The first of some columns whose mean is within a standard error of the highest of theirs."""
+    places = np.flatnonzero(among)
+    own = gains[:, places]
+    behind = own[:, [int(np.argmax(own.mean(axis=0)))]] - own
+    close = behind.mean(axis=0) <= behind.std(axis=0, ddof=1) / math.sqrt(len(gains))
+    return int(places[np.argmax(close)])
 
 
 def _out_of_fold(gains: Matrix, seed: int, label: str) -> tuple[Columns, Columns, float]:

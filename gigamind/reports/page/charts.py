@@ -178,7 +178,43 @@ class Differences:
     rows: Sequence[Difference]
 
 
-Chart = Forest | Steps | Scatter | Trend | Differences
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """A value at a place of the x axis, with its interval."""
+
+    at: float
+    value: float
+    interval: tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """A value over x; `apart` stand beside the line that joins the others."""
+
+    label: str
+    spots: Sequence[Spot]
+    apart: Sequence[Spot]
+    pen: Pen
+
+
+@dataclass(frozen=True, slots=True)
+class Surface:
+    """Curves over [0, 1] and places beyond it that have names, on the stretch of y where they lie.
+
+    Attributes:
+        places: what stands at each x above 1; `places_label` is what they are.
+        level: a line across, and what it is.
+    """
+
+    title: str
+    x_label: str
+    curves: Sequence[Curve]
+    places: Mapping[float, str]
+    places_label: str
+    level: tuple[float, str]
+
+
+Chart = Forest | Steps | Scatter | Trend | Differences | Surface
 
 
 def inline_svg(chart: Chart, label: str) -> str:
@@ -430,6 +466,45 @@ def _differences(sheet: _Sheet, chart: Differences) -> None:
     sheet.height = bottom + 24
 
 
+_LEVEL = Pen("muted", "dashed", 1.2)
+_ASIDE = 1.6  # of curves, so that whiskers at one place do not hide each other
+_SURFACE_TICKS = 5
+
+
+def _surface(sheet: _Sheet, chart: Surface) -> None:
+    pens = [(curve.label, curve.pen) for curve in chart.curves] + [(chart.level[1], _LEVEL)]
+    for at, (_, pen) in zip(sheet.legend([name for name, _ in pens]), pens, strict=True):
+        sheet.line((at, at + 16), (_LEGEND_Y, _LEGEND_Y), pen)
+    spots = [spot for curve in chart.curves for spot in (*curve.spots, *curve.apart)]
+    ends = [end for spot in spots for end in (spot.value, *spot.interval)] + [chart.level[0]]
+    margin = max(_LEAST_REACH, 0.06 * (max(ends) - min(ends)))
+    y = _Scale(max(ends) + margin, min(ends) - margin, 56, 226)
+    x = _Scale(-0.04, max([1.0, *chart.places]) + 0.06, 46, _RIGHT)
+    numbers = {tick: f"{tick:z.2f}" for tick in linear_ticks(y.high, y.low, _SURFACE_TICKS)}
+    for tick, number in numbers.items():
+        sheet.line((x.start, x.end), (y(tick), y(tick)))
+        sheet.text(x.start - 7, y(tick) + 3.5, number, 10, fill="muted", text_anchor="end")
+    sheet.x_axis(x, [tenths / 5 for tenths in range(6)], y.start, y.end)
+    named: dict[str, str | float] = {"fill": "muted", "text_anchor": "middle"}
+    for at, name in chart.places.items():
+        sheet.text(x(at), y.end + 15, name, 10, **named)
+    sheet.text((x(0) + x(1)) / 2, y.end + 31, chart.x_label, 10.5, **named)
+    if chart.places:
+        middle = (min(chart.places) + max(chart.places)) / 2
+        sheet.text(x(middle), y.end + 31, chart.places_label, 10.5, **named)
+    sheet.line((x.start, x.end), (y(chart.level[0]), y(chart.level[0])), _LEVEL)
+    for number, curve in enumerate(chart.curves):
+        aside = _ASIDE * (2 * number - len(chart.curves) + 1)
+        for before, after in pairwise(curve.spots):
+            xs = x(before.at) + aside, x(after.at) + aside
+            sheet.line(xs, (y(before.value), y(after.value)), curve.pen)
+        for spot in (*curve.spots, *curve.apart):
+            at, (low, high) = x(spot.at) + aside, spot.interval
+            sheet.line((at, at), (y(low), y(high)), Pen(curve.pen.ink, width=1))
+            sheet.dot(at, y(spot.value), hollow=False, ink=curve.pen.ink)
+    sheet.height = y.end + 40
+
+
 def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
     sheet = _Sheet(inks, label)
     sheet.text(MARGIN, 18, chart.title, 12.5, font_weight="bold")
@@ -444,6 +519,8 @@ def _drawn(chart: Chart, inks: Mapping[str, str], label: str) -> _Sheet:
             _trend(sheet, chart)
         case Differences():
             _differences(sheet, chart)
+        case Surface():
+            _surface(sheet, chart)
     return sheet
 
 

@@ -1,137 +1,161 @@
-"""What the other fusion and the other judges that cost nothing would change on the same queries.
+"""Which settings of search to take, told in words, on a page and by a command to type.
 
-The figures that choose are those of these very queries, so they flatter what they choose a little.
+The grid chooses (`tune_grid`).  The settings that are and, where others are surely better, those are evaluated besides,
+so that both have their report, and the judges that cost nothing are tried on what is to be taken.
 """
 
-import shlex
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from gigamind.errors import InputError
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
+from gigamind.evaluation.progress import Progress
 from gigamind.metrics.table import label
-from gigamind.records.folder import check_out_folder
+from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import Comparison, MetricChange, compare
 from gigamind.release.snapshot import read_run
 from gigamind.reports.page.headline import sure
+from gigamind.reports.page.tune import findings, render_tuning
+from gigamind.reports.tuning import Tuning
+from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.free_judges import cost_line
+from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
+from gigamind.tasks.search.tune_grid import tune_grid, with_setting
 from gigamind.tasks.search.view import SearchView
 from gigamind.wording import signed, words
 
-AS_IS = "as-is"
+AS_IS, BEST = "as-is", "best"
+PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
 _WORSE_TOLD = 3
 _BLIND = 0.8  # both rates of error together; a judge that tosses a coin has 1
-_HIT, _MRR = "search.hit_at_1", "search.mrr"
+_HIT = "search.hit_at_1"
 Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
 
 
 @dataclass(frozen=True, slots=True)
 class Tuned:
-    """Two runs over the same queries, and what they tell.
+    """What came of tuning.
 
     Attributes:
-        finding: sentences, the main one first.
-        page: report.html of the second run beside the first.
+        finding: sentences, the main one first, the command last.
+        as_is: the run with the settings that are.
+        best: the run with those to take; None where the settings are kept.
+        page: tune.html.
     """
 
-    before: Evaluated[SummaryReport]
-    after: Evaluated[SummaryReport]
-    comparison: Comparison
+    tuning: Tuning
     finding: tuple[str, ...]
+    as_is: Evaluated[SummaryReport]
+    best: Evaluated[SummaryReport] | None
     page: Path
 
 
-def tune(options: SearchEvalOptions, out: Path, evaluate: Evaluate) -> Tuned:
-    """Run the evaluation as it is and with the other fusion, into folders of `out`, and say what is better.
+def tune(
+    options: SearchEvalOptions,
+    grid: GridOptions,
+    out: Path,
+    evaluate: Evaluate,
+    progress: Progress | None = None,
+) -> Tuned:
+    """Choose from the grid around the options, and keep what was found in `out`.
 
     Raises:
-        InputError: it has nothing to choose from, asks a model, or `out` cannot be written.
-        GigamindError: as `evaluate` raises it.
+        InputError: there is nothing to choose from, or too little to choose by, or `out` cannot be written.
+        GigamindError: as `evaluate` and `open_retriever` raise it.
     """
-    if options.mode != "hybrid":
-        raise InputError(
-            f"--mode {options.mode}: has one leg, and no fusion to choose; leave it out"
-        )
-    if options.unanswerable_mode == "llm" or options.compare:
-        raise InputError(
-            "--unanswerable-mode llm, --compare: have no part here; use gigamind eval search"
-        )
-    if not options.is_builtin:
-        raise InputError(
-            "--system: only gigamind's own search has a fusion to choose; leave it out"
-        )
     check_out_folder(out)
-    other = "weighted" if options.fusion == "balanced" else "balanced"
-    before = evaluate(options.model_copy(update={"out": out / AS_IS}))
-    after = evaluate(options.model_copy(update={"fusion": other, "out": out / other}))
+    tuning = tune_grid(options, grid, progress)
+    chosen = with_setting(options, tuning.settings[tuning.chosen].setting)
+    as_is = evaluate(options.model_copy(update={"out": out / AS_IS}))
+    best, comparison = None, None
+    if tuning.is_switch:
+        best = evaluate(chosen.model_copy(update={"out": out / BEST}))
+        comparison = _compared(options, as_is, best, out / HTML_FILE)
+    judges = (best or as_is).summary.judges
+    command = eval_command(chosen, _advised(judges))
+    lines = tuple(
+        f"{rates.kind}: {cost_line(rates, words('en'))}"
+        for rates in judges
+        if rates.both_rates is not None
+    )
+    tuning = tuning.model_copy(update={"command": command, "judges": lines})
+    page = out / PAGE_FILE
+    for file, text in (
+        (page, render_tuning(tuning, lang=options.lang, report=HTML_FILE if best else "")),
+        (out / JSON_FILE, as_json(tuning, indent=2) + "\n"),
+    ):
+        file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    finding = (
+        *findings(tuning, words("en")),
+        *(_moved(comparison) if comparison else ()),
+        *lines,
+        *_blindness(judges),
+        f"To have it so: {command}",
+    )
+    return Tuned(tuning, finding, as_is, best, page)
+
+
+def _compared(
+    options: SearchEvalOptions,
+    as_is: Evaluated[SummaryReport],
+    best: Evaluated[SummaryReport],
+    page: Path,
+) -> Comparison:
+    """The second run held against the first, and its report beside it."""
     task = SearchComparison()
-    runs = [read_run(run.out, {options.task: task}) for run in (before, after)]
+    runs = [read_run(run.out, {options.task: task}) for run in (as_is, best)]
     baseline, current = (task.take_snapshot(run) for run in runs)
-    comparison = compare(baseline, current)
-    page = out / HTML_FILE
     shown = SearchView().page(runs[1], lang=options.lang, baseline=baseline, gate=None)
     page.write_text(shown, encoding="utf-8", errors="backslashreplace", newline="\n")
-    finding = _finding(options, other, comparison, after.summary)
-    return Tuned(before, after, comparison, finding, page)
+    return compare(baseline, current, seed=options.seed)
 
 
-def _finding(
-    options: SearchEvalOptions, other: str, comparison: Comparison, summary: SummaryReport
-) -> tuple[str, ...]:
-    fusion = other if _is_better(comparison) else options.fusion
-    lines = _ranking(options.fusion, other, comparison)
-    asked = ["--dataset", str(options.dataset), "--notes", str(options.notes), "--fusion", fusion]
-    if best := _best(summary.judges):
-        lines += [f"{rates.kind}: {cost_line(rates, words('en'))}" for rates in summary.judges]
-        if (best.both_rates or 0.0) > _BLIND:
-            lines.append(
-                "No judge that costs nothing tells these apart: they need reading, by a model."
-            )
-            asked += ["--unanswerable-mode", "llm", "--model", "MODEL"]
-        else:
-            asked += ["--unanswerable-mode", best.kind]
-    return (*lines, f"To have it so: gigamind eval search {shlex.join(asked)}")
-
-
-def _is_better(comparison: Comparison) -> bool:
-    change = comparison.metric(_MRR)
-    return change is not None and sure(change) is True
-
-
-def _ranking(fusion: str, other: str, comparison: Comparison) -> list[str]:
-    hit, mrr = comparison.metric(_HIT), comparison.metric(_MRR)
-    if hit is None or mrr is None or hit.current is None or hit.baseline is None:
-        return ["No answerable query was evaluated in both runs, so no fusion can be chosen."]
-    before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
-    more = f"{abs(now - before)} {'fewer' if now < before else 'more'}"
-    moved = {
-        True: f"{other} puts an expected note first for {more} of {hit.n} queries ({now}, not {before})",
-        False: f"{other} ranks worse than {fusion}: an expected note first for {now} of {hit.n} queries, not {before}",
-        None: f"{other} and {fusion} rank alike but for chance: {now} and {before} of {hit.n} notes first",
-    }[sure(mrr)]
+def _moved(comparison: Comparison) -> Iterator[str]:
+    """What the switch does to the first notes, and what it makes worse."""
+    hit = comparison.metric(_HIT)
+    if hit is not None and hit.current is not None and hit.baseline is not None:
+        before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
+        yield f"It puts an expected note first for {now} of {hit.n} queries, not {before}."
     ranked = [change for change in comparison.metrics if change.metric.startswith("search.")]
     worse = sorted(
         (change for change in ranked if sure(change) is False),
         key=lambda change: change.difference or 0.0,
     )[:_WORSE_TOLD]
-    beyond = (
-        f"worse beyond chance: {', '.join(map(_told, worse))}"
+    yield (
+        f"Worse beyond chance: {', '.join(map(_change_told, worse))}."
         if worse
-        else "nothing got worse beyond chance"
+        else "Nothing got worse beyond chance."
     )
-    return [f"{moved}; {beyond}.", f"{_told(mrr)}."]
 
 
-def _told(change: MetricChange) -> str:
+def _change_told(change: MetricChange) -> str:
     low, high = signed(change.low), signed(change.high)
     return f"{label(change.metric)} {signed(change.difference)} (95 % interval {low} … {high})"
 
 
-def _best(judges: tuple[JudgeRates, ...]) -> JudgeRates | None:
+def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
     """The judge whose two rates of error are the smallest together; None where one kind of query is missing."""
     known = [rates for rates in judges if rates.both_rates is not None]
     return min(known, key=lambda rates: rates.both_rates or 0.0, default=None)
+
+
+def _is_blind(judge: JudgeRates) -> bool:
+    return (judge.both_rates or 0.0) > _BLIND
+
+
+def _advised(judges: Sequence[JudgeRates]) -> JudgeRates | None:
+    """The best judge, if it tells what is answered at all."""
+    best = _best_judge(judges)
+    return None if best is None or _is_blind(best) else best
+
+
+def _blindness(judges: Sequence[JudgeRates]) -> Iterator[str]:
+    best = _best_judge(judges)
+    if best is not None and _is_blind(best):
+        yield (
+            "No judge that costs nothing tells these apart: they need reading, by a model"
+            " (--unanswerable-mode llm --model MODEL)."
+        )

@@ -1,93 +1,218 @@
-"""Two fusions over the same queries: what is better, what is worse, and what to type."""
+"""A grid of settings over the same queries: what to take, how sure that is, and what to type."""
 
 import json
-import shutil
+import shlex
 
 import pytest
+from click.testing import CliRunner
 
+from gigamind.cli.main import cli
 from gigamind.errors import InputError
+from gigamind.evaluation.options import validated
+from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks import evaluate
+from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.tune import tune
+from gigamind.tasks.search.tune_grid import tune_grid
 
-WORDS = [
-    "tulip",
-    "anchor",
-    "violin",
-    "granite",
-    "saffron",
-    "lantern",
-    "harbor",
-    "quartz",
-    "meadow",
-    "falcon",
-    "cobalt",
-    "walnut",
+CODES = [
+    f"{a}{b}{number}"
+    for number, (a, b) in enumerate(zip("qzxvjkwy" * 5, "xkjqwzvk" * 5, strict=True))
 ]
+FILLER = (
+    "Every morning the team counts what arrived, writes it down and sends the list to the office. "
+    * 2
+)
+NO_OTHER = {
+    "modes": ("hybrid",),
+    "fusions": ("weighted",),
+    "alphas": (0.7,),
+    "graph_reranks": ("off",),
+}
+SMALL = GridOptions(alphas=(0.3,), graph_reranks=("off",))
 
 
 @pytest.fixture
 def options(tmp_path, monkeypatch):
-    """Twelve notes of a sentence each, and a question about each of them."""
+    """Forty notes about a code each, which an encoder cannot tell apart and words can, and a question about each."""
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
     rows = []
-    for number, word in enumerate(WORDS):
+    for number, code in enumerate(CODES):
         note = tmp_path / "vault" / f"n{number:02}.md"
         note.parent.mkdir(exist_ok=True)
-        note.write_text(f"The {word} stands in room {number}.", encoding="utf-8")
-        row = {"id": word, "query": f"where is the {word}", "answerable": True}
+        note.write_text(f"{FILLER} The part {code} lies on a shelf. {FILLER}", encoding="utf-8")
+        row = {"id": code, "query": f"shelf of part {code}", "answerable": True}
         rows.append({**row, "expected_notes": [note.name]})
     rows.append({"id": "none", "query": "zebra", "answerable": False, "expected_notes": []})
     (tmp_path / "q.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
-    return SearchEvalOptions(dataset=tmp_path / "q.jsonl", notes=tmp_path / "vault", warmup=0)
-
-
-def test_equal_fusions_are_told_as_equal_and_both_runs_are_kept(options, tmp_path):
-    tuned = tune(options, tmp_path / "tuned", evaluate)
-    assert tuned.finding[0] == (
-        "balanced and weighted rank alike but for chance: 12 and 12 of 12 notes first;"
-        " nothing got worse beyond chance."
+    return SearchEvalOptions(
+        dataset=tmp_path / "q.jsonl", notes=tmp_path / "vault", warmup=0, speed_passes=0
     )
-    assert (tuned.before.out.name, tuned.after.out.name) == ("as-is", "balanced")
-    assert "--fusion weighted" in tuned.finding[-1]
-    assert tuned.page == tmp_path / "tuned" / "report.html"
-    page = tuned.page.read_text("utf-8")
-    assert "Baseline: run" in page
-    assert "Retrieval was set differently" in page
 
 
-def test_a_fusion_that_ranks_worse_is_not_taken(options, tmp_path):
-    """Beside the real one a search that has lost its notes, for no fusion is worse on such a vault."""
-    damaged = tmp_path / "damaged"
-    shutil.copytree(options.notes, damaged)
-    texts = [path.read_text("utf-8") for path in sorted(damaged.iterdir())]
-    for path, text in zip(sorted(damaged.iterdir()), texts[1:] + texts[:1], strict=True):
-        path.write_text(text, encoding="utf-8")
+def run_of(command, out):
+    """The summary of the evaluation that a command runs."""
+    done = CliRunner().invoke(cli, [*shlex.split(command)[1:], "--out", str(out)])
+    assert done.exit_code == 0, done.output
+    return json.loads((out / "summary.json").read_text("utf-8"))
 
-    def other_is_worse(chosen):
-        moved = {"notes": damaged} if chosen.fusion == "balanced" else {}
-        return evaluate(chosen.model_copy(update=moved))
 
-    first, *_, last = tune(options, tmp_path / "tuned", other_is_worse).finding
-    assert first.startswith("balanced ranks worse than weighted: ")
-    assert "worse beyond chance: hit@1 −1.000" in first
-    assert "--fusion weighted" in last
+def test_a_gain_that_is_there_is_found_and_the_command_gives_its_figures(options, tmp_path):
+    semantic = options.model_copy(update={"mode": "semantic"})
+    tuned = tune(semantic, SMALL, tmp_path / "tuned", evaluate)
+    tuning = tuned.tuning
+    assert tuning.is_switch
+    told = tuning.settings[tuning.chosen]
+    assert told.figures["search.ndcg_at_10"] == 1.0
+    assert 0 < tuning.low < tuning.gain < tuning.high
+    assert tuned.finding[0].startswith("Take keyword: nDCG@10 +0.")
+    assert "It puts an expected note first for 40 of 40 queries, not " in tuned.finding[2]
+    assert "Nothing got worse beyond chance." in tuned.finding
+    assert tuned.finding[-1] == f"To have it so: {tuning.command}"
+    assert shlex.split(tuning.command)[:3] == ["gigamind", "eval", "search"]
 
-    options = options.model_copy(update={"fusion": "balanced"})
-    first, *_, last = tune(options, tmp_path / "again", other_is_worse).finding
-    assert first.startswith("weighted puts an expected note first for 12 more of 12 queries (12, ")
-    assert "--fusion weighted" in last
+    again = run_of(tuning.command, tmp_path / "again")
+    for name, value in again["overall"]["search"].items():
+        if not name.startswith(("latency", "span", "answer_in")):
+            assert told.figures[f"search.{name}"] == pytest.approx(value), name
+    assert {path.name for path in (tmp_path / "tuned").iterdir()} == {
+        *("as-is", "best", "report.html", "tune.html", "tune.json")
+    }
+    assert json.loads((tmp_path / "tuned" / "tune.json").read_text("utf-8")) == tuning.model_dump(
+        mode="json"
+    )
+
+
+def test_where_nothing_is_better_it_says_keep_and_the_settings_stay(options, tmp_path):
+    tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
+    assert not tuned.tuning.is_switch
+    assert tuned.best is None
+    assert tuned.finding[0] == (
+        "Keep weighted, alpha 0.7: of 4 tried beside it, none is surely better over 40 queries."
+    )
+    assert "--mode hybrid --fusion weighted --alpha 0.7" in tuned.finding[-1]
+    assert {path.name for path in (tmp_path / "tuned").iterdir()} == {
+        "as-is",
+        "tune.html",
+        "tune.json",
+    }
+    as_is = tuned.as_is.summary.overall.search
+    assert tuned.tuning.as_is.figures["search.mrr"] == pytest.approx(as_is["mrr"])
+
+
+def test_labels_that_mean_nothing_are_kept(options):
+    """Every question expects the note of another one."""
+    rows = [json.loads(line) for line in options.dataset.read_text("utf-8").splitlines()]
+    for row, note in zip(rows[:-1], [f"n{(7 * n + 3) % 40:02}.md" for n in range(40)], strict=True):
+        row["expected_notes"] = [note]
+    options.dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    assert not tune_grid(options, GridOptions()).is_switch
+
+
+def test_the_default_grid_is_what_costs_nothing():
+    as_is = RetrievalSettings()
+    settings = GridOptions().around(as_is)
+    assert settings[0] == as_is
+    # keyword, semantic, nine alphas and balanced, each with and without graph rerank
+    assert len(settings) == len(set(settings)) == 24
+    assert {(one.embedder, one.chunk_chars) for one in settings} == {(as_is.embedder, 800)}
+
+
+def test_axes_span_the_grid_and_what_has_no_part_makes_no_second_setting():
+    as_is = RetrievalSettings(mode="semantic", alpha=0.2, title_weight=0.3)
+    grid = validated(
+        GridOptions,
+        {
+            "alphas": ("0.1,0.2", "0.3"),
+            "graph_reranks": "off",
+            "chunk_sizes": (400, 800),
+            "title_weights": "0,0.5",
+        },
+    )
+    found = grid.around(as_is)
+    assert (found[0].mode, found[0].alpha, found[0].title_weight) == ("semantic", 0.7, 0.1)
+    of_one_size = [one for one in found if one.chunk_chars == 400]
+    # keyword, semantic, three alphas, balanced by two weights
+    assert len(of_one_size) == 7
+    assert len(found) == 14
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("axes", "message"),
     [
-        ({"mode": "keyword"}, "--mode keyword: has one leg"),
-        ({"unanswerable_mode": "llm"}, "have no part here"),
-        ({"system": "run:a.run"}, "--system: only gigamind's own search"),
+        ({"alphas": "0.3,2"}, "--alphas 2: must be 1 or less"),
+        ({"alphas": "much"}, "--alphas much: "),
+        ({"fusions": "rrf"}, "--fusions rrf: must be 'weighted' or 'balanced'"),
+        ({"modes": ("keyword", "")}, "--modes : must be 'semantic', 'hybrid' or 'keyword'"),
+        ({"chunk_sizes": "50"}, "--chunk-sizes 50: must be 100 or more"),
+        ({"graph_reranks": "maybe"}, "--graph-reranks maybe: must be 'off' or 'on'"),
     ],
 )
-def test_where_nothing_can_be_chosen_nothing_is_run(options, tmp_path, changes, message):
-    with pytest.raises(InputError, match=message):
-        tune(options.model_copy(update=changes), tmp_path / "tuned", evaluate)
+def test_a_value_that_an_axis_does_not_have_is_said(axes, message):
+    with pytest.raises(InputError) as raised:
+        validated(GridOptions, axes)
+    assert message in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("changes", "axes", "message"),
+    [
+        ({"system": "run:a.run"}, {}, "--system: only gigamind's own search has settings"),
+        ({"unanswerable_mode": "llm"}, {}, "have no part here"),
+        ({"sample": "9"}, {}, "queries that can be used, and a choice takes 10 or more"),
+        ({}, {"metric": "ndcg_at_7"}, "is not measured of a ranking of --topk 10; use one of hit_"),
+        ({"topk": 3}, {"metric": "ndcg_at_10"}, "of a ranking of --topk 3"),
+        ({}, NO_OTHER, "the grid holds no setting but the one that is"),
+        ({}, {"embedders": ("word2vec",)}, 'unknown embedder "word2vec"'),
+    ],
+)
+def test_where_nothing_can_be_chosen_nothing_is_run(options, tmp_path, changes, axes, message):
+    with pytest.raises(InputError) as raised:
+        tune(options.model_copy(update=changes), GridOptions(**axes), tmp_path / "tuned", evaluate)
+    assert message in str(raised.value)
     assert not (tmp_path / "tuned").exists()
+
+
+def test_the_command_line_prints_words_or_json_and_ends_with_1_at_a_bad_axis(options, tmp_path):
+    given = [
+        "tune",
+        "search",
+        "--dataset",
+        str(options.dataset),
+        "--notes",
+        str(options.notes),
+        "--speed-passes",
+        "0",
+    ]
+    keyword = [*given, "--mode", "keyword", "--modes", "keyword", "--metric", "mrr"]
+    done = CliRunner().invoke(cli, [*keyword, "--out", str(tmp_path / "words")])
+    assert done.exit_code == 0
+    assert "Keep keyword: of 1 tried beside it, none is surely better over 40 queries." in " ".join(
+        done.output.split()
+    )
+    done = CliRunner().invoke(cli, [*keyword, "--out", str(tmp_path / "json"), "--json"])
+    told = json.loads(done.stdout)
+    assert (told["metric"], told["chosen"], len(told["settings"])) == ("search.mrr", 0, 2)
+    done = CliRunner().invoke(cli, [*keyword, "--alphas", "3"])
+    assert isinstance(done.exception, InputError)
+    assert done.exception.exit_code == 1
+
+
+def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
+    """Questions that the vault cannot answer, of words that it does not hold: a judge that costs nothing tells them."""
+    rows = [json.loads(line) for line in options.dataset.read_text("utf-8").splitlines()]
+    words = ["giraffe", "volcano", "sonata", "glacier", "cathedral", "saxophone"]
+    rows += [
+        {"id": word, "query": f"history of the {word}", "answerable": False, "expected_notes": []}
+        for word in words
+    ]
+    options.dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
+    tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
+    assert [line.partition(":")[0] for line in tuned.tuning.judges] == [
+        *("threshold", "answer_score", "calibrated")
+    ]
+    typed = shlex.split(tuned.tuning.command)
+    advised = typed[typed.index("--unanswerable-mode") + 1]
+    assert advised in {"answer_score", "calibrated"}
+    run_of(tuned.tuning.command, tmp_path / "again")

@@ -1,0 +1,193 @@
+"""tune.html: which setting of a grid to take, how sure that is, and the surface it was chosen from."""
+
+from collections.abc import Iterator, Sequence
+
+from gigamind.metrics.table import keys_in, label
+from gigamind.reports.page.charts import Curve, Pen, Spot, Surface
+from gigamind.reports.page.headline import percent
+from gigamind.reports.page.layout import drawn, rendered
+from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
+from gigamind.wording import Language, Words, share, signed, words
+
+_PLACE = 0.17  # between names behind the end of the x axis
+_TOLD = 0.0005  # what a figure of three decimals shows
+_PENS = {False: Pen("accent"), True: Pen("warn", "dashed")}
+
+
+def render_tuning(tuning: Tuning, *, lang: Language = "en", report: str = "") -> str:
+    """The page.
+
+    Args:
+        report: address of the report of the chosen setting beside as-is; "" where there is none.
+    """
+    say = words(lang)
+    first, *others = findings(tuning, say)
+    shown = [key for key in _beside(tuning) if key in tuning.as_is.figures]
+    return rendered(
+        "tune.html.jinja",
+        say,
+        version=tuning.app_version,
+        tuning=tuning,
+        headline=first,
+        findings=others,
+        metric=label(tuning.metric, lang),
+        surfaces=[drawn(chart, say("tune.surface_label")) for chart in _surfaces(tuning, say)],
+        columns=[label(key, lang) for key in shown],
+        rows=list(_rows(tuning, shown, say)),
+        method=say(
+            "tune.method",
+            folds=tuning.folds,
+            partitions=tuning.partitions,
+            level=f"{100 * tuning.level:g}",
+        ),
+        report=report,
+    )
+
+
+def findings(tuning: Tuning, say: Words) -> list[str]:
+    """What was found, in sentences, the main one first."""
+    told, metric = tuning.told, label(tuning.metric, say.language)
+    values = {
+        "setting": setting_name(told.setting, tuning, say),
+        "metric": metric,
+        "queries": tuning.queries,
+        "others": len(tuning.settings) - 1,
+        "gain": signed(tuning.gain),
+        "low": signed(tuning.low),
+        "high": signed(tuning.high),
+        "here": signed(told.gain),
+        "before": share(tuning.as_is.figures[tuning.metric]),
+        "after": share(told.figures[tuning.metric]),
+    }
+    if tuning.is_switch:
+        lines = [say("tune.switch", **values), say("tune.gained", **values)]
+        if told.gain - tuning.gain >= _TOLD:
+            flattery = f"{told.gain - tuning.gain:.3f}"
+            lines.append(say("tune.flattered", flattery=flattery, **values))
+    else:
+        kept = setting_name(tuning.as_is.setting, tuning, say)
+        lines = [say("tune.keep", kept=kept, **values)]
+        lines.append(say("tune.best_looking" if tuning.best else "tune.none_better", **values))
+        if tuning.detectable is not None:
+            lines.append(say("tune.detectable", detectable=f"{tuning.detectable:.3f}", **values))
+    if tuning.left_out:
+        lines.append(say("tune.left_out", count=tuning.left_out, metric=metric))
+    return lines
+
+
+def setting_name(setting: SearchSetting, tuning: Tuning, say: Words) -> str:
+    """A setting in words: how it joins its legs, and what else differs in the grid."""
+    parts = [_joining(setting, say)]
+    varied = {name for name in ("title_weight", "chunk_chars", "embedder") if _varies(tuning, name)}
+    if "title_weight" in varied and setting.fusion == "balanced":
+        parts.append(say("tune.title", weight=f"{setting.title_weight:g}"))
+    if "chunk_chars" in varied:
+        parts.append(say("tune.chunks", chars=setting.chunk_chars))
+    if "embedder" in varied and setting.mode != "keyword":
+        parts.append(setting.embedder)
+    if setting.graph_rerank:
+        parts.append(say("tune.rerank"))
+    return ", ".join(parts)
+
+
+def _joining(setting: SearchSetting, say: Words) -> str:
+    if setting.mode != "hybrid":
+        return say(f"tune.{setting.mode}")
+    return say(f"tune.{setting.fusion}", alpha=f"{setting.alpha:g}")
+
+
+def _varies(tuning: Tuning, name: str) -> bool:
+    """Whether settings for which an option has a meaning have several values of it."""
+    own = [one.setting for one in tuning.settings]
+    if name == "title_weight":
+        own = [setting for setting in own if setting.fusion == "balanced"]
+    return len({getattr(setting, name) for setting in own}) > 1
+
+
+def _beside(tuning: Tuning) -> list[str]:
+    """The metrics that stand beside the one that chose."""
+    deepest = max(
+        (int(name.rpartition("_")[2]) for name in tuning.as_is.figures if "_at_" in name), default=1
+    )
+    return [key for key in keys_in("main", ("search",), deepest) if key != tuning.metric]
+
+
+def _rows(tuning: Tuning, shown: Sequence[str], say: Words) -> Iterator[dict[str, object]]:
+    """Every setting, the highest figure first."""
+    order = sorted(
+        range(len(tuning.settings)),
+        key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
+    )
+    for place in order:
+        one = tuning.settings[place]
+        yield {
+            "name": setting_name(one.setting, tuning, say),
+            "is_as_is": place == 0,
+            "is_chosen": place == tuning.chosen,
+            "value": share(one.figures[tuning.metric]),
+            "gain": signed(one.gain) if place else "–",
+            "interval": f"{signed(one.low)} … {signed(one.high)}" if place else "",
+            "better": _sure(one, tuning) if place else None,
+            "picked": percent(one.picked) if one.picked else "–",
+            "out_of_fold": signed(one.out_of_fold) if one.picked and place else "–",
+            "figures": [share(one.figures.get(key)) for key in shown],
+        }
+
+
+def _sure(one: TunedSetting, tuning: Tuning) -> bool | None:
+    """Whether it is surely better or worse than as-is."""
+    if one.p_value <= tuning.level and one.gain > 0:
+        return True
+    return False if one.high < 0 else None
+
+
+def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
+    """The metric over alpha, a chart for each index; balanced fusion, which has no alpha, stands beside it."""
+    indexes = dict.fromkeys(
+        (one.setting.embedder, one.setting.chunk_chars) for one in tuning.settings
+    )
+    for embedder, chars in indexes:
+        own = [
+            one
+            for one in tuning.settings
+            if (one.setting.embedder, one.setting.chunk_chars) == (embedder, chars)
+        ]
+        weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
+        places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
+        at = {weight: place for place, weight in places.items()}
+        parts = [say("tune.over_alpha", metric=label(tuning.metric, say.language))]
+        parts += [embedder] if _varies(tuning, "embedder") else []
+        parts += [say("tune.chunks", chars=chars)] if _varies(tuning, "chunk_chars") else []
+        yield Surface(
+            title=" · ".join(parts),
+            x_label=say("tune.alpha"),
+            curves=[
+                _curve([one for one in own if one.setting.graph_rerank == moved], at, tuning, say)
+                for moved in sorted({one.setting.graph_rerank for one in own})
+            ],
+            places={
+                place: f"{weight:g}" if len(weights) > 1 else say("tune.balanced")
+                for place, weight in places.items()
+            },
+            places_label=say("tune.title_places") if len(weights) > 1 else "",
+            level=(tuning.as_is.figures[tuning.metric], say("tune.as_is")),
+        )
+
+
+def _curve(
+    own: Sequence[TunedSetting], at: dict[float, float], tuning: Tuning, say: Words
+) -> Curve:
+    level, ends = tuning.as_is.figures[tuning.metric], {"keyword": 0.0, "semantic": 1.0}
+    spots: dict[bool, list[Spot]] = {True: [], False: []}
+    for one in own:
+        setting, apart = one.setting, one.setting.fusion == "balanced"
+        place = at[setting.title_weight] if apart else ends.get(setting.mode, setting.alpha)
+        whisker = level + one.low, level + one.high
+        spots[apart].append(Spot(place, one.figures[tuning.metric], whisker))
+    moved = own[0].setting.graph_rerank
+    return Curve(
+        say("tune.rerank" if moved else "tune.no_rerank"),
+        sorted(spots[False], key=lambda spot: spot.at),
+        spots[True],
+        _PENS[moved],
+    )

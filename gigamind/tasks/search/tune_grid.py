@@ -1,0 +1,225 @@
+"""Measures a grid of search settings over one dataset, each leg scored once, and chooses by it.
+
+Nothing is written but the cache of vectors; `tune` keeps what is found.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from gigamind.datasets.check import CheckedQuery
+from gigamind.errors import InputError
+from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.rankings import measure_rankings
+from gigamind.metrics.table import is_lower_better
+from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
+from gigamind.retrieval.grid import Grid
+from gigamind.retrieval.prepare import open_retriever
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.stats.intervals import Matrix
+from gigamind.stats.selection import (
+    FOLDS,
+    LEVEL,
+    MIN_ITEMS,
+    PARTITIONS,
+    Selection,
+    select,
+)
+from gigamind.tasks.search.command import eval_command
+from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.search.prepare import Prepared, prepare
+from gigamind.version import __version__
+
+_DEEPEST = 10  # cut-off of the metric that chooses where none is named
+Figures = dict[str, float | None]
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """What the settings find, as-is first.
+
+    Attributes:
+        metric: what chooses, as measured: "ndcg_at_10".
+        figures: of each setting, those of each answerable query.
+        used: which of these queries have the metric under every setting.
+    """
+
+    settings: Sequence[RetrievalSettings]
+    metric: str
+    figures: Sequence[Sequence[Figures]]
+    used: npt.NDArray[np.bool_]
+
+
+def tune_grid(
+    options: SearchEvalOptions, grid: GridOptions, progress: Progress | None = None
+) -> Tuning:
+    """Choose from the grid around the options.
+
+    Raises:
+        InputError: there is nothing to choose from, or too little to choose by.
+        NotesError, IndexingError, EmbeddingError: as an evaluation raises them.
+    """
+    _refuse_foreign(options)
+    metric = _objective(grid.metric, options.topk)
+    settings = grid.around(options.retrieval)
+    if len(settings) == 1:
+        raise InputError(
+            "the grid holds no setting but the one that is: give an axis more values, such as --alphas 0.3,0.5,0.7"
+        )
+    prepared = prepare(options)
+    asked = [query for query in prepared.queries if query.item.answerable]
+    _refuse_few(len(asked), options, "that can be used")
+    found = rank_grid(prepared, asked, settings, progress or Quiet())
+    figures = [_figures(rankings, asked, options.topk) for rankings in found]
+    table = [[own.get(metric) for own in rows] for rows in figures]
+    values: Matrix = np.array(table, np.float64).T
+    used: npt.NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(values), axis=1)
+    _refuse_few(int(used.sum()), options, f"with {metric}")
+    values = values[used]
+    if values.min() < 0 or values.max() > 1:
+        raise InputError(f"--metric {metric}: has values outside [0, 1], which nothing here weighs")
+    selection = select(values, seed=options.seed, label=f"tune\0{metric}")
+    return _told(options, _Measured(settings, metric, figures, used), selection)
+
+
+def _refuse_foreign(options: SearchEvalOptions) -> None:
+    if not options.is_builtin:
+        raise InputError(
+            "--system: only gigamind's own search has settings to choose; leave it out, and hold runs of other systems"
+            " against each other by gigamind compare"
+        )
+    if options.unanswerable_mode == "llm" or options.compare or options.dry_run:
+        raise InputError(
+            "--unanswerable-mode llm, --compare, --dry-run: have no part here; use gigamind eval search"
+        )
+
+
+def _objective(name: str | None, topk: int) -> str:
+    """The name of the metric that chooses, as measured."""
+    toy = RankedQuery(["note"], {"note": 1}, all_of=[["note"]])
+    (known,) = measure_rankings([toy], topk)
+    fit = [one for one in known if not is_lower_better(f"search.{one}")]
+    metric = (name or f"ndcg_at_{min(_DEEPEST, topk)}").removeprefix("search.")
+    if metric not in fit:
+        raise InputError(
+            f"--metric {name}: is not measured of a ranking of --topk {topk}; use one of {', '.join(fit)}"
+        )
+    return metric
+
+
+def _refuse_few(count: int, options: SearchEvalOptions, which: str) -> None:
+    if count < MIN_ITEMS:
+        raise InputError(
+            f"{options.dataset}: {count} answerable queries {which}, and a choice takes {MIN_ITEMS} or more; to see a"
+            " gain of 0.1 it takes about 100"
+        )
+
+
+def rank_grid(
+    prepared: Prepared,
+    asked: Sequence[CheckedQuery],
+    settings: Sequence[RetrievalSettings],
+    progress: Progress,
+) -> list[list[Sequence[str]]]:
+    """The notes that each setting finds for each of these queries, best first; chunks and vectors are scored once.
+
+    Raises:
+        IndexingError, EmbeddingError: as an evaluation raises them.
+    """
+    found: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
+    for own in _by_index(settings):
+        with open_retriever(
+            prepared.vault,
+            prepared.identities,
+            replace(own[0], mode=_legs(own)),
+            lambda done, total: progress.stage("Indexing", done, total),
+        ) as retriever:
+            grid = Grid(retriever, own)
+            for done, query in enumerate(asked, 1):
+                for setting, ranking in zip(own, grid.rankings(query.item.query), strict=True):
+                    found[setting].append(ranking)
+                progress.stage("Queries", done, len(asked))
+    return list(found.values())
+
+
+def _figures(
+    rankings: Sequence[Sequence[str]], asked: Sequence[CheckedQuery], topk: int
+) -> list[Figures]:
+    """Every ranking metric of each of these queries."""
+    ranked = [
+        RankedQuery(ranking, query.qrels, query.is_judged, *query.groups)
+        for ranking, query in zip(rankings, asked, strict=True)
+    ]
+    return measure_rankings(ranked, topk)
+
+
+def _by_index(settings: Sequence[RetrievalSettings]) -> list[list[RetrievalSettings]]:
+    """The settings that share chunks and vectors, together."""
+    groups: dict[tuple[str, int], list[RetrievalSettings]] = {}
+    for setting in settings:
+        groups.setdefault((setting.embedder, setting.chunk_chars), []).append(setting)
+    return list(groups.values())
+
+
+def _legs(settings: Sequence[RetrievalSettings]) -> Literal["keyword", "hybrid"]:
+    return "keyword" if all(one.mode == "keyword" for one in settings) else "hybrid"
+
+
+def _told(options: SearchEvalOptions, measured: _Measured, selection: Selection) -> Tuning:
+    gain, interval = selection.corrected(selection.chosen or selection.best)
+    chosen = SearchSetting.model_validate(measured.settings[selection.chosen], from_attributes=True)
+    return Tuning(
+        app_version=__version__,
+        dataset=str(options.dataset),
+        notes=str(options.notes),
+        metric=f"search.{measured.metric}",
+        queries=int(measured.used.sum()),
+        left_out=int((~measured.used).sum()),
+        seed=options.seed,
+        folds=FOLDS,
+        partitions=PARTITIONS,
+        level=LEVEL,
+        settings=tuple(
+            _setting(measured, place, selection) for place in range(len(measured.settings))
+        ),
+        chosen=selection.chosen,
+        best=selection.best,
+        gain=gain,
+        low=interval.low,
+        high=interval.high,
+        detectable=selection.detectable,
+        command=eval_command(with_setting(options, chosen), None),
+    )
+
+
+def _setting(measured: _Measured, place: int, selection: Selection) -> TunedSetting:
+    out_of_fold = float(selection.fold_gains[place])
+    rows = [row for row, used in zip(measured.figures[place], measured.used, strict=True) if used]
+    return TunedSetting(
+        setting=SearchSetting.model_validate(measured.settings[place], from_attributes=True),
+        figures=_means(rows),
+        gain=float(selection.gains[place]),
+        low=float(selection.lows[place]),
+        high=float(selection.highs[place]),
+        p_value=float(selection.p_values[place]),
+        picked=float(selection.picked[place]),
+        out_of_fold=None if np.isnan(out_of_fold) else out_of_fold,
+    )
+
+
+def _means(rows: Sequence[Figures]) -> dict[str, float]:
+    """Of the metrics that every row has."""
+    names = [name for name in rows[0] if all(row.get(name) is not None for row in rows)]
+    table: Matrix = np.array([[row[name] for name in names] for row in rows], np.float64)
+    means = table.mean(axis=0).tolist()
+    return {f"search.{name}": mean for name, mean in zip(names, means, strict=True)}
+
+
+def with_setting(options: SearchEvalOptions, setting: SearchSetting) -> SearchEvalOptions:
+    """The options with a setting in the place of theirs."""
+    return options.model_copy(update=setting.model_dump())
