@@ -42,7 +42,8 @@ class Selection:
         best: the column with the highest mean, the first of equals.
         gains: of each column, the mean difference from the reference on these items.
         p_values: of each column: chance that any column looks so much better though none is; 1.0 for the reference.
-        lows: of each column: lower end of the interval of its difference, which holds for all columns at once.
+        lows: of each column: lower end of the interval of its difference, which holds for all columns at once; 0 for
+            one that differs from the reference on no item.
         flattery: what picking the best adds to its difference: `gains[best]` less what the picked gain out of fold.
         picked: of each column, the share of folds in which it was the best of the other folds.
         fold_gains: of each column, its mean difference in the folds that picked it; NaN where none did.
@@ -112,7 +113,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
         best=best,
         gains=means,
         p_values=p_values,
-        lows=np.maximum(-1.0, unseen.mean(axis=0) - reach),
+        lows=np.where(gains.any(axis=0), np.maximum(-1.0, unseen.mean(axis=0) - reach), 0.0),
         highs=np.minimum(1.0, means + one),
         flattery=float(means[best]) - out_of_fold,
         picked=picked,

@@ -501,7 +501,8 @@ def _surface(sheet: _Sheet, chart: Surface) -> None:
         for spot in (*curve.spots, *curve.apart):
             at, (low, high) = x(spot.at) + aside, spot.interval
             sheet.line((at, at), (y(low), y(high)), Pen(curve.pen.ink, width=1))
-            sheet.dot(at, y(spot.value), hollow=False, ink=curve.pen.ink)
+            fill = curve.pen.ink if curve.pen.style == "solid" else "paper"
+            sheet.add("circle", cx=at, cy=y(spot.value), r=2.8, stroke=curve.pen.ink, fill=fill)
     sheet.height = y.end + 40
 
 

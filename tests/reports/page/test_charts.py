@@ -8,13 +8,16 @@ import pytest
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.page.charts import (
     INK,
+    Curve,
     Forest,
     Line,
     Mark,
     Pen,
     Row,
     Scatter,
+    Spot,
     Steps,
+    Surface,
     columns,
     inline_svg,
     linear_ticks,
@@ -45,6 +48,17 @@ CURVES = Steps(
     [Mark(0.25, "first"), Mark(0.75, "second", Pen("muted", "dashed"))],
 )
 COUNTS = Steps("T", "x", (1.0, 10.0, 100.0), [Line("", (0, 4), Pen("accent"))], (), "n", log=True)
+SURFACE = Surface(
+    "T",
+    "alpha",
+    [
+        Curve("off", [Spot(0, 0.5, (0.4, 0.6)), Spot(1, 0.7, (0.6, 0.8))], (), Pen("accent")),
+        Curve("on", [], [Spot(1.17, 0.6, (0.5, 0.7))], Pen("warn", "dashed")),
+    ],
+    {1.17: "balanced"},
+    "",
+    (0.5, "as it is"),
+)
 SCATTER = Scatter("T", "x", "y", [(0.5, 0.51, 4), (1.0, 1.0, 1)])
 
 
@@ -165,7 +179,7 @@ def test_ticks_of_a_log_axis_are_few_and_never_none(low, high, expected):
     assert log_ticks(low, high) == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER])
+@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER, SURFACE])
 def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(chart):
     root = ET.fromstring(inline_svg(chart, 'what "it" shows'))
     assert (root.get("role"), root.get("aria-label")) == ("img", 'what "it" shows')
@@ -175,7 +189,7 @@ def test_in_a_page_colours_are_the_pages_and_nothing_needs_a_style_or_an_id(char
     assert colours - {"none"} <= {f"var(--{name})" for name in INK}
 
 
-@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER])
+@pytest.mark.parametrize("chart", [FOREST, COMPARED, CURVES, COUNTS, SCATTER, SURFACE])
 def test_a_file_stands_alone_on_white_in_colours_of_its_own(chart):
     text = svg_file(chart)
     root = ET.fromstring(text)
@@ -228,3 +242,25 @@ def test_hangul_takes_two_columns_and_the_axis_begins_behind_the_widest_label():
         texts(Forest("T", [Row("회의", measured(0.5)), Row("abc", measured(0.5))]))["회의"]["x"]
         == "31.2"
     )
+
+
+def test_curves_stand_side_by_side_over_one_scale_with_the_level_across():
+    drawing = ET.fromstring(svg_file(SURFACE))
+    dots = [(float(dot.get("cx")), float(dot.get("cy"))) for dot in drawing.iter(f"{SVG}circle")]
+    (first, low), (last, high), (apart, middle) = dots
+    assert first < last < apart
+    assert low > middle > high  # 0.5, 0.6 and 0.7
+    assert middle == pytest.approx((low + high) / 2, abs=0.01)
+    dashed = [
+        line
+        for line in drawing.iter(f"{SVG}line")
+        if line.get("stroke") == INK["muted"] and line.get("y1") == line.get("y2")
+    ]
+    assert float(dashed[-1].get("y1")) == pytest.approx(low)
+    whiskers = [line for line in drawing.iter(f"{SVG}line") if line.get("stroke-width") == "1"]
+    assert len(whiskers) == 3
+    assert [dot.get("fill") for dot in drawing.iter(f"{SVG}circle")][1:] == [
+        INK["accent"],
+        INK["paper"],
+    ]
+    assert "balanced" in [text.text for text in drawing.iter(f"{SVG}text")]
