@@ -10,7 +10,7 @@ REDIS := .venv/.redis
 .PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts server deploy worker run lock clean
 
 help:
-	@echo "make demo    evaluate search over the example vault, as Prefect flows, with both fusions, and say what is better"
+	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
 	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
 	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
 	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"

@@ -1,0 +1,222 @@
+"""What `gigamind tune search` costs, how often it says "switch" where nothing is better, and which gains it sees.
+
+Nulls are made of real rankings of collections: labels shuffled over the queries; rows turned (a value of 1 - v for all
+settings of a query, with an even chance, so that every gain is as likely a loss); the values of each query in any order
+of the settings.  A fourth is made up: small gains beside losses that are six times as large and as much rarer.  Gains
+are those of the collections themselves, in full or in part (the other queries turned), on samples of their queries.
+
+No data chose the level, the folds or the grid.  That the test needs its unseen loss showed on the made-up nulls and on
+the examples; other collections only measure.  Make rows by `gigamind eval generate-queries --forms all --limit 400`.
+
+    python benchmarks/tune.py [--collection queries.jsonl VAULT ...] [--nulls 200] [--seed 7] [--no-cost]
+"""
+
+import argparse
+import os
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ[variable] = "1"
+
+import numpy as np
+
+import gigamind
+from gigamind.datasets.check import CheckedQuery
+from gigamind.evaluation.progress import Quiet
+from gigamind.metrics.ranking_table import RankedQuery
+from gigamind.metrics.rankings import measure_rankings
+from gigamind.retrieval.settings import RetrievalSettings
+from gigamind.stats.intervals import Matrix, bca_intervals, wilson
+from gigamind.stats.selection import LEVEL, Selection, select
+from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.search.prepare import prepare
+from gigamind.tasks.search.tune_grid import rank_grid, tune_grid
+
+EXAMPLES = ("examples/queries.jsonl", "examples/vault")
+SIZES = (40, 80, 160, 320)
+_ALPHAS = tuple(
+    round(0.04 * step, 2) for step in range(1, 23)
+)  # alphas: with three more, twice, 50 settings
+Draw = Callable[[np.random.Generator, int], Matrix]
+Rankings = Sequence[Sequence[Sequence[str]]]
+
+
+def cost(dataset: str, vault: str, rounds: int = 3) -> tuple[int, float, float]:
+    """Settings, and the least CPU seconds of a plain run and of the grid, from warm caches."""
+    given = SearchEvalOptions(dataset=Path(dataset), notes=Path(vault))
+    grid = GridOptions(alphas=_ALPHAS)
+    settings = len(tune_grid(given, grid).settings)
+    times: dict[str, list[float]] = {"plain": [], "grid": []}
+    runs = {
+        "plain": lambda: gigamind.evaluate_search(dataset, vault),
+        "grid": lambda: tune_grid(given, grid),
+    }
+    for _ in range(rounds):
+        for name, run in runs.items():
+            start = time.process_time()
+            run()
+            times[name].append(time.process_time() - start)
+    return settings, min(times["plain"]), min(times["grid"])
+
+
+def ranked(dataset: str, vault: str) -> tuple[list[CheckedQuery], Rankings]:
+    """The answerable queries of a collection, and what each setting of the default grid finds for them."""
+    options = SearchEvalOptions(dataset=Path(dataset), notes=Path(vault))
+    prepared = prepare(options)
+    asked = [query for query in prepared.queries if query.item.answerable]
+    return asked, rank_grid(prepared, asked, GridOptions().around(options.retrieval), Quiet())
+
+
+def values_of(rankings: Rankings, labels: Sequence[CheckedQuery]) -> Matrix:
+    """nDCG@10, queries x settings, where each query expects what is labelled in its place."""
+    columns = [
+        [
+            row["ndcg_at_10"] or 0.0
+            for row in measure_rankings(
+                [RankedQuery(found, q.qrels) for found, q in zip(own, labels, strict=True)], 10
+            )
+        ]
+        for own in rankings
+    ]
+    return np.array(columns).T
+
+
+def turned(random: np.random.Generator, values: Matrix, share: float = 1.0) -> Matrix:
+    """The values, with `share` of the queries turned round with an even chance."""
+    over = (random.random(len(values)) < share) & (random.random(len(values)) < 0.5)
+    return np.where(over[:, np.newaxis], 1 - values, values)
+
+
+def sampled(random: np.random.Generator, values: Matrix, items: int) -> Matrix:
+    """So many queries, drawn with replacement."""
+    return values[random.integers(0, len(values), items)]
+
+
+def rare_losses(random: np.random.Generator, items: int) -> Matrix:
+    """24 settings in three groups that move alike: 0.1 more for 30 % of the items, 0.6 less for 5 %."""
+    common = np.repeat(random.random((items, 3)), 8, axis=1)
+    own = np.where(random.random((items, 24)) < 0.8, common, random.random((items, 24)))
+    moved = np.where(own < 0.3, 0.1, np.where(own > 0.95, -0.6, 0.0))
+    moved[:, 0] = 0.0
+    return 0.6 + moved
+
+
+def shuffled(asked: Sequence[CheckedQuery], rankings: Rankings) -> Draw:
+    """Every query expects what another one does; `items` of them, all different."""
+
+    def draw(random: np.random.Generator, items: int) -> Matrix:
+        order = random.permutation(len(asked)).tolist()
+        values = values_of(rankings, [asked[place] for place in order])
+        return random.permutation(values)[:items]
+
+    return draw
+
+
+def nulls(values: Matrix) -> Iterator[tuple[str, Draw]]:
+    """Ways to make a dataset over which no setting is better, of so many queries."""
+    yield "rows turned", lambda random, items: turned(random, sampled(random, values, items))
+    yield (
+        "values in any order",
+        lambda random, items: random.permuted(sampled(random, values, items), axis=1),
+    )
+
+
+def naive(values: Matrix, seed: int) -> bool:
+    """Whether the best looking setting passes for better by its own interval on the data that picked it."""
+    gains = values - values[:, :1]
+    best = int(np.argmax(gains.mean(axis=0)))
+    (interval,) = bca_intervals(gains[:, [best]], seed=seed, label="naive")
+    return interval.low > 0
+
+
+def measured(
+    name: str,
+    draw: Draw,
+    count: int,
+    seed: int,
+    *,
+    truth: Matrix | None,
+    sizes: Sequence[int] = SIZES,
+) -> None:
+    """Print a line for each size: shares that switch, and what is told of the gain; `truth` is that of each setting."""
+    for items in sizes:
+        random = np.random.default_rng([seed, items])
+        drawn = [draw(random, items) for _ in range(count)]
+        found = [select(values, seed=at, label="benchmark") for at, values in enumerate(drawn)]
+        switched = sum(one.is_switch for one in found)
+        ends = wilson(switched, count)
+        fooled = sum(naive(values, at) for at, values in enumerate(drawn)) / count
+        print(
+            f"| {name} | {items} | {switched} of {count} | {ends.low:.3f} – {ends.high:.3f} | {fooled:.3f} "
+            f"| {_told(found, truth)} |",
+            flush=True,
+        )
+
+
+def _told(found: Sequence[Selection], truth: Matrix | None) -> str:
+    """What the best looking seems to gain, what is told of it, what it does gain, how often the interval holds that."""
+    looks, told, gains, held = [], [], [], 0
+    for one in found:
+        column = one.chosen or one.best
+        value, interval = one.corrected(column)
+        looks.append(one.gains[column])
+        told.append(value)
+        if truth is not None:
+            gains.append(truth[column])
+            held += interval.low - 1e-9 <= truth[column] <= interval.high + 1e-9
+    means = f"{np.mean(looks):+.3f} | {np.mean(told):+.3f}"
+    return f"{means} | " + (
+        f"{np.mean(gains):+.3f} | {held / len(found):.3f}" if gains else "– | –"
+    )
+
+
+def main() -> None:
+    """Print the tables."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--collection", nargs=2, action="append", metavar=("DATASET", "VAULT"))
+    parser.add_argument("--nulls", type=int, default=200)
+    parser.add_argument("--seed", type=int, default=7)
+    parser.add_argument("--no-cost", action="store_true")
+    given = parser.parse_args()
+    collections = [EXAMPLES, *(given.collection or [])]
+    if not given.no_cost:
+        print(
+            "| collection | settings | plain run, CPU s | grid, CPU s | grid / run |\n|---|---:|---:|---:|---:|"
+        )
+        for dataset, vault in collections:
+            settings, plain, grid = cost(dataset, vault)
+            print(
+                f"| {Path(vault).name} | {settings} | {plain:.2f} | {grid:.2f} | {grid / plain:.2f} |",
+                flush=True,
+            )
+    print(
+        f"\nlevel {LEVEL}, 24 settings\n\n| data | queries | switch | 95 % interval | by its own interval "
+        "| looks | told | is | interval holds |\n|---|---:|---:|---|---:|---:|---:|---:|---:|"
+    )
+    none = np.zeros(len(GridOptions().around(RetrievalSettings())))
+    measured("made up: rare losses", rare_losses, given.nulls, given.seed, truth=none)
+    for dataset, vault in collections:
+        asked, rankings = ranked(dataset, vault)
+        name, values = Path(vault).name, values_of(rankings, asked)
+        # Not quite a null: a setting that often finds notes that many queries expect gains by any labels.
+        draw, whole = shuffled(asked, rankings), (len(asked),)
+        measured(f"{name}: labels shuffled", draw, given.nulls, given.seed, truth=None, sizes=whole)
+        for kind, draw in nulls(values):
+            measured(f"{name}: {kind}", draw, given.nulls, given.seed, truth=none)
+        gains = (values - values[:, :1]).mean(axis=0)
+        for share in (0.5, 1.0):
+            draw = partial(_partly, values=values, share=share)
+            part = f"{name}: {share:.0%} of the gain"
+            measured(part, draw, given.nulls, given.seed, truth=share * gains)
+
+
+def _partly(random: np.random.Generator, items: int, *, values: Matrix, share: float) -> Matrix:
+    return turned(random, sampled(random, values, items), 1 - share)
+
+
+if __name__ == "__main__":
+    main()
