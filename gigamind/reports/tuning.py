@@ -60,7 +60,6 @@ class Tuning(_Part):
         gain: of the chosen setting, or of the best where none is chosen: out of fold, without the flattery.
         low, high: its 95 % interval.
         detectable: the gain that would be found in 80 of 100 such samples; null where no setting changes anything.
-        judges: what each judge that costs nothing would cost those who ask, in English; none where nothing was run.
         command: to type.
     """
 
@@ -82,7 +81,6 @@ class Tuning(_Part):
     low: float
     high: float
     detectable: float | None
-    judges: tuple[str, ...] = ()
     command: str
 
     @property

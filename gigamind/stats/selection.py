@@ -6,8 +6,8 @@ but its items lean on one another, so it can be no test: intervals of it would c
 switch is White's reality check ("A reality check for data snooping", Econometrica 68, 2000) by signs: the highest
 studentised mean among all settings against what it is when each item's row of differences is turned at random, rows
 whole, as settings resemble each other.  The test adds one item at which every setting loses all there is to lose, 1.
-Without it, many small gains beside rare losses that the sample did not happen to show pass for a gain in up to 9 of 10
-nulls (`benchmarks/tune.py`); that is no constant that data chose, but the least that an unseen item can do.
+Without it, many small gains beside rare losses that the sample did not happen to show pass for a gain in most nulls of
+few items; that is no constant that data chose, but the most that an unseen item can cost.
 """
 
 import hashlib

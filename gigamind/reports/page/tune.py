@@ -14,10 +14,13 @@ _TOLD = 0.0005  # what a figure of three decimals shows
 _PENS = {False: Pen("accent"), True: Pen("warn", "dashed")}
 
 
-def render_tuning(tuning: Tuning, *, lang: Language = "en", report: str = "") -> str:
+def render_tuning(
+    tuning: Tuning, *, lang: Language = "en", judges: Sequence[str] = (), report: str = ""
+) -> str:
     """The page.
 
     Args:
+        judges: what is said of the judges that cost nothing, in the page's language.
         report: address of the report of the chosen setting beside as-is; "" where there is none.
     """
     say = words(lang)
@@ -30,6 +33,7 @@ def render_tuning(tuning: Tuning, *, lang: Language = "en", report: str = "") ->
         tuning=tuning,
         headline=first,
         findings=others,
+        judges=judges,
         metric=label(tuning.metric, lang),
         surfaces=[drawn(chart, say("tune.surface_label")) for chart in _surfaces(tuning, say)],
         columns=[label(key, lang) for key in shown],

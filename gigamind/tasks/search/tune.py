@@ -25,7 +25,7 @@ from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import tune_grid, with_setting
 from gigamind.tasks.search.view import SearchView
-from gigamind.wording import signed, words
+from gigamind.wording import Words, signed, words
 
 AS_IS, BEST = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
@@ -76,23 +76,20 @@ def tune(
         comparison = _compared(options, as_is, best, out / HTML_FILE)
     judges = (best or as_is).summary.judges
     command = eval_command(chosen, _advised(judges))
-    lines = tuple(
-        f"{rates.kind}: {cost_line(rates, words('en'))}"
-        for rates in judges
-        if rates.both_rates is not None
+    tuning = tuning.model_copy(update={"command": command})
+    page, lang = out / PAGE_FILE, options.lang
+    shown = render_tuning(
+        tuning,
+        lang=lang,
+        judges=_judges_told(judges, words(lang)),
+        report=HTML_FILE if best else "",
     )
-    tuning = tuning.model_copy(update={"command": command, "judges": lines})
-    page = out / PAGE_FILE
-    for file, text in (
-        (page, render_tuning(tuning, lang=options.lang, report=HTML_FILE if best else "")),
-        (out / JSON_FILE, as_json(tuning, indent=2) + "\n"),
-    ):
+    for file, text in ((page, shown), (out / JSON_FILE, as_json(tuning, indent=2) + "\n")):
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
     finding = (
         *findings(tuning, words("en")),
         *(_moved(comparison) if comparison else ()),
-        *lines,
-        *_blindness(judges),
+        *_judges_told(judges, words("en")),
         f"To have it so: {command}",
     )
     return Tuned(tuning, finding, as_is, best, page)
@@ -152,10 +149,12 @@ def _advised(judges: Sequence[JudgeRates]) -> JudgeRates | None:
     return None if best is None or _is_blind(best) else best
 
 
-def _blindness(judges: Sequence[JudgeRates]) -> Iterator[str]:
+def _judges_told(judges: Sequence[JudgeRates], say: Words) -> list[str]:
+    """What each judge that costs nothing would cost those who ask, and whether any of them will do."""
+    lines = [
+        f"{rates.kind}: {cost_line(rates, say)}" for rates in judges if rates.both_rates is not None
+    ]
     best = _best_judge(judges)
     if best is not None and _is_blind(best):
-        yield (
-            "No judge that costs nothing tells these apart: they need reading, by a model"
-            " (--unanswerable-mode llm --model MODEL)."
-        )
+        lines.append(say("tune.blind"))
+    return lines

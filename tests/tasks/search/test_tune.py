@@ -212,9 +212,9 @@ def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
     ]
     options.dataset.write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     tuned = tune(options, SMALL, tmp_path / "tuned", evaluate)
-    assert [line.partition(":")[0] for line in tuned.tuning.judges] == [
-        *("threshold", "answer_score", "calibrated")
-    ]
+    told = [line.partition(":")[0] for line in tuned.finding]
+    assert told[-4:-1] == ["threshold", "answer_score", "calibrated"]
+    assert tuned.finding[-2] in tuned.page.read_text("utf-8")
     typed = shlex.split(tuned.tuning.command)
     advised = typed[typed.index("--unanswerable-mode") + 1]
     assert advised in {"answer_score", "calibrated"}
