@@ -20,18 +20,19 @@ Oddity = Literal[
     "fewer_hits",
     "unplaced_texts",
     "asked_again",
+    "no_contexts",
 ]
-"""What can be odd about a ranking that was told all the same."""
+"""What can be odd about a ranking, or about the contexts of an answer, that was told all the same."""
 
 _PAIR = 2
 
 
 @dataclass(frozen=True, slots=True)
 class RankedNote:
-    """One note of a ranking.
+    """One note of a ranking, or one context of an answer.
 
     Attributes:
-        note: its path in the vault, or any name that datasets know it by.
+        note: its path in the vault, or any name that datasets know it by; "" for a context that is told as a text.
         base_score: higher is better, on the system's own scale; None where it tells none, NaN where that is no number.
         text: the passage that was found; "" where the system shows none.
         place: where it stands in the note's file, `[start, end)` in UTF-16 code units; None where that is not told.
@@ -80,13 +81,18 @@ def _told_hit(hit: object, place: int) -> RankedNote:
         fields = cast("Mapping[object, object]", hit)
     elif isinstance(hit, list | tuple) and len(pair := cast("list[object]", hit)) == _PAIR:
         fields = {"note": pair[0], "score": pair[1]}
-    note, text = fields.get("note"), fields.get("text")
-    if not isinstance(note, str):
+    if not isinstance(fields.get("note"), str):
         raise ValueError(  # noqa: TRY004  the text is at fault
             f"hit {place} is not a note, [note, score] or {{note, score, text}}"
         )
+    return note_of(fields)
+
+
+def note_of(fields: Mapping[object, object]) -> RankedNote:
+    """What an object tells of a note; a name or a text that is none is ""."""
+    note, text = fields.get("note"), fields.get("text")
     return RankedNote(
-        note,
+        note if isinstance(note, str) else "",
         score_of(fields.get("score")),
         text if isinstance(text, str) else "",
         place_of(fields.get("start"), fields.get("end")),

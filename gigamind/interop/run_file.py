@@ -1,4 +1,4 @@
-"""Reads a run: the rankings of many queries, as a TREC run file or as JSON lines {id, hits: [{note, score?, text?}]}.
+"""Reads a run: what a system told of many items, the rankings of queries in a TREC run file, or anything in JSON lines.
 
 A TREC run is ordered as trec_eval does: by score, equal ones by the note's name, both descending; the rank column says
 nothing.  JSON lines are in the order of their hits.
@@ -8,10 +8,10 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import cast
+from typing import Generic, TypeVar, cast
 
 from gigamind.errors import InputError
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, score_of, told_hits
@@ -21,26 +21,27 @@ from gigamind.interop.source import decoded, placed_lines, read_bytes
 # three is the name.
 _TREC = re.compile(r"(\S+)\s+\S+\s+(\S.*?)\s+(\S+)\s+(\S+)\s+\S+")
 _FORMATS = 'six columns "query Q0 note rank score tag", or a JSON object {"id": ..., "hits": [...]}'
+Told = TypeVar("Told")
 
 
 @dataclass(frozen=True, slots=True)
-class RunFile:
-    """The rankings of a file.
+class RunFile(Generic[Told]):
+    """What a file tells.
 
     Attributes:
-        rankings: by the id of their query, in the file's order.
+        told: by the id of its item, in the file's order.
         problems: lines that could not be read, and why, each with its place.
         sha256: of the file's bytes, in hexadecimal.
     """
 
     path: Path
-    rankings: Mapping[str, Ranking[RankedNote]]
+    told: Mapping[str, Told]
     problems: tuple[str, ...]
     sha256: str
 
 
-def read_run_file(path: Path) -> RunFile:
-    """Read a run in UTF-8, or in UTF-16 with its byte order mark; which format it has is seen by its first line.
+def read_run_file(path: Path) -> RunFile[Ranking[RankedNote]]:
+    """Read rankings in UTF-8, or in UTF-16 with its byte order mark; which format they have is seen by the first line.
 
     Raises:
         InputError: the file cannot be read, is in another encoding, or has no line of either format.
@@ -49,30 +50,65 @@ def read_run_file(path: Path) -> RunFile:
     lines = placed_lines(path, decoded(path, content))
     problems: list[str] = []
     as_json = bool(lines) and lines[0][1].startswith("{")
-    rankings = _json_rankings(lines, problems) if as_json else _trec_rankings(lines, problems)
-    if not rankings:
-        first = f"; {problems[0]}" if problems else ""
-        raise InputError(f"{path}: holds no ranking{first}. Write {_FORMATS} a line.")
-    return RunFile(path, rankings, tuple(problems), hashlib.sha256(content).hexdigest())
+    rankings = (
+        _json_rows(lines, problems, lambda row: Ranking(told_hits(row)))
+        if as_json
+        else _trec_rankings(lines, problems)
+    )
+    return _run_of(path, content, rankings, problems, f"ranking{{}}. Write {_FORMATS}")
 
 
-def _json_rankings(
-    lines: list[tuple[str, str]], problems: list[str]
-) -> dict[str, Ranking[RankedNote]]:
-    rankings: dict[str, Ranking[RankedNote]] = {}
+def read_json_run(
+    path: Path,
+    read: Callable[[Mapping[str, object]], Told],
+    form: str,
+    ids: Sequence[str] = ("id",),
+) -> RunFile[Told]:
+    """Read a run of JSON lines, in these encodings.
+
+    Args:
+        read: what a line tells; raises ValueError where it tells nothing.
+        form: how a line is written, for who wrote none.
+        ids: fields that may name the item; the first one that a line has counts.
+
+    Raises:
+        InputError: as `read_run_file`.
+    """
+    content = read_bytes(path, "the run")
+    problems: list[str] = []
+    told = _json_rows(placed_lines(path, decoded(path, content)), problems, read, ids)
+    return _run_of(path, content, told, problems, f"line that can be used{{}}. Write {form}")
+
+
+def _run_of(
+    path: Path, content: bytes, told: Mapping[str, Told], problems: list[str], needed: str
+) -> RunFile[Told]:
+    if not told:
+        lacking = needed.replace("{}", f"; {problems[0]}" if problems else "")
+        raise InputError(f"{path}: holds no {lacking} a line.")
+    return RunFile(path, told, tuple(problems), hashlib.sha256(content).hexdigest())
+
+
+def _json_rows(
+    lines: list[tuple[str, str]],
+    problems: list[str],
+    read: Callable[[Mapping[str, object]], Told],
+    ids: Sequence[str] = ("id",),
+) -> dict[str, Told]:
+    rows: dict[str, Told] = {}
     for place, line in lines:
         try:
             row = cast("object", json.loads(line))
-            if not isinstance(row, dict) or not isinstance(
-                name := cast("dict[str, object]", row).get("id"), str | int
-            ):
-                raise ValueError('no "id" of a query')  # noqa: TRY004, TRY301  told with the other faults of a line
-            if str(name) in rankings:
-                raise ValueError(f"query {name} again; its first line counts")  # noqa: TRY301
-            rankings[str(name)] = Ranking(told_hits(cast("object", row)))
+            fields = cast("dict[str, object]", row) if isinstance(row, dict) else {}
+            name = next((fields[name] for name in ids if fields.get(name) is not None), None)
+            if not isinstance(name, str | int):
+                raise ValueError(f'no "{ids[0]}" of an item')  # noqa: TRY004, TRY301  told with the other faults of a line
+            if str(name) in rows:
+                raise ValueError(f"{name} again; its first line counts")  # noqa: TRY301
+            rows[str(name)] = read(fields)
         except (ValueError, RecursionError) as error:
             problems.append(f"{place}: {error}")
-    return rankings
+    return rows
 
 
 @dataclass(frozen=True, slots=True)

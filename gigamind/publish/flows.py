@@ -31,9 +31,8 @@ from gigamind.publish.pool import Pool
 from gigamind.publish.progress import RunProgress
 from gigamind.publish.restarts import deployment_name
 from gigamind.publish.server import check_result_storage, check_server
-from gigamind.systems.settings import BUILTIN
+from gigamind.systems.settings import BUILTIN, shown_system
 from gigamind.tasks import TASKS
-from gigamind.tasks.search.options import shown_system
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State

@@ -1,4 +1,4 @@
-"""A search as a process: it reads a JSON query a line, {"id", "query", "topk"}, and writes a ranking a line.
+"""A system as a process: it reads a JSON query a line, and writes what it tells of it a line, as its dialect says.
 
 The process is kept alive, and is started again when it dies, is too late, or writes what nobody asked for.  It stands
 in a group of its own, which is killed at the end, whatever it started itself.
@@ -14,11 +14,11 @@ import subprocess
 import threading
 from collections import deque
 from collections.abc import Callable, Sequence
-from typing import IO, cast
+from typing import IO, Generic, cast
 
 from gigamind.errors import InputError, SystemFailedError
-from gigamind.interop.ranking import RankedNote, Ranking, told_hits
 from gigamind.llm.redaction import redacted
+from gigamind.systems.dialect import Dialect, Told
 from gigamind.systems.protocol import Query
 
 _MOST_FAILURES = 3  # in a row, without an answer between them
@@ -27,8 +27,8 @@ _SHOWN = 200
 _END_S = 0.5
 
 
-class CommandRetriever:
-    """See the module; implements `Retriever`.  One process, so one query at a time.
+class Command(Generic[Told]):
+    """See the module; implements `System`.  One process, so one query at a time.
 
     Args:
         timeout_s: of one query, in seconds; the start of the process counts.
@@ -37,13 +37,13 @@ class CommandRetriever:
         InputError: there is no such program.
     """
 
-    def __init__(self, arguments: Sequence[str], topk: int, timeout_s: float) -> None:
-        self._arguments, self._topk, self._timeout_s = arguments, topk, timeout_s
+    def __init__(self, arguments: Sequence[str], dialect: Dialect[Told], timeout_s: float) -> None:
+        self._arguments, self._dialect, self._timeout_s = arguments, dialect, timeout_s
         self._lock = threading.Lock()
         self._failures = 0
         self._process: _Process | None = _Process(arguments)
 
-    def search(self, query: Query) -> Ranking[RankedNote]:
+    def ask(self, query: Query) -> Told:
         with self._lock:
             return self._answer(query)
 
@@ -51,15 +51,14 @@ class CommandRetriever:
         with self._lock:
             self._end()
 
-    def _answer(self, query: Query) -> Ranking[RankedNote]:
+    def _answer(self, query: Query) -> Told:
         if self._process is None:
             raise SystemFailedError(
                 f"not asked: the command failed {self._failures} times in a row"
             )
-        asked = {"id": query.id, "query": query.text, "topk": self._topk}
+        asked = json.dumps(self._dialect.asked(query), ensure_ascii=False)
         try:
-            line = self._process.ask(json.dumps(asked, ensure_ascii=False), self._timeout_s)
-            ranking = _read(line, query)
+            told = self._read(self._process.ask(asked, self._timeout_s), query)
         except SystemFailedError:
             self._failures += 1
             self._end()
@@ -67,28 +66,27 @@ class CommandRetriever:
                 self._process = _Process(self._arguments)
             raise
         self._failures = 0
-        return ranking
+        return told
+
+    def _read(self, line: str, query: Query) -> Told:
+        """What it tells of this query.
+
+        Raises:
+            SystemFailedError: nothing; what the next lines are of is then not known either.
+        """
+        try:
+            told = cast("object", json.loads(line))
+            _check_id(told, query)
+            return self._dialect.read(told)
+        except (ValueError, RecursionError) as error:
+            raise SystemFailedError(
+                f"the command wrote no {self._dialect.what} ({error}): {redacted(line[:_SHOWN]).strip()}"
+            ) from error
 
     def _end(self) -> None:
         if self._process:
             self._process.end()
         self._process = None
-
-
-def _read(line: str, query: Query) -> Ranking[RankedNote]:
-    """The ranking of this query.
-
-    Raises:
-        SystemFailedError: it is none; what the next lines are of is then not known either.
-    """
-    try:
-        told = cast("object", json.loads(line))
-        _check_id(told, query)
-        return Ranking(told_hits(told))
-    except (ValueError, RecursionError) as error:
-        raise SystemFailedError(
-            f"the command wrote no ranking of the query ({error}): {redacted(line[:_SHOWN]).strip()}"
-        ) from error
 
 
 def _check_id(told: object, query: Query) -> None:

@@ -1,24 +1,25 @@
-"""A search of a team's own in Python: a function of the query and of how many notes to find."""
+"""A system of a team's own in Python: a function of the query, and of what its dialect says besides."""
 
 from collections.abc import Callable
+from typing import Generic
 
 from gigamind.errors import InputError, SystemFailedError
-from gigamind.interop.ranking import RankedNote, Ranking, told_hits
 from gigamind.loading import imported
+from gigamind.systems.dialect import Dialect, Told
 from gigamind.systems.protocol import Query
 
-Function = Callable[[str, int], object]
+Function = Callable[..., object]
 
 
-class FunctionRetriever:
-    """See the module; implements `Retriever`.  What the function gives is read by `told_hits`."""
+class FunctionSystem(Generic[Told]):
+    """See the module; implements `System`."""
 
-    def __init__(self, function: Function, topk: int) -> None:
-        self._function, self._topk = function, topk
+    def __init__(self, function: Function, dialect: Dialect[Told]) -> None:
+        self._function, self._dialect = function, dialect
 
-    def search(self, query: Query) -> Ranking[RankedNote]:
+    def ask(self, query: Query) -> Told:
         try:
-            return Ranking(told_hits(self._function(query.text, self._topk)))
+            return self._dialect.read(self._function(*self._dialect.arguments(query)))
         except Exception as error:  # whatever a team's code raises is its answer to this query
             raise SystemFailedError(f"{type(error).__name__}: {error}") from error
 
@@ -26,8 +27,8 @@ class FunctionRetriever:
         """Nothing is held."""
 
 
-def load_function(name: str) -> Function:
-    """The function that "module:function" names.
+def load_function(name: str, parameters: str) -> Function:
+    """The function that "module:function" names; `parameters` are what it takes, in words.
 
     Raises:
         InputError: there is none.
@@ -41,5 +42,5 @@ def load_function(name: str) -> Function:
             " this folder, on PYTHONPATH, or installed"
         ) from error
     if not callable(found):
-        raise InputError(f"--system python:{name}: is no function of a query and a number of notes")
+        raise InputError(f"--system python:{name}: is no function of {parameters}")
     return found

@@ -1,19 +1,19 @@
-"""A search endpoint over HTTP, asked and read as its preset says."""
+"""An endpoint over HTTP, asked and read as its preset says."""
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, cast
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Generic, cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
 import httpx
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
 
 from gigamind.errors import InputError, SystemFailedError
-from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 from gigamind.llm.redaction import keep_secret, keep_secret_of, redacted
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.preset import Preset
+from gigamind.systems.dialect import Dialect, Told
+from gigamind.systems.preset import Endpoint
 from gigamind.systems.protocol import Query
 
 if TYPE_CHECKING:
@@ -33,16 +33,16 @@ class _Again:
     after_s: float | None = None
 
 
-class HttpRetriever:
-    """See the module; implements `Retriever`.
+class HttpSystem(Generic[Told]):
+    """See the module; implements `System`.
 
     Raises:
         InputError: the address or a header cannot be used, or the preset's embedder is not known.
         EmbeddingError: that cannot be loaded.
     """
 
-    def __init__(self, address: str, preset: Preset, topk: int) -> None:
-        self._preset, self._topk = preset, topk
+    def __init__(self, address: str, preset: Endpoint[Told], dialect: Dialect[Told]) -> None:
+        self._preset, self._dialect = preset, dialect
         keep_secret(address)
         for variable in preset.variables:
             keep_secret_of(variable)
@@ -66,8 +66,8 @@ class HttpRetriever:
                 f"--system: cannot be asked ({redacted(str(error))}); write http://HOST:PORT/PATH, and headers in ASCII"
             ) from error
 
-    def search(self, query: Query) -> Ranking[RankedNote]:
-        values: dict[str, object] = {"query": query.text, "id": query.id, "topk": self._topk}
+    def ask(self, query: Query) -> Told:
+        values = self._dialect.asked(query)
         if self._embedder:
             values["vector"] = self._embedder.embed_query(query.text).tolist()
         params, body = self._preset.request(values)
@@ -79,20 +79,20 @@ class HttpRetriever:
         )
         tries: list[None] = []
 
-        def ask() -> httpx.Response | _Again:
+        def send() -> httpx.Response | _Again:
             tries.append(None)
-            return self._ask(params, body)
+            return self._send(params, body)
 
-        reply = retrying(ask)
+        reply = retrying(send)
         if isinstance(reply, _Again):
             raise SystemFailedError(f"{reply.why}, {len(tries)} times")
-        odd: Mapping[Oddity, int] = {"asked_again": len(tries) - 1} if len(tries) > 1 else {}
-        return Ranking(self._read(reply), odd)
+        told = self._read(reply)
+        return replace(told, oddities={"asked_again": len(tries) - 1}) if len(tries) > 1 else told
 
     def close(self) -> None:
         self._client.close()
 
-    def _ask(self, params: Mapping[str, str], body: bytes) -> httpx.Response | _Again:
+    def _send(self, params: Mapping[str, str], body: bytes) -> httpx.Response | _Again:
         try:
             reply = self._client.request(
                 self._preset.method, self._url.copy_merge_params(params), content=body or None
@@ -111,7 +111,7 @@ class HttpRetriever:
             )
         return reply
 
-    def _read(self, reply: httpx.Response) -> tuple[RankedNote, ...]:
+    def _read(self, reply: httpx.Response) -> Told:
         if not reply.is_success:
             raise SystemFailedError(
                 f"it answered with status {reply.status_code}{self._hint(reply)}{_quoted(reply)}"

@@ -1,20 +1,23 @@
-"""Which search `--system` names, and how it is opened: builtin, run:FILE, http(s)://..., command:..., python:..."""
+"""Which system `--system` names, and how it is opened: builtin, run:FILE, http(s)://..., command:..., python:..."""
 
 import hashlib
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any, Generic
 
 from gigamind.errors import InputError
 from gigamind.interop.ranking import RankedNote, Ranking
-from gigamind.interop.run_file import RunFile, read_run_file
+from gigamind.interop.reply import Reply
+from gigamind.interop.run_file import RunFile
 from gigamind.llm.redaction import redacted, without_secrets
 from gigamind.records.schema import SystemReport
-from gigamind.systems.command import CommandRetriever, split_command
-from gigamind.systems.function import FunctionRetriever, load_function
+from gigamind.systems.command import Command, split_command
+from gigamind.systems.dialect import Dialect, Told
+from gigamind.systems.function import FunctionSystem, load_function
 from gigamind.systems.preset import DEFAULT, read_preset
-from gigamind.systems.protocol import Query, Retriever
-from gigamind.systems.settings import BUILTIN, SystemOptions
+from gigamind.systems.protocol import Query, System
+from gigamind.systems.settings import BUILTIN, SystemOptions, shown_system
 
 _FORMS = (
     "builtin, run:FILE, http://... or https://..., command:PROGRAM ..., or python:MODULE:FUNCTION"
@@ -23,20 +26,46 @@ _NAMED = 3  # of many names in a warning
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
-    """A search that is ready.
+class Opened(Generic[Told]):
+    """A system that is ready.
 
     Attributes:
         concurrency: queries that it takes at a time; None for as many as there are.
         warnings: what is odd about all of it.
     """
 
-    retriever: Retriever[RankedNote]
+    system: System[Told]
     concurrency: int | None = None
     warnings: tuple[str, ...] = ()
 
 
-def describe_system(system: str, config: str | None) -> SystemReport | None:
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """A system that tells rankings, as a `Retriever`."""
+
+    system: System[Ranking[RankedNote]]
+
+    def search(self, query: Query) -> Ranking[RankedNote]:
+        return self.system.ask(query)
+
+    def close(self) -> None:
+        self.system.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A system that tells answers, as an `Answerer`."""
+
+    system: System[Reply]
+
+    def answer(self, question: Query) -> Reply:
+        return self.system.ask(question)
+
+    def close(self) -> None:
+        self.system.close()
+
+
+def describe_system(system: str, config: str | None, dialect: Dialect[Told]) -> SystemReport | None:
     """What is to be evaluated, as run.json has it, without secrets; None for gigamind's own engine.
 
     Raises:
@@ -54,15 +83,17 @@ def describe_system(system: str, config: str | None) -> SystemReport | None:
             # Two files are two states of one system: what made them is not known.
             return _report(kind, Path(target).name, "run", file_hash=_file_hash(Path(target)))
         case "http":
-            preset, path = read_preset(config or DEFAULT)
+            preset, path = read_preset(config or DEFAULT, dialect.endpoint, dialect.presets)
             shown = without_secrets(target)
             return _report(kind, shown, f"{shown} {preset.fingerprint}", config=path.stem)
         case _:
             return _report(kind, redacted(target), target)
 
 
-def open_system(options: SystemOptions, queries: Collection[str] | None = None) -> Opened:
-    """Open a search that is not gigamind's own.
+def open_system(
+    options: SystemOptions, dialect: Dialect[Told], queries: Collection[str] | None = None
+) -> Opened[Told]:
+    """Open a system that is not gigamind's own.
 
     Args:
         queries: ids of all queries that will be asked; None where they are not all known.
@@ -74,31 +105,33 @@ def open_system(options: SystemOptions, queries: Collection[str] | None = None) 
     kind, target = _parsed(options.system)
     match kind:
         case "run":
-            run = read_run_file(Path(target))
-            return Opened(RunRetriever(run), warnings=tuple(_run_warnings(run, queries)))
+            run = dialect.read_run(Path(target))
+            return Opened(_Run(run, dialect), warnings=run_warnings(run, queries))
         case "http":
-            from gigamind.systems.http import HttpRetriever
+            from gigamind.systems.http import HttpSystem
 
-            preset, _ = read_preset(options.system_config or DEFAULT)
-            return Opened(HttpRetriever(target, preset, options.topk), preset.concurrency)
+            config = options.system_config or DEFAULT
+            preset, _ = read_preset(config, dialect.endpoint, dialect.presets)
+            return Opened(HttpSystem(target, preset, dialect), preset.concurrency)
         case "command":
             seconds = options.timeout_ms / 1000
-            command = CommandRetriever(split_command(target), options.topk, seconds)
-            return Opened(command, concurrency=1)
+            return Opened(Command(split_command(target), dialect, seconds), concurrency=1)
         case "python":
-            return Opened(FunctionRetriever(load_function(target), options.topk))
+            function = load_function(target, dialect.parameters)
+            return Opened(FunctionSystem(function, dialect))
         case _:
             raise InputError("--system builtin: is gigamind's own engine; name another")
 
 
-class RunRetriever:
-    """The rankings of a run file; implements `Retriever`.  A query that it lacks found nothing."""
+class _Run(Generic[Told]):
+    """What a run file tells; implements `System`."""
 
-    def __init__(self, run: RunFile) -> None:
-        self._run = run
+    def __init__(self, run: RunFile[Told], dialect: Dialect[Told]) -> None:
+        self._run, self._dialect = run, dialect
 
-    def search(self, query: Query) -> Ranking[RankedNote]:
-        return self._run.rankings.get(query.id, Ranking((), {"not_in_run_file": 1}))
+    def ask(self, query: Query) -> Told:
+        told = self._run.told.get(query.id)
+        return self._dialect.absent() if told is None else told
 
     def close(self) -> None:
         """Nothing is held."""
@@ -113,7 +146,7 @@ def _parsed(system: str) -> tuple[str, str]:
         return "http", system
     if kind in {"run", "command", "python"} and colon and target.strip():
         return kind, target.strip()
-    raise InputError(f"--system {redacted(without_secrets(system))}: must be {_FORMS}")
+    raise InputError(f"--system {shown_system(system)}: must be {_FORMS}")
 
 
 def _report(
@@ -144,17 +177,26 @@ def _file_hash(path: Path) -> str:
         raise InputError(f"--system run:{path}: cannot be read ({error.strerror})") from error
 
 
-def _run_warnings(run: RunFile, queries: Collection[str] | None) -> Iterator[str]:
+def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[str, ...]:
+    """What is odd about a run; `queries`: see `open_system`.
+
+    Raises:
+        InputError: it is of none of them.
+    """
+    return tuple(_run_warnings(run, queries))
+
+
+def _run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> Iterator[str]:
     if run.problems:
         yield f"lines of the run that cannot be read: {len(run.problems)} ({_some(run.problems)})"
-    extra = [] if queries is None else [name for name in run.rankings if name not in queries]
-    if queries is not None and len(extra) == len(run.rankings):
+    extra = [] if queries is None else [name for name in run.told if name not in queries]
+    if queries is not None and len(extra) == len(run.told):
         raise InputError(
-            f"{run.path}: none of its {len(extra)} queries is in the dataset ({_some(extra)}); give the run of this"
-            " dataset, with the ids of its queries"
+            f"{run.path}: none of its {len(extra)} items is in the dataset ({_some(extra)}); give the run of this"
+            " dataset, with its ids"
         )
     if extra:
-        yield f"{run.path}: queries that the dataset lacks, not used: {len(extra)} ({_some(extra)})"
+        yield f"{run.path}: items that the dataset lacks, not used: {len(extra)} ({_some(extra)})"
 
 
 def _some(names: Collection[str]) -> str:

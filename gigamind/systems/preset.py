@@ -1,41 +1,46 @@
-"""How a search endpoint is asked and read: a file of `systems/`, or a team's own.
+"""How an endpoint is asked and read: a file of `systems/`, or a team's own.
 
-Templates are Jinja's; they know `query`, `id`, `topk`, and `vector` where an embedder is named.  A path leads through
-objects by names and through lists by numbers: "results.0.hits"; "" is the whole.
+Templates are Jinja's; of a search they know `query`, `id`, `topk`, of what answers `question` and `id`; and `vector`
+where an embedder is named.  A path leads through objects by names and through lists by numbers: "results.0.hits"; ""
+is the whole.
 """
 
 import hashlib
 import json
 import os
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
 from jinja2 import StrictUndefined, TemplateError
 from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.interop.ranking import RankedNote, place_of, score_of
+from gigamind.interop.ranking import RankedNote, Ranking, place_of, score_of
+from gigamind.interop.reply import Reply, told_reply
 from gigamind.loading import file_named, read_fields
 
 DEFAULT = "plain"
 _jinja = SandboxedEnvironment(undefined=StrictUndefined)
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 # What a query may hold: a template that does not escape it makes no JSON of it.
-_PROBE = {"query": 'say "a\\b"\nand {c}', "id": "q-1", "topk": 10, "vector": [0.5, -0.5]}
+_HARD = 'say "a\\b"\nand {c}'
+_VECTOR = [0.5, -0.5]
+Told_co = TypeVar("Told_co", covariant=True)
 
 
-class Preset(BaseModel):
-    """A file of `systems/`.
+class Endpoint(BaseModel, ABC, Generic[Told_co]):
+    """How it is asked, whatever it tells.
 
     Attributes:
+        probe: values that templates are tried with.
         params: of the address, by name; templates.
         headers: `$NAME` stands for an environment variable; a header whose variable is not set is left out.
         body: template of the JSON that is sent; "" for none.
-        hits: path of the list of hits in the reply.
-        note, score, text, start, end: paths in a hit; None where the system does not tell it.
+        note, score, text, start, end: paths in a hit or context; None where the system does not tell it.
         embedder: makes `vector` of each query; see `--embedder`.
         concurrency: requests at a time, at most; --max-concurrency may be less.
         timeout_s: of one request.
@@ -43,13 +48,13 @@ class Preset(BaseModel):
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
+    probe: ClassVar[Mapping[str, object]]
 
     method: Literal["GET", "POST"] = "POST"
     params: dict[str, str] = {}
     headers: dict[str, str] = {}
     body: str = ""
-    hits: str = "hits"
-    note: str = "note"
+    note: str | None = "note"
     score: str | None = None
     text: str | None = None
     start: str | None = None
@@ -93,42 +98,89 @@ class Preset(BaseModel):
         params = {name: _rendered(template, values) for name, template in self.params.items()}
         return params, _rendered(self.body, values).encode()
 
-    def read(self, reply: object) -> tuple[RankedNote, ...]:
-        """The hits of a reply.
+    @abstractmethod
+    def read(self, reply: object) -> Told_co:
+        """What a reply tells.
 
         Raises:
-            ValueError: it has no list of hits where it should, or a hit has no note; says what there is.
+            ValueError: it has not what it should have where it should; says what there is.
         """
+
+    def fields_of(self, value: object) -> dict[str, object]:
+        """What a hit or context tells, by name."""
+        paths = {name: getattr(self, name) for name in ("note", "score", "text", "start", "end")}
+        return {name: at(value, path) for name, path in paths.items() if path is not None}
+
+
+class Preset(Endpoint[Ranking[RankedNote]]):
+    """A file of `systems/`: a search.
+
+    Attributes:
+        hits: path of the list of hits in the reply.
+    """
+
+    probe = {"query": _HARD, "id": "q-1", "topk": 10, "vector": _VECTOR}
+
+    note: str = "note"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
+    hits: str = "hits"
+
+    def read(self, reply: object) -> Ranking[RankedNote]:
         hits = at(reply, self.hits)
         if not isinstance(hits, list):
             raise ValueError(f'no list of hits at "{self.hits}" of the reply ({_keys(reply)})')  # noqa: TRY004
-        return tuple(
-            self._hit(hit, place) for place, hit in enumerate(cast("list[object]", hits), start=1)
-        )
+        listed = enumerate(cast("list[object]", hits), start=1)
+        return Ranking(tuple(self._hit(hit, place) for place, hit in listed))
 
     def _hit(self, hit: object, place: int) -> RankedNote:
-        note = at(hit, self.note)
+        fields = self.fields_of(hit)
+        note, text = fields["note"], fields.get("text")
         if isinstance(note, bool) or not isinstance(note, str | int):
             raise ValueError(  # noqa: TRY004
                 f'hit {place} has no name of a note at "{self.note}" ({_keys(hit)})'
             )
-        score, text, start, end = (
-            None if path is None else at(hit, path)
-            for path in (self.score, self.text, self.start, self.end)
-        )
         shown = text if isinstance(text, str) else ""
-        return RankedNote(str(note), score_of(score), shown, place_of(start, end))
+        place_told = place_of(fields.get("start"), fields.get("end"))
+        return RankedNote(str(note), score_of(fields.get("score")), shown, place_told)
 
 
-def read_preset(name: str) -> tuple[Preset, Path]:
-    """A preset by its file, or the name of one that comes with gigamind; and where it stands.
+class AnswerPreset(Endpoint[Reply]):
+    """A file of `systems/answers/`: what answers questions.
+
+    Attributes:
+        answer: path of the answer in the reply.
+        contexts: path of the list of its contexts, each a string, or what `note` and `text` lead into; None where the
+            system does not tell them.
+    """
+
+    probe = {"question": _HARD, "id": "q-1", "vector": _VECTOR}
+
+    answer: str = "answer"
+    contexts: str | None = "contexts"
+    timeout_s: Annotated[float, Field(gt=0, le=3_600, allow_inf_nan=False)] = 60.0  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
+
+    def read(self, reply: object) -> Reply:
+        answer = at(reply, self.answer)
+        if not isinstance(answer, str):
+            raise ValueError(f'no text at "{self.answer}" of the reply ({_keys(reply)})')  # noqa: TRY004
+        contexts = None if self.contexts is None else at(reply, self.contexts)
+        if isinstance(contexts, list):
+            listed = cast("list[object]", contexts)
+            contexts = [one if isinstance(one, str) else self.fields_of(one) for one in listed]
+        return told_reply((answer, contexts))
+
+
+Preset_co = TypeVar("Preset_co", bound=Endpoint[Any], covariant=True)
+
+
+def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_co, Path]:
+    """A preset by its file, or the name of one that comes with gigamind, in that folder; and where it stands.
 
     Raises:
         InputError: there is none, or it cannot be used; says why.
     """
-    path = file_named(name, "systems", "--system-config")
-    preset = read_fields(path, Preset, "system file")
-    values = {name: _PROBE[name] for name in _PROBE if name != "vector" or preset.embedder}
+    path = file_named(name, folder, "--system-config")
+    preset = read_fields(path, kind, "system file")
+    values = {name: one for name, one in kind.probe.items() if name != "vector" or preset.embedder}
     try:
         _, body = preset.request(values)
     except (TemplateError, TypeError) as error:  # what is undefined has no JSON
@@ -137,8 +189,9 @@ def read_preset(name: str) -> tuple[Preset, Path]:
     try:
         json.loads(body or b"null")
     except ValueError as error:
+        asked = next(iter(values))
         raise InputError(
-            f"{path}: body: makes no JSON of a query with quotes ({error}); write {{{{ query | tojson }}}}"
+            f"{path}: body: makes no JSON of a query with quotes ({error}); write {{{{ {asked} | tojson }}}}"
         ) from error
     return preset, path
 

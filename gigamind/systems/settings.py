@@ -1,15 +1,31 @@
-"""Which search is named, and by which options."""
+"""Which system is named, and by which options."""
 
 from dataclasses import dataclass
+from pathlib import Path
+
+from gigamind.llm.redaction import redacted, without_secrets
 
 BUILTIN = "builtin"
 
 
 @dataclass(frozen=True, slots=True)
 class SystemOptions:
-    """A search as it is named; see the options of the same names."""
+    """A system as it is named; see the options of the same names."""
 
     system: str
     system_config: str | None
-    topk: int
     timeout_ms: int
+
+    @property
+    def in_any_folder(self) -> dict[str, str]:
+        """The options whose paths depend on the working directory, without that."""
+        kind, _, path = self.system.partition(":")
+        places = {"system": f"run:{Path(path).absolute()}"} if kind == "run" else {}
+        if self.system_config and Path(self.system_config).is_file():
+            places["system_config"] = str(Path(self.system_config).absolute())
+        return places
+
+
+def shown_system(system: str) -> str:
+    """The value of `--system` without secrets."""
+    return redacted(without_secrets(system) if system.startswith("http") else system)

@@ -9,7 +9,8 @@ import pytest
 
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote
-from gigamind.systems.command import CommandRetriever, split_command
+from gigamind.systems.command import Command, split_command
+from gigamind.systems.dialect import Rankings
 from gigamind.systems.protocol import Query
 
 ANSWERS = """\
@@ -40,7 +41,7 @@ def command(tmp_path: Path):
     started = []
 
     def start(timeout_s=10.0, *more):
-        started.append(CommandRetriever([sys.executable, str(script), *more], 3, timeout_s))
+        started.append(Command([sys.executable, str(script), *more], Rankings(3), timeout_s))
         return started[-1]
 
     yield start
@@ -49,7 +50,7 @@ def command(tmp_path: Path):
 
 
 def ask(retriever, text, name="q-1"):
-    return retriever.search(Query(name, text)).hits
+    return retriever.ask(Query(name, text)).hits
 
 
 def test_a_process_is_asked_a_line_and_answers_a_line(command):
@@ -110,7 +111,7 @@ def test_a_line_that_is_no_ranking_of_the_query_fails_it(command, said, message)
 def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for(tmp_path):
     script = tmp_path / "talks.sh"
     script.write_text('while read line; do echo "[]"; echo "[\\"late.md\\"]"; done\n', "utf-8")
-    retriever = CommandRetriever(["sh", str(script)], 1, 10.0)
+    retriever = Command(["sh", str(script)], Rankings(1), 10.0)
     try:
         assert ask(retriever, "first") == ()
         time.sleep(0.5)
@@ -123,7 +124,7 @@ def test_a_line_that_nobody_asked_for_fails_the_query_that_it_might_be_taken_for
 def test_its_whole_group_is_killed_at_the_end(tmp_path):
     script = tmp_path / "parent.sh"
     script.write_text('sleep 300 &\nread line\necho "[\\"$!\\"]"\nwait\n', encoding="utf-8")
-    retriever = CommandRetriever(["sh", str(script)], 1, 10.0)
+    retriever = Command(["sh", str(script)], Rankings(1), 10.0)
     [hit] = ask(retriever, "x")
     child = int(hit.note)
     os.kill(child, 0)
@@ -146,7 +147,7 @@ def _state(process: int) -> str:
 
 def test_a_program_that_is_not_there_is_refused():
     with pytest.raises(InputError, match=r"--system command: /no/such cannot be started \(No such"):
-        CommandRetriever(["/no/such"], 1, 1.0)
+        Command(["/no/such"], Rankings(1), 1.0)
 
 
 def test_a_command_line_is_split_as_a_shell_does():

@@ -14,7 +14,8 @@ from search_servers import meilisearch, opensearch, plain, search_server, typese
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.http import HttpRetriever
+from gigamind.systems.dialect import Rankings
+from gigamind.systems.http import HttpSystem
 from gigamind.systems.preset import Preset, at, read_preset
 from gigamind.systems.protocol import Query
 
@@ -26,10 +27,14 @@ DOCUMENTS = {
 QUERY = Query("q-1", 'the "roses"\nof {the} garden')
 
 
+def of_search(name: str) -> Preset:
+    return read_preset(name, Preset, "systems")[0]
+
+
 @contextmanager
-def asking(url: str, preset: str | Preset = "plain", topk: int = 2) -> Iterator[HttpRetriever]:
-    chosen = preset if isinstance(preset, Preset) else read_preset(preset)[0]
-    retriever = HttpRetriever(url, chosen, topk)
+def asking(url: str, preset: str | Preset = "plain", topk: int = 2) -> Iterator[HttpSystem]:
+    chosen = preset if isinstance(preset, Preset) else of_search(preset)
+    retriever = HttpSystem(url, chosen, Rankings(topk))
     try:
         yield retriever
     finally:
@@ -38,12 +43,12 @@ def asking(url: str, preset: str | Preset = "plain", topk: int = 2) -> Iterator[
 
 def found(url: str, preset: str | Preset = "plain") -> list[tuple[str, float | None]]:
     with asking(url, preset) as retriever:
-        return [(hit.note, hit.base_score) for hit in retriever.search(QUERY).hits]
+        return [(hit.note, hit.base_score) for hit in retriever.ask(QUERY).hits]
 
 
 def test_a_plain_endpoint_is_told_id_query_and_topk():
     with search_server(plain(DOCUMENTS)) as server, asking(server.url + "/search") as retriever:
-        hits = retriever.search(QUERY).hits
+        hits = retriever.ask(QUERY).hits
     [asked] = server.asked
     assert asked.body == {"id": "q-1", "query": QUERY.text, "topk": 2}
     assert (asked.method, asked.path) == ("POST", "/search")
@@ -107,7 +112,7 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
         asking(f"{server.url}/indexes/notes/search", "meilisearch") as retriever,
         pytest.raises(SystemFailedError, match=r"status 401 \(\$MEILI_API_KEY is not set\): "),
     ):
-        retriever.search(QUERY)
+        retriever.ask(QUERY)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +135,14 @@ def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, me
         asking(server.url, preset) as retriever,
         pytest.raises(SystemFailedError) as refusal,
     ):
-        retriever.search(QUERY)
+        retriever.ask(QUERY)
     assert str(refusal.value) == message
 
 
 def test_a_busy_server_is_asked_again_and_that_is_counted():
     replies = iter([(429, "later"), (503, "later"), (200, {"hits": [{"note": "a.md"}]})])
     with search_server(lambda _: next(replies)) as server, asking(server.url) as retriever:
-        ranking = retriever.search(QUERY)
+        ranking = retriever.ask(QUERY)
     assert ranking.hits == (RankedNote("a.md"),)
     assert ranking.oddities == {"asked_again": 2}
 
@@ -149,7 +154,7 @@ def test_a_server_that_is_not_there_fails_its_query():
         asking(gone, Preset(retries=0)) as retriever,
         pytest.raises(SystemFailedError, match=r"the connection failed \(.*refused.*\), 1 times"),
     ):
-        retriever.search(QUERY)
+        retriever.ask(QUERY)
 
 
 def test_a_slow_server_is_not_waited_for():
@@ -162,7 +167,7 @@ def test_a_slow_server_is_not_waited_for():
         asking(server.url, Preset(timeout_s=0.05)) as retriever,
         pytest.raises(SystemFailedError, match=r"no answer within 0\.05 s \(timeout_s of"),
     ):
-        retriever.search(QUERY)
+        retriever.ask(QUERY)
 
 
 def test_a_secret_that_a_server_says_back_is_not_told(monkeypatch):
@@ -173,7 +178,7 @@ def test_a_secret_that_a_server_says_back_is_not_told(monkeypatch):
         asking(server.url, preset) as retriever,
         pytest.raises(SystemFailedError, match=r"status 400: bad id \[redacted\]$"),
     ):
-        retriever.search(QUERY)
+        retriever.ask(QUERY)
 
 
 def test_parameters_of_the_address_are_kept_beside_those_of_the_preset():
@@ -213,7 +218,7 @@ def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path,
     file = tmp_path / "ours.toml"
     file.write_text(content, "utf-8")
     with pytest.raises(InputError) as refusal:
-        read_preset(str(file))
+        of_search(str(file))
     assert str(refusal.value).startswith(f"{file}: ")
     assert message in str(refusal.value)
 
@@ -230,14 +235,14 @@ def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path,
 def test_an_address_or_a_key_that_cannot_be_sent_is_refused(monkeypatch, address, key, why):
     monkeypatch.setenv("OUR_KEY", key)
     with pytest.raises(InputError, match=rf"^--system: cannot be asked \(.*{why}"):
-        HttpRetriever(address, Preset(headers={"X": "$OUR_KEY"}), 1)
+        HttpSystem(address, Preset(headers={"X": "$OUR_KEY"}), Rankings(1))
 
 
 def test_an_unknown_preset_is_refused_with_those_that_there_are():
     with pytest.raises(
         InputError, match=r"--system-config solr: neither a file nor one of gigamind, m"
     ):
-        read_preset("solr")
+        of_search("solr")
 
 
 @pytest.mark.parametrize(

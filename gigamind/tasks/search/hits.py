@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from gigamind.evidence.again import find_again
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 from gigamind.metrics.spans import Evidence, Unplaced
 from gigamind.records.schema import PassageReport
@@ -21,7 +22,7 @@ from gigamind.retrieval.passages import highlights
 from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.spans import Passage, Span
 from gigamind.systems.settle import settle
-from gigamind.tasks.search.prepare import Prepared, find_again
+from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import HitReport
 from gigamind.text import tokens
 from gigamind.vault.identity import leaves_vault

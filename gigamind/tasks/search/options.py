@@ -12,7 +12,7 @@ from gigamind.evaluation.options import (
     EvalOptions,
     ModelRunOptions,
 )
-from gigamind.llm.redaction import redacted, without_secrets
+from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import (
     DEFAULT_ALPHA,
     DEFAULT_CHUNK_CHARS,
@@ -22,7 +22,7 @@ from gigamind.retrieval.settings import (
     Mode,
     RetrievalSettings,
 )
-from gigamind.systems.settings import BUILTIN, SystemOptions
+from gigamind.systems.settings import BUILTIN, SystemOptions, shown_system
 
 _DAY_MS = 86_400_000
 _OF_SYSTEMS = ("system", "system_config")
@@ -40,11 +40,6 @@ class Pace:
     warmup: int
     timeout_ms: int
     max_concurrency: int
-
-
-def shown_system(system: str) -> str:
-    """The value of `--system` without secrets."""
-    return redacted(without_secrets(system) if system.startswith("http") else system)
 
 
 class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
@@ -131,11 +126,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         return shown | dict.fromkeys(OF_ENGINE)
 
     def in_any_folder(self) -> Self:
-        kind, _, path = self.system.partition(":")
-        places = {"system": f"run:{Path(path).absolute()}"} if kind == "run" else {}
-        if self.system_config and Path(self.system_config).is_file():
-            places["system_config"] = str(Path(self.system_config).absolute())
-        return super().in_any_folder().model_copy(update=places)
+        return super().in_any_folder().model_copy(update=self.named_system.in_any_folder)
 
     @property
     def is_builtin(self) -> bool:
@@ -145,7 +136,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     @property
     def named_system(self) -> SystemOptions:
         """The part that opening another search is told."""
-        return SystemOptions(self.system, self.system_config, self.topk, self.timeout_ms)
+        return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
     def pace(self) -> Pace:

@@ -1,6 +1,6 @@
 """What a search run needs before it searches: its judge, its vault and the queries that fit it, or why it cannot run.
 
-A labelled passage that moved in its note is found again by its text.
+A labelled passage that moved in its note is found again by its text (evidence/again.py).
 """
 
 from dataclasses import dataclass, field
@@ -10,9 +10,7 @@ from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
 from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
-from gigamind.evidence.align import align
-from gigamind.evidence.result import AlignConfig, Aligned
-from gigamind.evidence.source import Source
+from gigamind.evidence.again import find_again
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.protocol import Chosen, chosen
 from gigamind.judges.spec import short_name
@@ -24,9 +22,11 @@ from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SystemReport
 from gigamind.retrieval.fuse import BOOST
 from gigamind.retrieval.settings import DEFAULT_ALPHA, DEFAULT_TITLE_WEIGHT
-from gigamind.spans import Span, Utf16
+from gigamind.spans import Utf16
+from gigamind.systems.dialect import Rankings
 from gigamind.systems.open import describe_system
-from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions, shown_system
+from gigamind.systems.settings import shown_system
+from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 from gigamind.wording import warning
@@ -111,21 +111,6 @@ def _unasked(options: SearchEvalOptions, judge: ModelJudge) -> tuple[str, ...]:
     return (told,)
 
 
-_CONFIG = AlignConfig(max_quote_chars=5_000)  # a label may be a whole section, no model wrote it
-
-
-def find_again(text: str, note_text: str) -> Span | None:
-    """The one place of `text` in a note, verbatim or all but; `None` when it is gone, or stands there twice."""
-    found = align(text, Source(note_text, max_chars=len(note_text)), config=_CONFIG)
-    if (
-        isinstance(found, Aligned)
-        and (found.promotable or found.method != "fuzzy")
-        and found.occurrences == 1
-    ):
-        return found.span
-    return None
-
-
 @dataclass(frozen=True, slots=True)
 class Prepared(PreparedInput):
     """Valid input of one run.
@@ -178,7 +163,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     """
     warned = idle_options(options)
     judge, inputs = choose_judge(options), Inputs(options)
-    system = describe_system(options.system, options.system_config)
+    system = describe_system(options.system, options.system_config, Rankings(options.topk))
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes) if options.notes else Vault(Path(), (), ())
     identities = Identities(vault.notes)

@@ -20,6 +20,7 @@ from gigamind.records.schema import (
     SpeedReport,
     TaskSummary,
 )
+from gigamind.systems.health import SystemHealth
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 _SHOWN = 10  # the cut-off that reports show, or the largest below it
@@ -218,20 +219,6 @@ class JudgeRates(Report):
         if self.far is None or self.false_refusals is None:
             return None
         return self.far + self.false_refusals
-
-
-class SystemHealth(Report):
-    """How another system answered.
-
-    Attributes:
-        failed: queries that it gave no ranking for; of a run file, answerable ones that it lacks.
-        share: of all queries that were asked.
-        oddities: of how many queries the ranking was odd, by what.
-    """
-
-    failed: Count
-    share: Share
-    oddities: dict[Oddity, Count]
 
 
 class OutOfReachReport(Report):

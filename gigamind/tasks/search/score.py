@@ -34,7 +34,8 @@ from gigamind.retrieval.retriever import recording
 from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.spans import Span
 from gigamind.systems.builtin import Builtin
-from gigamind.systems.open import Opened, open_system
+from gigamind.systems.dialect import Rankings
+from gigamind.systems.open import Searched, open_system
 from gigamind.systems.protocol import Query, Retriever
 from gigamind.tasks.search.free_judges import FreeJudges, free_judges, judge_freely
 from gigamind.tasks.search.hits import (
@@ -300,20 +301,18 @@ def _open_system(
     options = prepared.options
     whole = options.sample is None and not prepared.errors
     ids = {query.item.id for query in prepared.queries}
-    opened = (
-        Opened(retriever)
-        if retriever
-        else open_system(options.named_system, ids if whole else None)
-    )
-    if opened.concurrency is not None:
-        most = min(options.max_concurrency, opened.concurrency)
-        options = options.model_copy(update={"max_concurrency": most})
-    warnings = (*prepared.warnings, *opened.warnings)
-    prepared = replace(prepared, options=options, warnings=warnings)
+    if retriever is None:
+        opened = open_system(options.named_system, Rankings(options.topk), ids if whole else None)
+        retriever = Searched(opened.system)
+        if opened.concurrency is not None:
+            most = min(options.max_concurrency, opened.concurrency)
+            options = options.model_copy(update={"max_concurrency": most})
+        warnings = (*prepared.warnings, *opened.warnings)
+        prepared = replace(prepared, options=options, warnings=warnings)
     return SearchEvaluation(
         prepared,
-        opened.retriever,
-        opened.retriever,
+        retriever,
+        retriever,
         ForeignHits(prepared, words),
         free_judges(prepared.judge, None),
         None,

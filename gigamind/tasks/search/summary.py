@@ -11,7 +11,6 @@ from datetime import datetime
 from gigamind.evaluation.asking import ModelRun, unscored
 from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 from gigamind.evaluation.task import Run, run_report
-from gigamind.interop.ranking import Oddity
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.metrics import aggregate as latency
@@ -24,6 +23,7 @@ from gigamind.records.schema import ErrorReport, Record, SpeedReport, SystemRepo
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
+from gigamind.systems.health import SystemHealth
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.holes import measure_holes
 from gigamind.tasks.search.options import Pace
@@ -37,7 +37,6 @@ from gigamind.tasks.search.schema import (
     SliceCounts,
     SliceReport,
     SummaryReport,
-    SystemHealth,
     WeakVerdicts,
 )
 from gigamind.wording import warning
@@ -100,8 +99,7 @@ def health(items: Sequence[ItemReport], asked: int) -> SystemHealth:
     """How another system answered the queries that it was asked, so many."""
     missing = sum("not_in_run_file" in item.oddities and item.answerable for item in items)
     failed = asked - len(items) + missing
-    odd: Counter[Oddity] = Counter(name for item in items for name in item.oddities)
-    return SystemHealth(failed=failed, share=failed / asked if asked else 0.0, oddities=dict(odd))
+    return SystemHealth.of(failed, asked, (item.oddities for item in items))
 
 
 def weak_verdicts(items: Sequence[ItemReport]) -> WeakVerdicts:

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from gigamind.interop.ranking import RankedNote
     from gigamind.systems.protocol import Retriever
 
-_MOST_FAILED = 0.2  # of the queries; the others say too little of the dataset
-
 
 class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
     """See the module.
@@ -49,12 +47,10 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         return idle_options(options)
 
     def shortfall(self, record: Record[SummaryReport, ItemReport]) -> str | None:
-        found = record.summary.system
-        if found is None or found.share <= _MOST_FAILED:
-            return None
-        first = next((error.message for error in record.errors if error.kind == "item"), "")
         lacks = "it lacks answerable queries of the dataset"
-        return f"the system gave no ranking for {found.failed} queries ({found.share:.0%}): {first or lacks}"
+        first = next((error.message for error in record.errors if error.kind == "item"), lacks)
+        found = record.summary.system
+        return found.shortfall("ranking for {} queries", first) if found else None
 
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.estimate import estimate

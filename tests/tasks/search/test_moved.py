@@ -1,7 +1,8 @@
 import pytest
 
+from gigamind.evidence.again import find_again
 from gigamind.spans import Span
-from gigamind.tasks.search.prepare import find_again, prepare
+from gigamind.tasks.search.prepare import prepare
 
 LONG = "Invoices above 500 euros need the approval of two people."
 

@@ -84,7 +84,7 @@ def test_a_run_file_needs_no_vault_for_ranking_metrics(asked, run_file):
     assert (run["options"]["mode"], run["options"]["embedder"]) == (None, None)
     told = " ".join(run["warnings"])
     assert "nothing is judged unanswerable" in told
-    assert "queries that the dataset lacks, not used: 1 (extra)" in told
+    assert "items that the dataset lacks, not used: 1 (extra)" in told
     assert "the run has no line of 1 of 6 queries" in told
 
 
@@ -197,7 +197,7 @@ def test_what_can_have_no_part_is_refused(asked, run_file, changes, message):
 def test_a_run_of_another_dataset_is_refused(asked, tmp_path):
     file = tmp_path / "other.run"
     file.write_text("x1 Q0 a.md 1 0.5 t\nx2 Q0 a.md 1 0.5 t\n", encoding="utf-8")
-    with pytest.raises(InputError, match=r"none of its 2 queries is in the dataset \(x1, x2\)"):
+    with pytest.raises(InputError, match=r"none of its 2 items is in the dataset \(x1, x2\)"):
         evaluate(asked(f"run:{file}"))
 
 

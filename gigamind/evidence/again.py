@@ -1,0 +1,20 @@
+"""Finds a text again in a note that may have changed since, or that a system shows in its own way."""
+
+from gigamind.evidence.align import align
+from gigamind.evidence.result import AlignConfig, Aligned
+from gigamind.evidence.source import Source
+from gigamind.spans import Span
+
+_CONFIG = AlignConfig(max_quote_chars=5_000)  # a label may be a whole section, no model wrote it
+
+
+def find_again(text: str, note_text: str) -> Span | None:
+    """The one place of `text` in a note, verbatim or all but; `None` when it is gone, or stands there twice."""
+    found = align(text, Source(note_text, max_chars=len(note_text)), config=_CONFIG)
+    if (
+        isinstance(found, Aligned)
+        and (found.promotable or found.method != "fuzzy")
+        and found.occurrences == 1
+    ):
+        return found.span
+    return None
