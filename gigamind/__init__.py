@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from gigamind.evidence.align import align, align_all
     from gigamind.evidence.result import Aligned, AlignResult, Failed, Quote
     from gigamind.interop.ranking import RankedNote, Ranking
+    from gigamind.interop.reply import Reply
     from gigamind.judges.own import OwnJudge
     from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Proof, Verdict
     from gigamind.library import (
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
     from gigamind.release.policy import GateResult
     from gigamind.reports.tuning import Tuning
     from gigamind.spans import Span
-    from gigamind.systems.protocol import Query, Retriever
+    from gigamind.systems.protocol import Answerer, Query, Retriever
     from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
     from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
     from gigamind.tasks.search.schema import ItemReport, SummaryReport
@@ -53,6 +54,7 @@ __all__ = [
     "AnswerCase",
     "AnswerItemReport",
     "AnswerSummaryReport",
+    "Answerer",
     "Asking",
     "Auxiliary",
     "Comparison",
@@ -81,6 +83,7 @@ __all__ = [
     "Quote",
     "RankedNote",
     "Ranking",
+    "Reply",
     "Retriever",
     "Span",
     "SummaryReport",
@@ -107,6 +110,7 @@ _HOMES = {
     "evidence.align": ("align", "align_all"),
     "evidence.result": ("AlignResult", "Aligned", "Failed", "Quote"),
     "interop.ranking": ("RankedNote", "Ranking"),
+    "interop.reply": ("Reply",),
     "judges.own": ("OwnJudge",),
     "judges.protocol": ("AnswerCase", "Asking", "Judge", "PlannedCall", "Proof", "Verdict"),
     "linking.suggest": ("LinkSuggestion",),
@@ -117,7 +121,7 @@ _HOMES = {
     "release.policy": ("GateResult",),
     "reports.tuning": ("Tuning",),
     "spans": ("Span",),
-    "systems.protocol": ("Query", "Retriever"),
+    "systems.protocol": ("Answerer", "Query", "Retriever"),
     "tasks.answers.schema": ("AnswerItemReport", "AnswerSummaryReport"),
     "tasks.links.schema": ("LinkItemReport", "LinkSummaryReport"),
     "tasks.search.schema": ("ItemReport", "SummaryReport"),

@@ -14,7 +14,7 @@ from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
 from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
-from gigamind.systems.protocol import Retriever
+from gigamind.systems.protocol import Answerer, Retriever
 from gigamind.systems.settings import BUILTIN
 
 if TYPE_CHECKING:  # each function pays for what it uses, and only when it is called
@@ -141,8 +141,12 @@ class LinkKeywords(EvalKeywords, total=False):
 
 
 class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
-    """What an evaluation of answers can be told besides."""
+    """What an evaluation of answers can be told besides; `system` may be what answers itself, too."""
 
+    system: str | Answerer
+    system_config: str
+    timeout_ms: int
+    max_concurrency: int
     answer_model: str
     answer_api_base: str
     answer_max_tokens: int
@@ -221,8 +225,7 @@ def evaluate_search(
     system = options.get("system", BUILTIN)
     if isinstance(system, str):
         return _evaluate(SearchEvalOptions, given, out, progress)
-    of = type(system)
-    named = given | {"system": f"python:{of.__module__}:{of.__qualname__}"}
+    named = given | {"system": _name_of(system)}
     return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(system))
 
 
@@ -297,8 +300,9 @@ def evaluate_answers(
     stopped goes on with `resume=out` for the price of the rest.
 
     Args:
-        dataset: JSON lines, an answer each, with its question and notes; with `answer_model`, queries.
-        notes: the vault; None where the rows hold the text of their notes.
+        dataset: JSON lines, an answer each, with its question and notes; with `answer_model`, queries; with `system`,
+            questions or queries.
+        notes: the vault; None where the rows, or the system, tell the text of their notes.
         out, progress: see `evaluate_search`.
 
     Raises:
@@ -310,9 +314,19 @@ def evaluate_answers(
     [1.0]
     """
     from gigamind.tasks.answers.options import AnswerEvalOptions
+    from gigamind.tasks.answers.task import AnswerTask
 
     given = {"dataset": dataset, "notes": notes, **options}
-    return _evaluate(AnswerEvalOptions, given, out, progress)
+    system = options.get("system")
+    if system is None or isinstance(system, str):
+        return _evaluate(AnswerEvalOptions, given, out, progress)
+    named = given | {"system": _name_of(system)}
+    return _evaluate(AnswerEvalOptions, named, out, progress, AnswerTask(system))
+
+
+def _name_of(system: object) -> str:
+    """What `--system` would call an object."""
+    return f"python:{type(system).__module__}:{type(system).__qualname__}"
 
 
 # What only says how an out folder is written.

@@ -121,7 +121,7 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
 def _labelled(checked: Sequence[CheckedAnswer]) -> Iterator[LabelledAnswer]:
     for one in checked:
         item, notes = one.item, tuple(Source(note.title, note.text) for note in one.notes)
-        case = AnswerCase(item.question, item.answer, notes, text_language(item.question))
+        case = AnswerCase(item.question, one.answer, notes, text_language(item.question))
         if item.labels and case.has_context:
             yield LabelledAnswer.of(item.id, case, item.labels)
 

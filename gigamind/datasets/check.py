@@ -11,7 +11,7 @@ from typing import Generic
 
 from gigamind.datasets.jsonl import Dataset, Item
 from gigamind.datasets.row_errors import RowError, shortened
-from gigamind.datasets.schema import AnswerItem, ContextNote, ExpectedSpan, LinkItem, QueryItem
+from gigamind.datasets.schema import ContextNote, ExpectedSpan, LinkItem, QueryItem, QuestionItem
 from gigamind.spans import Passage, Span, Utf16
 from gigamind.vault.identity import Collision, Identities, leaves_vault
 from gigamind.vault.notes import Note, Vault
@@ -341,50 +341,66 @@ class GivenNote:
 
 @dataclass(frozen=True, slots=True)
 class CheckedAnswer:
-    """One answer, with the text of its notes.
+    """One answer, or a question that is yet to be answered, with the text of its notes.
 
     Attributes:
         line: 1-based, in the dataset's file.
     """
 
-    item: AnswerItem
+    item: QuestionItem
     line: int
     notes: tuple[GivenNote, ...]
 
+    @property
+    def answer(self) -> str:
+        """Empty for a question that is yet to be answered."""
+        return self.item.answer or ""
+
 
 @dataclass(frozen=True, slots=True)
-class CheckedAnswers(CheckedRows[AnswerItem]):
+class CheckedAnswers(CheckedRows[QuestionItem]):
     """A dataset of answers, its notes found."""
 
     answers: tuple[CheckedAnswer, ...]
 
 
 def check_answers(
-    dataset: Dataset[AnswerItem], vault: Vault | None, identities: Identities
+    dataset: Dataset[QuestionItem],
+    vault: Vault | None,
+    identities: Identities,
+    *,
+    answered: bool = True,
 ) -> CheckedAnswers:
-    """Find every note of every context; without a vault, a row that names a path is an error."""
+    """Find every note of every context; without a vault, a row that names a path is an error.
+
+    Args:
+        answered: the rows hold the answers that are judged; of questions alone, notes that cannot be read are left out.
+    """
     checker = _AnswerChecker(dataset, vault or Vault(Path(), (), ()), identities)
-    checker.has_vault = vault is not None
+    checker.has_vault, checker.answered = vault is not None, answered
     checked = [checker.check(item) for item in dataset.items]
     answers = tuple(answer for answer in checked if answer is not None)
     return CheckedAnswers(*checker.outcome(), answers)
 
 
-class _AnswerChecker(RowChecker[AnswerItem]):
+class _AnswerChecker(RowChecker[QuestionItem]):
     has_vault: bool = True
+    answered: bool = True
 
-    def check(self, item: AnswerItem) -> CheckedAnswer | None:
+    def check(self, item: QuestionItem) -> CheckedAnswer | None:
+        before = len(self.errors)
         notes = [
             self._given(item, f"context_notes[{place}]", note)
             for place, note in enumerate(item.context_notes)
         ]
         usable = [note for note in notes if note is not None]
-        self._check_labels(item, len(notes))
-        if len(usable) < len(notes):
+        if self.answered:
+            self._check_labels(item, len(notes))
+        if len(self.errors) > before:
             return None
         return CheckedAnswer(item, self.dataset.lines[item.id], tuple(usable))
 
-    def _given(self, item: AnswerItem, name: str, note: ContextNote) -> GivenNote | None:
+    def _given(self, item: QuestionItem, name: str, note: ContextNote) -> GivenNote | None:
         if note.path is None:
             if note.text is None:
                 mend = 'Write {"path": "a.md"}, or {"title": "A", "text": "..."}'
@@ -392,7 +408,9 @@ class _AnswerChecker(RowChecker[AnswerItem]):
                 return None
             return GivenNote(None, note.title or "", note.text)
         if not self.has_vault:
-            self.reject(item, f"{name}.path", "names a note, and there is no vault", "Add --notes")
+            if self.answered:
+                mend = "Add --notes"
+                self.reject(item, f"{name}.path", "names a note, and there is no vault", mend)
             return None
         named = self.note(item, f"{name}.path", note.path)
         if named is None:
@@ -400,7 +418,7 @@ class _AnswerChecker(RowChecker[AnswerItem]):
         text = named.text if note.text is None else note.text
         return GivenNote(named.path, note.title or named.title, text)
 
-    def _check_labels(self, item: AnswerItem, notes: int) -> None:
+    def _check_labels(self, item: QuestionItem, notes: int) -> None:
         labels = item.labels
         for place, claim in enumerate(labels.claims if labels else ()):
             if claim.note is not None and claim.note > notes:

@@ -14,14 +14,14 @@ from typing import Generic, Literal, TypeVar, cast
 from pydantic import ValidationError
 
 from gigamind.datasets.row_errors import RowError, schema_errors, shortened
-from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, Row
+from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, QuestionItem, Row
 from gigamind.errors import DatasetError, InputError
 
 _BOM = b"\xef\xbb\xbf"
 _MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
 
-Item = TypeVar("Item", QueryItem, LinkItem, AnswerItem)
-Kind = Literal["queries", "links"]
+Item = TypeVar("Item", QueryItem, LinkItem, QuestionItem)
+Kind = Literal["queries", "links", "questions"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,9 @@ class Dataset(Generic[Item]):
 
 
 def dataset_kind(path: Path) -> Kind:
-    """What a dataset is of: of links, when its first readable row has a `source_note` or an `anchor`.
+    """What a dataset is of, by its first readable row: of links, when that has a `source_note` or an `anchor`.
+
+    One with a `question` and no `query` is of questions, answered or not.
 
     Raises:
         InputError: as for `_read`.
@@ -53,8 +55,14 @@ def dataset_kind(path: Path) -> Kind:
     parsed = (_parse(line, row.decode(errors="replace")) for line, row in _rows(_content(path)))
     nothing: dict[str, object] = {}
     first = next((fields for fields in parsed if isinstance(fields, dict)), nothing)
+    if "query" in first:
+        return "queries"
     return (
-        "links" if "query" not in first and {"source_note", "anchor"} & first.keys() else "queries"
+        "links"
+        if {"source_note", "anchor"} & first.keys()
+        else "questions"
+        if "question" in first
+        else "queries"
     )
 
 
@@ -89,7 +97,16 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
 
 read_queries = partial(_read, model=QueryItem)
 read_links = partial(_read, model=LinkItem)
-read_answers = partial(_read, model=AnswerItem)
+read_questions = partial(_read, model=QuestionItem)
+
+
+def read_answers(path: Path) -> Dataset[QuestionItem]:
+    """Read questions that are all answered.
+
+    Raises:
+        InputError, DatasetError: as for `_read`.
+    """
+    return _read(path, AnswerItem)
 
 
 def _content(path: Path) -> bytes:

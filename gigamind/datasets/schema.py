@@ -177,15 +177,26 @@ class AnswerLabels(Row):
     facts: tuple[LabelledFact, ...] = ()
 
 
-class AnswerItem(Row):
-    """One answer with its context; the notes are numbered from 1 in their order."""
+class QuestionItem(Row):
+    """One question that a system is to answer; an answer that the row has is not that of the system.
+
+    Attributes:
+        context_notes: what the labelled facts stand in.
+    """
 
     id: Text
     question: Text
-    answer: str
-    context_notes: tuple[ContextNote, ...]
+    answer: str | None = None
+    context_notes: tuple[ContextNote, ...] = ()
     language: Text | None = None
     labels: AnswerLabels | None = None
     tags: tuple[Text, ...] = ()
     created_at: Timestamp | None = None
     source: Text | None = None
+
+
+class AnswerItem(QuestionItem):
+    """One answer with its context; the notes are numbered from 1 in their order."""
+
+    answer: str  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  frozen
+    context_notes: tuple[ContextNote, ...]  # pyright: ignore[reportGeneralTypeIssues]  it must be said

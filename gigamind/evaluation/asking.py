@@ -339,7 +339,7 @@ class Account:
 
 
 def unscored(
-    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check"], str]]
+    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check", "item"], str]]
 ) -> list[ErrorReport]:
     """What a model was asked for and could not be had; `named` tells its kind, and what kind of item it is of."""
     stopped = ("not_asked", "the run was stopped before its end; --resume goes on with it")

@@ -45,7 +45,14 @@ class _Board(Generic[Result]):
     outcomes: dict[str, Success[Result] | Failure] = field(
         default_factory=dict[str, Success[Result] | Failure]
     )
+    ended: deque[Success[Result] | Failure] = field(
+        default_factory=deque[Success[Result] | Failure]
+    )
     bug: BaseException | None = None
+
+    def end(self, outcome: Success[Result] | Failure) -> None:
+        self.outcomes[outcome.item_id] = outcome
+        self.ended.append(outcome)
 
     def in_order(self) -> list[Outcome[Result]]:
         return [self.outcomes[item] for item in self.tasks if item in self.outcomes]
@@ -56,14 +63,14 @@ def run_lanes(
     *,
     max_concurrency: int,
     timeout_ms: int,
-    on_end: Callable[[], None],
+    on_end: Callable[[Outcome[Result]], None],
 ) -> list[Outcome[Result]]:
     """Run every task, at most `max_concurrency` at a time; outcomes come in the order of `tasks`.
 
     Args:
         tasks: by item id.
         timeout_ms: limit of one task, in milliseconds, from its start.
-        on_end: called once an ended item, never from two threads at a time.
+        on_end: told the outcome of each item once it has ended, never from two threads at a time.
 
     Raises:
         Stopped: Ctrl-C; carries the outcomes so far.
@@ -82,17 +89,19 @@ def run_lanes(
     return board.in_order()
 
 
-def _coordinate(board: _Board[Result], lanes: list[_Lane], on_end: Callable[[], None]) -> None:
+def _coordinate(
+    board: _Board[Result], lanes: list[_Lane], on_end: Callable[[Outcome[Result]], None]
+) -> None:
     """Wait until every task has ended or one has a bug; replace the lanes that pass the limit."""
     reported = 0
     with board.changed:
         while reported < len(board.tasks) and board.bug is None:
-            if len(board.outcomes) == reported:
+            if not board.ended:
                 board.changed.wait(_until_next_limit(lanes, board.timeout_ms))
             lanes = [_limited(lane, board) for lane in lanes]
-            for _ in range(len(board.outcomes) - reported):
-                on_end()
-            reported = len(board.outcomes)
+            while board.ended:
+                on_end(board.ended.popleft())
+                reported += 1
     if board.bug is not None:
         raise board.bug
 
@@ -121,7 +130,7 @@ def _work(lane: _Lane, board: _Board[Result]) -> None:
         with board.changed:
             if lane.given_up:
                 return
-            board.outcomes[item] = _in_time(outcome, board.timeout_ms)
+            board.end(_in_time(outcome, board.timeout_ms))
             lane.item_id = None
             board.changed.notify()
 
@@ -139,7 +148,7 @@ def _limited(lane: _Lane, board: _Board[Result]) -> _Lane:
     if item is None or time.perf_counter() - lane.started < board.timeout_ms / 1000:
         return lane
     lane.given_up = True
-    board.outcomes[item] = _timed_out(item, board.timeout_ms)
+    board.end(_timed_out(item, board.timeout_ms))
     return _start_lane(board)
 
 

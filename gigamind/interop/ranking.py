@@ -92,11 +92,16 @@ def note_of(fields: Mapping[object, object]) -> RankedNote:
     """What an object tells of a note; a name or a text that is none is ""."""
     note, text = fields.get("note"), fields.get("text")
     return RankedNote(
-        note if isinstance(note, str) else "",
+        whole_text(note) if isinstance(note, str) else "",
         score_of(fields.get("score")),
-        text if isinstance(text, str) else "",
+        whole_text(text) if isinstance(text, str) else "",
         place_of(fields.get("start"), fields.get("end")),
     )
+
+
+def whole_text(text: str) -> str:
+    """The text without halves of characters, which JSON can tell (a cut surrogate pair) and no file can hold."""
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def place_of(start: object, end: object) -> tuple[int, int] | None:

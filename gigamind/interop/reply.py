@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import cast
 
-from gigamind.interop.ranking import Oddity, RankedNote, note_of
+from gigamind.interop.ranking import Oddity, RankedNote, note_of, whole_text
 
 _PAIR = 2
 
@@ -62,7 +62,7 @@ def _told_context(context: object, place: int) -> RankedNote:
     if isinstance(context, Mapping):
         context = note_of(cast("Mapping[object, object]", context))
     elif isinstance(context, str):
-        context = RankedNote("", text=context)
+        context = RankedNote("", text=whole_text(context))
     if not isinstance(context, RankedNote) or not (context.note.strip() or context.text.strip()):
         raise ValueError(f"context {place} is neither a text nor an object with note or text")
     return context
@@ -74,4 +74,4 @@ def _answer(told: object) -> str:
         raise ValueError(f"the answer is {kind}, and no text")  # noqa: TRY004  the text is at fault
     if not told.strip():
         raise ValueError("the answer is empty")
-    return told
+    return whole_text(told)

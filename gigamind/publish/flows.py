@@ -102,7 +102,7 @@ def run_name() -> str:
     given: Any = flow_run.parameters["options"]  # pyright: ignore[reportUnknownMemberType]  a module of properties
     told: Any = given.model_dump() if isinstance(given, BaseModel) else flat(given)
     options: Mapping[str, Any] = told
-    system = options.get("system", BUILTIN)
+    system = options.get("system") or BUILTIN
     searched = options.get("mode") if system == BUILTIN else shown_system(system)
     parts = [options.get("task", "search"), options.get("notes"), searched, options.get("out")]
     names = (Path(part).name if isinstance(part, Path) else str(part) for part in parts if part)

@@ -90,7 +90,7 @@ class SpeedReport(Report):
 
 
 class SystemReport(Report):
-    """A search that is not gigamind's own, without secrets.
+    """What was evaluated where it is not gigamind's own, without secrets.
 
     Attributes:
         target: its file's name, address, command, or module and function.
@@ -111,12 +111,17 @@ class SystemReport(Report):
         shown = self.target if self.kind == "http" else f"{self.kind}:{self.target}"
         return f"{shown} ({self.config})" if self.config else shown
 
+    @property
+    def identity(self) -> str:
+        """What must be the same for a run to be continued."""
+        return f"{self.fingerprint} {self.file_hash or ''}".strip()
+
 
 class Environment(Report):
     """What ran: versions of everything that may change a figure.
 
     Attributes:
-        system: what searched, where it was not gigamind's own engine.
+        system: what was evaluated, where it was not gigamind's own engine, nor answers of the dataset.
     """
 
     app_version: str

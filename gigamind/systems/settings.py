@@ -6,6 +6,7 @@ from pathlib import Path
 from gigamind.llm.redaction import redacted, without_secrets
 
 BUILTIN = "builtin"
+DAY_MS = 86_400_000
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,13 +1,33 @@
 """One answer to be judged, wherever it comes from."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from gigamind.datasets.check import GivenNote
 from gigamind.datasets.schema import AnswerLabels
+from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.spec import Language
 from gigamind.llm.fences import Source
 from gigamind.vault.language import text_language
+
+SYSTEM_ROLE = "system"
+"""The part of an item's results that is what a system answered."""
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """How a system answered.
+
+    Attributes:
+        contexts: as it told them, one for each note of the case; of one whose text nobody knows, the note is empty.
+        oddities: what was odd, and how often.
+        latency_ms: wall time, as it was asked here; None of a run file.
+    """
+
+    contexts: tuple[RankedNote, ...]
+    oddities: Mapping[Oddity, int]
+    latency_ms: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,9 +35,12 @@ class EvalCase:
     """An answer, or a question that is yet to be answered, with its context.
 
     Attributes:
-        answer: None until a model has answered.
+        answer: None until a model or a system has answered.
         language: as the dataset says, else that of the question.
         relevant: numbers of the notes that answer the question, from 1; None when the dataset does not say.
+        expected: paths of the notes that answer the question; None when the dataset does not say.
+        references: texts that labelled facts stand in, where the context is the choice of a system.
+        given: how a system answered; None where none did.
     """
 
     id: str
@@ -28,6 +51,9 @@ class EvalCase:
     notes: tuple[GivenNote, ...]
     labels: AnswerLabels | None = None
     relevant: frozenset[int] | None = None
+    expected: frozenset[str] | None = None
+    references: tuple[str, ...] = ()
+    given: Given | None = None
 
     @property
     def prompt_language(self) -> Language:

@@ -1,20 +1,26 @@
 """What judging a dataset would cost and last, before anything is sent; see `estimate`.
 
-Replies that stand in the store already, and requests that fail, are not known here.
+What a system will answer is not known, unless it stands in a run file: it is taken for an answer of six claims over
+contexts of `CONTEXT_CHARS` characters.  Replies that stand in the store already, and requests that fail, are not known
+here.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from gigamind.evaluation.estimate import Estimate, asking, with_fresh
 from gigamind.evaluation.options import ModelRunOptions
 from gigamind.judges.protocol import KEY, AnswerCase, Judge, PlannedCall, counted
+from gigamind.llm.fences import Source
 from gigamind.llm.limiter import Gates
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
 from gigamind.tasks.answers.prepare import PreparedAnswers
 
 _LEAST_ANSWER = 40  # tokens
+CONTEXT_CHARS = 6_000
+_UNKNOWN = Source("context", "words of it " * (CONTEXT_CHARS // 12))
 _UNWRITTEN = "\n".join(f"- claim {number} of an answer" for number in range(1, 7))
 
 
@@ -65,11 +71,15 @@ def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:
-    answers = (
-        case.answered(_UNWRITTEN if case.answer is None else case.answer)
-        for case in prepared.cases.values()
-    )
+    answers = (_foreseen(prepared, case) for case in prepared.cases.values())
     return [call for answer in answers for call in judge.planned(answer)]
+
+
+def _foreseen(prepared: PreparedAnswers, case: EvalCase) -> AnswerCase:
+    if case.answer is not None:
+        return case.answered(case.answer)
+    answer = case.answered(_UNWRITTEN)
+    return replace(answer, notes=(_UNKNOWN,)) if prepared.system else answer
 
 
 def _answering(prepared: PreparedAnswers, case: EvalCase) -> Iterator[PlannedCall]:

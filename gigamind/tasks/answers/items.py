@@ -1,7 +1,7 @@
 """A judged answer as per_item.jsonl has it: its evaluation, the votes of a panel, its checks; or why it has none."""
 
 from collections.abc import Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
@@ -18,12 +18,13 @@ from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, 
 from gigamind.records.schema import ErrorReport
 from gigamind.runs.store import ItemKey, ItemResult
 from gigamind.spans import Utf16
-from gigamind.tasks.answers.case import EvalCase
+from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.checklist import GATE_ROLE
 from gigamind.tasks.answers.labels import grounding_of, labels_report
 from gigamind.tasks.answers.schema import (
     AnswerItemReport,
     AnswerVoteReport,
+    ContextReport,
     EvaluatedAside,
     EvaluatedClaim,
     EvaluatedOmission,
@@ -46,6 +47,10 @@ _ISSUES: dict[Language, dict[Verdict, str]] = {
         "contradicted": "“{}” — the notes say otherwise.",
         "unverified": "“{}” — the quote given for it does not support it.",
     },
+}
+_KINDS: dict[str, tuple[Literal["check", "item"], str]] = {
+    GATE_ROLE: ("check", "checklist of answer"),
+    SYSTEM_ROLE: ("item", "question"),
 }
 Kept = TypeVar("Kept", bound=BaseModel)
 _SILENT: dict[Language, str] = {"ko": "답변이 비어 있습니다.", "en": "The answer is empty."}
@@ -185,25 +190,35 @@ def answer_items(cases: Iterable[EvalCase], run: ModelRun) -> list[AnswerItemRep
     """One line an answer, in their order."""
     results = run.results
     return [
-        answer_item(case, results.get(ItemKey(case.id)), results.get(ItemKey(case.id, GATE_ROLE)))
+        answer_item(
+            case,
+            results.get(ItemKey(case.id)),
+            results.get(ItemKey(case.id, GATE_ROLE)),
+            results.get(ItemKey(case.id, SYSTEM_ROLE)),
+        )
         for case in cases
     ]
 
 
 def answer_item(
-    case: EvalCase, result: ItemResult | None, check: ItemResult | None = None
+    case: EvalCase,
+    result: ItemResult | None,
+    check: ItemResult | None = None,
+    asked: ItemResult | None = None,
 ) -> AnswerItemReport:
     """The line of one answer; without a result, that of one that the run did not come to.
 
     Args:
         check: by the checklist; None where none was asked for, or where the run did not come to it.
+        asked: what the system answered; None where none was asked, or where the run did not come to it.
     """
     value: dict[str, Any] = (result.value if result else None) or {}
     checked: dict[str, Any] = (check.value if check else None) or {}
     evaluation = _read(SearchQAEvaluation, value.get("evaluation"))
     own = _read(VerdictReport, value.get("verdict"))
-    labels = labels_report(case.labels, evaluation, [note.text for note in case.notes])
-    outcome = result.outcome if result else "not_run"
+    texts = [note.text for note in case.notes]
+    labels = labels_report(case.labels, evaluation, texts, case.references if case.given else None)
+    outcome = result.outcome if result else _unjudged(asked)
     if outcome == "scored" and not (evaluation or own):
         outcome = "without_context"
     return AnswerItemReport.like(
@@ -211,7 +226,7 @@ def answer_item(
         answer=value.get("answer", checked.get("answer", case.answer)),
         notes=tuple(NoteReport.model_validate(note, from_attributes=True) for note in case.notes),
         outcome=outcome,
-        code=result.code if result else "",
+        code=result.code if result else asked.code if asked else "",
         evaluation=evaluation,
         metrics=_metrics(case, evaluation, labels)
         if evaluation
@@ -226,7 +241,28 @@ def answer_item(
         verdict=own,
         unread=unread_fields([one for one in (result, check) if one]),
         latency_ms=result.latency_ms if result else 0.0,
+        **_given(case),
     )
+
+
+def _unjudged(asked: ItemResult | None) -> Literal["unanswered", "not_run"]:
+    return "unanswered" if asked and asked.value is None else "not_run"
+
+
+def _given(case: EvalCase) -> dict[str, Any]:
+    """What a system says of its answer."""
+    given = case.given
+    if given is None:
+        return {}
+    told = zip(given.contexts, case.notes, strict=True)
+    return {
+        "contexts": tuple(
+            ContextReport(note=one.note, score=one.base_score, known=bool(note.text))
+            for one, note in told
+        ),
+        "oddities": dict(given.oddities),
+        "system_latency_ms": given.latency_ms,
+    }
 
 
 def _read(model: type[Kept], kept: dict[str, Any] | None) -> Kept | None:
@@ -236,12 +272,7 @@ def _read(model: type[Kept], kept: dict[str, Any] | None) -> Kept | None:
 
 def failures(run: ModelRun) -> list[ErrorReport]:
     """The evaluations and checks that could not be had; their answers stand in per_item.jsonl all the same."""
-    return unscored(
-        run,
-        lambda key: (
-            ("check", "checklist of answer") if key.part == GATE_ROLE else ("verdict", "answer")
-        ),
-    )
+    return unscored(run, lambda key: _KINDS.get(key.part, ("verdict", "answer")))
 
 
 def _metrics(

@@ -1,7 +1,7 @@
 """Asks models about each item: for an answer where it has none, for its evaluation, and for its checks."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from gigamind.judges.quality_gate import QualityGate
 from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import fence_key
+from gigamind.llm.ledger import Ledger
 from gigamind.llm.prompts import Prompt
 from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
@@ -39,6 +40,7 @@ JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"
 _ANSWER_TEMPERATURE = 0.0
 _SHORTER_ROW = "give its row, as context_notes, the parts alone that matter"
+_SHORTER_REPLY = "let the system tell, as contexts, the parts of notes alone that it answered from"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,10 +112,34 @@ class _Asker:
         )
 
 
+def begin(prepared: PreparedAnswers, out: Path, progress: Progress) -> Mapping[str, str]:
+    """Begin a run, or go on with it, without a question yet: its models can be opened; what it is of.
+
+    Raises:
+        GigamindError: see `ask_all`.
+    """
+    identity = _identity(prepared)
+    resume = prepared.options.resume is not None
+    ask_all({}, _nothing, _connecting(prepared, out, progress, None), identity, out, resume=resume)
+    return identity
+
+
+async def _nothing(models: Models, key: ItemKey, item: object) -> None:
+    del models, key, item
+
+
 def ask_about(
-    prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None = None
+    prepared: PreparedAnswers,
+    out: Path,
+    progress: Progress,
+    shard: Shard | None = None,
+    *,
+    begun: bool = False,
 ) -> ModelRun:
     """What the models say of every answer, or of those of a shard; its check is a part of its own.
+
+    Args:
+        begun: whether the run is there already; see `begin`.
 
     Raises:
         GigamindError: see `ask_all`.
@@ -127,24 +153,39 @@ def ask_about(
         fence_key(options.replies, options.store_mode),
         judged_again(list(everyone), options.fresh_fraction, options.seed),
         _given(out, shard) if options.answer_model else {},
-        SHORTER_CONTEXT if options.answer_model else _SHORTER_ROW,
+        _shorter(prepared),
     )
+    if prepared.system:  # what it did not answer cannot be judged
+        cases = {name: case for name, case in cases.items() if case.answer is not None}
     items = {ItemKey(name): case for name, case in cases.items()}
     if prepared.gate:  # last: should the budget not do for all, evaluations are what a run is for
         items |= {ItemKey(name, GATE_ROLE): case for name, case in cases.items()}
     run = ask_all(
         items,
         asker.ask,
-        lambda ledger: _open_models(prepared, Account.of(options, ledger, out, progress, shard)),
+        _connecting(prepared, out, progress, shard),
         _identity(prepared),
         out,
-        resume=options.resume is not None,
+        resume=begun or options.resume is not None,
         allow_none=options.allow_partial,
         progress=progress,
         stage=lambda key: "Checking" if key.part == GATE_ROLE else "Judging",
         shard=shard,
     )
     return replace(run, results={key: _failed(result) for key, result in run.results.items()})
+
+
+def _shorter(prepared: PreparedAnswers) -> str:
+    if prepared.system:
+        return _SHORTER_REPLY
+    return SHORTER_CONTEXT if prepared.options.answer_model else _SHORTER_ROW
+
+
+def _connecting(
+    prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None
+) -> Callable[[Ledger], Models]:
+    options = prepared.options
+    return lambda ledger: _open_models(prepared, Account.of(options, ledger, out, progress, shard))
 
 
 def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
@@ -186,5 +227,7 @@ def _identity(prepared: PreparedAnswers) -> dict[str, str]:
     settings = ("sample", "seed", "fresh_fraction", "answer_model", "answer_max_tokens")
     searched = ("mode", "fusion", "embedder", "context_notes", "context_chars")
     named = (*settings, *searched) if options.answer_model else settings
-    checklist = prepared.gate.report.fingerprint if prepared.gate else ""
-    return prepared.identity(prepared.judge.report, {"checklist": checklist}, named)
+    own = {"checklist": prepared.gate.report.fingerprint if prepared.gate else ""}
+    if prepared.system:
+        own["system"] = prepared.system.identity
+    return prepared.identity(prepared.judge.report, own, named)

@@ -55,7 +55,10 @@ def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
 
 
 def _fact(
-    fact: LabelledFact, evaluation: SearchQAEvaluation | None, notes: Sequence[str]
+    fact: LabelledFact,
+    evaluation: SearchQAEvaluation | None,
+    notes: Sequence[str],
+    references: Sequence[str] | None,
 ) -> LabelledFactReport:
     places = _backing(fact.text, notes)
     giving = (
@@ -64,7 +67,12 @@ def _fact(
         if any(_gives(claim, fact.text, place) for place in places)
     )
     note = places[0].quote.source_index + 1 if places else None
-    return LabelledFactReport.like(fact, note=note, claim=next(giving, None))
+    missed = (
+        note is None
+        and references is not None
+        and (not references or bool(_backing(fact.text, references)))
+    )
+    return LabelledFactReport.like(fact, note=note, claim=next(giving, None), missed=missed)
 
 
 def _gives(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
@@ -87,9 +95,16 @@ def _gives(claim: EvaluatedClaim, fact: str, place: Aligned) -> bool:
 
 
 def labels_report(
-    labels: AnswerLabels | None, evaluation: SearchQAEvaluation | None, notes: Sequence[str] = ()
+    labels: AnswerLabels | None,
+    evaluation: SearchQAEvaluation | None,
+    notes: Sequence[str] = (),
+    references: Sequence[str] | None = None,
 ) -> LabelsReport | None:
-    """The labels: claims with the id of the judge's claim of that text, facts with that of a claim that gives them."""
+    """The labels: claims with the id of the judge's claim of that text, facts with that of a claim that gives them.
+
+    Args:
+        references: what the dataset says that facts stand in, where the notes are the choice of a system; else None.
+    """
     if labels is None:
         return None
     ids = _ids([(claim.id, claim.text) for claim in evaluation.claims] if evaluation else [])
@@ -99,7 +114,7 @@ def labels_report(
             LabelledClaimReport.like(claim, claim=ids.get(comparable(claim.text)))
             for claim in labels.claims
         ),
-        facts=tuple(_fact(fact, evaluation, notes) for fact in labels.facts),
+        facts=tuple(_fact(fact, evaluation, notes, references) for fact in labels.facts),
     )
 
 
@@ -113,7 +128,7 @@ def grounding_of(
     """The figures of one evaluated answer.
 
     Args:
-        facts: that people say belong into the answer; those that no note backs count nowhere.
+        facts: that people say belong into the answer; those that do not count are left out.
         relevant: notes that bear on the question, where the dataset knows; else as the judge says, if of every note.
     """
     known = {
@@ -135,7 +150,7 @@ def grounding_of(
             facts=tuple(
                 FactRow(given=fact.claim is not None, vital=fact.vital)
                 for fact in facts
-                if fact.note is not None
+                if fact.counts
             ),
         )
     )

@@ -1,7 +1,7 @@
 """Options of an evaluation of answers."""
 
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import ConfigDict, Field
 
@@ -12,6 +12,10 @@ from gigamind.evaluation.options import (
 )
 from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
+from gigamind.systems.settings import DAY_MS, SystemOptions, shown_system
+
+OF_SYSTEMS = ("system", "system_config", "timeout_ms", "max_concurrency")
+"""Options that only a system has; not in run.json where none answers."""
 
 
 class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
@@ -21,11 +25,29 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
 
     task: Literal["answers"] = Field("answers", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(
-        description="answers, one JSON object a line; with --answer-model, queries"
+        description="answers, one JSON object a line; with --answer-model, queries; with --system, questions or queries"
     )
     notes: Path | None = Field(  # pyright: ignore[reportIncompatibleVariableOverride, reportGeneralTypeIssues]  rows may hold their notes
         None,
-        description="the vault that the context notes are in; none if the rows hold their text",
+        description="the vault that the context notes are in; none if the rows, or the system, tell their text",
+    )
+    system: str | None = Field(
+        None,
+        description="what answers: run:FILE, http(s)://..., command:PROGRAM ... or python:MODULE:FUNCTION; without it,"
+        " the answers stand in the dataset",
+    )
+    system_config: str | None = Field(
+        None,
+        description="how an http system is asked and read: plain, gigamind, openai, or a TOML file; plain without it",
+    )
+    timeout_ms: int = Field(
+        120_000,
+        ge=1,
+        le=DAY_MS,
+        description="time limit of one answer of the system, in milliseconds",
+    )
+    max_concurrency: int = Field(
+        4, ge=1, le=256, description="questions that the system is asked at a time"
     )
     answer_model: str | None = Field(
         None, description="first let this model answer the queries from the notes that search finds"
@@ -59,7 +81,20 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         for name in ("api_base", "answer_api_base"):
             if isinstance(address := shown[name], str):
                 shown[name] = without_secrets(address)
-        return shown
+        if self.system is None:
+            return {name: value for name, value in shown.items() if name not in OF_SYSTEMS}
+        return shown | {"system": shown_system(self.system)}
+
+    def in_any_folder(self) -> Self:
+        placed = self.named_system.in_any_folder if self.named_system else {}
+        return super().in_any_folder().model_copy(update=placed)
+
+    @property
+    def named_system(self) -> SystemOptions | None:
+        """The part that opening a system is told; None where none answers."""
+        if self.system is None:
+            return None
+        return SystemOptions(self.system, self.system_config, self.timeout_ms)
 
     @property
     def retrieval(self) -> RetrievalSettings:

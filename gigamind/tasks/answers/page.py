@@ -180,9 +180,14 @@ def _item(
         item.metrics.get("completeness"),
         [_omission(one, item) for one in told.omissions] if told else [],
         [
-            (fact.text, fact.vital, fact.note is not None, fact.claim)
+            (fact.text, fact.vital, fact.counts, fact.claim)
             for fact in (item.labels.facts if item.labels else ())
         ],
+        [
+            (one.note or note.title, one.score, one.known)
+            for one, note in zip(item.contexts or (), item.notes, strict=False)
+        ],
+        list(item.oddities.items()),
     ]
 
 

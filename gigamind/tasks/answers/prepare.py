@@ -16,8 +16,9 @@ from gigamind.datasets.check import (
     check_answers,
     check_queries,
 )
-from gigamind.datasets.jsonl import read_answers, read_queries
+from gigamind.datasets.jsonl import dataset_kind, read_answers, read_queries, read_questions
 from gigamind.datasets.row_errors import RowError
+from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
 from gigamind.evaluation.inputs import Inputs, PreparedInput
@@ -25,12 +26,17 @@ from gigamind.evaluation.progress import Progress
 from gigamind.judges.load import load_answer_judge
 from gigamind.judges.protocol import AnswerCase, Chosen, Judge, chosen
 from gigamind.judges.search_qa.judge import SearchQA
+from gigamind.records.schema import SystemReport
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
+from gigamind.systems.dialect import Answers
+from gigamind.systems.open import describe_system
+from gigamind.systems.settings import BUILTIN
 from gigamind.tasks.answers.case import EvalCase, language_of
 from gigamind.tasks.answers.checklist import Gate, choose_gate
+from gigamind.tasks.answers.contexts import ContextReader
 from gigamind.tasks.answers.labels import unbacked_facts, unmatched_labels
-from gigamind.tasks.answers.options import AnswerEvalOptions
+from gigamind.tasks.answers.options import OF_SYSTEMS, AnswerEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 
@@ -139,6 +145,8 @@ class PreparedAnswers(PreparedInput):
         notes: how many the vault has; 0 without a vault.
         gate: of the checklists; None without `--checklist`.
         embedding_model: of the search that found the context; None where nothing was searched with vectors.
+        system: what answers; None where the dataset, or a model, does.
+        contexts: reads what it says its answers rest on.
     """
 
     options: AnswerEvalOptions
@@ -147,6 +155,8 @@ class PreparedAnswers(PreparedInput):
     notes: int
     embedding_model: str | None = None
     gate: Gate | None = None
+    system: SystemReport | None = None
+    contexts: ContextReader | None = None
 
 
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
@@ -158,6 +168,9 @@ def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedA
         NotesError, IndexingError, EmbeddingError: the vault cannot be read or searched.
     """
     judge, gate = choose_answer_judge(options), choose_gate(options)
+    refuse_idle(options)
+    if options.system is not None:
+        return replace(_from_questions(options, judge), gate=gate)
     if options.answer_model:
         return replace(_from_queries(options, judge, progress), gate=gate)
     return replace(_from_answers(options, judge), gate=gate)
@@ -187,6 +200,85 @@ def _from_answers(
         notes=len(vault.notes) if vault else 0,
         dataset_hash=dataset.sha256,
         notes_hash=inputs.notes_hash(),
+    )
+
+
+def refuse_idle(options: AnswerEvalOptions) -> None:
+    """See to it that each option has a part in the run.
+
+    Raises:
+        InputError: one has none.
+    """
+    if options.system is None:
+        fields = AnswerEvalOptions.model_fields
+        told = [name for name in OF_SYSTEMS if getattr(options, name) != fields[name].default]
+        if told:
+            names = ", ".join(f"--{name.replace('_', '-')}" for name in told)
+            raise InputError(f"{names}: only with --system; leave it out")
+    elif options.system == BUILTIN:
+        raise InputError(
+            "--system builtin: gigamind answers by --answer-model; name another system, or leave it out"
+        )
+    elif options.answer_model:
+        raise InputError("--answer-model: --system names what answers; leave one of them out")
+
+
+def _from_questions(
+    options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]]
+) -> PreparedAnswers:
+    """Questions that a system is to answer: of queries, or of answers that are not read."""
+    inputs = Inputs(options)
+    system = describe_system(options.system or BUILTIN, options.system_config, Answers())
+    vault = read_vault(options.notes) if options.notes else None
+    identities = Identities(vault.notes if vault else ())
+    if dataset_kind(options.dataset) == "queries":
+        dataset = read_queries(options.dataset)
+        checked = check_queries(dataset, vault, identities)
+        inputs.refuse_unusable(checked)
+        asked = [_of_query(one, options) for one in checked.queries]
+    else:
+        dataset = read_questions(options.dataset)
+        checked = check_answers(dataset, vault, identities, answered=False)
+        inputs.refuse_unusable(checked)
+        asked = [_of_question(one) for one in checked.answers]
+    chosen = inputs.drawn(asked)
+    return PreparedAnswers(
+        options=options,
+        judge=judge,
+        cases={case.id: case for case in chosen},
+        not_sampled=len(asked) - len(chosen),
+        errors=inputs.row_reports(checked.errors),
+        warnings=(*(vault.warnings if vault else ()), *checked.warnings),
+        notes=len(vault.notes) if vault else 0,
+        dataset_hash=dataset.sha256,
+        notes_hash=inputs.notes_hash(),
+        system=system,
+        contexts=ContextReader(identities, has_vault=vault is not None),
+    )
+
+
+def _of_query(one: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
+    item = one.item
+    return EvalCase(
+        id=item.id,
+        question=item.query,
+        answer=None,
+        language=language_of(item.language, item.query),
+        tags=item.tags,
+        notes=(),
+        expected=frozenset(one.relevant) if options.notes else None,
+    )
+
+
+def _of_question(one: CheckedAnswer) -> EvalCase:
+    """Of its labels only the facts are of the question; all others are of another answer."""
+    facts = one.item.labels.facts if one.item.labels else ()
+    return replace(
+        _case(one),
+        answer=None,
+        notes=(),
+        labels=AnswerLabels(facts=facts) if facts else None,
+        references=tuple(note.text for note in one.notes),
     )
 
 
@@ -225,7 +317,7 @@ def _case(one: CheckedAnswer) -> EvalCase:
 def _odd(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool) -> Iterable[str]:
     """A warning for each labelled claim that is none to the judge, and each fact of no note: both would be lost."""
     for one in chosen:
-        for text in unmatched_labels(one.item.answer, one.item.labels, parts=parts):
+        for text in unmatched_labels(one.answer, one.item.labels, parts=parts):
             yield (
                 f'{checked.dataset.path}:{one.line}: field "labels.claims": no claim of the answer reads'
                 f' "{text}"; the label is not used'

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import (
     Count,
     JudgeReport,
@@ -16,6 +17,7 @@ from gigamind.records.judged import (
 )
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.runs.store import Outcome
+from gigamind.systems.health import SystemHealth
 
 Confidence = Literal["high", "medium", "low"]
 AnswerOutcome = Literal["judged", "abstained", "no_claims"]
@@ -238,6 +240,20 @@ class NoteReport(Report):
     text: str
 
 
+class ContextReport(Report):
+    """A context as the system that answered told it; the note of its place in `notes` is what the judge read.
+
+    Attributes:
+        note: how it calls it; empty where it tells a text alone.
+        score: on its own scale; null where it tells none.
+        known: whether its text is known: told, or that of a note of the vault.
+    """
+
+    note: str
+    score: Annotated[float, Field(allow_inf_nan=False)] | None
+    known: bool
+
+
 class LabelledClaimReport(Report):
     """A person's verdict on a claim.
 
@@ -255,14 +271,21 @@ class LabelledFactReport(Report):
     """A fact that people say belongs into the answer.
 
     Attributes:
-        note: number of the note that backs it, from 1; null where none does: then it counts nowhere.
+        note: number of the note that backs it, from 1; null where none does: then it counts nowhere, unless `missed`.
         claim: id of a supported claim that gives it; null when none does.
+        missed: the system that answered had no context with it, though the dataset knows one: it is not given.
     """
 
     text: str
     vital: bool
     note: int | None
     claim: int | None
+    missed: bool = Field(default=False, exclude_if=lambda missed: not missed)
+
+    @property
+    def counts(self) -> bool:
+        """Whether a complete answer has to give it."""
+        return self.note is not None or self.missed
 
 
 class LabelsReport(Report):
@@ -293,7 +316,7 @@ class AnswerItemReport(Report):
     Attributes:
         answer: null when the model that was to answer gave none.
         outcome: `scored`, or why there is no evaluation: `without_context` where there was no note to judge by,
-            `not_run` where an interrupted run did not come to it.
+            `unanswered` where a system gave no answer, `not_run` where an interrupted run did not come to it.
         code: of errors.jsonl; empty when scored or without context.
         evaluation: null without one.
         metrics: by name, as in the summary; empty without an evaluation, null where undefined.
@@ -303,6 +326,9 @@ class AnswerItemReport(Report):
         quality_code: why it could not, as in errors.jsonl; empty otherwise.
         verdict: of a team's own judge, in the place of an evaluation.
         unread: fields of replies that no verdict needs and that could not be read; absent where all could.
+        contexts: one for each of `notes`, as a system told them; absent where none answered.
+        oddities: what was odd about them, and how often.
+        system_latency_ms: wall time of the answer as it was asked for here; absent where nothing was asked.
     """
 
     id: str
@@ -311,7 +337,7 @@ class AnswerItemReport(Report):
     language: str
     tags: tuple[str, ...]
     notes: tuple[NoteReport, ...]
-    outcome: Outcome | Literal["without_context", "not_run"]
+    outcome: Outcome | Literal["without_context", "unanswered", "not_run"]
     code: str
     evaluation: SearchQAEvaluation | None
     metrics: dict[str, float | None]
@@ -323,11 +349,16 @@ class AnswerItemReport(Report):
     verdict: VerdictReport | None = Field(default=None, exclude_if=lambda verdict: verdict is None)
     unread: dict[str, Count] = Field(default={}, exclude_if=lambda unread: not unread)
     latency_ms: Milliseconds
+    contexts: tuple[ContextReport, ...] | None = Field(
+        default=None, exclude_if=lambda contexts: contexts is None
+    )
+    oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
+    system_latency_ms: Milliseconds | None = Field(default=None, exclude_if=lambda ms: ms is None)
 
     @property
     def left_out(self) -> tuple[str, ...]:
-        """What the answer leaves out: labelled facts that a note backs; without any, what the model proves."""
-        facts = [one for one in (self.labels.facts if self.labels else ()) if one.note is not None]
+        """What the answer leaves out: labelled facts that count; without any, what the model proves."""
+        facts = [one for one in (self.labels.facts if self.labels else ()) if one.counts]
         if facts:
             return tuple(one.text for one in facts if one.claim is None)
         shown = self.evaluation.omissions if self.evaluation else ()
@@ -353,6 +384,7 @@ class AnswerCounts(Report):
     Attributes:
         answers_total: answers that were to be judged.
         answers_evaluated: those with an evaluation.
+        unanswered: questions that a system gave no answer to.
         without_context: those without a note to judge by.
         unjudged: those that the judge failed on, or that the budget left out (errors.jsonl).
         abstained: evaluated ones that say that the notes do not tell.
@@ -362,6 +394,7 @@ class AnswerCounts(Report):
 
     answers_total: Count
     answers_evaluated: Count
+    unanswered: Count = Field(default=0, exclude_if=lambda count: not count)
     without_context: Count
     unjudged: Count
     not_run: Count
@@ -420,11 +453,25 @@ class QuoteQualityReport(Report):
     critical: Share
 
 
+class SystemLatency(Report):
+    """Wall time of an answer of a system, as it was asked for here, in milliseconds: percentiles over `n` answers."""
+
+    p50_ms: Milliseconds
+    p95_ms: Milliseconds
+    p99_ms: Milliseconds
+    n: Count
+
+
 class AnswerPerformance(Report):
-    """Times in milliseconds: of checking, and of searching where answers are made; of all questions to models."""
+    """Times in milliseconds: of checking, and of searching where answers are made; of all questions to models.
+
+    Attributes:
+        system: of the answers of a system; null where none was asked.
+    """
 
     preparing_ms: Milliseconds
     eval_runtime_ms: Milliseconds
+    system: SystemLatency | None = Field(default=None, exclude_if=lambda latency: latency is None)
 
 
 class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
@@ -444,6 +491,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
         llm: its outcomes are of evaluations, those of its `checks` of the checklist.
+        system: how the system that answered has fared; null where none did.
     """
 
     task: Literal["answers"] = "answers"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
@@ -468,6 +516,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     performance: AnswerPerformance
     quality: QualitySummaryReport | None = None
     llm: LlmReport | None = None
+    system: SystemHealth | None = Field(default=None, exclude_if=lambda health: health is None)
 
 
 AnswerRunRecord: TypeAlias = Record[AnswerSummaryReport, AnswerItemReport]

@@ -1,7 +1,7 @@
 """From the lines of a run to its summary and its out folder."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -9,12 +9,14 @@ from typing import Any
 from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
 from gigamind.evaluation.task import Run, run_report
-from gigamind.metrics.aggregate import means
+from gigamind.metrics.aggregate import latency, means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.environment import describe_environment
 from gigamind.records.judged import CoverageReport, LlmReport, SecondLookReport
 from gigamind.records.schema import Record, intervals
 from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
+from gigamind.systems.health import SystemHealth
+from gigamind.tasks.answers.case import SYSTEM_ROLE
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
 from gigamind.tasks.answers.items import answer_items, answer_panel, failures
 from gigamind.tasks.answers.labels import agreement
@@ -28,21 +30,29 @@ from gigamind.tasks.answers.schema import (
     CorrelationReport,
     QuoteQualityReport,
     SearchQAEvaluation,
+    SystemLatency,
 )
+from gigamind.tasks.answers.system import with_answers
+from gigamind.wording import warning
 
 
 def record_answers(
     prepared: PreparedAnswers, run: Run[None], asked: ModelRun, started: datetime
 ) -> Record[AnswerSummaryReport, AnswerItemReport]:
     """All that the out folder of a run is to hold."""
-    items = answer_items(prepared.cases.values(), asked)
+    cases = with_answers(prepared, asked.results).cases
+    items = answer_items(cases.values(), asked)
     summary = summarise_answers(prepared, run, asked, items)
+    if summary.system:
+        prepared = replace(prepared, warnings=(*prepared.warnings, *_odd(summary.system, items)))
     searched = prepared.options.answer_model is not None
     report = run_report(
         prepared,
         started,
         summary.status,
-        describe_environment(prepared.embedding_model, RAG_SCHEMA_VERSION if searched else "none"),
+        describe_environment(
+            prepared.embedding_model, RAG_SCHEMA_VERSION if searched else "none", prepared.system
+        ),
         prepared.judge.report,
     )
     errors = [*prepared.errors, *failures(asked)]
@@ -77,7 +87,7 @@ def summarise_answers(
         vetoes=_counted(claim.veto for claim in claims if claim.veto),
         omissions=_counted(one.doubt or "proven" for told in judged for one in told.omissions),
         facts_unbacked=sum(
-            fact.note is None for item in items if item.labels for fact in item.labels.facts
+            not fact.counts for item in items if item.labels for fact in item.labels.facts
         ),
         notices=_counted(name for told in judged for name in told.notices),
         told=_counted(claim.told for claim in claims),
@@ -92,10 +102,41 @@ def summarise_answers(
         correlation=_correlation(items),
         agreement=agreement(items),
         flagged=sum(bool(item.evaluation and item.evaluation.flagged) for item in items),
-        performance=AnswerPerformance(preparing_ms=run.opening_ms, eval_runtime_ms=run.asking_ms),
-        quality=quality_summary(prepared.gate, items),
+        performance=AnswerPerformance(
+            preparing_ms=run.opening_ms,
+            eval_runtime_ms=run.asking_ms,
+            system=_latency(items),
+        ),
+        quality=quality_summary(prepared.gate, _answered(items)),
         llm=_llm(prepared, asked, items),
+        system=_health(asked, items) if prepared.system else None,
     )
+
+
+def _answered(items: Sequence[AnswerItemReport]) -> list[AnswerItemReport]:
+    """Without the questions that a system gave no answer to."""
+    return [item for item in items if item.outcome != "unanswered"]
+
+
+def _latency(items: Sequence[AnswerItemReport]) -> SystemLatency | None:
+    times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
+    found = latency(times)
+    return SystemLatency.like(found) if found else None
+
+
+def _health(asked: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHealth:
+    of = sum(key.part == SYSTEM_ROLE for key in asked.results)
+    failed = len(items) - len(_answered(items))
+    return SystemHealth.of(failed, of, (item.oddities for item in items))
+
+
+def _odd(system: SystemHealth, items: Sequence[AnswerItemReport]) -> Iterator[str]:
+    """What was odd about the system's answers, a warning a kind."""
+    total = f"{len(items):,}"
+    if system.failed:
+        yield warning("unanswered", count=f"{system.failed:,}", questions=total)
+    for name, count in system.oddities.items():
+        yield warning(f"context_{name}", count=f"{count:,}", questions=total)
 
 
 def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:
@@ -108,18 +149,18 @@ def _llm(
     prepared: PreparedAnswers, asked: ModelRun, items: Sequence[AnswerItemReport]
 ) -> LlmReport:
     """What was asked: evaluations and, apart from them, checks; nothing can be judged without a context note."""
-    judged = {item.id for item in items if item.outcome != "without_context"}
+    judged = {item.id for item in _answered(items) if item.outcome != "without_context"}
     results = {
         key: result
         for key, result in asked.results.items()
-        if key.part != GATE_ROLE and key.item_id in judged
+        if key.part not in {GATE_ROLE, SYSTEM_ROLE} and key.item_id in judged
     }
     return llm_report(
         replace(asked, results=results),
         len(judged),
         flip_report([item.flipped for item in items if item.flipped is not None]),
         panel=answer_panel(items, prepared.options.seed),
-        checks=_checks(asked, items) if prepared.gate else None,
+        checks=_checks(asked, _answered(items)) if prepared.gate else None,
     )
 
 
@@ -135,9 +176,11 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
     return AnswerCounts(
         answers_total=len(items),
         answers_evaluated=sum(item.is_judged for item in items),
+        unanswered=len(items) - len(_answered(items)),
         without_context=sum(item.outcome == "without_context" for item in items),
         unjudged=sum(
-            item.outcome not in {"scored", "without_context", "not_run"} for item in items
+            item.outcome not in {"scored", "without_context", "not_run"}
+            for item in _answered(items)
         ),
         not_run=sum(item.outcome == "not_run" for item in items),
         abstained=sum(one.abstains for one in evaluated),

@@ -1,7 +1,7 @@
 """The answers task (seed 004): are answers grounded in their notes, and do they help?  Models judge them all."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,11 +10,12 @@ from pydantic import TypeAdapter
 
 from gigamind.assurance.judged_runs import JudgedKind
 from gigamind.datasets.labels import AnswerLabel
-from gigamind.evaluation.asking import ModelRun
+from gigamind.evaluation.asking import ModelRun, unfinished_folder
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
 from gigamind.records.schema import Record
+from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
 from gigamind.tasks.answers.judged import answer_items
 from gigamind.tasks.answers.options import AnswerEvalOptions
@@ -22,14 +23,23 @@ from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
 from gigamind.tasks.answers.view import AnswerView
 
 if TYPE_CHECKING:  # options and reports must not cost the import of all that runs it
+    from gigamind.systems.protocol import Answerer
     from gigamind.tasks.answers.prepare import PreparedAnswers
+    from gigamind.tasks.answers.system import Asked
 
 
-@dataclass(frozen=True)
+@dataclass
 class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
-    """Checked answers, or queries with the notes that a model is to answer from."""
+    """Checked answers, queries with the notes that a model is to answer from, or questions for a system.
+
+    Attributes:
+        answerer: the system, where it is at hand.
+        asked: what the system answered, once it was asked.
+    """
 
     prepared: "PreparedAnswers"
+    answerer: "Answerer | None" = None
+    asked: "Asked | None" = field(default=None, init=False)
     results = TypeAdapter(list[None])
 
     @property
@@ -56,21 +66,40 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         shard: Shard | None = None,
     ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
+        from gigamind.tasks.answers.system import ask_system, with_answers
 
         del results
-        return ask_about(self.prepared, out, progress, shard)
+        if self.prepared.system is None:
+            return ask_about(self.prepared, out, progress, shard)
+        if shard and not shard.gathers:  # what the process that began the run was answered
+            prepared = with_answers(self.prepared, read_results(unfinished_folder(out)))
+            return ask_about(prepared, out, progress, shard)
+        asked = self.asked = self.asked or ask_system(self.prepared, self.answerer, out, progress)
+        if asked.interrupted and shard:
+            raise KeyboardInterrupt
+        if asked.interrupted:
+            return ModelRun(asked.results, (), interrupted=True)
+        prepared = with_answers(self.prepared, asked.results)
+        run = ask_about(prepared, out, progress, shard, begun=True)
+        return replace(run, results={**asked.results, **run.results})
 
     def record(
         self, run: Run[None], started: datetime
     ) -> Record[AnswerSummaryReport, AnswerItemReport]:
         from gigamind.tasks.answers.summary import record_answers
 
-        asked = run.asked or ModelRun({}, (), interrupted=True)
-        return record_answers(self.prepared, run, asked, started)
+        asked, prepared = run.asked or ModelRun({}, (), interrupted=True), self.prepared
+        if self.asked:
+            prepared = replace(prepared, warnings=(*prepared.warnings, *self.asked.warnings))
+        return record_answers(prepared, run, asked, started)
 
 
 class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport]):
-    """See the module."""
+    """See the module.
+
+    Args:
+        answerer: the system that `--system` names, where it is at hand.
+    """
 
     name = "answers"
     options = AnswerEvalOptions
@@ -87,21 +116,32 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
         answer_items,
     )
 
+    def __init__(self, answerer: "Answerer | None" = None) -> None:
+        self._answerer = answerer
+
     def open(
         self, options: AnswerEvalOptions, progress: Progress
     ) -> Evaluation[AnswerSummaryReport, AnswerItemReport, None]:
         """With `--answer-model`, it searches for the context."""
         from gigamind.tasks.answers.prepare import prepare_answers
 
-        return AnswerEvaluation(prepare_answers(options, progress))
+        return AnswerEvaluation(prepare_answers(options, progress), self._answerer)
+
+    def shortfall(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str | None:
+        first = next((error.message for error in record.errors if error.kind == "item"), "")
+        found = record.summary.system
+        return found.shortfall("answer to {} questions", first) if found else None
 
     def check(self, options: AnswerEvalOptions) -> Checked:
         """By keywords, for another embedder may be one that is paid for."""
         from gigamind.tasks.answers.estimate import estimate_answers
         from gigamind.tasks.answers.prepare import prepare_answers
+        from gigamind.tasks.answers.system import with_run
 
         prepared = prepare_answers(options.model_copy(update={"mode": "keyword"}), Quiet())
-        ready = f"{len(prepared.cases)} answers ready"
+        if prepared.system and prepared.system.kind == "run":
+            prepared = with_run(prepared)
+        ready = f"{len(prepared.cases)} {'questions' if prepared.system else 'answers'} ready"
         return Checked(
             ready,
             ready,

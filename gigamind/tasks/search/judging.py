@@ -213,5 +213,5 @@ def _identity(prepared: Prepared, judge: JudgeReport) -> dict[str, str]:
     settings = (*searched, "context_notes", "context_chars", "sample", "seed", "fresh_fraction")
     own = {"embedding model": prepared.embedding_model or ""}
     if prepared.system:
-        own["system"] = f"{prepared.system.fingerprint} {prepared.system.file_hash or ''}".strip()
+        own["system"] = prepared.system.identity
     return prepared.identity(judge, own, settings)

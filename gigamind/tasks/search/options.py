@@ -22,9 +22,8 @@ from gigamind.retrieval.settings import (
     Mode,
     RetrievalSettings,
 )
-from gigamind.systems.settings import BUILTIN, SystemOptions, shown_system
+from gigamind.systems.settings import BUILTIN, DAY_MS, SystemOptions, shown_system
 
-_DAY_MS = 86_400_000
 _OF_SYSTEMS = ("system", "system_config")
 OF_ENGINE = (
     *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "cold_start"),
@@ -63,7 +62,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     )
     warmup: int = Field(10, ge=0, description="queries run before the clock starts")
     timeout_ms: int = Field(
-        15_000, ge=1, le=_DAY_MS, description="time limit of one query, in milliseconds"
+        15_000, ge=1, le=DAY_MS, description="time limit of one query, in milliseconds"
     )
     max_concurrency: int = Field(4, ge=1, le=256, description="queries at a time")
     speed_passes: int = Field(

@@ -230,7 +230,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
             {name: lambda query=query: search(query) for name, query in asked.items()},
             max_concurrency=pace.max_concurrency,
             timeout_ms=pace.timeout_ms,
-            on_end=lambda: progress.stage("Queries", next(ended), len(queries)),
+            on_end=lambda _: progress.stage("Queries", next(ended), len(queries)),
         )
 
     def _measured(self, outcomes: Sequence[Outcome[Ranking[Any]]]) -> list[ItemResult]:

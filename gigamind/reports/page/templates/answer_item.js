@@ -2,7 +2,7 @@
 // How one judged answer is shown, and what the list of answers is searched, filtered and sorted by.
 const FIELDS = ["id", "question", "language", "tags", "change", "correctness", "utility", "confidence", "outcome", "pieces",
   "claims", "coverage", "issues", "summary", "reason", "reported", "abstains", "flagged", "quality", "votes",
-  "completeness", "omissions", "facts"];
+  "completeness", "omissions", "facts", "contexts", "odd"];
 const CLAIM_FIELDS = ["id", "text", "verdict", "doubt", "note", "quote", "passage", "cited", "labelled", "inexact", "doors", "contradictions",
   "veto", "untold"];
 const OMISSION_FIELDS = ["what", "doubt", "note", "quote", "passage"];
@@ -71,6 +71,8 @@ function detail(item) {
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
   if (item.claims.length) parts.push(make("h4", { text: say("claims") }), make("p", { className: "small faint", text: say("quote_proves") }), claimTable(item));
   if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
+  if (item.odd.length) parts.push(make("p", { className: "small wrongly", text: say("odd", { what: item.odd.map(([name, count]) => say(`odd_${name}`, { count })).join(", ") }) }));
+  if (item.contexts.length) parts.push(make("h4", { text: say("contexts") }), contexts(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
   if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
   if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h4", { text: say("omissions") }), ...omissions(item));
@@ -135,6 +137,14 @@ function source(claim) {
   }
   return claim.quote ? make("blockquote", { className: "short" }, make("s", { text: claim.quote }),
     make("span", { className: "faint", text: claim.note ? ` (${claim.note})` : "" })) : null;
+}
+
+// What the system says that it answered from, in its order; one whose text is not known is struck out.
+function contexts(item) {
+  return make("ul", { className: "sources contexts" }, ...item.contexts.map(([name, score, known], at) => make("li", {},
+    make(known ? "span" : "s", { text: `${at + 1}. ${name}` }),
+    score === null ? null : make("span", { className: "faint", text: ` ${say("context_score", { value: figure(score) })}` }),
+    known ? null : make("span", { className: "wrongly", text: ` ${say("context_unknown")}` }))));
 }
 
 function coverage(item) {

@@ -1,0 +1,257 @@
+"""Asks a system each question once; what it answers is kept beside the out folder as it ends, and judged thereafter.
+
+One process asks, whatever the runner: `--max-concurrency` holds for the run.  A resumed run asks only what was not
+answered.
+"""
+
+import functools
+import itertools
+from collections import Counter
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, field, replace
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from gigamind.errors import SystemFailedError
+from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
+from gigamind.evaluation.progress import Progress
+from gigamind.interop.ranking import Oddity, RankedNote
+from gigamind.interop.reply import Reply, told_reply
+from gigamind.outcome import Failure, attempt
+from gigamind.runs.store import ItemKey, ItemResult, RunStore
+from gigamind.systems.dialect import Answers
+from gigamind.systems.open import Answered, open_system
+from gigamind.systems.protocol import Answerer, Query
+from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase, Given
+from gigamind.tasks.answers.contexts import ContextReader
+from gigamind.tasks.answers.judging import begin
+from gigamind.tasks.answers.prepare import PreparedAnswers
+
+_ENOUGH = 8  # questions in a row, without one answer: the thousandth would fare no better
+
+
+@dataclass
+class Asked:
+    """What asking gave.
+
+    Attributes:
+        results: of each question that has ended, by item.
+        interrupted: Ctrl-C stopped it.
+        warnings: what is odd about all of it.
+    """
+
+    results: Mapping[ItemKey, ItemResult] = field(default_factory=dict[ItemKey, ItemResult])
+    interrupted: bool = False
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class OpenAnswerer:
+    """A system that is ready; see `systems.open.Opened`."""
+
+    answerer: Answerer
+    concurrency: int
+    warnings: tuple[str, ...] = ()
+
+
+@contextmanager
+def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[OpenAnswerer]:
+    """The system of a run; `answerer`, where it is at hand.
+
+    Raises:
+        InputError: it cannot be opened; says why.
+    """
+    options = prepared.options
+    named = options.named_system
+    if named is None:
+        raise TypeError("no system answers in this run")
+    if answerer is None:
+        whole = options.sample is None and not prepared.errors
+        found = open_system(named, Answers(), prepared.cases.keys() if whole else None)
+        most = min(options.max_concurrency, found.concurrency or options.max_concurrency)
+        ready = OpenAnswerer(Answered(found.system), most, found.warnings)
+    else:
+        ready = OpenAnswerer(answerer, options.max_concurrency)
+    try:
+        yield ready
+    finally:
+        ready.answerer.close()
+
+
+def ask_system(
+    prepared: PreparedAnswers, answerer: Answerer | None, out: Path, progress: Progress
+) -> Asked:
+    """Begin the run of `out`, or go on with it, and ask what has no answer yet.
+
+    Args:
+        answerer: the system, where it is at hand.
+
+    Raises:
+        GigamindError: see `opened` and `begin`.
+        UnwrittenError: what was answered cannot be kept.
+    """
+    with opened(prepared, answerer) as ready:
+        identity = begin(prepared, out, progress)
+        return _ask(prepared, ready, out, identity, progress)
+
+
+def _ask(
+    prepared: PreparedAnswers,
+    ready: OpenAnswerer,
+    out: Path,
+    identity: Mapping[str, str],
+    progress: Progress,
+) -> Asked:
+    with RunStore(unfinished_folder(out), identity, resume=True) as store:
+        keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
+        cases = [prepared.cases[key.item_id] for key in keys if store.final(key) is None]
+        total, ended = len(keys), itertools.count(len(keys) - len(cases) + 1)
+        is_run = prepared.system is not None and prepared.system.kind == "run"
+
+        asking = _Asking(ready.answerer)
+
+        def keep(outcome: Outcome[Reply]) -> None:
+            asking.note(outcome)
+            store.append(_result(outcome, is_run=is_run))
+            progress.stage("Questions", next(ended), total)
+
+        interrupted = False
+        if cases:
+            progress.stage("Questions", total - len(cases), total)
+        try:
+            run_lanes(
+                asking.about(cases),
+                max_concurrency=ready.concurrency,
+                timeout_ms=prepared.options.timeout_ms,
+                on_end=keep,
+            )
+        except Stopped as stop:
+            interrupted = True
+            for outcome in stop.outcomes:
+                if ItemKey(outcome.item_id, SYSTEM_ROLE) not in store.results:
+                    store.append(_result(outcome, is_run=is_run))
+        results = {key: store.results[key] for key in keys if key in store.results}
+    return Asked(results, interrupted, ready.warnings)
+
+
+@dataclass
+class _Asking:
+    """Asks, until the first questions have all failed.
+
+    Attributes:
+        hopeless: why no more is asked.
+    """
+
+    answerer: Answerer
+    failures: int = 0
+    answered: bool = False
+    hopeless: str = ""
+
+    def about(self, cases: Sequence[EvalCase]) -> dict[str, Callable[[], Reply]]:
+        """What asks each question, by its id."""
+        queries = (Query(case.id, case.question) for case in cases)
+        return {query.id: functools.partial(self.ask, query) for query in queries}
+
+    def ask(self, question: Query) -> Reply:
+        if self.hopeless:
+            raise SystemFailedError(self.hopeless)
+        reply = self.answerer.answer(question)
+        try:
+            return told_reply(reply)
+        except ValueError as error:
+            raise SystemFailedError(str(error)) from error
+
+    def note(self, outcome: Outcome[Reply]) -> None:
+        """What became of a question."""
+        if not isinstance(outcome, Failure):
+            self.answered = True
+        elif not self.answered and not self.hopeless:
+            self.failures += 1
+            if self.failures == _ENOUGH:
+                self.hopeless = (
+                    f"not asked, for the first {_ENOUGH} questions got no answer: {outcome.message}"
+                )
+
+
+def _result(outcome: Outcome[Reply], *, is_run: bool) -> ItemResult:
+    """As the run keeps it; `is_run`: of a file, where nothing takes time and asking again is vain."""
+    if isinstance(outcome, Failure):
+        return ItemResult(
+            outcome.item_id,
+            "unscored" if is_run else "error",
+            outcome.error,
+            outcome.message,
+            part=SYSTEM_ROLE,
+        )
+    odd: Counter[Oddity] = Counter(outcome.value.oddities)
+    contexts: list[dict[str, Any]] = []
+    for context in outcome.value.contexts:
+        bad = context.base_score is not None and not isfinite(context.base_score)
+        odd["bad_scores"] += bad
+        contexts.append(asdict(replace(context, base_score=None) if bad else context))
+    value = {
+        "answer": outcome.value.answer,
+        "contexts": contexts,
+        "oddities": {name: count for name, count in odd.items() if count},
+    }
+    latency_ms = 0.0 if is_run else outcome.latency_ms
+    return ItemResult(
+        outcome.item_id, "scored", value=value, latency_ms=latency_ms, part=SYSTEM_ROLE
+    )
+
+
+def with_answers(
+    prepared: PreparedAnswers, results: Mapping[ItemKey, ItemResult]
+) -> PreparedAnswers:
+    """With the answers of a system among the results of a run; as it is where none answers."""
+    reader = prepared.contexts
+    if reader is None:
+        return prepared
+    cases = {
+        name: _answered(case, answer, reader)
+        if (answer := results.get(ItemKey(name, SYSTEM_ROLE))) and answer.value
+        else case
+        for name, case in prepared.cases.items()
+    }
+    return replace(prepared, cases=cases)
+
+
+def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> EvalCase:
+    told = tuple(
+        RankedNote(one["note"], one["base_score"], one["text"], _pair(one["place"]))
+        for one in result.value["contexts"]
+    )
+    notes, odd = reader.read(told)
+    relevant = None
+    if case.expected is not None:
+        numbered = enumerate(notes, start=1)
+        relevant = frozenset(number for number, note in numbered if note.path in case.expected)
+    return replace(
+        case,
+        answer=result.value["answer"],
+        notes=notes,
+        relevant=relevant,
+        given=Given(told, {**result.value["oddities"], **odd}, result.latency_ms or None),
+    )
+
+
+def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
+    """With the answers of a run file, and nothing kept: what would be judged.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
+    with opened(prepared, None) as ready:
+        asking = _Asking(ready.answerer).about(list(prepared.cases.values()))
+        outcomes = [attempt(name, ask) for name, ask in asking.items()]
+    results = [_result(outcome, is_run=True) for outcome in outcomes]
+    found = with_answers(prepared, {result.key: result for result in results})
+    given = {name: case for name, case in found.cases.items() if case.given}
+    return replace(prepared, cases=given, warnings=(*prepared.warnings, *ready.warnings))
+
+
+def _pair(place: Sequence[int] | None) -> tuple[int, int] | None:
+    return (place[0], place[1]) if place else None

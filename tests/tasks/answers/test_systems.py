@@ -1,0 +1,465 @@
+"""Answers of a RAG system: asked once, with the contexts it says it used, whatever is odd about them."""
+
+import json
+import re
+import sys
+import time
+
+import pytest
+from search_servers import search_server
+
+import gigamind
+from gigamind.errors import EvaluationError, InputError
+from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.progress import Quiet
+from gigamind.release.compare import compare
+from gigamind.release.snapshot import read_snapshot
+from gigamind.tasks import KINDS, TASKS, evaluate
+from gigamind.tasks.answers.estimate import estimate_answers
+from gigamind.tasks.answers.prepare import prepare_answers
+
+ANSWER = "연차는 15일이다 [노트 1]."
+NAMES = ("one", "two", "three", "four", "five")
+
+
+def question(name, **changes):
+    return {"id": name, "question": f"연차는 며칠? ({name})", "language": "ko"} | changes
+
+
+QUESTIONS = [question(name) for name in NAMES]
+
+
+@pytest.fixture
+def asked(options):
+    """Options of a run of a system over five questions."""
+
+    def make(system, items=QUESTIONS, **changes):
+        return options(items=items, **{"system": system} | changes)
+
+    return make
+
+
+@pytest.fixture
+def judged(server, replies):
+    """A judge that believes every answer."""
+    server.respond = lambda _: replies.good
+
+
+@pytest.fixture
+def answering():
+    """A RAG server whose reply to a question is that of its id, or the usual one."""
+
+    def serve(by_id=None, usual=None):
+        usual = usual or {"answer": ANSWER, "contexts": [{"note": "휴가.md", "score": 0.9}]}
+
+        def respond(asked):
+            reply = (by_id or {}).get(asked.body["id"], usual)
+            if callable(reply):
+                reply = reply()
+            return reply if isinstance(reply, tuple) else (200, reply)
+
+        return search_server(respond)
+
+    return serve
+
+
+def told(out):
+    run = json.loads((out / "run.json").read_text("utf-8"))
+    return " ".join(run["warnings"])
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_system_is_asked_each_question_and_its_answer_is_judged_by_its_contexts(
+    asked, answering, by_id, leave
+):
+    with answering() as rag:
+        done = evaluate(asked(f"{rag.url}/ask?key=secret-word", save_snapshot=True))
+    assert sorted(one.body["id"] for one in rag.asked) == sorted(NAMES)
+    assert set(rag.asked[0].body) == {"id", "question"}
+    line = by_id(done.out)["one"]
+    assert (line["answer"], line["evaluation"]["correctness"]) == (ANSWER, 1.0)
+    assert [(note["path"], leave in note["text"]) for note in line["notes"]] == [("휴가.md", True)]
+    assert line["contexts"] == [{"note": "휴가.md", "score": 0.9, "known": True}]
+    assert line["system_latency_ms"] > 0
+    assert "oddities" not in line
+    summary = done.summary
+    assert (summary.system.failed, summary.system.oddities) == (0, {})
+    assert summary.performance.system.n == 5
+    assert summary.overall.answers["correctness"] == 1.0
+    run = json.loads((done.out / "run.json").read_text("utf-8"))
+    system = run["environment"]["system"]
+    assert (system["kind"], system["config"]) == ("http", "plain")
+    assert system["target"].endswith("/ask?***")
+    snapshot = json.loads((done.out / "snapshot.json").read_text("utf-8"))
+    assert snapshot["environment"]["system"]["fingerprint"] == system["fingerprint"]
+    assert "secret-word" not in "".join(p.read_text("utf-8") for p in done.out.iterdir())
+    assert f"answered by {rag.url}/ask?***" in (done.out / "report.html").read_text("utf-8")
+    assert "| latency of its answers | p50 " in (done.out / "summary.md").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("judged")
+def test_contexts_are_notes_texts_or_both_and_keep_their_places(asked, answering, by_id, leave):
+    shown = f"Leave\n\n{leave}"
+    contexts = [
+        "휴가",  # by its name
+        {"note": "garden.md", "text": "The garden has roses"},
+        leave,  # a text alone
+        {"note": "휴가.md", "start": 21, "end": 24},
+        {"note": "parking.md", "start": 5, "end": 9_999},
+        {"text": shown},
+    ]
+    with answering({"one": {"answer": ANSWER, "contexts": contexts}}) as rag:
+        done = evaluate(asked(rag.url))
+    notes = by_id(done.out)["one"]["notes"]
+    assert [note["path"] for note in notes] == [
+        "휴가.md", "garden.md", None, "휴가.md", "parking.md", None,
+    ]  # fmt: skip
+    assert [note["text"] for note in notes[1:]] == [
+        "The garden has roses",
+        leave,
+        "연차는",  # behind "---\ntitle: 휴가 규정\n---\n", which has 21 units
+        "Cars stand behind the depot.\n",
+        shown,
+    ]
+    assert [note["title"] for note in notes[2:3]] == ["context 3"]
+    assert "oddities" not in by_id(done.out)["one"]
+
+
+@pytest.mark.usefixtures("judged")
+def test_without_a_vault_texts_are_judged_and_names_prove_nothing(asked, answering, by_id, leave):
+    contexts = [leave, {"note": "kb/7", "text": leave}, "gone.md", {"note": "휴가.md"}]
+    with answering({}, {"answer": ANSWER, "contexts": contexts}) as rag:
+        done = evaluate(asked(rag.url, notes=None))
+    line = by_id(done.out)["one"]
+    assert [(one["title"], one["text"]) for one in line["notes"]] == [
+        ("context 1", leave),
+        ("kb/7", leave),
+        ("gone.md", ""),
+        ("휴가.md", ""),
+    ]
+    assert [one["known"] for one in line["contexts"]] == [True, True, False, False]
+    assert line["oddities"] == {"unknown_notes": 2}
+    assert line["evaluation"]["correctness"] == 1.0
+    assert "5 of 5 answers name contexts that are not known here" in told(done.out)
+
+
+@pytest.mark.usefixtures("judged")
+def test_what_is_odd_about_contexts_is_counted_by_item_and_said(asked, answering, by_id, leave):
+    replies = {
+        "one": {"answer": ANSWER},
+        "two": {"answer": ANSWER, "contexts": [{"note": "gone.md", "text": leave}]},
+        "three": (200, f'{{"answer": "{ANSWER}", "contexts": [{{"note": "휴가", "score": NaN}}]}}'),
+        "four": {"answer": ANSWER, "contexts": [{"note": "휴가", "text": "Nobody wrote it."}]},
+        "five": {"answer": ANSWER + "\ud83d", "contexts": ["휴가", "휴가.md"]},
+    }
+    with answering(replies) as rag:
+        done = evaluate(asked(rag.url, lang="ko"))
+    items = by_id(done.out)
+    assert {name: items[name]["oddities"] for name in NAMES} == {
+        "one": {"no_contexts": 1},
+        "two": {"unknown_notes": 1},
+        "three": {"bad_scores": 1},
+        "four": {"unplaced_texts": 1},
+        "five": {"repeated_notes": 1},
+    }
+    assert items["three"]["contexts"][0]["score"] is None
+    assert items["four"]["notes"][0]["text"] == "Nobody wrote it."
+    assert items["five"]["answer"] == ANSWER + "\ufffd"
+    assert done.summary.system.oddities == dict.fromkeys(
+        ("no_contexts", "unknown_notes", "bad_scores", "unplaced_texts", "repeated_notes"), 1
+    )
+    assert done.summary.counts.without_context == 1
+    page = (done.out / "report.html").read_text("utf-8")
+    assert "답변 5개 중 1개에 컨텍스트가 없어 아무것도 증명할 수 없습니다." in page
+    assert "답변 시스템 http://127.0.0.1" in page
+
+
+@pytest.mark.parametrize(
+    ("reply", "message"),
+    [
+        ({"contexts": []}, 'no text at "answer" of the reply (it has contexts)'),
+        ({"answer": None}, 'no text at "answer" of the reply (it has answer)'),
+        ({"answer": " \n"}, "the answer is empty"),
+        ({"answer": ANSWER, "contexts": "a text"}, "the contexts are no list"),
+        ({"answer": ANSWER, "contexts": [{"id": 1}]}, "context 1 is neither a text nor"),
+        ({"answer": ANSWER, "contexts": [7]}, "context 1 is neither a text nor"),
+        ((200, "<html>Log in</html>"), "it answered text/html, not JSON: <html>Log in"),
+        ((404, {"no": 1}), 'it answered with status 404: {"no": 1}'),
+    ],
+)
+@pytest.mark.usefixtures("judged")
+def test_what_is_no_answer_is_said_of_its_question_which_stands_in_no_figure(
+    asked, answering, by_id, lines, reply, message
+):
+    with answering({"two": reply}) as rag:
+        done = evaluate(asked(rag.url))
+    [error] = lines(done.out, "errors.jsonl")
+    assert (error["kind"], error["id"], error["error"]) == ("item", "two", "SystemFailedError")
+    assert message in error["message"]
+    line = by_id(done.out)["two"]
+    assert (line["outcome"], line["answer"], line["metrics"]) == ("unanswered", None, {})
+    counts = done.summary.counts
+    assert (counts.answers_total, counts.unanswered, counts.answers_evaluated) == (5, 1, 4)
+    assert (counts.unjudged, counts.not_run) == (0, 0)
+    assert (done.summary.system.failed, done.summary.system.share) == (1, 0.2)
+    assert done.summary.llm.items == 4
+    assert "no answer to 1 of 5 questions" in told(done.out)
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_system_that_fails_more_than_a_fifth_is_no_result_unless_the_part_is_taken(
+    asked, answering, server
+):
+    failing = {"one": (400, "no"), "two": (400, "no")}
+    with answering(failing) as rag:
+        with pytest.raises(EvaluationError, match=r"no answer to 2 questions \(40%\)") as refusal:
+            evaluate(asked(rag.url))
+        assert refusal.value.exit_code == 3
+        assert len(server.seen.bodies) == 3
+        done = evaluate(asked(rag.url, allow_partial=True))
+    assert done.summary.counts.answers_evaluated == 3
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(asked, server, lines):
+    with search_server(lambda _: (200, {})) as rag:
+        gone = rag.url
+    items = [question(f"q{number}") for number in range(12)]
+    options = asked(gone, items=items, max_concurrency=1)
+    with pytest.raises(EvaluationError, match=r"no answer to 12 questions \(100%\)"):
+        evaluate(options)
+    assert not server.seen.bodies
+    messages = [error["message"] for error in lines(options.out, "errors.jsonl")]
+    given_up = ["not asked, for the first 8" in message for message in messages]
+    assert given_up[:8] == [False] * 8  # the next one may be on its way already
+    assert given_up[9:] == [True] * 3
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_slow_answer_fails_its_question(asked, answering, lines):
+    def slow():
+        time.sleep(2)
+        return {"answer": ANSWER}
+
+    with answering({"five": slow}) as rag:
+        done = evaluate(asked(rag.url, timeout_ms=1_000))
+    [error] = lines(done.out, "errors.jsonl")
+    assert (error["id"], error["error"]) == ("five", "QueryTimeoutError")
+
+
+def test_a_resumed_run_asks_only_what_was_not_answered(asked, answering, server, replies, by_id):
+    server.script.extend([replies.good] * 2)
+    failing = {"four": (400, "not yet")}
+    with answering(failing) as rag:
+        stopped = asked(rag.url, max_calls=2)
+        with pytest.raises(EvaluationError, match="the budget left 2 of 4 answers unjudged"):
+            evaluate(stopped)
+        assert len(rag.asked) == 5
+        failing.clear()
+        server.script.extend([replies.good] * 3)
+        done = evaluate(asked(rag.url, resume=stopped.out, out=None))
+        assert [one.body["id"] for one in rag.asked[5:]] == ["four"]
+    assert len(server.seen.bodies) == 5
+    assert done.summary.counts.answers_evaluated == 5
+    assert by_id(done.out)["one"]["system_latency_ms"] > 0
+    assert not unfinished_folder(done.out).exists()
+
+
+@pytest.mark.usefixtures("judged")
+def test_what_is_answered_before_a_model_fails_is_kept(asked, answering):
+    refused_once = "openai/judge;fault=401;times=1;sid=kept"
+    with answering() as rag:
+        stopped = asked(rag.url, model=refused_once)
+        with pytest.raises(EvaluationError, match="no item could be judged"):
+            evaluate(stopped)
+        done = evaluate(asked(rag.url, model=refused_once, resume=stopped.out, out=None))
+        assert len(rag.asked) == 5
+    assert done.summary.counts.answers_evaluated == 5
+
+
+def test_a_run_of_another_system_is_not_resumed(asked, answering, server, replies):
+    server.script.extend([replies.good] * 2)
+    with answering() as rag:
+        stopped = asked(rag.url, max_calls=2, allow_partial=True)
+        evaluate(stopped)
+        with pytest.raises(InputError, match="these differ: system"):
+            evaluate(asked(f"{rag.url}/other", resume=stopped.out, out=None))
+
+
+def test_a_model_that_cannot_be_opened_costs_no_question(asked, answering):
+    with answering() as rag:
+        options = asked(rag.url, api_base=None, model="openai/gpt-4o-mini")
+        with pytest.raises(gigamind.LlmError, match="OPENAI_API_KEY"):
+            evaluate(options)
+        assert not rag.asked
+    assert not unfinished_folder(options.out).exists()
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_run_file_holds_answers_and_what_it_lacks_is_final(asked, tmp_path, by_id, leave, lines):
+    rows = [{"id": name, "answer": ANSWER, "contexts": [leave]} for name in (*NAMES[:4], "extra")]
+    file = tmp_path / "rag.jsonl"
+    told_rows = [json.dumps(row, ensure_ascii=False) for row in rows]
+    file.write_text("\n".join([*told_rows, '{"id": "x", "answer": 7}']), "utf-8")
+    options = asked(f"run:{file}", notes=None)
+    done = evaluate(options)
+    assert [error["message"] for error in lines(done.out, "errors.jsonl")] == [
+        "question five: the run has no line of the question"
+    ]
+    assert "system_latency_ms" not in by_id(done.out)["one"]
+    assert done.summary.performance.system is None
+    assert not unfinished_folder(done.out).exists()
+    run = json.loads((done.out / "run.json").read_text("utf-8"))
+    assert len(run["environment"]["system"]["file_hash"]) == 64
+    warned = told(done.out)
+    assert "lines of the run that cannot be read: 1 (" in warned
+    assert "the answer is a int, and no text" in warned
+    assert "items that the dataset lacks, not used: 1 (extra)" in warned
+
+
+@pytest.mark.usefixtures("judged")
+def test_a_command_and_a_python_function_answer_alike(asked, tmp_path, monkeypatch, by_id):
+    (tmp_path / "team_rag.py").write_text(
+        "import json, sys\n"
+        "def answer(question):\n"
+        f"    return {ANSWER!r}, ['휴가.md']\n"
+        "if __name__ == '__main__':\n"
+        "    for line in sys.stdin:\n"
+        "        text, contexts = answer(json.loads(line)['question'])\n"
+        "        print(json.dumps({'answer': text, 'contexts': contexts}), flush=True)\n",
+        encoding="utf-8",
+    )
+    monkeypatch.chdir(tmp_path)
+    for system in ("python:team_rag:answer", f"command:{sys.executable} team_rag.py"):
+        done = evaluate(asked(system))
+        line = by_id(done.out)["three"]
+        assert (line["answer"], line["notes"][0]["path"]) == (ANSWER, "휴가.md")
+        assert done.summary.counts.answers_evaluated == 5
+
+
+@pytest.mark.usefixtures("judged")
+def test_the_library_takes_what_answers_itself(asked):
+    class Own:
+        closed = False
+
+        def answer(self, question):
+            if question.id == "two":
+                raise gigamind.GigamindError("nothing found")
+            return gigamind.Reply(ANSWER, (gigamind.RankedNote("휴가.md"),))
+
+        def close(self):
+            self.closed = True
+
+    options, own = asked(None), Own()
+    names = ("model", "api_base", "prices", "cache_dir", "min_coverage", "model_timeout_s")
+    given = {name: getattr(options, name) for name in (*names, "max_in_flight")}
+    result = gigamind.evaluate_answers(
+        options.dataset, options.notes, out=options.out, system=own, **given
+    )
+    assert own.closed
+    assert [item.outcome for item in result.items] == ["scored", "unanswered", *["scored"] * 3]
+    assert result.run.environment.system.target.endswith("Own")
+
+
+@pytest.mark.usefixtures("judged")
+def test_facts_that_the_system_did_not_find_are_missing_and_not_left_out_of_the_figure(
+    asked, answering, by_id, leave
+):
+    half = "반차는 0.5일로 계산한다."
+    labels = {"facts": [{"text": leave}, {"text": half}], "correctness": 0.0, "abstains": True}
+    known = [{"path": "휴가.md"}]
+    items = [
+        question("one", labels=labels, context_notes=known, answer="An old answer."),
+        question("two", labels=labels, context_notes=[{"path": "garden.md"}]),
+        question("three", labels=labels),
+    ]
+    answer = "연차는 입사 첫해에 15일을 준다 [노트 1]."
+    with answering({}, {"answer": answer, "contexts": [leave]}) as rag:
+        done = evaluate(asked(rag.url, items=items))
+    lines = by_id(done.out)
+    facts = {name: line["labels"]["facts"] for name, line in lines.items()}
+    assert [fact.get("missed") for fact in facts["one"]] == [None, True]
+    assert [fact.get("missed") for fact in facts["two"]] == [None, None]  # in no note that it names
+    assert [fact.get("missed") for fact in facts["three"]] == [None, True]
+    assert {name: line["metrics"]["completeness"] for name, line in lines.items()} == {
+        "one": 0.5,
+        "two": 1.0,
+        "three": 0.5,
+    }
+    assert lines["one"]["labels"]["correctness"] is None  # that was of another answer
+    assert done.summary.facts_unbacked == 1
+
+
+@pytest.mark.usefixtures("judged")
+def test_queries_are_questions_and_their_notes_tell_which_contexts_bear_on_them(
+    asked, answering, by_id
+):
+    row = {"answerable": True, "expected_notes": ["휴가"], "language": "ko"}
+    items = [{"id": name, "query": f"연차는? {name}", **row} for name in NAMES]
+    contexts = ["garden.md", "휴가.md"]
+    with answering({}, {"answer": ANSWER, "contexts": contexts}) as rag:
+        done = evaluate(asked(rag.url, items=items))
+    assert rag.asked[0].body["question"].startswith("연차는? ")
+    metrics = by_id(done.out)["one"]["metrics"]
+    # The proof stands in note 2 for the judge names note 1: nothing relevant is used.
+    assert metrics["context_utilisation"] == 0.0
+    assert done.summary.counts.answers_evaluated == 5
+
+
+def test_runs_of_one_system_are_compared_and_of_two_get_no_verdict(
+    asked, answering, server, replies
+):
+    server.respond = lambda _: replies.good
+    with answering() as rag:
+        runs = [
+            read_snapshot(evaluate(asked(rag.url + path, save_snapshot=True)).out, KINDS)
+            for path in ("", "", "/other")
+        ]
+    assert compare(*runs[:2]).mismatches == ()
+    [mismatch] = compare(runs[0], runs[2]).mismatches
+    assert (mismatch.what, mismatch.severity) == ("system", "no-verdict")
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"answer_model": "openai/writer"}, "--answer-model: --system names what answers"),
+        ({"system": "builtin"}, "--system builtin: gigamind answers by --answer-model"),
+        ({"system": "nowhere"}, "--system nowhere: must be builtin, run:FILE, http://..."),
+        ({"system": None, "timeout_ms": 5}, "--timeout-ms: only with --system"),
+        ({"system": "run:none.jsonl"}, "--system run:none.jsonl: cannot be read"),
+        ({"system": "python:json:__doc__"}, "--system python:json:__doc__: is no function of a q"),
+        ({"system": "command:/no/such"}, "--system command: /no/such cannot be started"),
+        ({"system_config": "opensearch"}, "neither a file nor one of gigamind, openai, plain"),
+        ({"system": "run:x", "system_config": "plain"}, "only a system of http(s)://"),
+    ],
+)
+def test_what_can_have_no_part_is_refused(asked, changes, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        evaluate(asked(changes.pop("system", "http://127.0.0.1:9"), **changes))
+
+
+def test_a_dry_run_asks_nothing_and_foresees_what_judging_costs(asked, answering, server, tmp_path):
+    with answering() as rag:
+        checked = TASKS["answers"].check(asked(rag.url))
+        assert (checked.ready, rag.asked) == ("5 questions ready", [])
+    judging, *_ = checked.estimate()
+    assert judging.calls == 5
+    file = tmp_path / "rag.jsonl"
+    file.write_text(json.dumps({"id": "one", "answer": ANSWER, "contexts": ["휴가.md"]}), "utf-8")
+    of_run = TASKS["answers"].check(asked(f"run:{file}"))
+    judging_run, *_ = of_run.estimate()
+    assert judging_run.calls == 1
+    assert judging_run.tokens[0] < judging.tokens[0] / 5
+    assert not server.seen.bodies
+
+
+def test_answers_of_the_dataset_keep_the_files_that_they_had(options, server, replies):
+    server.script.extend(replies.every)
+    done = evaluate(options())
+    written = "".join(path.read_text("utf-8") for path in done.out.glob("*.json*"))
+    for name in ("system_latency_ms", "unanswered", '"contexts"', '"oddities"', "system_config"):
+        assert name not in written
+    prepared = prepare_answers(options(), Quiet())
+    assert prepared.contexts is None
+    assert estimate_answers(prepared)
