@@ -131,6 +131,8 @@ class TuneKeywords(SearchKeywords, total=False):
 class LinkKeywords(EvalKeywords, total=False):
     """What an evaluation of links can be told besides."""
 
+    system: str
+    allow_partial: bool
     topk: int
     min_confidence: float
     context_chars: int
@@ -340,7 +342,7 @@ def _evaluate(
     progress: "Progress | None",
     task: "Task[Any, Any, Any] | None" = None,
 ) -> EvaluationResult[Any, Any]:
-    from gigamind.evaluation.options import ModelRunOptions, validated
+    from gigamind.evaluation.options import PartialOptions, validated
     from gigamind.evaluation.release import read_reference
     from gigamind.evaluation.run import evaluate_and_keep, measure
     from gigamind.tasks import KINDS, TASKS
@@ -357,7 +359,7 @@ def _evaluate(
     )
     record = measure(task, options, progress)
     why = task.shortfall(record) if record.items and record.run.status == "complete" else None
-    if why and not (isinstance(options, ModelRunOptions) and options.allow_partial):
+    if why and not (isinstance(options, PartialOptions) and options.allow_partial):
         raise EvaluationError(why)
     verdict = None
     if reference and record.run.status == "complete":

@@ -11,7 +11,12 @@ from pydantic import BaseModel
 from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError
 from gigamind.evaluation.asking import HOPELESS, check_unfinished
-from gigamind.evaluation.options import EvalOptions, ModelRunOptions, ReleaseOptions
+from gigamind.evaluation.options import (
+    EvalOptions,
+    ModelRunOptions,
+    PartialOptions,
+    ReleaseOptions,
+)
 from gigamind.evaluation.release import Reference, ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
 from gigamind.metrics.spec import unit_of, units_of
@@ -172,8 +177,9 @@ def _write(
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
     whole: Record[Any, Any] = record
     announce(record.run.task, verdict, options.junit, outputs.lang, whole.summary.overall)
-    if refused is None and isinstance(options, ModelRunOptions) and not options.allow_partial:
-        refused = _short(task, record, out) or _partial(record, options.min_coverage, out)
+    if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
+        least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
+        refused = _short(task, record, out) or _partial(record, least, out)
     return _Written(verdict, refused)
 
 

@@ -173,7 +173,16 @@ class CacheOptions(BaseModel):
         return self.cache_dir or default_cache_folder()
 
 
-class ModelRunOptions(ModelOptions, CacheOptions):
+class PartialOptions(BaseModel):
+    """Whether a part of the dataset will do."""
+
+    allow_partial: bool = Field(
+        default=False,
+        description="exit code 0 however many items were left unjudged, or not answered by another system",
+    )
+
+
+class ModelRunOptions(ModelOptions, CacheOptions, PartialOptions):
     """What every evaluation by a model is told."""
 
     judge: Path | None = Field(
@@ -198,10 +207,6 @@ class ModelRunOptions(ModelOptions, CacheOptions):
     )
     resume: Path | None = Field(
         None, description="continue the run that was to write this out folder and was stopped"
-    )
-    allow_partial: bool = Field(
-        default=False,
-        description="exit code 0 however many items were left unjudged, or not answered by another system",
     )
     min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.8,

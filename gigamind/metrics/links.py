@@ -24,14 +24,14 @@ class Suggested:
     """One suggested link as the metrics see it.
 
     Attributes:
-        confidence: in [0, 1].
+        confidence: in [0, 1]; None where none is told.
         is_exact: its range is that of a link to this target that was expected; None where no range is known.
         is_novel: the note does not link to the target yet.
         accepted: a person's verdict on this link; None without one.
     """
 
     target: str
-    confidence: float
+    confidence: float | None
     is_exact: bool | None
     is_novel: bool
     accepted: bool | None
@@ -216,13 +216,19 @@ def summarise_links(notes: Sequence[LinkedNote], topk: int, seed: int) -> dict[s
 
 
 def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
-    """Precision and recall at rank `topk` for confidence floors from 0 to 1 in steps of 0.05."""
+    """Precision and recall at rank `topk` for confidence floors from 0 to 1 in steps of 0.05.
+
+    A suggestion that tells no confidence is one of 0; empty where there are suggestions, and none tells any.
+    """
+    told = [one.confidence is not None for note in notes for one in note.suggestions]
+    if told and not any(told):
+        return []
     expected = sum(len(note.expected) for note in notes)
     points: list[LinkSweepPoint] = []
     for step in range(_STEPS + 1):
         floor = step / _STEPS
         kept = [
-            (note, [one for one in note.suggestions[:topk] if one.confidence >= floor])
+            (note, [one for one in note.suggestions[:topk] if (one.confidence or 0.0) >= floor])
             for note in notes
         ]
         suggested = sum(len(shown) for _, shown in kept)
@@ -241,7 +247,12 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
 
 def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
     """How often suggestions of about one confidence are right; empty bins are left out."""
-    pairs = [(one.confidence, is_hit(one, note)) for note in notes for one in note.suggestions]
+    pairs = [
+        (one.confidence, is_hit(one, note))
+        for note in notes
+        for one in note.suggestions
+        if one.confidence is not None
+    ]
     confidences = np.array([confidence for confidence, _ in pairs], dtype=np.float64)
     hits = np.array([hit for _, hit in pairs], dtype=np.bool_)
     return [one for one in reliability_bins(confidences, hits) if one.outcome.n]

@@ -80,14 +80,22 @@ def describe_system(system: str, config: str | None, dialect: Dialect[Told]) -> 
         case "builtin":
             return None
         case "run":
-            # Two files are two states of one system: what made them is not known.
-            return _report(kind, Path(target).name, "run", file_hash=_file_hash(Path(target)))
+            return describe_run(Path(target))
         case "http":
             preset, path = read_preset(config or DEFAULT, dialect.endpoint, dialect.presets)
             shown = without_secrets(target)
             return _report(kind, shown, f"{shown} {preset.fingerprint}", config=path.stem)
         case _:
             return _report(kind, redacted(target), target)
+
+
+def describe_run(path: Path) -> SystemReport:
+    """A run file as run.json has it; two files are two states of one system, for what made them is not known.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    return _report("run", path.name, "run", file_hash=_file_hash(path))
 
 
 def open_system(

@@ -23,7 +23,7 @@ class SnapshotSuggestion(Part):
 
     anchor: str
     target: str
-    confidence: Finite
+    confidence: Finite | None
     hit: bool
 
 
@@ -63,7 +63,10 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
             expected=tuple(dict.fromkeys(expected)),
             suggestions=tuple(
                 SnapshotSuggestion(
-                    anchor=s.anchor.text, target=s.target, confidence=s.confidence, hit=s.hit
+                    anchor=s.anchor.text if s.anchor else "",
+                    target=s.target,
+                    confidence=s.confidence,
+                    hit=s.hit,
                 )
                 for s in line.suggestions
             ),

@@ -8,11 +8,11 @@ from dataclasses import dataclass
 
 from gigamind.datasets.check import CheckedLink
 from gigamind.linking.anchors import fold
-from gigamind.linking.suggest import LinkSuggestion
 from gigamind.tasks.links.schema import MissCause
+from gigamind.tasks.links.suggesters import Suggestion
 from gigamind.vault.notes import Note
 
-Ranked = tuple[int, LinkSuggestion]
+Ranked = tuple[int, Suggestion]
 """A suggestion with its place in the whole list, from 1."""
 
 
@@ -41,8 +41,8 @@ class Offered:
         linked: targets left out because the note links to them already.
     """
 
-    shown: Sequence[LinkSuggestion]
-    ranked: Sequence[LinkSuggestion]
+    shown: Sequence[Suggestion]
+    ranked: Sequence[Suggestion]
     linked: frozenset[str]
 
 
@@ -81,8 +81,8 @@ def _miss(
     return Miss(row, "namesake" if namesake else "no_candidate", None, namesake)
 
 
-def _has_its_place(one: LinkSuggestion, row: CheckedLink) -> bool:
+def _has_its_place(one: Suggestion, row: CheckedLink) -> bool:
     """Whether it links words of the row's anchor; without a known range, the very words."""
-    if row.span is None:
+    if row.span is None or one.span is None:
         return fold(one.anchor) == fold(row.item.anchor)
     return one.span.start < row.span.end and row.span.start < one.span.end

@@ -1,15 +1,20 @@
 """Options of a link evaluation (seed 2.1, 2.3).  No model is asked, so there is nothing to warm up or to wait for."""
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from gigamind.evaluation.options import CacheOptions, EvalOptions
+from gigamind.evaluation.options import CacheOptions, EvalOptions, PartialOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
+from gigamind.systems.settings import SystemOptions, shown_system
+
+OF_OWN = ("semantic", "embedder", "context_chars")
+"""Options that only gigamind's own suggester has; null in run.json where another tool suggested."""
+_OF_SYSTEMS = ("system", "allow_partial")
 
 
-class LinkEvalOptions(EvalOptions, CacheOptions):
+class LinkEvalOptions(EvalOptions, CacheOptions, PartialOptions):
     """Everything a link evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -17,6 +22,10 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
     task: Literal["links"] = Field("links", description="what is evaluated")  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
     dataset: Path = Field(description="expected links, one JSON object a line")
     notes: Path = Field(description="the copy of the vault that generate-links made")
+    system: str | None = Field(
+        None,
+        description="what suggests: run:FILE, the suggestions of another tool; without it, gigamind",
+    )
     topk: int = Field(5, ge=1, le=1_000, description="suggestions a note")
     min_confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.0, description="leave out suggestions that are less sure"
@@ -34,3 +43,14 @@ class LinkEvalOptions(EvalOptions, CacheOptions):
     exclude_linked: bool = Field(
         default=False, description="leave out targets that the note links to elsewhere"
     )
+
+    def for_report(self) -> dict[str, object]:
+        """The options as run.json shows them."""
+        shown = super().for_report()
+        if self.system is None:
+            return {name: value for name, value in shown.items() if name not in _OF_SYSTEMS}
+        return shown | {"system": shown_system(self.system)} | dict.fromkeys(OF_OWN)
+
+    def in_any_folder(self) -> Self:
+        placed = SystemOptions(self.system, None, 0).in_any_folder if self.system else {}
+        return super().in_any_folder().model_copy(update=placed)

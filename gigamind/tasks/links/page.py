@@ -70,7 +70,7 @@ def kind_of(one: SuggestionReport) -> str:
 
 def pieces(item: LinkItemReport) -> list[Piece]:
     """The note's text with its links marked; together the pieces are the text, gaps apart."""
-    marks = [(one.anchor, kind_of(one), one.target) for one in item.suggestions]
+    marks = [(one.anchor, kind_of(one), one.target) for one in item.suggestions if one.anchor]
     marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
     units = Utf16(item.text)
     spans = [(_span(units, passage), kind, target) for passage, kind, target in marks]
@@ -115,7 +115,7 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
         [_missed(item, row, miss) for row, miss in item.explained],
         [
             (
-                one.anchor.text,
+                one.anchor.text if one.anchor else "–",
                 one.target,
                 one.confidence,
                 kind_of(one),

@@ -5,8 +5,12 @@ from dataclasses import dataclass
 
 from gigamind.datasets.check import CheckedLink, CheckedLinks, check_links
 from gigamind.datasets.jsonl import read_links
+from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
-from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.records.schema import SystemReport
+from gigamind.systems.open import describe_run
+from gigamind.tasks.links.options import OF_OWN, LinkEvalOptions
+from gigamind.tasks.links.suggesters import run_path
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 
@@ -17,6 +21,7 @@ class PreparedLinks(PreparedInput):
 
     Attributes:
         rows: path of a note -> its expected links, in the vault's order.
+        system: what suggests; None for gigamind.
     """
 
     options: LinkEvalOptions
@@ -24,6 +29,7 @@ class PreparedLinks(PreparedInput):
     identities: Identities
     checked: CheckedLinks
     rows: Mapping[str, tuple[CheckedLink, ...]]
+    system: SystemReport | None = None
 
 
 def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
@@ -34,7 +40,7 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
         DatasetError: too few rows can be used, or one is bad under `--strict`.
         NotesError: the vault is missing, unreadable or empty.
     """
-    inputs = Inputs(options)
+    inputs, system = Inputs(options), _system(options)
     dataset = read_links(options.dataset)
     vault = read_vault(options.notes)
     identities = Identities(vault.notes)
@@ -56,4 +62,20 @@ def prepare_links(options: LinkEvalOptions) -> PreparedLinks:
         warnings=(*vault.warnings, *checked.warnings),
         dataset_hash=dataset.sha256,
         notes_hash=inputs.notes_hash(),
+        system=system,
     )
+
+
+def _system(options: LinkEvalOptions) -> SystemReport | None:
+    if options.system is None:
+        if options.allow_partial:
+            raise InputError("--allow-partial: only with --system; leave it out")
+        return None
+    fields = LinkEvalOptions.model_fields
+    told = [name for name in OF_OWN if getattr(options, name) != fields[name].default]
+    if told:
+        names = ", ".join(f"--{name.replace('_', '-')}" for name in told)
+        raise InputError(
+            f"{names}: of gigamind's own suggestions, and --system names another tool; leave it out"
+        )
+    return describe_run(run_path(options.system))

@@ -7,6 +7,7 @@ from typing import Annotated, Literal, TypeAlias
 
 from pydantic import Field
 
+from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import Count, Report, Share
 from gigamind.records.schema import (
     IntervalReport,
@@ -15,6 +16,7 @@ from gigamind.records.schema import (
     Record,
     TaskSummary,
 )
+from gigamind.systems.health import SystemHealth
 
 
 class ExpectedLinkReport(Report):
@@ -37,11 +39,16 @@ class ExpectedLinkReport(Report):
 
 
 class SuggestionReport(Report):
-    """One suggested link, with what its confidence is made of."""
+    """One suggested link, with what its confidence is made of.
 
-    anchor: PassageReport
+    Attributes:
+        anchor: null where another tool does not tell where it stands.
+        confidence: null where it tells none.
+    """
+
+    anchor: PassageReport | None
     target: str
-    confidence: Share
+    confidence: Share | None
     reason: str
     context: str
     features: dict[str, float | int | str]
@@ -61,7 +68,7 @@ class RankedReport(Report):
     place: Annotated[int, Field(ge=1)]
     anchor: str
     target: str
-    confidence: Share
+    confidence: Share | None
     reason: str
     features: dict[str, float | int | str]
 
@@ -90,6 +97,7 @@ class LinkItemReport(Report):
         text: the whole note, in which the passages of anchors stand.
         misses: one for each of `missed`; empty in files of older versions.
         terms: what it adds to numerator and denominator of each figure; `metrics` are their quotients.
+        oddities: what was odd about another tool's suggestions, and how often.
     """
 
     note: str
@@ -100,6 +108,7 @@ class LinkItemReport(Report):
     misses: tuple[MissReport, ...] = ()
     terms: dict[str, tuple[Count, Count]]
     metrics: dict[str, float | None]
+    oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
 
     @property
     def missed(self) -> tuple[ExpectedLinkReport, ...]:
@@ -178,6 +187,7 @@ class LinkSummaryReport(TaskSummary[LinkCounts, LinkSliceReport]):
     Attributes:
         calibration_error: expected calibration error over the bins of `reliability`; the truth are removed links only,
             so good suggestions that nobody had linked count as wrong.
+        system: how the other tool that suggested has fared; null for gigamind.
     """
 
     task: Literal["links"] = "links"  # pyright: ignore[reportIncompatibleVariableOverride]  frozen
@@ -185,6 +195,7 @@ class LinkSummaryReport(TaskSummary[LinkCounts, LinkSliceReport]):
     reliability: tuple[ReliabilityBinReport, ...]
     calibration_error: Share | None
     performance: LinkPerformance
+    system: SystemHealth | None = Field(default=None, exclude_if=lambda health: health is None)
 
 
 LinkRunRecord: TypeAlias = Record[LinkSummaryReport, LinkItemReport]

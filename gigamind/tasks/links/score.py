@@ -5,9 +5,8 @@ Suggestions are made over the copy that generate-links wrote; a note of it is on
 
 import functools
 import itertools
-import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from pydantic import TypeAdapter
@@ -15,19 +14,20 @@ from pydantic import TypeAdapter
 from gigamind.datasets.check import CheckedLink
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
-from gigamind.linking.suggest import (
-    LinkSuggester,
-    LinkSuggestion,
-    SuggestOptions,
-    floor,
-    load_suggester,
-)
+from gigamind.linking.suggest import load_suggester
 from gigamind.metrics.links import LinkedNote, Suggested
 from gigamind.records.schema import Record
 from gigamind.tasks.links.misses import Offered, find_misses, names_of
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.prepare import PreparedLinks, prepare_links
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+from gigamind.tasks.links.suggesters import (
+    OwnSuggester,
+    RunSuggester,
+    Suggester,
+    Suggestion,
+    run_path,
+)
 from gigamind.tasks.links.summary import EvaluatedNote, link_item, record_links
 from gigamind.vault.language import note_language
 
@@ -43,7 +43,7 @@ class LinkEvaluation(Evaluation[LinkSummaryReport, LinkItemReport, EvaluatedNote
     """
 
     prepared: PreparedLinks
-    suggester: LinkSuggester
+    suggester: Suggester
     names: Mapping[str, frozenset[str]]
     results = TypeAdapter(list[EvaluatedNote])
 
@@ -87,6 +87,12 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
     prepared = prepare_links(options)
     names = {note.path: names_of(note) for note in prepared.vault.notes}
     vault, identities = prepared.vault, prepared.identities
+    if options.system is not None:
+        whole = options.sample is None and not prepared.errors
+        path, asked = run_path(options.system), prepared.rows if whole else None
+        tool = RunSuggester(path, vault, identities, asked)
+        prepared = replace(prepared, warnings=(*prepared.warnings, *tool.warnings))
+        return LinkEvaluation(prepared, tool, names)
     suggester = load_suggester(
         vault,
         identities,
@@ -94,7 +100,7 @@ def open_links(options: LinkEvalOptions, progress: Progress) -> LinkEvaluation:
         options.cache,
         functools.partial(progress.stage, "Names"),
     )
-    return LinkEvaluation(prepared, suggester, names)
+    return LinkEvaluation(prepared, OwnSuggester(suggester, options.context_chars), names)
 
 
 def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
@@ -102,41 +108,35 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     rows = evaluation.prepared.rows[path]
     note = rows[0].note
     linked = suggester.linked_targets(path)
-    every, unlinked = (
-        suggester.suggest(note, _everything(options, excluding=excluding))
-        for excluding in (False, True)
-    )
+    every, unlinked = (suggester.suggest(note, excluding=excluding) for excluding in (False, True))
     ranked = unlinked if options.exclude_linked else every
-    shown = _shown(ranked, options)
+    least = suggester.floor(options.min_confidence)
+    shown = _shown(ranked, least, options.topk)
     measured = LinkedNote(
         note=path,
         language=rows[0].item.language or note_language(note),
         suggestions=tuple(_measured(one, rows, linked) for one in shown),
-        unlinked=tuple(_measured(one, rows, linked) for one in _shown(unlinked, options)),
+        unlinked=tuple(
+            _measured(one, rows, linked) for one in _shown(unlinked, least, options.topk)
+        ),
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
     left_out = linked if options.exclude_linked else frozenset[str]()
     offered = Offered(shown, ranked, left_out)
     misses = find_misses(rows, offered, evaluation.names, options.topk)
     item = link_item(note, rows, shown, measured, options.topk, misses=misses)
-    return EvaluatedNote(item, measured)
+    odd = dict(suggester.oddities(note))
+    return EvaluatedNote(item.model_copy(update={"oddities": odd}), measured)
 
 
-def _everything(options: LinkEvalOptions, *, excluding: bool) -> SuggestOptions:
-    """All that there is: what a run shows is its beginning, and where the rest stands says why it was missed."""
-    return SuggestOptions(sys.maxsize, 0.0, excluding, options.context_chars, unlikely=True)
-
-
-def _shown(
-    ranked: Sequence[LinkSuggestion], options: LinkEvalOptions
-) -> tuple[LinkSuggestion, ...]:
-    least = floor(options.min_confidence)
-    sure = (one for one in ranked if one.confidence >= least)
-    return tuple(itertools.islice(sure, options.topk))
+def _shown(ranked: Sequence[Suggestion], least: float, topk: int) -> tuple[Suggestion, ...]:
+    """The first ones, without those that are less sure; what tells no confidence is shown."""
+    sure = (one for one in ranked if one.confidence is None or one.confidence >= least)
+    return tuple(itertools.islice(sure, topk))
 
 
 def _measured(
-    suggestion: LinkSuggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
+    suggestion: Suggestion, rows: Sequence[CheckedLink], linked: frozenset[str]
 ) -> Suggested:
     """A suggestion held against the rows of its note that expect, or judge, its target."""
     own = [row for row in rows if suggestion.target in row.targets]
@@ -145,7 +145,7 @@ def _measured(
     return Suggested(
         target=suggestion.target,
         confidence=suggestion.confidence,
-        is_exact=suggestion.span in spans if spans else None,
+        is_exact=suggestion.span in spans if spans and suggestion.span else None,
         is_novel=suggestion.target not in linked,
         accepted="accept" in labels if labels else None,
     )

@@ -1,14 +1,13 @@
 """From measured notes to the reports of a link evaluation."""
 
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import get_args
 
 from gigamind.datasets.check import CheckedLink
 from gigamind.evaluation.task import Run, run_report
-from gigamind.linking.suggest import LinkSuggestion
 from gigamind.metrics.links import (
     LinkedNote,
     is_hit,
@@ -22,6 +21,7 @@ from gigamind.records.environment import describe_environment
 from gigamind.records.schema import PassageReport, Record, intervals
 from gigamind.spans import Span, Utf16
 from gigamind.stats.agreement import expected_calibration_error
+from gigamind.systems.health import SystemHealth
 from gigamind.tasks.links.misses import Miss, Ranked
 from gigamind.tasks.links.prepare import PreparedLinks
 from gigamind.tasks.links.schema import (
@@ -38,7 +38,9 @@ from gigamind.tasks.links.schema import (
     SuggestionReport,
     SweepPointReport,
 )
+from gigamind.tasks.links.suggesters import Suggestion
 from gigamind.vault.notes import Note
+from gigamind.wording import warning
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +59,13 @@ def record_links(
 ) -> Record[LinkSummaryReport, LinkItemReport]:
     """All that the out folder of a run is to hold."""
     summary = summarise_run(prepared, run)
+    if summary.system:
+        prepared = replace(prepared, warnings=(*prepared.warnings, *_odd(prepared, summary.system)))
     report = run_report(
-        prepared, started, summary.status, describe_environment(embedding_model, "none")
+        prepared,
+        started,
+        summary.status,
+        describe_environment(embedding_model, "none", prepared.system),
     )
     return Record(report, summary, [note.item for note in run.results], prepared.errors)
 
@@ -92,7 +99,21 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
         ),
         calibration_error=expected_calibration_error(bins),
         performance=LinkPerformance(indexing_ms=run.opening_ms, eval_runtime_ms=run.scoring_ms),
+        system=_health(run) if prepared.system else None,
     )
+
+
+def _health(run: Run[EvaluatedNote]) -> SystemHealth:
+    odd = [one.item.oddities for one in run.results]
+    lacking = sum("not_in_run_file" in one for one in odd)
+    return SystemHealth.of(lacking, len(odd), odd)
+
+
+def _odd(prepared: PreparedLinks, system: SystemHealth) -> Iterator[str]:
+    """What was odd about another tool's suggestions, a warning a kind."""
+    notes = f"{len(prepared.rows):,}"
+    for name, count in system.oddities.items():
+        yield warning(f"link_{name}", count=f"{count:,}", notes=notes)
 
 
 def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkCounts:
@@ -110,7 +131,7 @@ def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkCounts:
 def link_item(
     note: Note,
     rows: Sequence[CheckedLink],
-    suggestions: Sequence[LinkSuggestion],
+    suggestions: Sequence[Suggestion],
     measured: LinkedNote,
     topk: int,
     *,
@@ -132,8 +153,7 @@ def link_item(
         suggestions=tuple(
             SuggestionReport.like(
                 one,
-                anchor=_passage(note, units, one.span),
-                features=asdict(one.features),
+                anchor=_passage(note, units, one.span) if one.span else None,
                 hit=is_hit(seen, measured),
                 span_exact=seen.is_exact,
                 novel=seen.is_novel,
@@ -158,7 +178,7 @@ def _ranked(ranked: Ranked | None) -> RankedReport | None:
     if ranked is None:
         return None
     place, one = ranked
-    return RankedReport.like(one, place=place, features=asdict(one.features))
+    return RankedReport.like(one, place=place)
 
 
 def _slice(notes: Sequence[EvaluatedNote], topk: int, seed: int) -> LinkSliceReport:

@@ -4,6 +4,7 @@ from typing import Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
+from gigamind.records.schema import Record
 from gigamind.tasks.links.compare import LinkComparison
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
@@ -24,6 +25,11 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
         from gigamind.tasks.links.score import open_links
 
         return open_links(options, progress)
+
+    def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str | None:
+        found = record.summary.system
+        why = "the run has no line of them; write one with an empty list where nothing is suggested"
+        return found.shortfall("suggestions for {} notes", why) if found else None
 
     def check(self, options: LinkEvalOptions) -> Checked:
         from gigamind.tasks.links.prepare import prepare_links

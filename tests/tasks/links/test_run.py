@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 from gate_policy import POLICY
+from linked_notes import NOTES, ROWS
 
-from gigamind import tasks
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import DatasetError, InputError
 from gigamind.evaluation.options import validated
@@ -14,50 +14,6 @@ from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.steps import STEPS
 
 EXAMPLES = Path(__file__).parents[3] / "examples" / "vault"
-
-# From a the link to "Beta" was taken, from c those to "감마" and "Beta"; the one to "nothing like it" cannot be found.
-NOTES = {
-    "a.md": "👋 See Beta and [[감마]] and 감마.",
-    "b.md": "---\ntitle: Beta\n---\nText.",
-    "c.md": "감마는 Beta보다 크다. Some words here.",
-    "감마.md": "Delta is linked: [[d|Delta]].",
-    "d.md": "---\ntitle: Delta\n---\n",
-}
-
-
-def row(
-    item_id: str, source: str, anchor: str, target: str, start: int, language: str
-) -> dict[str, object]:
-    place = {"start": start, "end": start + len(anchor)}
-    fields = {"id": item_id, "source_note": source, "anchor": anchor, "anchor_range": place}
-    return fields | {"expected_links": [target], "language": language}
-
-
-ROWS = [
-    row("1", "a.md", "Beta", "b.md", 7, "en") | {"label": "accept"},
-    row("2", "c.md", "감마", "감마.md", 0, "ko"),
-    row("3", "c.md", "Some words", "d.md", 15, "ko"),
-]
-
-
-@pytest.fixture
-def evaluate(tmp_path):
-    for path, text in NOTES.items():
-        (tmp_path / "notes").mkdir(exist_ok=True)
-        (tmp_path / "notes" / path).write_text(text, encoding="utf-8")
-
-    def run(rows=ROWS, progress=None, **options):
-        lines = (json.dumps(row) for row in rows)
-        (tmp_path / "links.jsonl").write_text("\n".join(lines), encoding="utf-8")
-        given = {
-            "dataset": tmp_path / "links.jsonl",
-            "notes": tmp_path / "notes",
-            "out": tmp_path / "out",
-            "semantic": False,
-        }
-        return tasks.evaluate(validated(LinkEvalOptions, given | options), progress)
-
-    return run
 
 
 def test_five_notes_counted_by_hand(evaluate):

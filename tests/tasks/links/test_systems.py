@@ -1,0 +1,212 @@
+"""Suggestions of another tool: measured as ours, from a file, whatever is odd about them."""
+
+import json
+import re
+
+import pytest
+
+import gigamind
+from gigamind.errors import EvaluationError, InputError
+from gigamind.release.compare import compare
+from gigamind.release.snapshot import read_snapshot
+from gigamind.tasks import KINDS, TASKS
+from gigamind.tasks.steps import STEPS
+
+BETA = {"target": "Beta", "anchor": "Beta", "start": 7, "end": 11, "confidence": 0.9}
+LINES = [
+    # The link to Beta was taken from a; 감마 is linked there already.
+    {"note": "a.md", "suggestions": [BETA, {"target": "감마", "confidence": 0.5}]},
+    # Of c the one to 감마 was taken, at 0, and one to d that nothing here leads to.
+    {"id": "c", "suggestions": [["b.md", 0.8], {"target": "감마.md", "anchor": "감마"}]},
+]
+
+
+@pytest.fixture
+def suggested(evaluate, tmp_path):
+    """The run of a tool whose file has these lines."""
+
+    def run(lines=LINES, **options):
+        file = tmp_path / "tool.jsonl"
+        told = (
+            line if isinstance(line, str) else json.dumps(line, ensure_ascii=False)
+            for line in lines
+        )
+        file.write_text("\n".join(told), "utf-8")
+        return evaluate(**{"semantic": True, "system": f"run:{file}"} | options)
+
+    return run
+
+
+def read(out):
+    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
+    items = {item["note"]: item for item in map(json.loads, lines)}
+    return items, json.loads((out / "run.json").read_text("utf-8"))
+
+
+def test_a_tool_is_measured_as_we_are_counted_by_hand(suggested):
+    done = suggested()
+    links = done.summary.overall.links
+    expected = {
+        "precision_at_1": 1 / 2,  # Beta of a; not b.md of c
+        "precision_at_5": 2 / 4,
+        "recall_at_5": 2 / 3,
+        "recall_at_5_excluding_linked": 2 / 3,
+        "novelty_at_5": 3 / 4,
+        "span_accuracy_at_5": 1.0,  # Beta at its range; 감마 stands once in c, at 0
+    }
+    assert {name: links[name] for name in expected} == pytest.approx(expected)
+    items, run = read(done.out)
+    assert [one["span_exact"] for one in items["a.md"]["suggestions"]] == [True, None]
+    assert items["a.md"]["suggestions"][1]["anchor"] is None
+    assert items["c.md"]["suggestions"][1]["confidence"] is None
+    assert items["c.md"]["suggestions"][1]["anchor"]["utf16_start"] == 0
+    system = run["environment"]["system"]
+    assert (system["kind"], system["target"], len(system["file_hash"])) == ("run", "tool.jsonl", 64)
+    assert (run["options"]["semantic"], run["options"]["embedder"]) == (None, None)
+    assert done.summary.system.oddities == {}
+    # Of the three confidences 0.9 is right; those of 0.5 and 0.8 are wrong: (0.1 + 0.5 + 0.8) / 3
+    assert done.summary.calibration_error == pytest.approx(1.4 / 3)
+    page = (done.out / "report.html").read_text("utf-8")
+    assert "suggested by run:tool.jsonl" in page
+
+
+def test_misses_have_their_causes(suggested):
+    low = {"target": "감마", "anchor": "감마", "confidence": 0.1}
+    lines = [
+        {"note": "a", "suggestions": [{"target": "d", "anchor": "Beta", "start": 7, "end": 11}]},
+        {"note": "c", "suggestions": ["a", "b", low]},
+    ]
+    items, _ = read(suggested(lines, topk=2).out)
+    causes = {miss["id"]: miss["cause"] for item in items.values() for miss in item["misses"]}
+    assert causes == {"1": "namesake", "2": "ranked_too_low", "3": "no_candidate"}
+    items, _ = read(suggested(lines, min_confidence=0.5, out=None).out)
+    causes = {miss["id"]: miss["cause"] for item in items.values() for miss in item["misses"]}
+    assert causes["2"] == "below_confidence"
+
+
+def test_targets_linked_already_can_be_left_out(suggested):
+    links = suggested(exclude_linked=True).summary.overall.links
+    assert links["precision_at_5"] == pytest.approx(2 / 3)
+
+
+def test_what_is_odd_is_counted_by_note_and_said(suggested):
+    lines = [
+        {
+            "note": "a.md",
+            "suggestions": [
+                {"target": "Beta", "anchor": "Beta", "start": 8, "end": 12, "confidence": 0.4},
+                {"target": "b.md", "confidence": 0.5},
+                {"target": "gone", "confidence": 0.6},
+                {"target": "d", "confidence": 1.5},
+            ],
+        },
+        '{"note": "c.md", "suggestions": [{"target": "감마", "anchor": "없다", "confidence": NaN}]}',
+        {"note": "Delta", "suggestions": []},
+        {"note": "a", "suggestions": []},
+        {"note": "c.md"},
+        {"note": "x", "suggestions": [{"anchor": "y"}]},
+    ]
+    done = suggested(lines, lang="ko")
+    items, run = read(done.out)
+    assert items["a.md"]["oddities"] == {
+        "repeated_notes": 1,
+        "unknown_notes": 1,
+        "rising_scores": 1 + 1,  # 0.4, 0.6, 1.5
+        "bad_scores": 1,
+        "unplaced_texts": 1,
+    }
+    assert items["c.md"]["oddities"] == {"bad_scores": 1, "unplaced_texts": 1}
+    assert [one["target"] for one in items["a.md"]["suggestions"]] == ["b.md", "gone", "d.md"]
+    assert items["a.md"]["suggestions"][2]["confidence"] is None
+    warned = " ".join(run["warnings"])
+    assert "lines of the run that cannot be read: 2 (" in warned
+    assert "suggestion 1 has no target" in warned
+    assert "items that the dataset lacks, not used: 1 (d.md)" in warned
+    assert "for 1 of 2 notes lead to notes that are not in the vault" in warned
+    assert "노트 2개 중 1개의 제안에 보관함에 없는 노트가 나옵니다." in (
+        done.out / "report.html"
+    ).read_text("utf-8")
+
+
+def test_a_run_that_lacks_more_than_a_fifth_of_the_notes_is_no_result(suggested, tmp_path):
+    with pytest.raises(EvaluationError, match=r"no suggestions for 1 notes \(50%\)") as refusal:
+        suggested(LINES[:1])
+    assert refusal.value.exit_code == 3
+    items, _ = read(tmp_path / "out")
+    assert items["c.md"]["oddities"] == {"not_in_run_file": 1}
+    done = suggested(LINES[:1], allow_partial=True, out=tmp_path / "part")
+    assert done.summary.system.failed == 1
+
+
+def test_without_a_confidence_nothing_is_said_of_calibration(suggested):
+    lines = [{"note": note, "suggestions": ["b", "감마"]} for note in ("a", "c")]
+    done = suggested(lines)
+    assert (done.summary.sweep, done.summary.reliability) == ((), ())
+    assert done.summary.calibration_error is None
+    assert done.summary.overall.links["span_accuracy_at_5"] is None
+    assert "Nothing was suggested with a confidence." in (done.out / "summary.md").read_text(
+        "utf-8"
+    )
+
+
+@pytest.mark.parametrize(
+    ("lines", "options", "message"),
+    [
+        (LINES, {"embedder": "e5-small"}, "--embedder: of gigamind's own suggestions"),
+        (LINES, {"semantic": False}, "--semantic: of gigamind's own suggestions"),
+        (LINES, {"system": "http://x"}, "--system http://x: links of another tool are read from a"),
+        (LINES, {"system": "run:none"}, "--system run:none: cannot be read (No such file"),
+        (LINES, {"system": None, "allow_partial": True}, "--allow-partial: only with --system"),
+        ([{"note": "a"}], {}, 'no list of "suggestions". Write {"note": ..., "suggestions"'),
+        ([{"note": "x", "suggestions": []}], {}, "none of its 1 items is in the dataset (x)"),
+    ],
+)
+def test_what_cannot_be_used_is_refused(suggested, lines, options, message):
+    with pytest.raises(InputError, match=re.escape(message)):
+        suggested(lines, **options)
+
+
+def test_two_files_are_states_of_one_tool_and_two_tools_get_no_verdict(
+    suggested, evaluate, tmp_path
+):
+    better = [LINES[0], {"note": "c", "suggestions": ["감마", "d"]}]
+    kept = {"save_snapshot": True}
+    outs = [
+        suggested(out=tmp_path / "1", **kept).out,
+        suggested(better, out=tmp_path / "2", **kept).out,
+        evaluate(out=tmp_path / "3", **kept).out,
+    ]
+    first, second, ours = (read_snapshot(out, KINDS) for out in outs)
+    same = compare(first, second)
+    assert same.mismatches == ()
+    assert same.metric("links.recall_at_5").difference == pytest.approx(1 / 3)
+    [mismatch, *_] = compare(ours, first).mismatches
+    assert (mismatch.what, mismatch.severity) == ("system", "no-verdict")
+
+
+def test_a_flow_scores_the_same_in_batches(suggested, tmp_path):
+    done = suggested()
+    from gigamind.tasks.links.options import LinkEvalOptions
+
+    options = LinkEvalOptions(
+        dataset=tmp_path / "links.jsonl",
+        notes=tmp_path / "notes",
+        system=f"run:{tmp_path / 'tool.jsonl'}",
+        out=tmp_path / "flow",
+    )
+    batches = [STEPS.run_batch(options, at, at + 1) for at in range(2)]
+    from datetime import UTC, datetime
+
+    finished = STEPS.finish_run(options, batches, tmp_path / "flow", datetime.now(UTC))
+    STEPS.close_run(options)
+    assert finished["summary"]["overall"] == done.summary.model_dump(mode="json")["overall"]
+    assert TASKS["links"].check(options).ready == "3 links ready, in 2 notes"
+
+
+def test_the_library_takes_a_file(suggested, tmp_path):
+    suggested()
+    result = gigamind.evaluate_links(
+        tmp_path / "links.jsonl", tmp_path / "notes", system=f"run:{tmp_path / 'tool.jsonl'}"
+    )
+    assert result.run.environment.system.target == "tool.jsonl"
+    assert result.summary.overall.links["recall_at_5"] == pytest.approx(2 / 3)
