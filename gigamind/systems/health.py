@@ -7,7 +7,7 @@ from typing import Self
 from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import Count, Report, Share
 
-_MOST_FAILED = 0.2  # of the items; the others say too little of the dataset
+MOST_FAILED = 0.2  # of the items; the others say too little of the dataset
 
 
 class SystemHealth(Report):
@@ -36,6 +36,6 @@ class SystemHealth(Report):
             what: it did not give, of which items, with a place for their number.
             why: not, in the first case.
         """
-        if self.share <= _MOST_FAILED:
+        if self.share <= MOST_FAILED:
             return None
         return f"the system gave no {what.format(self.failed)} ({self.share:.0%}): {why}"

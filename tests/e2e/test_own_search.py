@@ -1,38 +1,15 @@
 """A team's own search, the 30 lines of examples/own_search.py: evaluated, compared, gated, and scheduled."""
 
-import contextlib
 import json
-import socket
-import subprocess
-import sys
-import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from gate_policy import shipped
+from own_systems import EXAMPLES, gigamind, serving
 from prefect_stack import Stack
 from told import check_told
 
-EXAMPLES = Path(__file__).parents[2] / "examples"
-
-
-@contextlib.contextmanager
-def serving(vault: Path) -> Iterator[str]:
-    """The address of the example server over a vault."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    command = [sys.executable, str(EXAMPLES / "own_search.py"), str(vault), str(port)]
-    with subprocess.Popen(command) as server:
-        try:
-            for _ in range(200):
-                with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
-                    break
-                time.sleep(0.05)
-            yield f"http://127.0.0.1:{port}/search"
-        finally:
-            server.terminate()
+SEARCH = EXAMPLES / "own_search.py"
 
 
 @pytest.fixture
@@ -45,28 +22,18 @@ def damaged(tmp_path: Path) -> Path:
     return tmp_path / "damaged"
 
 
-def gigamind(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "gigamind", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
 def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path, damaged: Path):
     gates = shipped("settings").replace("rise_ms = 200", "rise_ms = 1e6")  # a busy machine
     (tmp_path / "gates.toml").write_text(gates.replace("ratio = 1.15", "ratio = 1000"), "utf-8")
     asked = ["eval", "search", "--dataset", str(EXAMPLES / "queries.jsonl"), "--min-score", "0.4"]
     asked += ["--notes", str(EXAMPLES / "vault"), "--speed-passes", "0"]
-    with serving(EXAMPLES / "vault") as address:
+    with serving(SEARCH, EXAMPLES / "vault") as address:
         first = gigamind(tmp_path, *asked, "--system", address, "--out", "first")
         assert first.returncode == 0, first.stderr
         compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
         equal = gigamind(tmp_path, *asked, "--system", address, "--out", "equal", *compared)
     assert equal.returncode == 0, equal.stdout + equal.stderr
-    with serving(damaged) as address:
+    with serving(SEARCH, damaged) as address:
         worse = gigamind(tmp_path, *asked, "--system", address, "--out", "worse", *compared)
     assert worse.returncode == 4, worse.stdout + worse.stderr
     verdict = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))
@@ -78,7 +45,7 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
 @pytest.mark.prefect
 @pytest.mark.timeout(600)
 def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack):
-    with serving(EXAMPLES / "vault") as address:
+    with serving(SEARCH, EXAMPLES / "vault") as address:
         started = deployed.start(system=address, min_score=0.4, sample="20", out="own")
         run = deployed.ended(started["id"])
     assert run["state"]["name"] == "Completed", run["state"]

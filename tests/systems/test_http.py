@@ -13,10 +13,11 @@ from search_servers import meilisearch, opensearch, plain, search_server, typese
 
 from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote
+from gigamind.interop.reply import Reply
 from gigamind.retrieval.embedders import load_embedder
-from gigamind.systems.dialect import Rankings
+from gigamind.systems.dialect import Answers, Rankings
 from gigamind.systems.http import HttpSystem
-from gigamind.systems.preset import Preset, at, read_preset
+from gigamind.systems.preset import AnswerPreset, Preset, at, read_preset
 from gigamind.systems.protocol import Query
 
 DOCUMENTS = {
@@ -197,6 +198,70 @@ def test_a_preset_of_a_teams_own_is_a_file(tmp_path):
     with search_server(lambda _: (200, reply)) as server:
         assert found(server.url, str(file)) == [("a.md", None), ("7", None)]
     assert server.asked[0].body == {"q": QUERY.text}
+
+
+def answered(url: str, preset: str | AnswerPreset) -> Reply:
+    named = isinstance(preset, str)
+    chosen = read_preset(preset, AnswerPreset, "systems/answers")[0] if named else preset
+    system = HttpSystem(url, chosen, Answers())
+    try:
+        return system.ask(QUERY)
+    finally:
+        system.close()
+
+
+def test_a_chat_interface_answers_with_its_citations(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "chat-key")
+    cited = {
+        "citations": [{"filepath": "garden.md", "content": "The garden has roses.", "url": None}]
+    }
+    message = {"role": "assistant", "content": "It has roses [1].", "context": cited}
+    reply = {"choices": [{"index": 0, "message": message}], "usage": {}}
+    with search_server(lambda _: (200, reply)) as server:
+        told = answered(f"{server.url}/v1/chat/completions", "openai")
+    assert told == Reply(
+        "It has roses [1].", (RankedNote("garden.md", None, "The garden has roses."),)
+    )
+    [asked] = server.asked
+    assert asked.headers["authorization"] == "Bearer chat-key"
+    assert asked.body["messages"] == [{"role": "user", "content": QUERY.text}]
+
+
+def test_contexts_may_be_texts_by_themselves_or_stand_where_a_teams_own_preset_says(tmp_path):
+    file = tmp_path / "ours.toml"
+    file.write_text(
+        'method = "GET"\nparams = { q = "{{ question }}" }\nanswer = "out.text"\n'
+        'contexts = "out.docs"\nnote = "meta.path"\ntext = "chunk"\n',
+        "utf-8",
+    )
+    docs = [{"meta": {"path": "a.md"}, "chunk": "A."}, "B.", {"meta": {"path": "c.md"}}]
+    with search_server(lambda _: (200, {"out": {"text": "Yes.", "docs": docs}})) as server:
+        told = answered(server.url, str(file))
+    assert told.contexts == (
+        RankedNote("a.md", None, "A."),
+        RankedNote("", None, "B."),
+        RankedNote("c.md"),
+    )
+    assert server.asked[0].params == {"q": QUERY.text}
+
+
+def test_an_answer_without_contexts_is_an_answer():
+    with search_server(lambda _: (200, {"answer": "Yes."})) as server:
+        assert answered(server.url, "plain") == Reply("Yes.")
+        assert answered(server.url, AnswerPreset(contexts=None)) == Reply("Yes.")
+
+
+def test_a_preset_of_a_search_is_none_of_answers(tmp_path):
+    file = tmp_path / "search.toml"
+    file.write_text("body = '{\"q\": {{ query | tojson }}}'", "utf-8")
+    with pytest.raises(InputError, match="a template of it cannot be filled"):
+        read_preset(str(file), AnswerPreset, "systems/answers")
+    file.write_text("hits = 'docs'", "utf-8")
+    with pytest.raises(InputError, match="hits: there is no such field"):
+        read_preset(str(file), AnswerPreset, "systems/answers")
+    file.write_text('body = \'{"q": "{{ question }}"}\'', "utf-8")
+    with pytest.raises(InputError, match=r"write \{\{ question \| tojson \}\}"):
+        read_preset(str(file), AnswerPreset, "systems/answers")
 
 
 @pytest.mark.parametrize(

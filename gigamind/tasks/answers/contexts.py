@@ -74,6 +74,10 @@ def _part(note: Note, place: tuple[int, int] | None) -> str:
 
 
 def _is_name(text: str) -> bool:
-    """Whether a lone string is the name of a note and not what one says: a word, or a line that ends as files do."""
+    """Whether a lone string is the name of a note and not what one says: a line that ends as files do, or one word.
+
+    A word in ASCII: a sentence in Chinese or Japanese has no blank either.
+    """
     line = text.strip()
-    return "\n" not in line and (line.endswith(".md") or len(line.split()) == 1)
+    is_word = line.isascii() and len(line.split()) == 1
+    return "\n" not in line and (line.endswith(".md") or is_word)

@@ -172,7 +172,7 @@ def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
 
 
 def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
-    """The run against the labels; None when no evaluated answer has any."""
+    """The run against the labels; None when no evaluated answer has any that could be held against it."""
     both = [(item.evaluation, item.labels) for item in items if item.evaluation and item.labels]
     if not both:
         return None
@@ -190,6 +190,8 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
         if claim.claim is not None
     ]
     labelled = sum(len(said.claims) for _, said in both)
+    if not (correct or useful or abstained or labelled):
+        return None
     return AgreementReport(
         correctness_error=_mean(correct),
         correctness_n=len(correct),

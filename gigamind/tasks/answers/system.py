@@ -21,8 +21,9 @@ from gigamind.evaluation.progress import Progress
 from gigamind.interop.ranking import Oddity, RankedNote
 from gigamind.interop.reply import Reply, told_reply
 from gigamind.outcome import Failure, attempt
-from gigamind.runs.store import ItemKey, ItemResult, RunStore
+from gigamind.runs.store import ItemKey, ItemResult, RunStore, read_results
 from gigamind.systems.dialect import Answers
+from gigamind.systems.health import MOST_FAILED
 from gigamind.systems.open import Answered, open_system
 from gigamind.systems.protocol import Answerer, Query
 from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase, Given
@@ -46,6 +47,18 @@ class Asked:
     results: Mapping[ItemKey, ItemResult] = field(default_factory=dict[ItemKey, ItemResult])
     interrupted: bool = False
     warnings: tuple[str, ...] = ()
+
+    @property
+    def for_good(self) -> Mapping[ItemKey, ItemResult]:
+        """The results; failures are final where they are few enough for the run to be one.
+
+        Else a night with one time-out would leave a run to be continued, and the next one would judge old answers.
+        """
+        failed = [key for key, result in self.results.items() if result.outcome != "scored"]
+        if len(failed) > MOST_FAILED * len(self.results):
+            return self.results
+        final = {key: replace(self.results[key], outcome="unscored") for key in failed}
+        return {**self.results, **final}
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +109,13 @@ def ask_system(
     with opened(prepared, answerer) as ready:
         identity = begin(prepared, out, progress)
         return _ask(prepared, ready, out, identity, progress)
+
+
+def kept_answers(prepared: PreparedAnswers, out: Path) -> Asked:
+    """What another process was answered, which has begun the run."""
+    results = read_results(unfinished_folder(out))
+    keys = [ItemKey(name, SYSTEM_ROLE) for name in prepared.cases]
+    return Asked({key: results[key] for key in keys if key in results})
 
 
 def _ask(

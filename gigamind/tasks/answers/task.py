@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from gigamind.assurance.judged_runs import JudgedKind
 from gigamind.datasets.labels import AnswerLabel
-from gigamind.evaluation.asking import ModelRun, unfinished_folder
+from gigamind.evaluation.asking import ModelRun, is_resumable, unfinished_folder
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
@@ -66,7 +66,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         shard: Shard | None = None,
     ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
-        from gigamind.tasks.answers.system import ask_system, with_answers
+        from gigamind.tasks.answers.system import ask_system, kept_answers, with_answers
 
         del results
         if self.prepared.system is None:
@@ -74,6 +74,8 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         if shard and not shard.gathers:  # what the process that began the run was answered
             prepared = with_answers(self.prepared, read_results(unfinished_folder(out)))
             return ask_about(prepared, out, progress, shard)
+        if shard and is_resumable(out) and self.prepared.options.resume is None:
+            self.asked = self.asked or kept_answers(self.prepared, out)
         asked = self.asked = self.asked or ask_system(self.prepared, self.answerer, out, progress)
         if asked.interrupted and shard:
             raise KeyboardInterrupt
@@ -81,7 +83,7 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
             return ModelRun(asked.results, (), interrupted=True)
         prepared = with_answers(self.prepared, asked.results)
         run = ask_about(prepared, out, progress, shard, begun=True)
-        return replace(run, results={**asked.results, **run.results})
+        return replace(run, results={**asked.for_good, **run.results})
 
     def record(
         self, run: Run[None], started: datetime

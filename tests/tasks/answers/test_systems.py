@@ -1,9 +1,13 @@
 """Answers of a RAG system: asked once, with the contexts it says it used, whatever is odd about them."""
 
 import json
+import os
 import re
+import signal
 import sys
 import time
+from collections import Counter
+from datetime import UTC, datetime
 
 import pytest
 from search_servers import search_server
@@ -12,11 +16,14 @@ import gigamind
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.asking import unfinished_folder
 from gigamind.evaluation.progress import Quiet
+from gigamind.evaluation.shards import Shard
 from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_snapshot
+from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.tasks import KINDS, TASKS, evaluate
 from gigamind.tasks.answers.estimate import estimate_answers
 from gigamind.tasks.answers.prepare import prepare_answers
+from gigamind.tasks.steps import STEPS
 
 ANSWER = "연차는 15일이다 [노트 1]."
 NAMES = ("one", "two", "three", "four", "five")
@@ -127,7 +134,9 @@ def test_contexts_are_notes_texts_or_both_and_keep_their_places(asked, answering
 
 @pytest.mark.usefixtures("judged")
 def test_without_a_vault_texts_are_judged_and_names_prove_nothing(asked, answering, by_id, leave):
+    chinese = "第一年有十五天年假。"
     contexts = [leave, {"note": "kb/7", "text": leave}, "gone.md", {"note": "휴가.md"}]
+    contexts += ["doc-17", chinese]
     with answering({}, {"answer": ANSWER, "contexts": contexts}) as rag:
         done = evaluate(asked(rag.url, notes=None))
     line = by_id(done.out)["one"]
@@ -136,9 +145,12 @@ def test_without_a_vault_texts_are_judged_and_names_prove_nothing(asked, answeri
         ("kb/7", leave),
         ("gone.md", ""),
         ("휴가.md", ""),
+        ("doc-17", ""),
+        ("context 6", chinese),
     ]
-    assert [one["known"] for one in line["contexts"]] == [True, True, False, False]
-    assert line["oddities"] == {"unknown_notes": 2}
+    known = [one["known"] for one in line["contexts"]]
+    assert known == [True, True, False, False, False, True]
+    assert line["oddities"] == {"unknown_notes": 3}
     assert line["evaluation"]["correctness"] == 1.0
     assert "5 of 5 answers name contexts that are not known here" in told(done.out)
 
@@ -204,6 +216,7 @@ def test_what_is_no_answer_is_said_of_its_question_which_stands_in_no_figure(
     assert (done.summary.system.failed, done.summary.system.share) == (1, 0.2)
     assert done.summary.llm.items == 4
     assert "no answer to 1 of 5 questions" in told(done.out)
+    assert not unfinished_folder(done.out).exists()  # the next night asks anew
 
 
 @pytest.mark.usefixtures("judged")
@@ -217,7 +230,11 @@ def test_a_system_that_fails_more_than_a_fifth_is_no_result_unless_the_part_is_t
         assert refusal.value.exit_code == 3
         assert len(server.seen.bodies) == 3
         done = evaluate(asked(rag.url, allow_partial=True))
-    assert done.summary.counts.answers_evaluated == 3
+        assert done.summary.counts.answers_evaluated == 3
+        failing.clear()
+        again = evaluate(asked(rag.url, resume=done.out, out=None))
+        assert len(rag.asked) == 5 + 5 + 2
+    assert again.summary.counts.answers_evaluated == 5
 
 
 @pytest.mark.usefixtures("judged")
@@ -293,6 +310,50 @@ def test_a_model_that_cannot_be_opened_costs_no_question(asked, answering):
             evaluate(options)
         assert not rag.asked
     assert not unfinished_folder(options.out).exists()
+
+
+@pytest.mark.usefixtures("judged")
+def test_shards_judge_what_the_process_that_began_them_was_answered(asked, answering):
+    with answering({"two": (400, "no")}) as rag:
+        options = asked(rag.url)
+        folder, out = unfinished_folder(options.out), options.out
+        started = datetime.now(UTC)
+        STEPS.prepare_batches(options, out, "sharded")
+        ranges = STEPS.begin_shards(options, out, 2, "sharded")
+        assert len(rag.asked) == 5
+        with Journal(folder / ITEMS_FILE):  # as the flow that waits for them holds it
+            for items in ranges:
+                shard = Shard(items, began=time.time())
+                STEPS.judge_shard(options, [], out, shard, run="a worker", progress=Quiet())
+        verdicts = STEPS.gather_shards(
+            options, [], out, run="sharded", runtime_ms=1.0, interrupted=False
+        )
+        done = STEPS.finish_run(options, [], out, started, verdicts, run="sharded")
+    STEPS.close_run(options, "a worker")
+    assert len(ranges) == 2
+    assert len(rag.asked) == 5
+    counts = done["summary"]["counts"]
+    assert (counts["answers_evaluated"], counts["unanswered"]) == (4, 1)
+    assert not folder.exists()
+
+
+@pytest.mark.usefixtures("judged")
+def test_ctrl_c_while_the_system_is_asked_keeps_what_it_answered(asked, answering, server):
+    def stop():
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.3)
+        return {"answer": ANSWER, "contexts": []}
+
+    replies = {"three": stop}
+    with answering(replies) as rag:
+        stopped = asked(rag.url, max_concurrency=1)
+        done = evaluate(stopped)
+        assert done.summary.status == "interrupted"
+        assert not server.seen.bodies
+        replies.clear()
+        again = evaluate(asked(rag.url, resume=stopped.out, out=None))
+        assert Counter(one.body["id"] for one in rag.asked) == Counter(NAMES) + Counter(["three"])
+    assert again.summary.counts.answers_evaluated == 5
 
 
 @pytest.mark.usefixtures("judged")
@@ -388,6 +449,7 @@ def test_facts_that_the_system_did_not_find_are_missing_and_not_left_out_of_the_
     }
     assert lines["one"]["labels"]["correctness"] is None  # that was of another answer
     assert done.summary.facts_unbacked == 1
+    assert done.summary.agreement is None  # nobody has said anything of these answers
 
 
 @pytest.mark.usefixtures("judged")

@@ -71,8 +71,7 @@ function detail(item) {
   if (item.reason) parts.push(make("p", { className: "small faint", text: `${say("utility")}: ${item.reason}` }));
   if (item.claims.length) parts.push(make("h4", { text: say("claims") }), make("p", { className: "small faint", text: say("quote_proves") }), claimTable(item));
   if (item.votes.length) parts.push(make("h4", { text: say("votes") }), votes(item));
-  if (item.odd.length) parts.push(make("p", { className: "small wrongly", text: say("odd", { what: item.odd.map(([name, count]) => say(`odd_${name}`, { count })).join(", ") }) }));
-  if (item.contexts.length) parts.push(make("h4", { text: say("contexts") }), contexts(item));
+  if (item.contexts.length || item.odd.length) parts.push(make("h4", { text: say("contexts") }), ...contexts(item));
   if (item.coverage.length) parts.push(make("h4", { text: say("coverage") }), coverage(item));
   if (item.claims.length) parts.push(make("h4", { text: say("issues") }), issues(item));
   if (item.completeness !== null || item.omissions.length || item.facts.length) parts.push(make("h4", { text: say("omissions") }), ...omissions(item));
@@ -141,10 +140,12 @@ function source(claim) {
 
 // What the system says that it answered from, in its order; one whose text is not known is struck out.
 function contexts(item) {
-  return make("ul", { className: "sources contexts" }, ...item.contexts.map(([name, score, known], at) => make("li", {},
+  const odd = item.odd.map(([name, count]) => say(`odd_${name}`, { count })).join(", ");
+  const list = make("ul", { className: "sources contexts" }, ...item.contexts.map(([name, score, known], at) => make("li", {},
     make(known ? "span" : "s", { text: `${at + 1}. ${name}` }),
     score === null ? null : make("span", { className: "faint", text: ` ${say("context_score", { value: figure(score) })}` }),
-    known ? null : make("span", { className: "wrongly", text: ` ${say("context_unknown")}` }))));
+    known ? null : make("span", { className: "wrongly", text: say("context_unknown") }))));
+  return odd ? [make("p", { className: "small wrongly", text: say("odd", { what: odd }) }), list] : [list];
 }
 
 function coverage(item) {

@@ -1,0 +1,80 @@
+"""A RAG system of a team's own, the lines of examples/own_rag.py: evaluated, compared, gated, and scheduled."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from demo_serve import respond
+from gate_policy import shipped
+from own_systems import EXAMPLES, gigamind, serving
+from prefect_stack import Stack
+from reached import reached
+from told import check_told
+
+from gigamind.llm.fake import FakeServer, running
+
+RAG = EXAMPLES / "own_rag.py"
+DEPLOYMENT = "eval-answers/answers-nightly"
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeServer]:
+    """A model that looks each sentence up in the contexts, over HTTP, without a key."""
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    with running() as server:
+        server.respond = respond
+        yield server
+
+
+@pytest.fixture
+def forgetful(tmp_path: Path) -> Path:
+    """The same server after a change: it tells but the beginning of its contexts."""
+    text = RAG.read_text("utf-8")
+    assert '"text": NOTES[note]}' in text
+    changed = tmp_path / "own_rag.py"
+    changed.write_text(text.replace('"text": NOTES[note]}', '"text": NOTES[note][:150]}'), "utf-8")
+    return changed
+
+
+def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
+    tmp_path: Path, judge: FakeServer, forgetful: Path
+):
+    (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
+    asked = ["eval", "answers", "--dataset", str(EXAMPLES / "answers.jsonl"), "--store-mode", "off"]
+    asked += ["--notes", str(EXAMPLES / "vault"), "--model", "openai/judge", *reached(judge)]
+    with serving(RAG, EXAMPLES / "vault") as address:
+        first = gigamind(tmp_path, *asked, "--system", address, "--out", "first")
+        assert first.returncode == 0, first.stderr
+        compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
+        equal = gigamind(tmp_path, *asked, "--system", address, "--out", "equal", *compared)
+    assert equal.returncode == 0, equal.stdout + equal.stderr
+    with serving(forgetful, EXAMPLES / "vault") as address:
+        worse = gigamind(tmp_path, *asked, "--system", address, "--out", "worse", *compared)
+    assert worse.returncode == 4, worse.stdout + worse.stderr
+    verdict = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))
+    assert "answers.correctness" in json.dumps(verdict["gate"])
+    lines = (tmp_path / "first" / "per_item.jsonl").read_text("utf-8").splitlines()
+    items = [json.loads(line) for line in lines]
+    assert len(items) == 40
+    assert all(len(item["contexts"]) == 2 and item["system_latency_ms"] > 0 for item in items)
+    page = (tmp_path / "first" / "report.html").read_text("utf-8")
+    assert "answered by http://127.0.0.1:" in page
+
+
+@pytest.mark.prefect
+@pytest.mark.timeout(600)
+def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack, judge: FakeServer):
+    model = {"model": "openai/judge", "api_base": judge.url, "model_timeout_s": 60}
+    with serving(RAG, EXAMPLES / "vault") as address:
+        own = {"system": address, "sample": "8", "out": "own-answers", "checklist": False}
+        started = deployed.start(DEPLOYMENT, **own, **model, max_in_flight=8)
+        run = deployed.ended(started["id"])
+    assert run["state"]["name"] == "Completed", run["state"]
+    assert run["name"] == f"answers · vault · {address} · own-answers"
+    check_told(deployed, run)
+    [out] = (deployed.clone / "own-answers").iterdir()
+    kept = json.loads((out / "run.json").read_text("utf-8"))
+    assert kept["environment"]["system"]["target"] == address
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    assert (summary["counts"]["answers_evaluated"], summary["system"]["failed"]) == (8, 0)

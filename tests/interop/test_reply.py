@@ -1,0 +1,65 @@
+"""An answer and its contexts as systems tell them."""
+
+import math
+
+import pytest
+
+from gigamind.interop.ranking import RankedNote
+from gigamind.interop.reply import Reply, told_reply
+
+CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
+
+
+@pytest.mark.parametrize(
+    ("told", "reply"),
+    [
+        ("Yes.", Reply("Yes.")),
+        ({"answer": "Yes.", "id": "q-1"}, Reply("Yes.")),
+        ({"answer": "Yes.", "contexts": None}, Reply("Yes.")),
+        (["Yes.", ["Roses."]], Reply("Yes.", (RankedNote("", text="Roses."),))),
+        (("Yes.", (one for one in ["Roses."])), Reply("Yes.", (RankedNote("", text="Roses."),))),
+        (
+            {"answer": "Yes.", "contexts": [{"note": "a.md"}, {"text": "Roses."}]},
+            Reply("Yes.", (RankedNote("a.md"), RankedNote("", text="Roses."))),
+        ),
+        (
+            {
+                "answer": "Yes.",
+                "contexts": [
+                    {"note": "a.md", "text": "Roses.", "score": "0.5", "start": 3, "end": 9}
+                ],
+            },
+            Reply("Yes.", (CONTEXT,)),
+        ),
+        (Reply("Yes.", (CONTEXT,), {"asked_again": 1}),) * 2,
+        ("half \ud83d", Reply("half \ufffd")),
+    ],
+)
+def test_an_answer_is_told_in_several_forms(told, reply):
+    assert told_reply(told) == reply
+
+
+def test_a_score_that_is_no_number_is_kept_as_that():
+    [context] = told_reply(("Yes.", [{"note": "a.md", "score": "much"}])).contexts
+    assert math.isnan(context.base_score)
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        (None, "the answer is nothing, and no text"),
+        ({}, "the answer is nothing, and no text"),
+        ({"answer": 7}, "the answer is a int, and no text"),
+        (["only one"], "the answer is a list, and no text"),
+        ("\n", "the answer is empty"),
+        (("Yes.", "Roses."), "the contexts are no list"),
+        (("Yes.", {"text": "Roses."}), "the contexts are no list"),
+        (("Yes.", 7), "the contexts are no list"),
+        (("Yes.", ["Roses.", 7]), "context 2 is neither a text nor an object with note or text"),
+        (("Yes.", [""]), "context 1 is neither a text nor an object with note or text"),
+        (("Yes.", [{"score": 1}]), "context 1 is neither a text nor an object with note or text"),
+    ],
+)
+def test_what_is_no_answer_is_refused_and_says_why(told, message):
+    with pytest.raises(ValueError, match=message):
+        told_reply(told)
