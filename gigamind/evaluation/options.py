@@ -5,7 +5,7 @@ A task adds its own to `EvalOptions`; one that asks models, `ModelRunOptions`, t
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeVar, runtime_checkable
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -173,16 +173,15 @@ class CacheOptions(BaseModel):
         return self.cache_dir or default_cache_folder()
 
 
-class PartialOptions(BaseModel):
-    """Whether a part of the dataset will do."""
+@runtime_checkable
+class PartialOptions(Protocol):
+    """Options that may say that a part of the dataset will do."""
 
-    allow_partial: bool = Field(
-        default=False,
-        description="exit code 0 however many items were left unjudged, or not answered by another system",
-    )
+    @property
+    def allow_partial(self) -> bool: ...
 
 
-class ModelRunOptions(ModelOptions, CacheOptions, PartialOptions):
+class ModelRunOptions(ModelOptions, CacheOptions):
     """What every evaluation by a model is told."""
 
     judge: Path | None = Field(
@@ -207,6 +206,10 @@ class ModelRunOptions(ModelOptions, CacheOptions, PartialOptions):
     )
     resume: Path | None = Field(
         None, description="continue the run that was to write this out folder and was stopped"
+    )
+    allow_partial: bool = Field(
+        default=False,
+        description="exit code 0 however many items were left unjudged, or not answered by another system",
     )
     min_coverage: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
         0.8,

@@ -5,7 +5,7 @@ from typing import Annotated, Literal, Self
 
 from pydantic import ConfigDict, Field
 
-from gigamind.evaluation.options import CacheOptions, EvalOptions, PartialOptions
+from gigamind.evaluation.options import CacheOptions, EvalOptions
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.systems.settings import SystemOptions, shown_system
 
@@ -14,7 +14,7 @@ OF_OWN = ("semantic", "embedder", "context_chars")
 _OF_SYSTEMS = ("system", "allow_partial")
 
 
-class LinkEvalOptions(EvalOptions, CacheOptions, PartialOptions):
+class LinkEvalOptions(EvalOptions, CacheOptions):
     """Everything a link evaluation is told.  Paths are relative to the working directory."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
@@ -25,6 +25,9 @@ class LinkEvalOptions(EvalOptions, CacheOptions, PartialOptions):
     system: str | None = Field(
         None,
         description="what suggests: run:FILE, the suggestions of another tool; without it, gigamind",
+    )
+    allow_partial: bool = Field(
+        default=False, description="exit code 0 however many notes the run of --system lacks"
     )
     topk: int = Field(5, ge=1, le=1_000, description="suggestions a note")
     min_confidence: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] = Field(
