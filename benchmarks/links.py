@@ -18,7 +18,7 @@ from pathlib import Path
 
 from gigamind.datasets.generate_links import generate_links
 from gigamind.datasets.schema import LinkItem
-from gigamind.linking.anchors import runs
+from gigamind.linking.anchors import running_text
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.metrics.links import LinkedNote, reliability, summarise_links
 from gigamind.metrics.links import Suggested as SuggestedLink
@@ -111,7 +111,7 @@ def plugin(vault: Vault) -> Suggested:
     patterns = [(re.compile(rf"\b{re.escape(n.lower())}\b"), p) for n, p in names if len(n) > 1]
     found: Suggested = {}
     for note in vault.notes:
-        text = "\n".join(run.folded for run in runs(note))
+        text = running_text(note).folded
         places = [
             (match.start(), path)
             for pattern, path in patterns

@@ -20,7 +20,7 @@ _CJK = (
     r"\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     r"\U00020000-\U0003ffff"
 )
-_RUN = re.compile(rf"([{_CJK}]+)|((?:(?![{_CJK}])[^\W_])+)")
+_RUN = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
 
 
 _UNPRINTABLE = re.compile(
@@ -34,14 +34,13 @@ def tokens(text: str) -> list[str]:
     `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character stays as it is.
     """
     found: list[str] = []
-    for match in _RUN.finditer(unicodedata.normalize("NFC", text).lower()):
-        run = match[1]
-        if run is None:
-            found.append(match[2])
+    for run, other in _RUN.findall(unicodedata.normalize("NFC", text).lower()):
+        if other:
+            found.append(other)
         elif len(run) == 1:
             found.append(run)
         else:
-            found.extend(run[i : i + 2] for i in range(len(run) - 1))
+            found += [run[i : i + 2] for i in range(len(run) - 1)]
     return found
 
 

@@ -15,71 +15,54 @@ from ahocorasick_rs import AhoCorasick, MatchKind
 from gigamind.spans import Span
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
-from gigamind.vault.markdown import ADDRESS, Link, marks, mask_comments
+from gigamind.vault.markdown import ADDRESS, Link
 from gigamind.vault.notes import Note, Vault
 
-_CLOSED_TO_LINKS = {"Heading", "CodeBlock", "Link", "Image", "HtmlBlock"}
 _NO_PROSE = re.compile(
     rf"{ADDRESS}|(?<![\w.+-])[\w.+-]++@[\w.-]+|(?<![\w&])[#^][\w/-]+|\[\[[^\[\]\n]*+\]\]"
 )
-_SEPARATOR = re.compile(r"[\s_-]")
+_SIGNS_OF_NO_PROSE = ("://", "www.", "@", "#", "^", "[[")
+_SEPARATOR = re.compile(r"[^\S\n ]|[_-]")
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
-    """A stretch of text without markup in it.
+class RunningText:
+    """What stands in a note as running text, without markup.
 
     Attributes:
         folded: lower case, NFC, each separator one space; what is no prose is blanked by line feeds.
         start: where it begins in the note, in code points.
-        origins: offset in `folded` -> offset in the note, for `len(folded) + 1` places; None where it is a plain shift.
+        origins: offset in `folded` -> offset from `start`, for `len(folded) + 1` places; None where they are the same.
     """
 
     folded: str
-    start: int
-    origins: tuple[int, ...] | None
+    start: int = 0
+    origins: tuple[int, ...] | None = None
 
     def span(self, start: int, end: int) -> Span:
         """The code points of the note behind `folded[start:end]`."""
-        if self.origins is None:
-            return Span(self.start + start, self.start + end)
-        return Span(self.origins[start], self.origins[end])
+        if self.origins is not None:
+            start, end = self.origins[start], self.origins[end]
+        return Span(self.start + start, self.start + end)
 
 
 def fold(text: str) -> str:
-    """A name as it is compared: as `Run.folded`, without space around it."""
+    """A name as it is compared: as `RunningText.folded`, without space around it."""
     return _folded(text)[0].strip()
 
 
-def runs(note: Note) -> list[Run]:
-    """The places of a note, in order."""
-    return [_run(note.text, start, end) for start, end in _ranges(note)]
-
-
-def _ranges(note: Note) -> Iterator[tuple[int, int]]:
-    """Ranges of running text; neighbours that the parser cut at a sign which turned out to be text are one."""
-    body = note.document.body_start
-    begin = end = -1
-    closed = 0
-    for mark in marks(mask_comments(note.text[body:])):
-        if mark.phase != "leaf":
-            if mark.name in _CLOSED_TO_LINKS:
-                closed += 1 if mark.phase == "enter" else -1
-        elif mark.name == "Text" and not closed:
-            if mark.start != end:
-                if begin >= 0:
-                    yield begin + body, end + body
-                begin = mark.start
-            end = mark.end
-    if begin >= 0:
-        yield begin + body, end + body
-
-
-def _run(text: str, start: int, end: int) -> Run:
-    piece = _NO_PROSE.sub(lambda match: "\n" * len(match[0]), text[start:end])
-    folded, origins = _folded(piece)
-    shifted = None if origins is None else tuple(start + origin for origin in origins)
-    return Run(folded, start, shifted)
+def running_text(note: Note) -> RunningText:
+    """The places of a note that a link could be written in."""
+    pieces: list[str] = []
+    done = start = note.document.body_start
+    for span in note.document.running:
+        piece = span.slice(note.text)
+        if any(sign in piece for sign in _SIGNS_OF_NO_PROSE):
+            piece = _NO_PROSE.sub(lambda match: "\n" * len(match[0]), piece)
+        pieces += ["\n" * (span.start - done), piece]
+        done = span.end
+    folded, origins = _folded("".join(pieces))
+    return RunningText(folded, start, None if origins is None else tuple(origins))
 
 
 def _folded(text: str) -> tuple[str, list[int] | None]:
@@ -111,7 +94,7 @@ def _composes(char: str) -> bool:
 
 
 def _spaced(text: str) -> str:
-    return _SEPARATOR.sub(lambda match: "\n" if match[0] == "\n" else " ", text)
+    return _SEPARATOR.sub(" ", text)
 
 
 Kind = Literal["title", "alias", "heading", "text"]
@@ -156,13 +139,7 @@ class Mention:
     """A name in the running text of a note, in code points of the note."""
 
     anchor: Anchor
-    start: int
-    end: int
-
-    @property
-    def span(self) -> Span:
-        """Where it stands."""
-        return Span(self.start, self.end)
+    span: Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,7 +197,7 @@ def build_dictionary(
         for link in note.document.links:
             _add_link(anchors, link, note, identities, max_words)
     finder = NameFinder(anchors)
-    mentions = {note.path: tuple(finder.mentions(runs(note))) for note in vault.notes}
+    mentions = {note.path: tuple(finder.mentions(running_text(note))) for note in vault.notes}
     saying: defaultdict[str, set[str]] = defaultdict(set)
     for path, of_note in mentions.items():
         for mention in of_note:
@@ -305,15 +282,13 @@ class NameFinder:
         texts = [anchor.text for anchor in self._anchors]
         self._automaton = AhoCorasick(texts, matchkind=MatchKind.Standard) if texts else None
 
-    def mentions(self, places: Iterable[Run]) -> Iterator[Mention]:
+    def mentions(self, text: RunningText) -> Iterator[Mention]:
         """The longest name at each place, from left to right, without overlaps."""
-        for run in places:
-            done = 0
-            for index, start, end in self._matches(run.folded):
-                if start >= done and _stands_alone(run.folded, start, end):
-                    span = run.span(start, end)
-                    yield Mention(self._anchors[index], span.start, span.end)
-                    done = end
+        done = 0
+        for index, start, end in self._matches(text.folded):
+            if start >= done and _stands_alone(text.folded, start, end):
+                yield Mention(self._anchors[index], text.span(start, end))
+                done = end
 
     def _matches(self, text: str) -> list[tuple[int, int, int]]:
         if self._automaton is None:

@@ -17,7 +17,7 @@ from gigamind.linking.anchors import (
     Mention,
     build_dictionary,
     fold,
-    runs,
+    running_text,
 )
 from gigamind.linking.cues import Around, Cues, around
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
@@ -114,7 +114,7 @@ class CandidateFinder:
         """The names in the running text of a note, in order."""
         if self.vault.note(note.path) is note:
             return self.dictionary.mentions[note.path]
-        return tuple(self.dictionary.finder.mentions(runs(note)))
+        return tuple(self.dictionary.finder.mentions(running_text(note)))
 
     def phrases(self, note: Note, mentions: Sequence[Mention]) -> list[tuple[str, Span]]:
         """The most telling phrases of a note that are no names, in the order of the text; each stands once."""
@@ -343,15 +343,15 @@ class _Reading:
 def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> list[tuple[str, Span]]:
     taken = {mention.span for mention in mentions}
     first: dict[str, Span] = {}
-    for run in runs(note):
-        for start, end in phrases(run):
-            span = run.span(start, end)
-            if span not in taken:
-                first.setdefault(run.folded[start:end], span)
+    running = running_text(note)
+    for start, end in phrases(running.folded):
+        told = running.folded[start:end]
+        if told not in first and (span := running.span(start, end)) not in taken:
+            first[told] = span
     own = fold(note.title)
     most = min(max(len(note.text) // _CHARS_A_PHRASE, _PHRASES.start), _PHRASES.stop - 1)
-    told = {text: words.weight(text) for text in first if text not in own}
-    best = sorted(told, key=lambda text: (-told[text], first[text].start))[:most]
+    weights = {text: words.weight(text) for text in first if text not in own}
+    best = sorted(weights, key=lambda text: (-weights[text], first[text].start))[:most]
     spans = sorted((first[text] for text in best), key=lambda span: span.start)
     # As written: "RAG" means more to a model than "rag".
     return [(plain_text(span.slice(note.text)), span) for span in spans]
@@ -368,16 +368,17 @@ def _first_names(*names: str) -> tuple[str, ...]:
 
 def _goes_on(text: str, mention: Mention) -> bool:
     """Whether a name goes on behind a mention: "Agents" in "the Agents SDK" is no note on agents."""
-    last = re.split(r"[ -]", text[mention.start : mention.end])[-1]
-    return _CAPITAL.match(last) is not None and _NEXT_CAPITAL.match(text, mention.end) is not None
+    if _NEXT_CAPITAL.match(text, mention.span.end) is None:
+        return False
+    return _CAPITAL.match(re.split(r"[ -]", mention.span.slice(text))[-1]) is not None
 
 
 def _denied(text: str, mention: Mention) -> bool:
     """Whether a text says that there is no such thing."""
-    before = text[max(0, mention.start - 8) : mention.start]
+    before = text[max(0, mention.span.start - 8) : mention.span.start]
     return (
         _DENIED_BEFORE.search(before) is not None
-        or _DENIED_BEHIND.match(text, mention.end) is not None
+        or _DENIED_BEHIND.match(text, mention.span.end) is not None
     )
 
 

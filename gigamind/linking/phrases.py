@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 
-from gigamind.linking.anchors import Run
 from gigamind.text import is_particle
 
 MAX_WORDS = 5
@@ -49,13 +48,12 @@ _AFTER_ONE_SYLLABLE = frozenset(
 )
 
 
-def phrases(run: Run) -> Iterator[tuple[int, int]]:
-    """Offsets of each phrase in `run.folded`, in order: every row of nouns, and what of it ends in the same word.
+def phrases(text: str) -> Iterator[tuple[int, int]]:
+    """Offsets of each phrase in a folded text, in order: every row of nouns, and what of it ends in the same word.
 
     Of "지난 회의의 휴가 정책을" it gives "지난 회의", "회의", "휴가 정책" and "정책": both languages put the head last.
     """
     row: list[tuple[int, int]] = []
-    text = run.folded
     for match in _WORD.finditer(text):
         start = match.start()
         end, closes = _noun(match[0])

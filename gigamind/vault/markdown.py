@@ -243,6 +243,8 @@ class Document:
         frontmatter: the YAML mapping at the top, or empty.
         body_start: the first code point after the frontmatter (and after a byte order mark).
         warnings: what could not be read, such as broken YAML, each a sentence without the note's path.
+        running: the text that a link could be written in: no heading, code, link, image or HTML.  Pieces lie apart, in
+            order; neighbours that the parser cut at a sign which turned out to be text are one.
     """
 
     frontmatter: Mapping[str, object]
@@ -251,6 +253,7 @@ class Document:
     links: tuple[Link, ...]
     blocks: tuple[Block, ...]
     warnings: tuple[str, ...] = ()
+    running: tuple[Span, ...] = ()
 
 
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -304,6 +307,7 @@ def _trimmed(part: str, start: int) -> Span:
     return Span(left, left + len(part.strip()))
 
 
+_CLOSED_TO_LINKS = {"Heading", "CodeBlock", "Link", "Image", "HtmlBlock"}
 _KINDS: dict[str, BlockKind] = {
     "Paragraph": "paragraph",
     "Heading": "heading",
@@ -329,6 +333,7 @@ def parse(text: str) -> Document:
         links=tuple(reader.links),
         blocks=tuple(reader.blocks),
         warnings=front.warnings,
+        running=tuple(reader.running()),
     )
 
 
@@ -362,6 +367,8 @@ class _Reader:
         self._visible: list[str] = []
         self._open: list[_Open] = []
         self._nested = 0  # links in the text of an open one, which a reader sees as plain text
+        self._closed_to_links = 0
+        self._running: list[list[int]] = []
 
     def read(self) -> None:
         for mark in marks(self._masked):
@@ -372,7 +379,12 @@ class _Reader:
             else:
                 self._leaf(mark)
 
+    def running(self) -> list[Span]:
+        """The pieces of running text that were read."""
+        return [self._span(start, end) for start, end in self._running]
+
     def _enter(self, mark: Mark) -> None:
+        self._closed_to_links += mark.name in _CLOSED_TO_LINKS
         if self._depth == 0:
             self._only_math = mark.name == "Paragraph"
         self._depth += 1
@@ -388,6 +400,7 @@ class _Reader:
         self._open.append(_Open(mark, len(self._visible), mark.start))
 
     def _leave(self, mark: Mark) -> None:
+        self._closed_to_links -= mark.name in _CLOSED_TO_LINKS
         self._depth -= 1
         if mark.name in {"Link", "Image"} and self._nested:
             self._nested -= 1
@@ -403,6 +416,11 @@ class _Reader:
     def _leaf(self, mark: Mark) -> None:
         if self._depth == 0 and mark.name == "Rule":
             self._add_block("rule", mark)
+        if mark.name == "Text" and not self._closed_to_links:
+            if self._running and self._running[-1][1] == mark.start:
+                self._running[-1][1] = mark.end
+            else:
+                self._running.append([mark.start, mark.end])
         if mark.name != "DisplayMath" and mark.text.strip():
             self._only_math = False
         if self._open:
