@@ -6,8 +6,8 @@ A place is a name (`anchors.py`) or, where meaning is compared, a phrase (`phras
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -46,6 +46,11 @@ _CHARS_A_PHRASE = 200  # of a note for each phrase that is compared,
 _PHRASES = range(8, 31)  # but so many
 _SHARED = 2  # a heading of more notes than this names none of them
 LEAST_COSINE = 0.15  # below, a phrase means no note
+
+
+def _always(features: Features) -> bool:
+    del features
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,15 +97,18 @@ class CandidateFinder:
                 vault.notes, self._names_to_compare(), embedder, cache, progress
             )
 
-    def places(self, note: Note, context_chars: int) -> list[list[Candidate]]:
+    def places(
+        self, note: Note, context_chars: int, hopeful: Callable[[Features], bool] = _always
+    ) -> list[list[Candidate]]:
         """The candidates of each place, in the order of the text, names first.
 
         Args:
             note: of this vault, or another text at its path.
             context_chars: code points of a paragraph around a place that are compared with the target.
+            hopeful: whether a phrase is looked at closer, by features that are at least as good as its own.
         """
         reading = _Reading(self, note, context_chars)
-        return [*reading.named(), *reading.meant()]
+        return [*reading.named(), *reading.meant(hopeful)]
 
     def prepare(self, notes: Iterable[Note], progress: Progress = quiet) -> None:
         """Embed the phrases of all these notes at once."""
@@ -187,6 +195,13 @@ class _Shared(TypedDict):
     centrality: float
 
 
+class _SharedWords(TypedDict):
+    """What a phrase and one note say both."""
+
+    words_shared: float
+    overlap: float
+
+
 class _Reading:
     """One note while its candidates are found."""
 
@@ -196,6 +211,7 @@ class _Reading:
         self._linked = finder.linked(note)
         self._shared_with: dict[str, _Shared] = {}
         self._paragraphs: dict[Span, Vector] = {}
+        self._cues_of = finder.cues.of(note.path)
         self._cues_at: dict[Span, tuple[float, float]] = {}
         self._names_in_note = len({
             target
@@ -236,7 +252,7 @@ class _Reading:
             if found:
                 yield found
 
-    def meant(self) -> Iterator[list[Candidate]]:
+    def meant(self, hopeful: Callable[[Features], bool]) -> Iterator[list[Candidate]]:
         """Of each phrase; none where meaning is not compared."""
         meanings, note = self._finder.meanings, self._note
         if meanings is None:
@@ -245,9 +261,10 @@ class _Reading:
         meanings.prepare(text for text, _ in found)
         for text, span in found:
             meant = [
-                Candidate(span, one.note, self._of_phrase(text, span, one, meanings))
+                Candidate(span, one.note, replace(features, **self._shared_words(text, span, one)))
                 for one in meanings.nearest(text)
                 if one.note != note.path and one.cosine >= LEAST_COSINE
+                if hopeful(features := self._of_phrase(text, span, one, meanings))
             ]
             if meant:
                 yield meant
@@ -291,6 +308,7 @@ class _Reading:
         )
 
     def _of_phrase(self, text: str, span: Span, meant: Meant, meanings: Meanings) -> MeantFeatures:
+        """As if it shared all words, which are slow to compare."""
         beside, near = self._cues(span)
         return MeantFeatures(
             chars=len(text),
@@ -298,14 +316,21 @@ class _Reading:
             occurrence=1,
             cue_beside=beside,
             cue_near=near,
-            words_shared=self._finder.words.cosine(self._paragraph(span), meant.note),
+            words_shared=1.0,
             name_cosine=round(meant.name_cosine, 4),
             beginning_cosine=round(meant.beginning_cosine, 4),
             lead=round(meant.lead, 4),
             note_cosine=round(meanings.cosine(self._note.path, meant.note), 4),
-            overlap=self._finder.words.overlap(text, meant.name),
+            overlap=1.0,
             passage=meant.passage,
             **self._shared(meant.note),
+        )
+
+    def _shared_words(self, text: str, span: Span, meant: Meant) -> _SharedWords:
+        words = self._finder.words
+        return _SharedWords(
+            words_shared=words.cosine(self._paragraph(span), meant.note),
+            overlap=words.overlap(text, meant.name),
         )
 
     def _shared(self, target: str) -> _Shared:
@@ -324,8 +349,7 @@ class _Reading:
 
     def _cues(self, span: Span) -> tuple[float, float]:
         if span not in self._cues_at:
-            place = around(self._note.text, span)
-            self._cues_at[span] = self._finder.cues.score(self._note.path, place)
+            self._cues_at[span] = self._cues_of(around(self._note.text, span))
         return self._cues_at[span]
 
     def _paragraph(self, span: Span) -> Vector:

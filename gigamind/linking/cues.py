@@ -7,8 +7,9 @@ against the names that stand in it unlinked.
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from math import log
 from typing import NamedTuple
 
@@ -78,8 +79,8 @@ class Cues:
         self._links, self._plain = _by_note(links), _by_note(plain)
         self._all_links, self._all_plain = _sum(self._links), _sum(self._plain)
 
-    def score(self, note: str, place: Around) -> tuple[float, float]:
-        """Log odds for a link, of the words beside a place and of those near it, by what the *other* notes do.
+    def of(self, note: str) -> Callable[[Around], tuple[float, float]]:
+        """Log odds for a link in a note, of the words beside a place and of those near it, by what the *others* do.
 
         0 says nothing; signs that were not seen count as average.
         """
@@ -89,13 +90,17 @@ class Cues:
         share = (n_links + 1) / (n_links + n_plain + 2)
         prior = log(share / (1 - share))
 
+        @cache  # a note repeats its words
         def odds(sign: str) -> float:
             yes = self._all_links.signs[sign] - links.signs[sign] + 2 * _SMOOTHING * share
             no = self._all_plain.signs[sign] - plain.signs[sign] + 2 * _SMOOTHING * (1 - share)
             return log(yes / no) - prior
 
         # sorted: a sum must not hang on the order of a set
-        return sum(map(odds, sorted(place.beside))), sum(map(odds, sorted(place.near)))
+        return lambda place: (
+            sum(map(odds, sorted(place.beside))),
+            sum(map(odds, sorted(place.near))),
+        )
 
 
 def _by_note(places: Mapping[str, Iterable[Around]]) -> dict[str, _Counts]:

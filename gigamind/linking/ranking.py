@@ -7,10 +7,10 @@ the same sum, shown apart.
 
 import tomllib
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import cache, cached_property
 from importlib.resources import files
 from math import exp, log, log1p
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
 
@@ -71,6 +71,7 @@ _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "linked_back": lambda f: float(f.linked_back),
     "centrality": lambda f: log(f.centrality),
 }
+_TERMS: Mapping[str, Callable[[Any], float]] = {**_OF_BOTH, **_OF_NAMES, **_OF_PHRASES}
 # The rest of the terms, but for the bias and the centrality, tells about the place: the score "context".
 _MENTION = frozenset(
     (
@@ -94,9 +95,11 @@ class Weights(BaseModel, extra="forbid", frozen=True):
 
     def score(self, features: Features) -> float:
         """Log odds."""
-        return self.bias + sum(
-            self.weights[name] * value for name, value in terms(features).items()
-        )
+        return self.bias + sum([weight * term(features) for weight, term in self._weighing])
+
+    @cached_property
+    def _weighing(self) -> list[tuple[float, Callable[[Any], float]]]:
+        return [(self.weights[name], _TERMS[name]) for name in _TERMS if self.weights.get(name)]
 
 
 class WeightFile(BaseModel, extra="forbid", frozen=True):

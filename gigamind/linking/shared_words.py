@@ -2,6 +2,8 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from functools import lru_cache
 from math import log, sqrt
 
 from gigamind.text import tokens
@@ -32,7 +34,7 @@ class SharedWords:
         """Of a text's vector and the note at this path, in [0, 1]."""
         other = self._notes[note]
         small, large = (text, other) if len(text) < len(other) else (other, text)
-        return sum(part * large[token] for token, part in small.items() if token in large)
+        return sum([part * large[token] for token, part in small.items() if token in large])
 
     def cosine_of_notes(self, left: str, right: str) -> float:
         """Of the notes at two paths, in [0, 1]."""
@@ -42,23 +44,31 @@ class SharedWords:
         """How much a phrase tells: the idf of its words, the rarest first, each next one counting half."""
         known = self._weights.get(text)
         if known is None:
-            rare = sorted((self._idf.get(token, 0.0) for token in set(tokens(text))), reverse=True)
-            known = self._weights[text] = sum(idf / 2**place for place, idf in enumerate(rare))
+            rare = sorted([self._idf.get(token, 0.0) for token in _telling(text)], reverse=True)
+            known = self._weights[text] = sum([idf / 2**at for at, idf in enumerate(rare)])
         return known
 
     def overlap(self, left: str, right: str) -> float:
         """Share of the telling words of two phrases that stand in both, in [0, 1]."""
-        one, other = set(tokens(left)), set(tokens(right))
-        every = sum(self._rarity(token) for token in sorted(one | other))
-        return sum(self._rarity(token) for token in sorted(one & other)) / every if every else 0.0
+        one, other = _telling(left), _telling(right)
+        both = one & other
+        every = self._rarity(one | other) if both else 0.0
+        return self._rarity(both) / every if every else 0.0
 
-    def _rarity(self, token: str) -> float:
-        return self._idf.get(token, self._rarest)
+    def _rarity(self, some: AbstractSet[str]) -> float:
+        return sum([self._idf.get(token, self._rarest) for token in sorted(some)])
 
     def _unit(self, counts: Counter[str]) -> Vector:
         parts = {t: (1 + log(n)) * self._idf[t] for t, n in counts.items() if t in self._idf}
         length = sqrt(sum(part * part for part in parts.values()))
         return {token: part / length for token, part in parts.items()} if length else {}
+
+
+@lru_cache(maxsize=65_536)  # a vault repeats its phrases, and phrases their words
+def _telling(text: str) -> frozenset[str]:
+    """The tokens of a short text."""
+    first, space, rest = text.partition(" ")
+    return _telling(first) | _telling(rest) if space else frozenset(tokens(text))
 
 
 def _text(note: Note) -> str:

@@ -100,7 +100,7 @@ class LinkSuggester:
         self.finder = CandidateFinder(vault, identities, embedder, cache, progress)
         self._identities, self._embedder = identities, embedder
         self._titles = {note.path: note.title for note in vault.notes}
-        self._read: tuple[Note, int, list[list[Candidate]]] | None = None
+        self._read: tuple[Note, tuple[int, Calibration, float], list[list[Candidate]]] | None = None
 
     @cached_property
     def calibration(self) -> Calibration:
@@ -108,7 +108,7 @@ class LinkSuggester:
         options = SuggestOptions(exclude_existing=False)
 
         def suggest(note: Note) -> list[Scored]:
-            best = self._best(note, options, Calibration())[:_CALIBRATED_WITH]
+            best = self._best(note, options, Calibration(), 0.0)[:_CALIBRATED_WITH]
             return [Scored(one.score, one.is_phrase, one.candidate.target) for one in best]
 
         return calibrate(self.vault, self._identities, suggest)
@@ -128,7 +128,7 @@ class LinkSuggester:
         least = chosen.min_confidence if chosen.unlikely else floor(chosen.min_confidence)
         return [
             self._suggestion(note, one, confidence, chosen.context_chars)
-            for one in self._best(note, chosen, self.calibration)[: chosen.max_suggestions]
+            for one in self._best(note, chosen, self.calibration, least)[: chosen.max_suggestions]
             if (confidence := logistic(one.odds)) >= least
         ]
 
@@ -137,13 +137,16 @@ class LinkSuggester:
         return frozenset(self.finder.neighbours.linked_from(path))
 
     def _best(
-        self, note: Note, options: SuggestOptions, calibration: Calibration
+        self, note: Note, options: SuggestOptions, calibration: Calibration, least: float
     ) -> "list[_Weighed]":
-        """The likeliest meaning of each place, the surest place of each target, without overlaps, best first."""
+        """The likeliest meaning of each place, the surest place of each target, without overlaps, best first.
+
+        Phrases that are surely less sure than `least` may be missing.
+        """
         linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
         meanings = (
             meaning
-            for place in self._places(note, options.context_chars)
+            for place in self._places(note, options.context_chars, calibration, least)
             for meaning in _meanings(place, linked, calibration)
         )
         chosen: dict[str, _Weighed] = {}
@@ -158,10 +161,19 @@ class LinkSuggester:
                 taken.insert(at, (start, end))
         return list(chosen.values())
 
-    def _places(self, note: Note, context_chars: int) -> list[list[Candidate]]:
+    def _places(
+        self, note: Note, context_chars: int, calibration: Calibration, least: float
+    ) -> list[list[Candidate]]:
         """Those of the note that was read last are kept: an evaluation asks with linked targets and without."""
-        if self._read is None or self._read[0] is not note or self._read[1] != context_chars:
-            self._read = note, context_chars, self.finder.places(note, context_chars)
+
+        def hopeful(features: Features) -> bool:
+            odds = calibration.odds(load_weights().of(features).score(features), is_phrase=True)
+            return logistic(odds) >= least
+
+        asked = context_chars, calibration, least
+        if self._read is None or self._read[0] is not note or self._read[1] != asked:
+            found = self.finder.places(note, context_chars, hopeful)
+            self._read = note, asked, found
         return self._read[2]
 
     def _suggestion(

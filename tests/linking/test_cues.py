@@ -49,13 +49,13 @@ SEE, SAY = place("see X"), place("say X")
 def test_a_note_is_told_by_the_links_of_the_others():
     cues = Cues({"a": [SEE, SEE], "b": [SEE]}, {"a": [SAY], "b": [SAY, SAY]})
     # for a: one link with "see" and two plain names without it; 2 of 5 of four added places are links
-    beside, near = cues.score("a", Around(frozenset({"<0 see"}), frozenset()))
+    beside, near = cues.of("a")(Around(frozenset({"<0 see"}), frozenset()))
     assert beside == pytest.approx(log((1 + 4 * 0.4) / (0 + 4 * 0.6)) - log(0.4 / 0.6))
     assert near == 0
-    assert cues.score("c", SEE)[0] > cues.score("a", SEE)[0] > 0 > cues.score("a", SAY)[0]
+    assert cues.of("c")(SEE)[0] > cues.of("a")(SEE)[0] > 0 > cues.of("a")(SAY)[0]
 
 
 def test_without_links_or_for_unseen_words_nothing_is_said():
-    assert Cues({}, {}).score("a", SEE) == (0, 0)
-    beside, near = Cues({"b": [SEE]}, {"b": [SAY]}).score("a", Around(frozenset({"new"}), frozenset()))  # fmt: skip
+    assert Cues({}, {}).of("a")(SEE) == (0, 0)
+    beside, near = Cues({"b": [SEE]}, {"b": [SAY]}).of("a")(Around(frozenset({"new"}), frozenset()))  # fmt: skip
     assert (beside, near) == (pytest.approx(0), 0)
