@@ -4,10 +4,11 @@ Inside gigamind every offset counts code points of the decoded note, half-open: 
 UTF-16 code units instead, because JavaScript editors and the dataset schema count those; `Utf16` is the one border.
 """
 
+import re
 from bisect import bisect_left
 from dataclasses import dataclass
 
-_ASTRAL = 0x10000  # code points from here on take two UTF-16 code units
+_ASTRAL = re.compile("[\U00010000-\U0010ffff]")  # each takes two UTF-16 code units
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -57,9 +58,7 @@ class Utf16:
     """
 
     def __init__(self, text: str) -> None:
-        astral = (
-            [] if text.isascii() else [i for i, char in enumerate(text) if ord(char) >= _ASTRAL]
-        )
+        astral = [] if text.isascii() else [found.start() for found in _ASTRAL.finditer(text)]
         self._astral = astral
         self._astral_units = [index + rank for rank, index in enumerate(astral)]
         self.length = len(text) + len(astral)

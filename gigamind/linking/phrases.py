@@ -4,7 +4,6 @@ A rule of thumb, not a tagger: what it lets through by mistake is weighed by `ra
 """
 
 import re
-from collections.abc import Iterator
 from functools import lru_cache
 
 from gigamind.text import is_particle
@@ -48,30 +47,26 @@ _AFTER_ONE_SYLLABLE = frozenset(
 )
 
 
-def phrases(text: str) -> Iterator[tuple[int, int]]:
+def phrases(text: str) -> list[tuple[int, int]]:
     """Offsets of each phrase in a folded text, in order: every row of nouns, and what of it ends in the same word.
 
     Of "지난 회의의 휴가 정책을" it gives "지난 회의", "회의", "휴가 정책" and "정책": both languages put the head last.
     """
-    row: list[tuple[int, int]] = []
+    found: list[tuple[int, int]] = []
+    row: list[int] = []  # where its words begin
+    end = 0
     for match in _WORD.finditer(text):
-        start = match.start()
-        end, closes = _noun(match[0])
-        joined = not row or text[row[-1][1] : start] == " "
-        if not joined or not end:
-            yield from _ending_alike(row)
+        size, closes = _noun(match[0])
+        if row and (not size or text[end : match.start()] != " "):
+            found += [(start, end) for start in row[-MAX_WORDS:]]
             row = []
-        if end:
-            row.append((start, start + end))
+        if size:
+            row.append(match.start())
+            end = match.start() + size
             if closes:
-                yield from _ending_alike(row)
+                found += [(start, end) for start in row[-MAX_WORDS:]]
                 row = []
-    yield from _ending_alike(row)
-
-
-def _ending_alike(row: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    for first in range(max(0, len(row) - MAX_WORDS), len(row)):
-        yield row[first][0], row[-1][1]
+    return found + [(start, end) for start in row[-MAX_WORDS:]]
 
 
 @lru_cache(maxsize=65_536)  # a vault repeats its words

@@ -1,12 +1,12 @@
 import pytest
 
-from gigamind.linking.anchors import Run, fold
+from gigamind.linking.anchors import fold
 from gigamind.linking.phrases import phrases
 
 
 def found(text: str) -> list[str]:
-    run = Run(fold(text), 0, None)
-    return [run.folded[start:end] for start, end in phrases(run)]
+    folded = fold(text)
+    return [folded[start:end] for start, end in phrases(folded)]
 
 
 @pytest.mark.parametrize(
