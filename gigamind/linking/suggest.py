@@ -7,6 +7,7 @@ from bisect import bisect_left
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 from gigamind.linking.calibration import Calibration, Scored, calibrate
@@ -23,6 +24,9 @@ from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
 
 LEAST_CONFIDENCE = 0.1  # what is wrong nine times in ten is no suggestion
+# Phrases are many, and what is right among the least sure is outnumbered; chosen on the vaults that the weights were
+# fitted on (benchmarks/README.md).
+LEAST_OF_PHRASES = 0.15
 _CALIBRATED_WITH = 5  # suggestions of a note: what is looked at most
 
 
@@ -35,7 +39,7 @@ class SuggestOptions:
         min_confidence: in [0, 1].
         exclude_existing: leave out targets that the note links to already.  Existing links themselves never move.
         context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
-        unlikely: also what is less sure than `LEAST_CONFIDENCE`, whatever the floor.
+        unlikely: also what is less sure than the `floor`.
     """
 
     max_suggestions: int = 10
@@ -45,9 +49,10 @@ class SuggestOptions:
     unlikely: bool = False
 
 
-def floor(min_confidence: float) -> float:
-    """What a suggestion is at least as sure as, if it is shown."""
-    return max(min_confidence, LEAST_CONFIDENCE)
+def floor(min_confidence: float, features: Features | None = None) -> float:
+    """What a suggestion with these features, or with any, is at least as sure as, if it is shown."""
+    is_phrase = isinstance(features, MeantFeatures)
+    return max(min_confidence, LEAST_OF_PHRASES if is_phrase else LEAST_CONFIDENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +131,13 @@ class LinkSuggester:
         """Suggestions for a note of this vault, the most confident first: one a target, without overlaps."""
         chosen = options or SuggestOptions()
         least = chosen.min_confidence if chosen.unlikely else floor(chosen.min_confidence)
-        return [
+        shown = (
             self._suggestion(note, one, confidence, chosen.context_chars)
-            for one in self._best(note, chosen, self.calibration, least)[: chosen.max_suggestions]
-            if (confidence := logistic(one.odds)) >= least
-        ]
+            for one in self._best(note, chosen, self.calibration, least)
+            if (confidence := logistic(one.odds))
+            >= (least if chosen.unlikely else floor(least, one.candidate.features))
+        )
+        return list(islice(shown, chosen.max_suggestions))
 
     def linked_targets(self, path: str) -> frozenset[str]:
         """Paths of the notes that the note at `path` links to."""

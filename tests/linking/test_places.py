@@ -44,7 +44,10 @@ def test_signs_that_turn_out_to_be_text_do_not_cut_it(folded):
 
 
 def test_markup_keeps_words_apart_as_line_feeds(folded):
-    assert folded("one **two** https://a.org three") == "one \n\ntwo\n\n \n\n\n\n\n\n\n\n\n\n\n\n\n three"
+    assert (
+        folded("one **two** https://a.org three")
+        == "one \n\ntwo\n\n \n\n\n\n\n\n\n\n\n\n\n\n\n three"
+    )
 
 
 @pytest.mark.parametrize("form", ["NFC", "NFD"])

@@ -10,11 +10,18 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from link_features import MEANT, PLAIN
 
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.ranking import scores
 from gigamind.linking.reasons import reason
-from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions, floor
+from gigamind.linking.suggest import (
+    LEAST_CONFIDENCE,
+    LEAST_OF_PHRASES,
+    LinkSuggester,
+    SuggestOptions,
+    floor,
+)
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import read_vault
@@ -149,6 +156,12 @@ def test_what_is_wrong_nine_times_in_ten_is_shown_only_where_it_is_asked_for(sug
     shown = found(suggester, "n00.md", replace(ALL, unlikely=False))
     assert shown == [one for one in every if one not in unlikely]
     assert (floor(0.0), floor(0.3)) == (LEAST_CONFIDENCE, 0.3)
+
+
+def test_phrases_are_shown_from_a_higher_confidence_on_than_names():
+    assert LEAST_CONFIDENCE < LEAST_OF_PHRASES < 0.3
+    assert (floor(0.0, PLAIN), floor(0.0, MEANT)) == (LEAST_CONFIDENCE, LEAST_OF_PHRASES)
+    assert (floor(0.3, PLAIN), floor(0.3, MEANT)) == (0.3, 0.3)
 
 
 def test_each_target_comes_once_with_its_surest_anchor(suggester_of):
@@ -368,6 +381,16 @@ def test_whatever_a_draft_says_suggestions_are_apart_one_a_target_and_in_order(
     assert all(0 < confidence < 1 for confidence in confidences)
     assert stormy.suggest(note, replace(options, max_suggestions=2)) == suggested[:2]
     assert stormy.suggest(note, options) == suggested
+
+
+@given(st.lists(st.sampled_from(WORDS), max_size=30), st.sampled_from((0.0, 0.1, 0.13, 0.2, 0.4)))
+def test_what_is_shown_is_what_of_everything_is_sure_enough(stormy, words, least):
+    text = " ".join(words)
+    note = replace(stormy.vault.note("t.md"), text=text, document=parse(text))
+    every = stormy.suggest(note, replace(ALL, max_suggestions=100))
+    sure = [one for one in every if one.confidence >= floor(least, one.features)]
+    shown = replace(ALL, min_confidence=least, max_suggestions=2, unlikely=False)
+    assert stormy.suggest(note, shown) == sure[:2]
 
 
 def test_suggestions_do_not_hang_on_the_order_of_sets():

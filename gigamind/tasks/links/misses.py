@@ -1,6 +1,6 @@
 """Why a link that was expected is not among the suggestions that are shown.
 
-Told from one list of everything that the suggester has for a note, of which a run shows the beginning.
+Told from one list of everything that the suggester has for a note, of which a run shows the first that are sure enough.
 """
 
 from collections.abc import Mapping, Sequence
@@ -71,7 +71,7 @@ def _miss(
     taken = next((one for one in others if _has_its_place(one[1], row)), None)
     own = next((one for one in ranked if one[1].target in row.targets), None)
     if own is not None:
-        last = ranked[len(offered.shown) - 1] if offered.shown else None
+        last = next((one for one in reversed(ranked) if one[1] in offered.shown), None)
         cause = "ranked_too_low" if own[0] > topk else "below_confidence"
         return Miss(row, cause, own, taken or last)
     if not offered.linked.isdisjoint(row.targets):

@@ -110,15 +110,12 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     linked = suggester.linked_targets(path)
     every, unlinked = (suggester.suggest(note, excluding=excluding) for excluding in (False, True))
     ranked = unlinked if options.exclude_linked else every
-    least = suggester.floor(options.min_confidence)
-    shown = _shown(ranked, least, options.topk)
+    shown = _shown(ranked, options)
     measured = LinkedNote(
         note=path,
         language=rows[0].item.language or note_language(note),
         suggestions=tuple(_measured(one, rows, linked) for one in shown),
-        unlinked=tuple(
-            _measured(one, rows, linked) for one in _shown(unlinked, least, options.topk)
-        ),
+        unlinked=tuple(_measured(one, rows, linked) for one in _shown(unlinked, options)),
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
     left_out = linked if options.exclude_linked else frozenset[str]()
@@ -129,10 +126,11 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     return EvaluatedNote(item.model_copy(update={"oddities": odd}), measured)
 
 
-def _shown(ranked: Sequence[Suggestion], least: float, topk: int) -> tuple[Suggestion, ...]:
+def _shown(ranked: Sequence[Suggestion], options: LinkEvalOptions) -> tuple[Suggestion, ...]:
     """The first ones, without those that are less sure; what tells no confidence is shown."""
-    sure = (one for one in ranked if one.confidence is None or one.confidence >= least)
-    return tuple(itertools.islice(sure, topk))
+    least = options.min_confidence
+    sure = (o for o in ranked if o.confidence is None or o.confidence >= max(least, o.least))
+    return tuple(itertools.islice(sure, options.topk))
 
 
 def _measured(

@@ -35,6 +35,7 @@ class Suggestion:
         span: where they stand, in code points; None where that is not known.
         confidence: in [0, 1]; None where none is told.
         features: what it is made of, by name.
+        least: the confidence from which it is shown.
     """
 
     target: str
@@ -44,13 +45,14 @@ class Suggestion:
     reason: str
     context: str
     features: Mapping[str, float | int | str]
+    least: float = 0.0
 
     @classmethod
     def of(cls, one: LinkSuggestion) -> "Suggestion":
         """One of gigamind's own."""
         names = ("target", "anchor", "span", "confidence", "reason", "context")
         told = {name: getattr(one, name) for name in names}
-        return cls(**told, features=asdict(one.features))
+        return cls(**told, features=asdict(one.features), least=floor(0.0, one.features))
 
 
 class Suggester(ABC):
@@ -76,10 +78,6 @@ class Suggester(ABC):
     def linked_targets(self, path: str) -> frozenset[str]:
         """Paths of the notes that the note at `path` links to."""
 
-    @abstractmethod
-    def floor(self, min_confidence: float) -> float:
-        """What a suggestion is at least as sure as, if it is shown."""
-
     def oddities(self, note: Note) -> Mapping[Oddity, int]:
         """What was odd about its suggestions for a note, and how often."""
         del note
@@ -103,9 +101,6 @@ class OwnSuggester(Suggester):
 
     def linked_targets(self, path: str) -> frozenset[str]:
         return self._suggester.linked_targets(path)
-
-    def floor(self, min_confidence: float) -> float:
-        return floor(min_confidence)
 
 
 class RunSuggester(Suggester):
@@ -140,9 +135,6 @@ class RunSuggester(Suggester):
 
     def linked_targets(self, path: str) -> frozenset[str]:
         return self._linked[path]
-
-    def floor(self, min_confidence: float) -> float:
-        return min_confidence
 
     def oddities(self, note: Note) -> Mapping[Oddity, int]:
         return self._of(note)[1]
