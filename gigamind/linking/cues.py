@@ -35,20 +35,21 @@ class Around(NamedTuple):
 
 def around(text: str, span: Span) -> Around:
     """The surroundings of `text[span]`, brackets of links left out."""
-    begin = max(text.rfind("\n", 0, span.start) + 1, span.start - _REACH)
+    line = text.rfind("\n", 0, span.start) + 1
+    begin = max(line, span.start - _REACH)
     stop = text.find("\n", span.end, span.end + _REACH)
     left = _words(text[begin : span.start])
     right = _words(text[span.end : stop if stop >= 0 else span.end + _REACH])
     beside = {f"<{min(i, 1)} {word}" for i, word in enumerate(left[: -_BESIDE - 1 : -1])}
     beside |= {f">{min(i, 2)} {word}" for i, word in enumerate(right[:_BESIDE])}
     beside |= ({"<"} if not left else set()) | ({">"} if not right else set())
-    line = text.rfind("\n", 0, span.start) + 1
     kind = "list" if _LIST.match(text, line) else "table" if text[line : line + 1] == "|" else ""
     return Around(frozenset(beside), frozenset((*left[-_NEAR:], *right[:_NEAR], f"= {kind}")))
 
 
 def _words(text: str) -> list[str]:
-    found = _WORD.findall(_MARKUP.sub("", text).lower())
+    bare = _MARKUP.sub("", text) if "[" in text or "]" in text else text
+    found = _WORD.findall(bare.lower())
     return [word[:_HANGUL_KEPT] if "가" <= word[0] <= "힣" else word for word in found]
 
 

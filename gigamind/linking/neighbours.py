@@ -21,10 +21,9 @@ class Neighbours:
         for note, targets in graph.items():
             for target in targets:
                 into[target].add(note)
-        self._into = into
-        self._weight = {
-            note: 1 / log(2 + len(self._out[note] | into.get(note, set()))) for note in graph
-        }
+        self._into = {note: frozenset(into[note]) for note in graph}
+        self._beside = {note: self._out[note] | self._into[note] for note in graph}
+        self._weight = {note: 1 / log(2 + len(self._beside[note])) for note in graph}
         self._centrality = centrality(graph)
 
     def linked_from(self, note: str) -> AbstractSet[str]:
@@ -41,9 +40,9 @@ class Neighbours:
         Args:
             linked: what the note links to, which a draft of it may do otherwise than the vault's own.
         """
-        mine = linked | self._into.get(note, set())
-        theirs = self._out[target] | self._into.get(target, set())
-        return log1p(sum(self._weight[one] for one in sorted(mine & theirs)))
+        theirs = self._beside[target]
+        both = (linked & theirs) | (self._into[note] & theirs)
+        return log1p(sum([self._weight[one] for one in sorted(both)])) if both else 0.0
 
 
 def folders_between(one: str, other: str) -> int:

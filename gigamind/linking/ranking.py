@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import cache, cached_property
 from importlib.resources import files
 from math import exp, log, log1p
+from operator import attrgetter
 from typing import Annotated, Any, NamedTuple
 
 from pydantic import BaseModel, Field
@@ -51,21 +52,21 @@ _OF_NAMES: Mapping[str, Callable[[NamedFeatures], float]] = {
     "spelled_as_name": lambda f: float(f.spelled_as_name),
 }
 _OF_PHRASES: Mapping[str, Callable[[MeantFeatures], float]] = {
-    "name_cosine": lambda f: f.name_cosine,
-    "beginning_cosine": lambda f: f.beginning_cosine,
-    "lead": lambda f: f.lead,
-    "note_cosine": lambda f: f.note_cosine,
-    "overlap": lambda f: f.overlap,
+    "name_cosine": attrgetter("name_cosine"),
+    "beginning_cosine": attrgetter("beginning_cosine"),
+    "lead": attrgetter("lead"),
+    "note_cosine": attrgetter("note_cosine"),
+    "overlap": attrgetter("overlap"),
 }
 _OF_BOTH: Mapping[str, Callable[[Features], float]] = {
     "chars": lambda f: log(f.chars),
     "first": lambda f: -log(f.occurrence),
     "names_in_note": lambda f: -log(f.names_in_note),
-    "cue_beside": lambda f: f.cue_beside,
-    "cue_near": lambda f: f.cue_near,
-    "words_shared": lambda f: f.words_shared,
-    "words_shared_by_notes": lambda f: f.words_shared_by_notes,
-    "neighbours": lambda f: f.neighbours,
+    "cue_beside": attrgetter("cue_beside"),
+    "cue_near": attrgetter("cue_near"),
+    "words_shared": attrgetter("words_shared"),
+    "words_shared_by_notes": attrgetter("words_shared_by_notes"),
+    "neighbours": attrgetter("neighbours"),
     "folder_near": lambda f: -float(min(f.folders_between, _FAR)),
     "not_linked": lambda f: float(not f.linked),
     "linked_back": lambda f: float(f.linked_back),
