@@ -8,6 +8,7 @@ is broken; name a real vault for figures that mean something.  30 % of the links
 """
 
 import argparse
+import math
 import random
 import re
 import tempfile
@@ -24,7 +25,7 @@ from gigamind.metrics.links import LinkedNote, reliability, summarise_links
 from gigamind.metrics.links import Suggested as SuggestedLink
 from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
-from gigamind.stats.agreement import expected_calibration_error
+from gigamind.stats.agreement import ReliabilityBin, expected_calibration_error
 from gigamind.text import ends_in_consonant
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Note, Vault, read_vault
@@ -32,7 +33,7 @@ from gigamind.vault.notes import Note, Vault, read_vault
 OPTIONS = SuggestOptions(max_suggestions=10, min_confidence=0.0, exclude_existing=False)
 Suggested = dict[str, list[tuple[str, float | None]]]
 """Path of a note -> targets, best first, each with its confidence."""
-FIGURES = "P@5 / R@5 / R@10 / calibration error"
+FIGURES = "P@5 / R@5 / R@10 / calibration error (were the confidences true)"
 NOTE_SENTENCES = 40  # about 2 000 characters
 
 
@@ -151,9 +152,21 @@ def quality(rows: Sequence[LinkItem], suggested: Suggested, language: str) -> st
     ]
     shown = [replace(note, suggestions=note.suggestions[:5]) for note in notes]
     known = all(conf is not None for note in expected for _, conf in suggested[note])
-    error = expected_calibration_error(reliability(shown)) if known else None
+    bins = reliability(shown) if known else []
+    error = expected_calibration_error(bins)
     return " / ".join(f"{value:.3f}" for value in values) + (
-        " / -" if error is None else f" / {error:.3f}"
+        " / -" if error is None else f" / {error:.3f} ({error_of_true_confidences(bins):.3f})"
+    )
+
+
+def error_of_true_confidences(bins: Sequence[ReliabilityBin]) -> float:
+    """The calibration error that chance alone makes: of few suggestions it is far from 0.
+
+    In each bin the mean distance of a binomial number of hits from its expectation, taken to be normal.
+    """
+    spreads = (b.outcome.n * b.confidence * (1 - b.confidence) for b in bins if b.confidence)
+    return sum(math.sqrt(2 / math.pi * spread) for spread in spreads) / sum(
+        b.outcome.n for b in bins
     )
 
 
