@@ -3,6 +3,7 @@
 import difflib
 import sys
 import tomllib
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +14,17 @@ from gigamind.assets import asset
 from gigamind.errors import InputError
 
 File = TypeVar("File", bound=BaseModel)
+
+
+class ConfigReport(BaseModel, extra="forbid", frozen=True):
+    """Which options a command read from a file of options.
+
+    Attributes:
+        options: their names.
+    """
+
+    file: str
+    options: tuple[str, ...]
 
 
 def imported(module: str, attribute: str) -> object:
@@ -61,17 +73,17 @@ def read_fields(path: Path, model: type[File], what: str) -> File:
         place = ".".join(str(part) for part in first["loc"])
         if first["type"] == "extra_forbidden":
             raise InputError(
-                f"{path}: {place}: there is no such field; {_near(place, model)}"
+                f"{path}: {place}: there is no such field; {meant_by(place, model.model_fields)}"
             ) from None
         field = f"{place}: " if place else ""
         raise InputError(f"{path}: {field}{first['msg'].removeprefix('Value error, ')}") from None
 
 
-def _near(place: str, model: type[BaseModel]) -> str:
-    """What a field that is not known may be meant for."""
-    known = sorted(model.model_fields)
-    meant = difflib.get_close_matches(place, known, 1)
-    return f"{meant[0]} is meant, perhaps" if meant else f"there are {', '.join(known)}"
+def meant_by(name: str, known: Iterable[str]) -> str:
+    """What a name that is not known may be meant for, in a few words."""
+    names = sorted(known)
+    meant = difflib.get_close_matches(name, names, 1)
+    return f"{meant[0]} is meant, perhaps" if meant else f"there are {', '.join(names)}"
 
 
 def read_toml(path: Path, what: str) -> dict[str, Any]:

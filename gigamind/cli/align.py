@@ -1,16 +1,17 @@
 """`gigamind align`: where quotes stand in their sources, read from files, told as a table or as JSON lines."""
 
-import json
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gigamind.cli.command import command
 from gigamind.cli.files import STDIN, read_text
+from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
 from gigamind.evidence.result import (
     DEFAULT,
@@ -28,6 +29,7 @@ from gigamind.text import printable
 if TYPE_CHECKING:
     from rich.text import Text
 
+    from gigamind.cli.documents import AlignDocument
     from gigamind.evidence.schema import QuoteRow
 
 _MAX_QUOTES_BYTES = 100_000_000
@@ -246,8 +248,13 @@ def _escaped(cell: str) -> str:
     return re.sub(r"([\\|`*_\[\]<>])", r"\\\1", cell)
 
 
-@click.command(
-    "align", epilog="Exit codes: 0 done; 1 bad input, or a failed quote with --require-all."
+@command(
+    "align",
+    examples=(
+        "gigamind align --source note.md --quotes quotes.jsonl",
+        "gigamind align --source note.md --quotes quotes.jsonl --require-all --json",
+    ),
+    epilog="Exit codes: 0 done; 1 bad input, or a failed quote with --require-all.",
 )
 @click.option(
     "--source",
@@ -279,6 +286,7 @@ def _escaped(cell: str) -> str:
 )
 @click.option("--no-fuzzy", is_flag=True, help="Accept exact and normalised matches only.")
 @click.option("--require-all", is_flag=True, help="Exit with 1 if a quote failed.")
+@prints_json
 def align(
     source_names: tuple[str, ...],
     quotes_name: str,
@@ -300,12 +308,8 @@ def align(
     sources = [read_source(name, config.max_source_chars) for name in source_names]
     quotes = read_quotes(quotes_name, sources)
     result = align_all(quotes, [source.text for source in sources], config=config)
-    if form == "json":
-        click.echo(json.dumps(_document(result, sources), indent=2, ensure_ascii=False))
-    elif form == "md":
-        click.echo(markdown(result, sources))
-    else:
-        print_table(result, sources)
+    shown = _print_markdown if form == "md" else print_table
+    tell(_document(result, sources), lambda: shown(result, sources))
     if require_all and result.failed:
         raise click.exceptions.Exit(1)
 
@@ -322,22 +326,25 @@ def _check_streams(names: Sequence[str]) -> None:
         )
 
 
-def _document(result: AlignResult, sources: Sequence[NamedSource]) -> dict[str, object]:
+def _print_markdown(result: AlignResult, sources: Sequence[NamedSource]) -> None:
+    click.echo(markdown(result, sources))
+
+
+def _document(result: AlignResult, sources: Sequence[NamedSource]) -> "AlignDocument":
+    from gigamind.cli.documents import AlignDocument, SourceDocument
     from gigamind.evidence.record import quality, records
     from gigamind.evidence.source import text_hash
 
-    rates = quality(result.outcomes)
-    return {
-        "schema_version": 1,
-        "sources": [
-            {
-                "index": index,
-                "name": source.name,
-                "sha256": text_hash(source.text),
-                "chars": len(source.text),
-            }
+    return AlignDocument(
+        sources=tuple(
+            SourceDocument(
+                index=index,
+                name=source.name,
+                sha256=text_hash(source.text),
+                chars=len(source.text),
+            )
             for index, source in enumerate(sources)
-        ],
-        "results": records(result, [source.text for source in sources]),
-        "quality": rates and asdict(rates),
-    }
+        ),
+        results=tuple(records(result, [source.text for source in sources])),
+        quality=quality(result.outcomes),
+    )

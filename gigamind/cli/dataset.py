@@ -1,16 +1,17 @@
 """`gigamind dataset`: is a dataset sound, what does it hold, a smaller one of it, or one with more judgements."""
 
-import json
 import sys
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import click
 
+from gigamind.cli.command import Group
+from gigamind.cli.output import prints_json, tell, tell_written
 from gigamind.errors import DatasetError, InputError
 
 if TYPE_CHECKING:
+    from gigamind.cli.documents import DatasetCheckDocument
     from gigamind.datasets.check import CheckedRows
     from gigamind.datasets.describe import Description
     from gigamind.datasets.row_errors import RowError
@@ -24,12 +25,17 @@ _dataset_option = click.option(
 )
 
 
-@click.group()
+@click.group(cls=Group)
 def dataset() -> None:
     """Check, describe, sample and label datasets of queries or links."""
 
 
-@dataset.command()
+@dataset.command(
+    examples=(
+        "gigamind dataset check --dataset queries.jsonl",
+        "gigamind dataset check --dataset queries.jsonl --notes vault --strict",
+    )
+)
 @_dataset_option
 @click.option("--notes", type=_path, help="look every note and range up in this vault, too")
 @click.option("--strict", is_flag=True, help="names that mean several notes are problems")
@@ -40,41 +46,52 @@ def dataset() -> None:
     show_default=True,
     help="share of the rows that an evaluation would ask for",
 )
+@prints_json
 def check(path: Path, notes: Path | None, *, strict: bool, min_rows: float) -> None:
     """Say what is wrong with each row; exit code 1 if anything is."""
+    from gigamind.cli.documents import DatasetCheckDocument
+
     rows = _read(path)
     held = None if notes is None else _held_against(path, notes)
     checked = held or rows
     for warning in checked.warnings:
         click.echo(f"warning: {warning}", err=True)
-    for error in checked.errors:
-        click.echo(error.describe(path))
     bad = {error.line for error in checked.errors}
     total = len(rows.lines) + len({error.line for error in rows.errors})
-    if held and (why := held.why_unusable(min_rows)):
-        click.echo(f"An evaluation would stop: {why}")
-    click.echo(f"{total - len(bad)} of {total} rows can be used")
+    found = DatasetCheckDocument(
+        dataset=str(path),
+        rows=total,
+        usable=total - len(bad),
+        problems=checked.errors,
+        warnings=checked.warnings,
+        collisions=checked.collisions,
+        stops=held.why_unusable(min_rows) if held else None,
+    )
+    tell(found, lambda: _show_check(found))
     if bad or (strict and checked.collisions):
         sys.exit(InputError.exit_code)
 
 
-@dataset.command()
+@dataset.command(examples=("gigamind dataset stats --dataset queries.jsonl",))
 @_dataset_option
 @click.option("--format", "form", type=click.Choice(["text", "json"]), default="text")
+@prints_json
 def stats(path: Path, form: str) -> None:
     """Print what a dataset holds: languages, answerable share, spans, difficulty."""
+    del form  # says the same as --json
     description = _described(path)
-    if form == "json":
-        click.echo(json.dumps(asdict(description), indent=2, ensure_ascii=False))
-    else:
-        _print(description)
+    tell(description, lambda: _print(description))
 
 
-@dataset.command("sample")
+@dataset.command(
+    "sample",
+    examples=("gigamind dataset sample --dataset queries.jsonl --size 0.2 --out fifth.jsonl",),
+)
 @_dataset_option
 @click.option("--out", type=_path, required=True, help="file for the drawn rows")
 @click.option("--size", required=True, help="how many: 50, or a share: 0.2")
 @click.option("--seed", type=click.IntRange(min=0), default=42, show_default=True)
+@prints_json
 def draw(path: Path, out: Path, size: str, seed: int) -> None:
     """Draw usable rows without replacement, the same ones for the same seed, in their order."""
     from gigamind.datasets.sample import sample, sample_size
@@ -91,10 +108,15 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
     chosen = sample(usable, wanted, seed)
     write_lines(out, [lines[number - 1].decode().strip() for number in chosen])
-    click.echo(f"{len(chosen)} of {len(usable)} rows: {out}")
+    counts = {"rows": len(chosen), "usable": len(usable)}
+    tell_written(out, counts, f"{len(chosen)} of {len(usable)} rows: {out}")
 
 
-@dataset.command()
+@dataset.command(
+    examples=(
+        "gigamind dataset label --dataset queries.jsonl --labels run/unjudged.jsonl --out labelled.jsonl",
+    )
+)
 @_dataset_option
 @click.option(
     "--labels", type=_path, required=True, help='unjudged.jsonl of a run, with its "gain" filled in'
@@ -102,6 +124,7 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
 @click.option(
     "--out", type=_path, required=True, help="file for the rows with their new judgements"
 )
+@prints_json
 def label(path: Path, labels: Path, out: Path) -> None:
     """Add the judgements of people to the rows of queries; a line without a "gain" is left for later."""
     from gigamind.datasets.jsonl import read_queries
@@ -114,7 +137,16 @@ def label(path: Path, labels: Path, out: Path) -> None:
         raise DatasetError("\n".join(error.describe(path) for error in queries.errors[:_SHOWN]))
     gains = read_gains(labels, {item.id for item in queries.items})
     write_rows(out, labelled(queries.items, gains))
-    click.echo(f"{sum(map(len, gains.values()))} judgements of {len(gains)} queries: {out}")
+    counts = {"judgements": sum(map(len, gains.values())), "queries": len(gains)}
+    tell_written(out, counts, f"{counts['judgements']} judgements of {len(gains)} queries: {out}")
+
+
+def _show_check(found: "DatasetCheckDocument") -> None:
+    for error in found.problems:
+        click.echo(error.describe(Path(found.dataset)))
+    if found.stops:
+        click.echo(f"An evaluation would stop: {found.stops}")
+    click.echo(f"{found.usable} of {found.rows} rows can be used")
 
 
 class _Rows(NamedTuple):

@@ -1,52 +1,86 @@
 """`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show what it found."""
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
+from gigamind.cli.command import GroupedOption, command
 from gigamind.cli.options import options_of
+from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
 from gigamind.evaluation.options import EvalOptions, validated
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
-_flow = click.option("--flow", is_flag=True, help="run as a Prefect flow, with its artifacts")
+_flow = click.option(
+    "--flow",
+    is_flag=True,
+    cls=GroupedOption,
+    group="Prefect",
+    first=False,
+    help="run as a Prefect flow, with its artifacts",
+)
 _runner = click.option(
     "--runner",
+    cls=GroupedOption,
+    group="Prefect",
+    first=False,
     help="with --flow, where its work runs: threads:4, processes:2, dask:ADDRESS, ray:ADDRESS, dask:local:2, ...",
 )
 
 
-@click.command()
+@command(
+    examples=(
+        "gigamind eval search --dataset queries.jsonl --notes vault",
+        "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
+        "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
+    )
+)
 @options_of(SearchEvalOptions)
 @_flow
 @_runner
+@prints_json
 def search(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Measure how well retrieval answers queries: hit@k, MRR, nDCG, spans, unanswerable queries, latency."""
-    _evaluate(validated(SearchEvalOptions, values), flow=flow, runner=runner)
+    _evaluate(SearchEvalOptions, values, flow=flow, runner=runner)
 
 
-@click.command()
+@command(
+    examples=(
+        "gigamind eval links --dataset links.jsonl --notes vault-without-links",
+        "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
+    )
+)
 @options_of(LinkEvalOptions)
 @_flow
 @_runner
+@prints_json
 def links(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Measure how many removed links are suggested again: precision, recall, novelty, spans, calibration."""
-    _evaluate(validated(LinkEvalOptions, values), flow=flow, runner=runner)
+    _evaluate(LinkEvalOptions, values, flow=flow, runner=runner)
 
 
-@click.command()
+@command(
+    examples=(
+        "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
+        "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
+    )
+)
 @options_of(AnswerEvalOptions)
 @_flow
 @_runner
+@prints_json
 def answers(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Judge answers claim by claim: correctness by quotes that stand in the notes, utility, coverage, grounding."""
-    _evaluate(validated(AnswerEvalOptions, values), flow=flow, runner=runner)
+    _evaluate(AnswerEvalOptions, values, flow=flow, runner=runner)
 
 
-def _evaluate(options: EvalOptions, *, flow: bool, runner: str | None) -> None:
+def _evaluate(
+    model: type[EvalOptions], values: Mapping[str, object], *, flow: bool, runner: str | None
+) -> None:
     """Evaluate; the figures and the verdict go to standard output.
 
     Raises:
@@ -54,20 +88,24 @@ def _evaluate(options: EvalOptions, *, flow: bool, runner: str | None) -> None:
         KeyboardInterrupt: the run was interrupted; what it had measured is written and shown.
         SystemExit: the exit code of the verdict.
     """
+    from gigamind.cli.config import config_used
+    from gigamind.cli.documents import dry_run_document, evaluation_document
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import (
         plain_console,
         show_checked,
+        show_finished,
         show_lines,
-        show_release,
-        show_run,
     )
     from gigamind.tasks import TASKS, evaluate
 
+    config = config_used()
+    options = validated(model, {**values, "config": config})
     if runner and not flow:
         raise InputError("--runner: only with --flow; without it, all runs in this process")
     if options.dry_run:
-        show_checked(TASKS[options.task].check(options))
+        checked = TASKS[options.task].check(options)
+        tell(dry_run_document(checked, config), lambda: show_checked(checked, config))
         return
     told = TASKS[options.task].forewarn(options)
     show_lines(plain_console(stderr=True), "warning", told)
@@ -78,9 +116,8 @@ def _evaluate(options: EvalOptions, *, flow: bool, runner: str | None) -> None:
     else:
         with progress_bar() as progress:
             finished = evaluate(options, progress)
-    show_run(TASKS[options.task], finished.summary, finished.out, told)
+    tell(evaluation_document(finished), lambda: show_finished(options.task, finished, told))
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt
     if finished.verdict:
-        show_release(finished.verdict, finished.out)
         sys.exit(finished.verdict.exit_code(fail_on_regression=options.fail_on_regression))

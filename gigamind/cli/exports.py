@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gigamind.cli.command import Group
+from gigamind.cli.output import prints_json, tell_written
 from gigamind.errors import InputError
 
 if TYPE_CHECKING:
@@ -17,16 +19,17 @@ _path = click.Path(path_type=Path)
 _run = click.argument("run", type=_path)
 
 
-@click.group()
+@click.group(cls=Group)
 def export() -> None:
     """Write RUN, an out folder, as files for other tools."""
 
 
-@export.command()
+@export.command(examples=("gigamind export trec eval/out/20261123-101500 --out trec",))
 @_run
 @click.option(
     "--out", type=_path, required=True, help="folder to make, for run.trec and qrels.trec"
 )
+@prints_json
 def trec(run: Path, out: Path) -> None:
     """Rankings and judgements for trec_eval and ir_measures, which give the same figures of them."""
     from gigamind.interop.trec import encoded_names, trec_qrels, trec_run
@@ -51,29 +54,36 @@ def trec(run: Path, out: Path) -> None:
             f"warning: {count} names have spaces or %, and are percent-encoded in both files",
             err=True,
         )
-    click.echo(f"{len(rankings):,} rankings, judgements of {len(grades):,} queries: {out}")
+    tell_written(
+        out,
+        {"rankings": len(rankings), "judged": len(grades)},
+        f"{len(rankings):,} rankings, judgements of {len(grades):,} queries: {out}",
+    )
 
 
-@export.command("csv")
+@export.command("csv", examples=("gigamind export csv eval/out/20261123-101500 --out items.csv",))
 @_run
 @click.option("--out", type=_path, required=True, help="file to make")
+@prints_json
 def as_csv(run: Path, out: Path) -> None:
     """A line an item with its figures, for spreadsheets and data frames; of any task."""
     from gigamind.interop.tables import csv_text
 
-    _write(out, csv_text([_flat(item.model_dump(mode="json")) for item in _read(run).items]))
+    rows = [_flat(item.model_dump(mode="json")) for item in _read(run).items]
+    _write(out, csv_text(rows), len(rows))
 
 
-@export.command()
+@export.command(examples=("gigamind export ragas eval/out/20261123-101500 --out samples.jsonl",))
 @_run
 @click.option("--out", type=_path, required=True, help="file to make, .jsonl")
+@prints_json
 def ragas(run: Path, out: Path) -> None:
     """Samples for ragas (EvaluationDataset.from_jsonl): of searches and of answers."""
     from gigamind.interop.tables import json_lines_text
 
     record = _read(run, "search", "answers")
     sample = _searched if record.run.task == "search" else _answered
-    _write(out, json_lines_text([sample(item) for item in record.items]))
+    _write(out, json_lines_text([sample(item) for item in record.items]), len(record.items))
 
 
 def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
@@ -88,12 +98,12 @@ def _read(run: Path, *tasks: str) -> "Record[Any, Any]":
     return record
 
 
-def _write(out: Path, text: str) -> None:
+def _write(out: Path, text: str, rows: int) -> None:
     from gigamind.datasets.write import refuse_existing_file, write_text
 
     refuse_existing_file("--out", out)
     write_text(out, text)
-    click.echo(f"{out}")
+    tell_written(out, {"rows": rows}, f"{out}")
 
 
 def _flat(item: Mapping[str, Any]) -> dict[str, object]:

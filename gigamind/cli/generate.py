@@ -9,7 +9,9 @@ from pydantic import Field
 
 from gigamind.choices import FORMS, Form
 from gigamind.cli.asking import ask_model
+from gigamind.cli.command import command
 from gigamind.cli.options import options_of
+from gigamind.cli.output import prints_json, tell_written
 from gigamind.errors import EvaluationError, InputError
 from gigamind.evaluation.options import validated
 from gigamind.llm.options import ModelOptions
@@ -60,7 +62,11 @@ def write_with_model(
         click.echo(f"warning: {warning}", err=True)
     if options.dry_run:
         characters = sum(len(note.text) for note in askable)
-        click.echo(f"{len(askable)} calls, one a note, of {characters:,} characters in all")
+        tell_written(
+            out,
+            {"calls": len(askable), "characters": characters},
+            f"{len(askable)} calls, one a note, of {characters:,} characters in all",
+        )
         return
     from gigamind.tasks.search.write_queries import QuestionLimits, write_queries
 
@@ -77,7 +83,11 @@ def write_with_model(
         raise EvaluationError(f"no question came of {len(askable)} notes, so {out} is not written")
     write_rows(out, written.rows)
     unanswerable = sum(not row.answerable for row in written.rows)
-    click.echo(f"{len(written.rows)} questions, {unanswerable} unanswerable, for review: {out}")
+    tell_written(
+        out,
+        {"rows": len(written.rows), "unanswerable": unanswerable},
+        f"{len(written.rows)} questions, {unanswerable} unanswerable, for review: {out}",
+    )
 
 
 def _tell(written: "WrittenRows") -> None:
@@ -90,7 +100,13 @@ def _tell(written: "WrittenRows") -> None:
         click.echo(f"failed: {len(written.failures) - _FAILURES_SHOWN} more notes", err=True)
 
 
-@click.command("generate-links", context_settings={"show_default": True})
+@command(
+    "generate-links",
+    context_settings={"show_default": True},
+    examples=(
+        "gigamind eval generate-links --notes vault --out-notes vault-without-links --dataset links.jsonl",
+    ),
+)
 @click.option("--notes", type=_path, required=True, help="the vault; it is only read")
 @click.option("--out-notes", type=_path, required=True, help="folder for the changed copy")
 @click.option("--dataset", type=_path, required=True, help="file for the rows, one a removed link")
@@ -98,6 +114,7 @@ def _tell(written: "WrittenRows") -> None:
     "--remove-ratio", default=0.3, help="share of the links to remove, above 0 and up to 1"
 )
 @click.option("--seed", type=click.IntRange(min=0), default=42, help="which links those are")
+@prints_json
 def generate_links(
     notes: Path, out_notes: Path, dataset: Path, remove_ratio: float, seed: int
 ) -> None:
@@ -108,11 +125,22 @@ def generate_links(
     sources = len({row.source_note for row in made.rows})
     for warning in made.warnings:
         click.echo(f"warning: {warning}", err=True)
-    click.echo(f"Removed {len(made.rows)} of {made.links} links, from {sources} notes.")
-    click.echo(f"Notes: {out_notes}\nDataset: {dataset}")
+    tell_written(
+        dataset,
+        {"rows": len(made.rows), "links": made.links, "notes": sources},
+        f"Removed {len(made.rows)} of {made.links} links, from {sources} notes.\n"
+        f"Notes: {out_notes}\nDataset: {dataset}",
+    )
 
 
-@click.command("generate-queries", context_settings={"show_default": True})
+@command(
+    "generate-queries",
+    context_settings={"show_default": True},
+    examples=(
+        "gigamind eval generate-queries --notes vault --out queries.jsonl --forms all --limit 200",
+        "gigamind eval generate-queries --notes vault --out queries.jsonl --model openai/gpt-4o-mini --dry-run",
+    ),
+)
 @click.option("--notes", type=_path, required=True, help="the vault; it is only read")
 @click.option("--out", type=_path, required=True, help="file for the rows")
 @click.option("--max-per-note", type=_count, default=3, help="answerable questions a note at most")
@@ -132,6 +160,7 @@ def generate_links(
 @click.option("--limit", type=_count, help="questions in all, balanced over notes and forms")
 @click.option("--seed", type=click.IntRange(min=0), default=42, help="which questions those are")
 @options_of(QueryWriterOptions)
+@prints_json
 @click.pass_context
 def generate_queries(
     context: click.Context,
@@ -181,12 +210,14 @@ def generate_queries(
         click.echo(f"warning: {warning}", err=True)
     for path in made.empty_notes:
         click.echo(f"warning: {path}: has no text, so nothing is asked about it", err=True)
-    click.echo(f"{len(made.rows)} questions, for review: {out}")
+    lines = [f"{len(made.rows)} questions, for review: {out}"]
     for form, (count, able) in made.by_form.items():
-        click.echo(f"  {form}: {count}; {able} of {made.notes} notes can give one")
+        lines.append(f"  {form}: {count}; {able} of {made.notes} notes can give one")
     if out_notes:
-        click.echo(f"Notes, without {len(made.left_out)} that are left out: {out_notes}")
-    click.echo("They are easier than questions of people, and every report over them says so.")
+        lines.append(f"Notes, without {len(made.left_out)} that are left out: {out_notes}")
+    lines.append("They are easier than questions of people, and every report over them says so.")
+    counts = {form: count for form, (count, _) in made.by_form.items()}
+    tell_written(out, {"rows": len(made.rows), **counts}, "\n".join(lines))
 
 
 def _forms(named: str, *, include_headers: bool) -> tuple[Form, ...]:

@@ -5,6 +5,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gigamind.cli.command import Group
+from gigamind.cli.output import prints_json, tell_written
+
 if TYPE_CHECKING:
     from gigamind.interop.answer_sets import Answered
     from gigamind.interop.collection import Imported
@@ -20,17 +23,20 @@ _answer = click.option(
 )
 
 
-@click.group("import")
+@click.group("import", cls=Group)
 def collection() -> None:
     """Make a dataset, and a vault where there are documents, of files of another tool."""
 
 
-@collection.command()
+@collection.command(
+    examples=("gigamind import trec qrels.txt --topics topics.tsv --out cranfield",)
+)
 @click.argument("qrels", type=_path)
 @click.option(
     "--topics", type=_path, help="texts of the queries: TREC topics, tab-separated or JSON lines"
 )
 @_out
+@prints_json
 def trec(qrels: Path, topics: Path | None, out: Path) -> None:
     """Judgements QRELS ("query 0 document grade") and topics: queries.jsonl with graded gains."""
     from gigamind.interop.trec import read_trec
@@ -38,10 +44,11 @@ def trec(qrels: Path, topics: Path | None, out: Path) -> None:
     _write(read_trec(qrels, topics), out)
 
 
-@collection.command()
+@collection.command(examples=("gigamind import beir scifact --split test --out scifact-rows",))
 @click.argument("folder", type=_path)
 @click.option("--split", help="file of qrels/; the only one, or test, without it")
 @_out
+@prints_json
 def beir(folder: Path, split: str | None, out: Path) -> None:
     """A BEIR folder (corpus.jsonl, queries.jsonl, qrels/): queries.jsonl with graded gains, and notes."""
     from gigamind.interop.beir import read_beir
@@ -49,9 +56,10 @@ def beir(folder: Path, split: str | None, out: Path) -> None:
     _write(read_beir(folder, split), out)
 
 
-@collection.command()
+@collection.command(examples=("gigamind import squad KorQuAD_v1.0_dev.json --out korquad",))
 @click.argument("file", type=_path)
 @_out
+@prints_json
 def squad(file: Path, out: Path) -> None:
     """A file of SQuAD or KorQuAD: queries.jsonl with the places of the answers, and a note for each paragraph."""
     from gigamind.interop.squad import read_squad
@@ -59,10 +67,13 @@ def squad(file: Path, out: Path) -> None:
     _write(read_squad(file), out)
 
 
-@collection.command()
+@collection.command(
+    examples=("gigamind import ragas testset.csv --answer reference --out ragas-rows",)
+)
 @click.argument("file", type=_path)
 @_answer
 @_out
+@prints_json
 def ragas(file: Path, answer: "Answered", out: Path) -> None:
     """A test set of ragas in CSV, JSON or JSON lines: answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import RAGAS, read_answers
@@ -70,10 +81,11 @@ def ragas(file: Path, answer: "Answered", out: Path) -> None:
     _write(read_answers(file, RAGAS, answer), out)
 
 
-@collection.command()
+@collection.command(examples=("gigamind import deepeval goldens.json --out deepeval-rows",))
 @click.argument("file", type=_path)
 @_answer
 @_out
+@prints_json
 def deepeval(file: Path, answer: "Answered", out: Path) -> None:
     """Goldens or test cases of deepeval in CSV, JSON or JSON lines: answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import DEEPEVAL, read_answers
@@ -90,13 +102,15 @@ def _write(imported: "Imported", out: Path) -> None:
     write_texts(out, imported.files())
     show_lines(plain_console(stderr=True), "warning", imported.warnings)
     notes = f", {len(imported.notes):,} notes" if imported.notes else ""
-    click.echo(f"{len(imported.rows):,} rows{notes}: {out}")
     dataset = out / imported.name
     if imported.notes:
-        system = f"--notes {out / 'notes'}"
+        following = f"search --dataset {dataset} --notes {out / 'notes'}"
     elif imported.name == "queries.jsonl":
-        system = "--system run:FILE"
+        following = f"search --dataset {dataset} --system run:FILE"
     else:
-        click.echo(f"Next: gigamind eval answers --dataset {dataset} --model MODEL")
-        return
-    click.echo(f"Next: gigamind eval search --dataset {dataset} {system}")
+        following = f"answers --dataset {dataset} --model MODEL"
+    tell_written(
+        dataset,
+        {"rows": len(imported.rows), "notes": len(imported.notes)},
+        f"{len(imported.rows):,} rows{notes}: {out}\nNext: gigamind eval {following}",
+    )

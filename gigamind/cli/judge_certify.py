@@ -5,13 +5,23 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from gigamind.cli.command import command
+from gigamind.cli.output import prints_json, tell
+
 if TYPE_CHECKING:
     from gigamind.records.card import JudgeCard
 
 _path = click.Path(path_type=Path)
 
 
-@click.command("certify", epilog="Exit codes: 0 the card is written; 1 bad input; 3 it cannot be.")
+@command(
+    "certify",
+    examples=(
+        "gigamind judge certify runs/a --labels people.jsonl --out card",
+        "gigamind judge certify runs/a runs/b --attacks attacks.json --tests tests.json --out card",
+    ),
+    epilog="Exit codes: 0 the card is written; 1 bad input; 3 it cannot be.",
+)
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True, type=_path)
 @click.option("--out", required=True, type=_path, help="New folder for the card.")
 @click.option(
@@ -26,6 +36,7 @@ _path = click.Path(path_type=Path)
 @click.option("--tests", metavar="FILE", type=_path, help="JSON report of tests of the same judge.")
 @click.option("--lang", type=click.Choice(["en", "ko"]), default="en", show_default=True)
 @click.option("--seed", type=int, default=42, show_default=True, help="Of the bootstrap.")
+@prints_json
 def certify(
     *,
     runs: tuple[Path, ...],
@@ -50,10 +61,10 @@ def certify(
         ),
         judged_kinds(),
     )
-    _tell(card, lang, written)
+    tell(card, lambda: _show(card, lang, written))
 
 
-def _tell(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
+def _show(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
     from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.cautions import card_verdict, cautions
     from gigamind.reports.cards.view import liars_view, scale_view

@@ -7,7 +7,9 @@ import click
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.choices import LeaveOut
+from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
+from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings, default_cache_folder
@@ -45,13 +47,18 @@ class FitOptions(BaseModel):
     )
 
 
-@click.group()
+@click.group(cls=Group)
 def fit() -> None:
     """Fit a judge to labelled queries."""
 
 
-@fit.command()
+@fit.command(
+    examples=(
+        "gigamind judge fit unanswerable --dataset queries.jsonl --notes vault --out our-judge.toml",
+    )
+)
 @options_of(FitOptions)
+@prints_json
 def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Fit a `calibrated` judge of unanswerable queries, and show how reliable it is."""
     from gigamind.cli.show import plain_console, show_lines
@@ -67,8 +74,7 @@ def unanswerable(**values: Any) -> None:  # noqa: ANN401  checked by the options
         )
     fitted, warnings = _fit(options)
     write_judge_file(options.out, fitted)
-    _show(fitted)
-    plain_console().print(f"Judge file: {options.out}")
+    tell(fitted, lambda: _show(fitted, options.out))
     show_lines(plain_console(stderr=True), "warning", warnings)
 
 
@@ -97,7 +103,7 @@ def _fit(options: FitOptions) -> "tuple[CalibratedJudgeFile, list[str]]":
     return fit_judge(collections), warnings
 
 
-def _show(fitted: "CalibratedJudgeFile") -> None:
+def _show(fitted: "CalibratedJudgeFile", out: Path) -> None:
     """The figures of both sets of coefficients, each from folds that the fit had not seen."""
     from rich.table import Table
 
@@ -113,3 +119,4 @@ def _show(fitted: "CalibratedJudgeFile") -> None:
         )
         table.add_row(field.replace("_", " "), *shown)
     plain_console().print(table)
+    plain_console().print(f"Judge file: {out}")

@@ -12,7 +12,9 @@ from pydantic import BaseModel, Field
 
 from gigamind.choices import PromptLanguage
 from gigamind.cli.asking import tell_cost, told_gates
+from gigamind.cli.command import command
 from gigamind.cli.options import options_of
+from gigamind.cli.output import prints_json, tell
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
 from gigamind.llm.ask import budget_of, open_model
@@ -92,15 +94,20 @@ def try_judge(
         raise UnaskedError(f"{error}{_GO_ON.get(options.store_mode, '')}") from error
     except KeyboardInterrupt:
         if seen:
-            show(trial.so_far(on_trial, seen))
+            report = trial.so_far(on_trial, seen)
+            _tell(report, show)
         stopped = f"stopped: what stands above is of the first {len(seen)} cases"
         click.echo(f"{stopped}{_GO_ON.get(options.store_mode, '')}", err=True)
         raise
     finally:
         tell_cost(ledger.totals())
-    show(report)
+    _tell(report, show)
     write_report(options, report)
     return report
+
+
+def _tell(report: Report, show: Callable[[Report], None]) -> None:
+    tell(report, lambda: show(report))
 
 
 def write_report(options: TrialOptions, report: BaseModel) -> None:
@@ -175,8 +182,11 @@ class AttackOptions(TrialOptions):
     )
 
 
-@click.command(
+@command(
     "attack",
+    examples=(
+        "gigamind judge attack search_qa --model openai/gpt-4o-mini --max-success-rate 0.05 --out attacks.json",
+    ),
     epilog=(
         "Exit codes: 0 all were tried; 1 bad input; 3 not all could be tried, or none measured; 4 more succeeded than "
         "--max-success-rate allows."
@@ -184,6 +194,7 @@ class AttackOptions(TrialOptions):
 )
 @click.argument("judge")
 @options_of(AttackOptions)
+@prints_json
 def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
     """Attack JUDGE, a judge file or the name of one that comes with gigamind.
 
@@ -248,8 +259,11 @@ class TestOptions(TrialOptions):
     )
 
 
-@click.command(
+@command(
     "test",
+    examples=(
+        "gigamind judge test search_qa --model openai/gpt-4o-mini --min-passed 0.9 --out tests.json",
+    ),
     epilog=(
         "Exit codes: 0 all were tried; 1 bad input; 3 not all could be tried; 4 fewer were passed than --min-passed "
         "asks for."
@@ -257,6 +271,7 @@ class TestOptions(TrialOptions):
 )
 @click.argument("judge")
 @options_of(TestOptions)
+@prints_json
 def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the options model
     """Run the unit tests of JUDGE, a judge file or the name of one that comes with gigamind, and put liars through it.
 
@@ -271,6 +286,7 @@ def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the opti
         click.echo(_liars_table(liars))
     if untested:
         report = asyncio.run(run_unit_tests(untested, (), liars))
+        _tell(report, lambda _: None)
         write_report(options, report)
         click.echo("no --model: the unit tests ask one, and were not run", err=True)
     else:

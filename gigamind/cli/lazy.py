@@ -6,11 +6,13 @@ from typing import Any
 
 import click
 
+from gigamind.cli.command import Group
+
 Commands = Mapping[str, tuple[str, str]]
 """Name -> "module:attribute" in this room, and what the command does, for the help of its group."""
 
 
-class LazyGroup(click.Group):
+class LazyGroup(Group):
     """A group over `lazy`."""
 
     def __init__(self, *arguments: Any, lazy: Commands, **settings: Any) -> None:  # noqa: ANN401  click's own

@@ -7,13 +7,14 @@ from pathlib import Path
 
 import click
 
+from gigamind.cli.command import Group
 from gigamind.cli.llm_check import check
 from gigamind.errors import InputError
 
 _PORT = 8911
 
 
-@click.group("llm")
+@click.group("llm", cls=Group)
 def llm() -> None:
     """Look at a language model, serve one of your own, or play one."""
 
@@ -21,7 +22,11 @@ def llm() -> None:
 llm.add_command(check)
 
 
-@llm.command("serve", epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 bad input.")
+@llm.command(
+    "serve",
+    examples=("gigamind llm serve qwen2.5-1.5b-instruct.gguf --context 16384",),
+    epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 bad input.",
+)
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
     "--port",
@@ -61,7 +66,11 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
         )
 
 
-@llm.command("batches", epilog="Exit codes: 0 told; 1 bad input; 3 a provider could not be asked.")
+@llm.command(
+    "batches",
+    examples=("gigamind llm batches eval/out/20261123-101500",),
+    epilog="Exit codes: 0 told; 1 bad input; 3 a provider could not be asked.",
+)
 @click.argument("out", type=click.Path(path_type=Path))
 @click.option("--cancel", is_flag=True, help="Stop those that go on; what is done of them is paid.")
 def batches(*, out: Path, cancel: bool) -> None:
@@ -81,7 +90,7 @@ def batches(*, out: Path, cancel: bool) -> None:
         click.echo(f"Go on with --resume {out}: what is done is read, and not paid again.")
 
 
-@llm.command("fake-server")
+@llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
 @click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True)
 def fake_server(port: int) -> None:
     """Play a model on loopback that answers any schema at no cost, and misbehaves on request."""

@@ -9,10 +9,14 @@ from typing import TYPE_CHECKING
 
 import click
 
+from gigamind.cli.command import command
+from gigamind.cli.output import prints_json, tell
 from gigamind.errors import EvaluationError, LlmCode, LlmError
+from gigamind.llm.redaction import without_secrets
 
 if TYPE_CHECKING:
     from gigamind.assurance.one_case import CaseRead, OneCase
+    from gigamind.cli.documents import ModelCheckDocument
     from gigamind.judges.spec import Language
     from gigamind.llm.ask import LanguageModel
     from gigamind.llm.check import Checkup
@@ -32,8 +36,12 @@ _HOPELESS: frozenset[LlmCode] = frozenset(
 _SLOW = "It is too slow for prompts of this length: raise --model-timeout-s."
 
 
-@click.command(
+@command(
     "check",
+    examples=(
+        "gigamind llm check --model openai/gpt-4o-mini",
+        "gigamind llm check --model openai/qwen2.5 --api-base http://127.0.0.1:8911/v1 --judge search_qa",
+    ),
     epilog="Exit codes: 0 it can judge; 1 bad input; 3 it cannot, or one of the judges reads nothing of it, and why.",
 )
 @click.option(
@@ -74,6 +82,7 @@ _SLOW = "It is too slow for prompts of this length: raise --model-timeout-s."
     help="A judge file, the name of one, or module:Class: check this one alone.  [default: all that come with"
     " gigamind, memory and questions]",
 )
+@prints_json
 def check(
     *,
     name: str,
@@ -111,12 +120,16 @@ def check(
         raise
     checkup = asyncio.run(_looked_at(model))
     _tell(model, checkup)
+    found = [] if checkup.error else asyncio.run(_asked(cases, settings, prices))
+    advice = checkup.advice if checkup.error else _advice(found, settings)
+    tell(_document(model, checkup, found, advice), lambda: None)  # people saw it as it came
+    if advice:
+        click.echo(f"\n{advice}" if found else advice, err=True)
+    else:
+        _tell_what_next(settings, judges)
     if checkup.error:
-        click.echo(checkup.advice, err=True)
         raise checkup.error
-    found = asyncio.run(_asked(cases, settings, prices))
     lost = [one for one in found if one.error]
-    _tell_what_next(found, settings, judges)
     if lost:
         raise EvaluationError(f"{len(lost)} of {len(found)} cases gave no verdict")
 
@@ -218,22 +231,55 @@ def _line(read: "CaseRead") -> str:
     return f"{name:<{_NAME_CHARS}}{case.language:<4}{spent:>14}{read.seconds:>9.1f}  {what}"
 
 
-def _tell_what_next(
-    found: "Sequence[CaseRead]", settings: "ModelSettings", judges: Sequence[str]
-) -> None:
+def _tell_what_next(settings: "ModelSettings", judges: Sequence[str]) -> None:
+    click.echo("\nIts replies can be read. Whether its verdicts are right, see by:")
+    for name in judges or ("search_qa", "unanswerable_llm"):
+        click.echo(f"  gigamind judge test {name} --model {settings.model}")
+
+
+def _advice(found: "Sequence[CaseRead]", settings: "ModelSettings") -> str:
+    """What to do about what failed most; "" where nothing did."""
     from gigamind.llm.check import advice_for
 
     errors = [one.error for one in found if one.error]
     if not errors:
-        names = judges or ("search_qa", "unanswerable_llm")
-        click.echo("\nIts replies can be read. Whether its verdicts are right, see by:")
-        for name in names:
-            click.echo(f"  gigamind judge test {name} --model {settings.model}")
-        return
+        return ""
     code, _ = Counter(error.code for error in errors).most_common(1)[0]
     first = next(error for error in errors if error.code == code)
-    advice = _SLOW if code == "timeout" else advice_for(first, settings)
-    click.echo(f"\n{advice}", err=True)
+    return _SLOW if code == "timeout" else advice_for(first, settings)
+
+
+def _document(
+    model: "LanguageModel", checkup: "Checkup", found: "Sequence[CaseRead]", advice: str
+) -> "ModelCheckDocument":
+    from gigamind.cli.documents import CheckedCase, ModelCheckDocument
+
+    settings, price, attempt = model.settings, model.price, checkup.attempt
+    cases = tuple(
+        CheckedCase(
+            judge=read.case.name,
+            language=read.case.language,
+            prompt_tokens=read.spent.prompt_tokens,
+            completion_tokens=read.spent.completion_tokens,
+            seconds=read.seconds,
+            read=read.read,
+            dropped=dict(read.unread),
+            code=read.error.code if read.error else None,
+            error=str(read.error) if read.error else None,
+        )
+        for read in found
+    )
+    return ModelCheckDocument(
+        model=settings.model,
+        api_base=without_secrets(settings.api_base) if settings.api_base else None,
+        structured=settings.mode,
+        prompt_usd=price.prompt / 1e6 if price else None,
+        completion_usd=price.completion / 1e6 if price else None,
+        latency_ms=attempt.latency_ms if attempt and not attempt.http_status else None,
+        error=str(checkup.error) if checkup.error else None,
+        cases=cases,
+        advice=advice or None,
+    )
 
 
 def _tell(model: "LanguageModel", checkup: "Checkup") -> None:

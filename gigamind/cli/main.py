@@ -47,7 +47,12 @@ _COMMANDS = {
 
 
 @click.group(
-    cls=LazyGroup, lazy=_COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+    cls=LazyGroup,
+    lazy=_COMMANDS,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "auto_envvar_prefix": "GIGAMIND",  # GIGAMIND_EVAL_SEARCH_TOPK and so on
+    },
 )
 @click.version_option(__version__, prog_name="gigamind")
 def cli() -> None:
@@ -56,6 +61,8 @@ def cli() -> None:
     Exit codes: 0 success, 1 invalid input, 2 notes or index not accessible, 3 evaluation failed,
     4 regression, 130 interrupted, 143 terminated (SIGTERM, which keeps what was done as Ctrl-C does).
     """
+    if os.environ.get("NO_COLOR"):  # rich sees to itself
+        click.get_current_context().color = False
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

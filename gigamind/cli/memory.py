@@ -16,8 +16,10 @@ import click
 from pydantic import Field
 
 from gigamind.cli.asking import ask_model
+from gigamind.cli.command import Group
 from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
+from gigamind.cli.output import is_for_program, prints_json, tell
 from gigamind.errors import InputError
 from gigamind.evaluation.options import validated
 from gigamind.evidence.settings import AlignOptions
@@ -54,12 +56,18 @@ _log_option = click.option(
 )
 
 
-@click.group("memory")
+@click.group("memory", cls=Group)
 def memory() -> None:
     """Verify what was extracted from sessions, and follow how."""
 
 
-@memory.command("graduate")
+@memory.command(
+    "graduate",
+    examples=(
+        "gigamind memory graduate --session talk.jsonl --extracted talk.extracted.json",
+        "gigamind memory graduate --session talk.jsonl --model openai/gpt-4o-mini --max-cost-usd 1",
+    ),
+)
 @click.option(
     "--session",
     "session_name",
@@ -77,6 +85,7 @@ def memory() -> None:
 @click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
 @_log_option
 @options_of(ExtractionOptions)
+@prints_json
 def graduate(
     *,
     session_name: str,
@@ -91,6 +100,7 @@ def graduate(
     They come from a file (--extracted) or from a language model (--model).  Repeating it for the same session adds
     nothing to the log, and asks a model nothing.
     """
+    del form  # says the same as --json
     from gigamind.evidence.schema import numbered_lines
     from gigamind.memory import sessions
     from gigamind.memory.extract import extract
@@ -123,13 +133,10 @@ def graduate(
         extraction = parse_extraction(read_text(extracted_name, sessions.MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:
         entries = graduate_session(session, extraction, log, options.alignment)
-    if form == "json":
-        click.echo(json.dumps([asdict(entry) for entry in entries], indent=2, ensure_ascii=False))
-    else:
-        _print(entries)
+    tell(entries, lambda: _print(entries))
 
 
-@memory.command("graduate-all")
+@memory.command("graduate-all", examples=("gigamind memory graduate-all --folder sessions",))
 @click.option(
     "--folder",
     type=click.Path(path_type=Path),
@@ -139,6 +146,7 @@ def graduate(
 @click.option("--format", "form", type=click.Choice(["json"]), help="Instead of lines to read.")
 @_log_option
 @options_of(AlignOptions)
+@prints_json
 def graduate_all(
     *,
     folder: Path,
@@ -151,6 +159,7 @@ def graduate_all(
     The Prefect flow `graduate-memory` does the same.  A session that cannot be graduated is reported; the others are
     graduated, and the exit code is 1.
     """
+    del form  # says the same as --json
     from gigamind.memory import sessions
 
     options = validated(sessions.FolderOptions, {"folder": folder, "log": log_path, **given})
@@ -159,15 +168,16 @@ def graduate_all(
     with EventLog(log_path) as log:
         for report in sessions.graduate_each(options, names, log):
             reports.append(report)
-            if form is None:
+            if not is_for_program():
                 _print_report(report)
-    if form == "json":
-        click.echo(json.dumps(reports, indent=2, ensure_ascii=False))
+    tell(reports, lambda: None)  # shown to people as they came
     if problem := sessions.problem(reports):
         raise InputError(problem)
 
 
-@memory.command("events")
+@memory.command(
+    "events", examples=("gigamind memory events", "gigamind memory events --after 120 --follow")
+)
 @_log_option
 @click.option(
     "--after", type=click.IntRange(min=0), default=0, help="Leave events up to this seq out."

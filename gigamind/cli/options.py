@@ -7,24 +7,52 @@ from types import NoneType, UnionType
 from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
-from pydantic import BaseModel
+from pydantic import BaseModel, TypeAdapter, ValidationError
 from pydantic.fields import FieldInfo
 
+from gigamind.cli.command import GroupedOption
+from gigamind.errors import InputError
+from gigamind.evaluation.options import FIRST, SECTIONS, EvalOptions, demand_of
+
 Command = TypeVar("Command", bound=Callable[..., Any])
+
+
+class ModelOption(GroupedOption):
+    """An option for a field of a model."""
+
+    def __init__(self, *arguments: Any, field: FieldInfo, **settings: Any) -> None:  # noqa: ANN401  click's own
+        super().__init__(*arguments, **settings)
+        self._field = field
+
+    def check(self, value: object, where: str) -> None:
+        """See to it that the field takes a value that stands in a file.
+
+        Raises:
+            InputError: it does not.
+        """
+        kind: Any = self._field.annotation
+        if self._field.metadata:
+            kind = Annotated[kind, *self._field.metadata]
+        try:
+            TypeAdapter[Any](kind).validate_python(value)
+        except ValidationError as error:
+            raise InputError(f"{where} = {value!r}: {demand_of(error.errors()[0])}") from error
 
 
 def options_of(model: type[BaseModel]) -> Callable[[Command], Command]:
     """A decorator that adds one option for each field of `model`: its own in their order, then those of its parents.
 
-    A field with one possible value is no option.
+    A field with one possible value is no option, and neither is one that holds another model.
     """
     ordered = sorted(model.model_fields.items(), key=lambda entry: _distance(model, entry[0]))
 
     def decorate(command: Command) -> Command:
         for name, field in reversed(ordered):
+            kind = _bare(field.annotation)
             if len(get_args(field.annotation)) == 1 and get_origin(field.annotation) is Literal:
                 continue
-            command = _option(name, field)(command)
+            if not (inspect.isclass(kind) and issubclass(kind, BaseModel)):
+                command = _option(model, name, field)(command)
         return command
 
     return decorate
@@ -37,10 +65,16 @@ def _distance(model: type[BaseModel], name: str) -> int:
     )
 
 
-def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
+def _option(model: type[BaseModel], name: str, field: FieldInfo) -> Callable[[Command], Command]:
     flag = f"--{name.replace('_', '-')}"
     kind = _bare(field.annotation)
-    settings: dict[str, Any] = {"help": field.description, "required": field.is_required()}
+    settings: dict[str, Any] = {
+        "cls": ModelOption,
+        "field": field,
+        "help": field.description,
+        "required": field.is_required(),
+        **_group(model, name),
+    }
     if kind is bool and field.default is True:
         return click.option(f"{flag}/--no-{name.replace('_', '-')}", default=True, **settings)
     if kind is bool:
@@ -56,6 +90,16 @@ def _option(name: str, field: FieldInfo) -> Callable[[Command], Command]:
     else:
         settings["type"] = kind
     return click.option(flag, **settings)
+
+
+def _group(model: type[BaseModel], name: str) -> dict[str, Any]:
+    """The heading of an option in a page of help, and whether a short page has it."""
+    section = next((section for section, names in SECTIONS.items() if name in names), None)
+    if section is not None:
+        return {"group": section.title(), "first": name in FIRST}
+    if issubclass(model, EvalOptions):
+        return {"group": str(model.model_fields["task"].default).title(), "first": name in FIRST}
+    return {}
 
 
 def _bare(annotation: Any) -> Any:  # noqa: ANN401  an annotation may be anything

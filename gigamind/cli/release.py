@@ -6,17 +6,19 @@ from pathlib import Path
 import click
 
 from gigamind.choices import BASELINES
+from gigamind.cli.command import Group, command
 from gigamind.cli.options import options_of
+from gigamind.cli.output import prints_json, tell, tell_written
 from gigamind.evaluation.options import ReleaseOptions, validated
 from gigamind.wording import Language
 
 
-@click.group()
+@click.group(cls=Group)
 def baseline() -> None:
     """Choose the run that later ones are compared with."""
 
 
-@baseline.command()
+@baseline.command(examples=("gigamind baseline promote eval/out/20261123-101500",))
 @click.argument("run", type=click.Path(path_type=Path))
 @click.option(
     "--folder",
@@ -25,6 +27,7 @@ def baseline() -> None:
     show_default=True,
     help="folder of baselines",
 )
+@prints_json
 def promote(run: Path, folder: Path) -> None:
     """Make RUN (an out folder or a snapshot.json) the baseline that counts in the folder, at once or not at all."""
     from gigamind.release.snapshot import promote as promote_snapshot
@@ -32,10 +35,15 @@ def promote(run: Path, folder: Path) -> None:
     from gigamind.tasks import KINDS
 
     file = promote_snapshot(read_snapshot(run, KINDS), folder)
-    click.echo(f"Baseline: {file}")
+    tell_written(file, {"runs": 1}, f"Baseline: {file}")
 
 
-@click.command()
+@command(
+    examples=(
+        "gigamind compare runs/keyword runs/hybrid runs/balanced --out comparison",
+        "gigamind compare eval/baselines eval/out/20261123-101500 --phase beta --fail-on-regression",
+    )
+)
 @click.argument("runs", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
     "--out",
@@ -47,14 +55,13 @@ def promote(run: Path, folder: Path) -> None:
     type=click.Choice(["en", "ko"]),
     help="language of the pages; that of the last run without it",
 )
-@click.option("--json", "as_json", is_flag=True, help="print what compare.json holds, and no table")
 @options_of(ReleaseOptions)
+@prints_json
 def compare(
     runs: tuple[Path, ...],
     *,
     out: Path | None,
     lang: Language | None,
-    as_json: bool,
     **values: object,
 ) -> None:
     """Hold RUNS against the first of them: each an out folder, a snapshot.json, or a folder of baselines.
@@ -62,7 +69,7 @@ def compare(
     They may be of any mode, embedder, settings or system, over one dataset. Two runs that are comparable by gates.toml
     get its verdict, too: exit code 4 with --fail-on-regression when a gate fails, 1 when there can be no verdict.
     """
-    from gigamind.cli.show_runs import print_json, show_experiment
+    from gigamind.cli.show_runs import show_experiment
     from gigamind.evaluation.experiment import hold_runs
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.tasks import TASKS
@@ -73,15 +80,14 @@ def compare(
     held = hold_runs(runs, options, lang, TASKS)
     if out:
         write_texts(out, held.files())
-    if as_json:
-        print_json(held.dump())
-    else:
-        show_experiment(held, out)
+    tell(held.dump(), lambda: show_experiment(held, out))
     verdict = held.verdict
     sys.exit(verdict.exit_code(fail_on_regression=options.fail_on_regression) if verdict else 0)
 
 
-@click.command()
+@command(
+    examples=("gigamind history eval/out", "gigamind history eval/out --out history --lang ko")
+)
 @click.argument("runs", type=click.Path(path_type=Path))
 @click.option(
     "--out", type=click.Path(path_type=Path), help="folder for history.html and history.json"
@@ -92,10 +98,10 @@ def compare(
 @click.option(
     "--seed", type=int, default=42, show_default=True, help="of the shuffles that tell chance"
 )
-@click.option("--json", "as_json", is_flag=True, help="print what history.json holds, and no table")
-def history(runs: Path, *, out: Path | None, lang: Language, seed: int, as_json: bool) -> None:
+@prints_json
+def history(runs: Path, *, out: Path | None, lang: Language, seed: int) -> None:
     """Show how the figures of all complete runs in the folder RUNS went, and where they took another level."""
-    from gigamind.cli.show_runs import print_json, show_history
+    from gigamind.cli.show_runs import show_history
     from gigamind.records.folder import as_json as text_of
     from gigamind.records.folder import check_out_folder, write_texts
     from gigamind.reports.history import read_history
@@ -107,7 +113,4 @@ def history(runs: Path, *, out: Path | None, lang: Language, seed: int, as_json:
     if out:
         page = render_history(told, lang)
         write_texts(out, {"history.html": page, "history.json": text_of(told, indent=2) + "\n"})
-    if as_json:
-        print_json(told.model_dump(mode="json"))
-    else:
-        show_history(told, out)
+    tell(told, lambda: show_history(told, out))

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from gigamind.cli.command import command
 from gigamind.cli.options import options_of
 from gigamind.evaluation.options import validated
 from gigamind.service.options import ServiceOptions
@@ -15,7 +16,12 @@ _DRAINING_S = 30
 _SWITCH_S = 0.0005  # of 0.005: a search must not hold up the streams
 
 
-@click.command()
+@command(
+    examples=(
+        "gigamind serve --notes vault --model openai/gpt-4o-mini",
+        "gigamind serve --notes vault --model openai/qwen2.5 --api-base http://127.0.0.1:8911/v1",
+    )
+)
 @options_of(ServiceOptions)
 def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Answer questions over the notes, with an evaluation of each answer: page, API and metrics on one port."""

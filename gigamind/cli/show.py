@@ -9,20 +9,24 @@ from pydantic import BaseModel
 from rich.console import Console
 from rich.table import Table
 
+from gigamind.choices import TaskName
 from gigamind.evaluation.asking import is_resumable
+from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
+from gigamind.loading import ConfigReport
 from gigamind.metrics.spec import blocks_of, units_of
 from gigamind.records.schema import RunReport
 from gigamind.reports.comparison import headline
 from gigamind.reports.text import cost_lines
+from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
 
 _LINES_SHOWN = 10
 _TEXT_CHARS = 120  # of a question
 
 
-def show_checked(checked: Checked) -> None:
+def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
     """The outcome of `--dry-run`, and what the run would need, were it the first."""
     console = plain_console()
     console.print(checked.terminal)
@@ -33,6 +37,15 @@ def show_checked(checked: Checked) -> None:
         console.print(f"notes_hash   {checked.notes_hash}")
     for work in checked.estimate():
         console.print(f"estimate: {work.describe()}")
+    if config:
+        console.print(f"from {config.file}: {', '.join(config.options)}")
+
+
+def show_finished(name: TaskName, finished: Evaluated[Any], told: Sequence[str]) -> None:
+    """A run, and the gates' verdict where it is complete and was compared."""
+    show_run(TASKS[name], finished.summary, finished.out, told)
+    if finished.verdict and finished.summary.status == "complete":
+        show_release(finished.verdict, finished.out)
 
 
 def show_run(

@@ -1,9 +1,7 @@
 """What the command line shows of finished runs: several side by side, and all of a folder."""
 
-import json
 from pathlib import Path
 
-import click
 from rich.table import Table
 
 from gigamind.cli.show import plain_console, show_release
@@ -24,11 +22,6 @@ from gigamind.wording import share, words
 
 _LEVELS_SHOWN = 10
 _SURE = {True: "better", False: "worse", None: ""}
-
-
-def print_json(values: object) -> None:
-    """JSON alone, for a program."""
-    click.echo(json.dumps(values, ensure_ascii=False, indent=2, allow_nan=False))
 
 
 def show_experiment(held: Held, out: Path | None) -> None:

@@ -2,7 +2,6 @@
 
 import difflib
 import functools
-import json
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,8 @@ from typing import TYPE_CHECKING
 import click
 from click.core import ParameterSource
 
+from gigamind.cli.command import command, is_quiet
+from gigamind.cli.output import is_for_program, prints_json, tell
 from gigamind.errors import InputError
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
 
@@ -24,7 +25,15 @@ _path = click.Path(path_type=Path)
 _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 
 
-@click.command("suggest-links", context_settings={"show_default": True})
+@command(
+    "suggest-links",
+    context_settings={"show_default": True},
+    examples=(
+        "gigamind suggest-links --note projects/launch.md --notes vault",
+        "gigamind suggest-links --all --notes vault --out suggestions.md",
+        "gigamind suggest-links --all --notes vault --in-place --min-confidence 0.8",
+    ),
+)
 @click.option("--note", "name", help="path or name of one note of the vault")
 @click.option("--all", "every", is_flag=True, help="every note of the vault")
 @click.option("--notes", type=_path, default=".", help="the vault")
@@ -70,6 +79,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option(
     "--undo", "undo_file", type=_path, metavar="FILE", help="take the links of --in-place out again"
 )
+@prints_json
 @click.pass_context
 def suggest(
     context: click.Context,
@@ -104,14 +114,17 @@ def suggest(
         undone(undo_file)
         return
     applied = _applied(copy, in_place=in_place, yes=yes)
-    _check_choices(name, every=every, form=form, out=out, applied=applied)
+    del form  # says the same as --json
+    _check_choices(name, every=every, out=out, applied=applied)
     _check_places(notes, out, copy)
     if applied and not yes:
         from gigamind.cli.suggest_apply import check_terminal
 
+        if is_quiet():
+            raise InputError("--quiet: each link is asked about. Give --yes, or leave it out.")
         check_terminal()
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.suggestions import Suggested
+    from gigamind.cli.suggestions import Suggested, note_document
     from gigamind.linking.link_text import LinkWriter
     from gigamind.linking.suggest import SuggestOptions, load_suggester
     from gigamind.vault.identity import Identities
@@ -138,7 +151,8 @@ def suggest(
     if applied:
         _apply(found, vault, writer, copy, yes=yes)
     else:
-        _show(found, writer, form, out, every=every)
+        shown = [note_document(one) for one in found]
+        tell(shown if every else shown[0], lambda: _show(found, writer, out, every=every))
 
 
 def _check_alone(context: click.Context) -> None:
@@ -161,16 +175,14 @@ def _applied(copy: Path | None, *, in_place: bool, yes: bool) -> bool:
     return copy is not None or in_place
 
 
-def _check_choices(
-    name: str | None, *, every: bool, form: str, out: Path | None, applied: bool
-) -> None:
+def _check_choices(name: str | None, *, every: bool, out: Path | None, applied: bool) -> None:
     if every == (name is not None):
         raise InputError("give either --note or --all")
-    if form == "json" and applied:
-        raise InputError("--format json: only shows suggestions. Leave it out to write them.")
+    if is_for_program() and applied:
+        raise InputError("--json: only shows suggestions. Leave it out to write them.")
     if out is None:
         return
-    if not every or applied or form == "json":
+    if not every or applied or is_for_program():
         raise InputError("--out: is for what --all would show; leave the other options out")
     if out.suffix not in _LINES:
         raise InputError(f"--out {out}: name a file that ends in {' or '.join(sorted(_LINES))}")
@@ -204,14 +216,10 @@ def _apply(
 
 
 def _show(
-    found: "Sequence[Suggested]", writer: "LinkWriter", form: str, out: Path | None, *, every: bool
+    found: "Sequence[Suggested]", writer: "LinkWriter", out: Path | None, *, every: bool
 ) -> None:
     from gigamind.cli import suggestions
 
-    if form == "json":
-        shown = [suggestions.note_json(one) for one in found]
-        click.echo(json.dumps(shown if every else shown[0], indent=2, ensure_ascii=False))
-        return
     if not every:
         click.echo(suggestions.note_text(found[0], writer))
         return

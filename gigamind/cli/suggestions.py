@@ -1,14 +1,14 @@
 """How suggested links are shown: of one note, as a summary of a vault, and as JSON for editors."""
 
-import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import NamedTuple
 
+from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
 from gigamind.linking.insertion import line_of
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
+from gigamind.records.folder import as_json as text_of
 from gigamind.spans import Utf16
 from gigamind.text import printable
 from gigamind.vault.notes import Note
@@ -81,30 +81,25 @@ def summary(every: Sequence[Suggested], writer: LinkWriter) -> str:
 
 def as_json(every: Sequence[Suggested]) -> list[str]:
     """One line of JSON a note that has suggestions."""
-    return [json.dumps(note_json(one), ensure_ascii=False) for one in _having(every)]
+    return [text_of(note_document(one)) for one in _having(every)]
 
 
-def note_json(suggested: Suggested) -> dict[str, object]:
-    """The suggestions of a note as JSON values; ranges count UTF-16 code units."""
+def note_document(suggested: Suggested) -> NoteDocument:
+    """The suggestions of a note; ranges count UTF-16 code units."""
     note, suggestions = suggested
     units = Utf16(note.text)
-    rows: list[dict[str, object]] = []
+    rows: list[SuggestionDocument] = []
     for suggestion in suggestions:
         start, end = units.span_from_code_points(suggestion.span)
         rows.append(
-            {
-                "anchor": suggestion.anchor,
-                "anchor_range": {"start": start, "end": end},
-                "suggested_target": suggestion.target,
-                "target_title": suggestion.target_title,
-                "confidence": suggestion.confidence,
-                "reason": suggestion.reason,
-                "context": suggestion.context,
-                "scores": suggestion.scores._asdict(),
-                "features": asdict(suggestion.features),
-            }
+            SuggestionDocument.like(
+                suggestion,
+                anchor_range=RangeDocument(start=start, end=end),
+                suggested_target=suggestion.target,
+                scores=suggestion.scores._asdict(),
+            )
         )
-    return {"note": note.path, "suggestions": rows}
+    return NoteDocument(note=note.path, suggestions=tuple(rows))
 
 
 def _having(every: Sequence[Suggested]) -> list[Suggested]:

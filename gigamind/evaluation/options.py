@@ -13,6 +13,7 @@ from gigamind.choices import Phase, PromptLanguage, TaskName
 from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError
 from gigamind.llm.options import Determinism, ModelOptions
+from gigamind.loading import ConfigReport
 from gigamind.retrieval.settings import default_cache_folder
 
 if TYPE_CHECKING:
@@ -36,15 +37,15 @@ def validated(model: type[Options], values: Mapping[str, object]) -> Options:
 
 def _problem(details: "ErrorDetails") -> str:
     if not details["loc"]:  # of several options together
-        return _demand(details)
+        return demand_of(details)
     option = f"--{details['loc'][0]}".replace("_", "-")
     if details["type"] == "missing":
         return f"{option}: must be given"
-    return f"{option} {details['input']}: {_demand(details)}"
+    return f"{option} {details['input']}: {demand_of(details)}"
 
 
-def _demand(details: "ErrorDetails") -> str:
-    """What a value must be."""
+def demand_of(details: "ErrorDetails") -> str:
+    """What a value must be, in words for users."""
     context = details.get("ctx", {})
     match details["type"]:
         case "greater_than_equal":
@@ -72,6 +73,42 @@ def _check_sample(value: str) -> str:
 SampleText = Annotated[
     str, AfterValidator(_check_sample)
 ]  # a count such as "50", or a share such as "0.2"
+
+
+OWN_SECTION = "search"
+"""Each task's own options are a section of the task's name, where this one stands here."""
+
+SECTIONS: Mapping[str, tuple[str, ...]] = {
+    "what": ("task", "dataset", "notes", "system", "system_config", "sample", "seed"),
+    "where": (
+        *("out", "lang", "format", "figures", "save_snapshot", "junit", "resume", "cache_dir"),
+        *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),
+    ),
+    OWN_SECTION: (),
+    "judge": (
+        *("unanswerable_mode", "min_score", "judge", "judge_lang", "fresh_fraction"),
+        *("checklist", "checklist_judge", "feature"),
+    ),
+    "model": (
+        *("model", "api_base", "key_variable", "structured", "model_timeout_s", "max_wait"),
+        *("max_in_flight", "requests_per_minute", "tokens_per_minute", "store", "store_mode"),
+    ),
+    "budget": (
+        *("max_cost_usd", "max_calls", "max_minutes", "prices", "min_coverage", "allow_partial"),
+        *("batch", "batch_poll"),
+    ),
+    "gate": ("compare", "phase", "gates", "judge_card", "fail_on_regression"),
+}
+"""How options are grouped where people see them: in the form of a deployment, and in pages of help."""
+
+FIRST = frozenset(
+    (
+        *("dataset", "notes", "system", "sample", "out", "lang", "dry_run", "resume"),
+        *("mode", "topk", "unanswerable_mode", "answer_model", "min_confidence"),
+        *("model", "api_base", "max_cost_usd", "compare", "phase", "fail_on_regression"),
+    )
+)
+"""The few of them that a page of help shows where there are many."""
 
 
 class ReleaseOptions(BaseModel):
@@ -131,6 +168,9 @@ class EvalOptions(ReleaseOptions, Determinism):
         None,
         description="hold the run against this baseline: a snapshot.json, an out folder, or a folder of baselines",
     )
+    config: ConfigReport | None = Field(
+        None, description="of the command line alone: which options came from a file"
+    )
 
     @model_validator(mode="after")
     def _check_drawn(self) -> Self:
@@ -144,8 +184,8 @@ class EvalOptions(ReleaseOptions, Determinism):
         return self.model_copy(update=paths)
 
     def for_report(self) -> dict[str, object]:
-        """The options as run.json shows them: JSON values; the task stands beside them."""
-        return self.model_dump(mode="json", exclude={"task"})
+        """The options as run.json shows them: JSON values; task and config stand beside them."""
+        return self.model_dump(mode="json", exclude={"task", "config"})
 
 
 class ContextOptions(BaseModel):

@@ -230,6 +230,7 @@ def run_report(
         notes=str(options.notes or ""),
         notes_hash_mode=options.notes_hash_mode,
         options=options.for_report(),
+        config=options.config,
         judge=judge,
         environment=environment,
         hardware=describe_hardware(),

@@ -6,7 +6,9 @@ Offsets stand in code points, and in UTF-16 code units for editors and browsers;
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict
+from typing import Literal
+
+from typing_extensions import TypedDict
 
 from gigamind.evidence.critical import Critical
 from gigamind.evidence.proof import Doubt, Unproven

@@ -8,9 +8,10 @@ import unicodedata
 from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Any, Literal
 
 from pydantic import Field
+from typing_extensions import TypedDict
 
 from gigamind.errors import InputError
 from gigamind.evidence.schema import numbered_lines, read_text

@@ -17,31 +17,9 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from gigamind.choices import TaskName
-from gigamind.evaluation.options import EvalOptions
+from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions
 
-# Each task's own options are a section of the task's name, where the section "search" stands here.
-_OWN = "search"
-SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "what": ("task", "dataset", "notes", "system", "system_config", "sample", "seed"),
-    "where": (
-        *("out", "lang", "format", "figures", "save_snapshot", "junit", "resume", "cache_dir"),
-        *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),
-    ),
-    _OWN: (),
-    "judge": (
-        *("unanswerable_mode", "min_score", "judge", "judge_lang", "fresh_fraction"),
-        *("checklist", "checklist_judge", "feature"),
-    ),
-    "model": (
-        *("model", "api_base", "key_variable", "structured", "model_timeout_s", "max_wait"),
-        *("max_in_flight", "requests_per_minute", "tokens_per_minute", "store", "store_mode"),
-    ),
-    "budget": (
-        *("max_cost_usd", "max_calls", "max_minutes", "prices", "min_coverage", "allow_partial"),
-        *("batch", "batch_poll"),
-    ),
-    "gate": ("compare", "phase", "gates", "judge_card", "fail_on_regression"),
-}
+_OF_COMMANDS = {"config"}
 
 
 class Sectioned:
@@ -84,11 +62,11 @@ def _form(model: type[EvalOptions]) -> type[BaseModel]:
     named = {name: section for section, names in SECTIONS.items() for name in names}
     fields: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     for name in [*named, *model.model_fields]:
-        if name in model.model_fields:
-            fields[named.get(name, _OWN)].setdefault(name, model.model_fields[name])
+        if name in model.model_fields and name not in _OF_COMMANDS:
+            fields[named.get(name, OWN_SECTION)].setdefault(name, model.model_fields[name])
     sections: dict[str, Any] = {}
     for section, held in fields.items():
-        shown = task if section == _OWN else section
+        shown = task if section == OWN_SECTION else section
         ordered = sorted(held.items(), key=lambda entry: not entry[1].is_required())
         kinds: Any = {name: (field.annotation, field) for name, field in ordered}
         titled = ConfigDict(extra="forbid", title=shown.title())

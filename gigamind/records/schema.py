@@ -13,6 +13,7 @@ from pydantic import Field
 
 from gigamind.choices import TaskName
 from gigamind.llm.ledger import Attempt
+from gigamind.loading import ConfigReport
 from gigamind.records.card import HeldCard
 from gigamind.records.judged import Count, JudgeReport, LlmReport, Report
 from gigamind.stats.estimate import Estimate
@@ -147,6 +148,7 @@ class RunReport(Report):
     """run.json.
 
     Attributes:
+        config: where some of the options came from a file.
         judge: null where nothing is judged.
     """
 
@@ -161,6 +163,7 @@ class RunReport(Report):
     notes_hash: str
     notes_hash_mode: Literal["content", "mtime"]
     options: dict[str, object]
+    config: ConfigReport | None = Field(default=None, exclude_if=lambda config: config is None)
     judge: JudgeReport | None = None
     environment: Environment
     hardware: Hardware

@@ -147,7 +147,7 @@ def test_the_report_speaks_the_language_that_was_asked_for(links, tmp_path):
 
 
 def test_help_names_what_is_its_own_before_what_all_evaluations_have(gigamind):
-    shown = gigamind("eval", "links", "--help").stdout
+    shown = gigamind("eval", "links", "--help-all").stdout
     places = [
         shown.index(f"  {option}")
         for option in ("--dataset", "--topk", "--out", "--compare", "--phase", "--flow")

@@ -52,7 +52,7 @@ def test_help_tells_the_exit_codes_and_the_commands(gigamind, option):
 
 
 def test_the_help_of_a_search_shows_every_default(gigamind):
-    text = " ".join(gigamind("eval", "search", "--help").stdout.split())
+    text = " ".join(gigamind("eval", "search", "--help-all").stdout.split())
     for option, default in {
         "--format [json|md|both]": "both",
         "--seed INTEGER": "42",

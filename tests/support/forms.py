@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from typing import Any
 
-from gigamind.publish.form import SECTIONS, flat
+from gigamind.evaluation.options import SECTIONS
+from gigamind.publish.form import flat
 
 
 def sectioned(given: Mapping[str, Any], **changes: object) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,169 @@
+"""What every command has: examples, options in groups, `--quiet`, and options from a file.
+
+A page of help shows the options of a few first; `--help-all` shows all of them.
+"""
+
+import os
+from collections.abc import Callable, Sequence
+from contextlib import redirect_stderr
+from pathlib import Path
+from typing import Any
+
+import click
+
+_ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
+_MANY = 30  # options, from which on a page of help shows the first ones only
+_EVERYWHERE = "General"
+_PLAIN = "Options"
+
+
+class GroupedOption(click.Option):
+    """An option of a group.
+
+    Attributes:
+        group: heading that it stands below.
+        first: whether it is among the few that a page of help shows.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401  click's own
+        group: str = _PLAIN,
+        first: bool = True,
+        **settings: Any,  # noqa: ANN401  click's own
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.group = group
+        self.first = first
+
+
+class Command(click.Command):
+    """A command with examples.
+
+    Attributes:
+        examples: command lines, whole.
+    """
+
+    def __init__(
+        self,
+        *arguments: Any,  # noqa: ANN401  click's own
+        examples: Sequence[str] = (),
+        **settings: Any,  # noqa: ANN401  click's own
+    ) -> None:
+        super().__init__(*arguments, **settings)
+        self.examples = tuple(examples)
+        self.params += _everywhere()
+        self._shortened = len(self.params) > _MANY
+        if self._shortened:
+            self.params.append(_help_all())
+
+    def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  click's own
+        if not ctx.meta.get(_QUIET):
+            return super().invoke(ctx)
+        # Errors are told where they are caught, which is further out.
+        with Path(os.devnull).open("w", encoding="utf-8") as nowhere, redirect_stderr(nowhere):
+            return super().invoke(ctx)
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The options by group, the first ones before all others."""
+        shown: dict[str, list[tuple[str, str]]] = {_PLAIN: []}
+        left: dict[str, None] = {}
+        everything = not self._shortened or ctx.meta.get(_ALL, False)
+        for param in self.get_params(ctx):
+            record = param.get_help_record(ctx)
+            if record is None or isinstance(param, click.Argument):
+                continue
+            group = param.group if isinstance(param, GroupedOption) else _PLAIN
+            if isinstance(param, GroupedOption) and not param.first and not everything:
+                left.setdefault(group)
+                continue
+            heading = group if everything or group == _EVERYWHERE else _PLAIN
+            shown.setdefault(heading, []).append(record)
+        last = shown.pop(_EVERYWHERE, [])
+        for heading, records in (*shown.items(), (_EVERYWHERE, last)):
+            if records:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+        if left:
+            formatter.write_paragraph()
+            formatter.write_text(f"--help-all shows those of {', '.join(left)}, too.")
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """The examples, as they are typed, and what else the command has to say."""
+        if self.examples:
+            with formatter.section("Examples"):
+                for example in self.examples:
+                    formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+        super().format_epilog(ctx, formatter)
+
+
+class Group(click.Group):
+    """A group whose commands are of this house."""
+
+    command_class = Command
+
+
+def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401  click's own
+    """`click.command` for a command of this house."""
+    return click.command(name, cls=Command, **settings)
+
+
+def is_quiet() -> bool:
+    """Whether nobody reads what is told beside results and errors."""
+    return bool(click.get_current_context().meta.get(_QUIET))
+
+
+def _everywhere() -> list[click.Parameter]:
+    return [
+        GroupedOption(
+            ["--quiet"],
+            is_flag=True,
+            expose_value=False,
+            callback=_keep_quiet,
+            group=_EVERYWHERE,
+            help="tell results and errors only: no progress, no warnings",
+        ),
+        GroupedOption(
+            ["--config"],
+            type=click.Path(path_type=Path),
+            expose_value=False,
+            is_eager=True,
+            callback=_read_config,
+            envvar="GIGAMIND_CONFIG",
+            metavar="FILE",
+            group=_EVERYWHERE,
+            help="options from this file; gigamind.toml of this folder, or of one above it, without it",
+        ),
+    ]
+
+
+def _help_all() -> click.Parameter:
+    return GroupedOption(
+        ["--help-all"],
+        is_flag=True,
+        expose_value=False,
+        is_eager=True,
+        callback=_show_all,
+        help="Show this message with all options, and exit.",
+    )
+
+
+def _keep_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001  click's own
+    del param
+    ctx.meta[_QUIET] = value
+
+
+def _show_all(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001  click's own
+    del param
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_ALL] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
+
+
+def _read_config(ctx: click.Context, param: click.Parameter, value: Path | None) -> None:
+    from gigamind.cli.config import options_from_file
+
+    del param
+    if not ctx.resilient_parsing:
+        ctx.default_map = options_from_file(ctx, value)

@@ -1,0 +1,211 @@
+"""Options of commands from `gigamind.toml`, so that daily commands need none.
+
+A table holds options of one command and has its name: [search], [links] and [answers] those of `gigamind eval`,
+[suggest-links], [memory.graduate], [judge.test] and so on the others.  The command line counts before the environment
+(GIGAMIND_EVAL_SEARCH_TOPK), which counts before the file.  Paths are relative to the file's folder.
+"""
+
+import os
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, cast
+
+import click
+from click.core import ParameterSource
+
+from gigamind.errors import InputError
+from gigamind.loading import ConfigReport, meant_by
+
+FILE = "gigamind.toml"
+_FOUND = "gigamind.config"  # the file that options come from
+_DEFAULT_GROUP = "eval"  # whose commands go by their own names
+_NOT_IN_A_FILE = {"config", "quiet", "help", "help_all"}
+_TABLE = re.compile(r"\s*\[\s*(?P<name>[^\[\]]+?)\s*\]")
+
+
+class ConfigFile(NamedTuple):
+    """A file of options.
+
+    Attributes:
+        text: as it is written; where a line is wrong is looked up in it.
+        tables: TOML values.
+    """
+
+    path: Path
+    text: str
+    tables: Mapping[str, Any]
+
+    def where(self, table: str, key: str = "") -> str:
+        """File and line of a key, or of the head of its table where the key is written in another way."""
+        inside, head = not table, 0
+        for number, line in enumerate(self.text.splitlines(), start=1):
+            if start := _TABLE.match(line):
+                inside = re.sub(r"[\s\"']", "", start["name"]) == table
+                head = number if inside else head
+            if inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
+                return f"{self.path}:{number}"
+        return f"{self.path}:{head}" if head else str(self.path)
+
+
+def find_config(folder: Path) -> Path | None:
+    """The file of a folder, or of the nearest one above it."""
+    candidates = (place / FILE for place in (folder, *folder.parents))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def read_config(path: Path) -> ConfigFile:
+    """A file of options, of which only the syntax is checked.
+
+    Raises:
+        InputError: it cannot be read, or is no TOML; with file and line.
+    """
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(
+            f"{path}: the options cannot be read ({error}); save it as UTF-8"
+        ) from error
+    try:
+        return ConfigFile(path, text, tomllib.loads(text))
+    except tomllib.TOMLDecodeError as error:
+        at = re.search(r"at line (\d+)", str(error))
+        line = f":{at[1]}" if at else ""
+        raise InputError(f"{path}{line}: no TOML: {error}; mend that line") from error
+
+
+def options_from_file(context: click.Context, named: Path | None) -> dict[str, Any]:
+    """The values of a command's options that its table in the file has, by parameter.
+
+    Args:
+        named: the file; the one of the working directory or of a folder above it where None.
+
+    Raises:
+        InputError: the file cannot be read, or has something that is no table or no option; with file and line.
+    """
+    path = named or find_config(Path.cwd())
+    if path is None:
+        return {}
+    shown = Path(os.path.relpath(path))
+    config = read_config(path if named else shown)
+    check_tables(config, context.find_root())
+    table = table_of(context)
+    values = _values(config, table, context)
+    if values:
+        context.meta[_FOUND] = config.path
+    return values
+
+
+def config_used() -> ConfigReport | None:
+    """Which options of the running command came from which file; None where none did."""
+    context = click.get_current_context()
+    file = context.meta.get(_FOUND)
+    names = tuple(
+        name
+        for param in context.command.params
+        if (name := param.name or "")
+        and context.get_parameter_source(name) == ParameterSource.DEFAULT_MAP
+    )
+    return ConfigReport(file=str(file), options=names) if file and names else None
+
+
+def table_of(context: click.Context) -> str:
+    """The name of a command's table, such as "search" or "judge.test"."""
+    words: list[str] = []
+    at = context
+    while at.parent is not None:
+        words.insert(0, at.info_name or "")
+        at = at.parent
+    return ".".join(words[1:] if words[:1] == [_DEFAULT_GROUP] else words)
+
+
+def check_tables(config: ConfigFile, root: click.Context) -> None:
+    """See to it that every table is of a command.
+
+    Raises:
+        InputError: one is not; with file and line.
+    """
+    known = table_names(root)
+    for name, value in config.tables.items():
+        if not isinstance(value, dict):
+            raise InputError(
+                f"{config.where('', name)}: {name}: stands in no table; write it below one, such as [search]"
+            )
+        if name not in known:
+            raise InputError(
+                f"{config.where(name)}: [{name}]: there is no such command; {meant_by(name, known)}"
+            )
+
+
+def table_names(root: click.Context) -> list[str]:
+    """The first words of all tables that there may be."""
+    group = root.command
+    if not isinstance(group, click.Group):
+        return []
+    names = [name for name in group.list_commands(root) if name != _DEFAULT_GROUP]
+    inner = group.get_command(root, _DEFAULT_GROUP)
+    return [*names, *(inner.list_commands(root) if isinstance(inner, click.Group) else ())]
+
+
+def _values(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:
+    found: Any = config.tables
+    for word in table.split("."):
+        found = cast("dict[str, Any]", found).get(word, {}) if isinstance(found, dict) else {}
+    if not isinstance(found, dict):
+        raise InputError(f"{config.where(table)}: {table}: must be a table, such as [{table}]")
+    options = dict(_options(context.command))
+    values: dict[str, Any] = {}
+    for key, value in cast("dict[str, Any]", found).items():
+        name = key.replace("-", "_")
+        where = config.where(table, key)
+        if name not in options:
+            flags = [known.replace("_", "-") for known in options]
+            raise InputError(
+                f"{where}: {key}: [{table}] has no such option; {meant_by(name.replace('_', '-'), flags)}"
+            )
+        values[options[name].name or name] = _checked(options[name], value, where, config, context)
+    return values
+
+
+def _options(command: click.Command) -> Iterator[tuple[str, click.Option]]:
+    """The options that may stand in a file, by the name of their flag with "_"."""
+    for param in command.params:
+        if isinstance(param, click.Option):
+            name = max(param.opts, key=len).lstrip("-").replace("-", "_")
+            if name not in _NOT_IN_A_FILE:
+                yield name, param
+
+
+def _checked(
+    option: click.Option, value: object, where: str, config: ConfigFile, context: click.Context
+) -> object:
+    """The value as the option takes it.
+
+    Raises:
+        InputError: it cannot be; with file and line.
+    """
+    from gigamind.cli.options import ModelOption
+
+    what = f"{where}: {max(option.opts, key=len).lstrip('-')}"
+    if option.is_flag != isinstance(value, bool):
+        raise InputError(
+            f"{what} = {value!r}: must be {'true or false' if option.is_flag else 'a value, and no switch'}"
+        )
+    if option.multiple != isinstance(value, list):
+        raise InputError(
+            f"{what} = {value!r}: must be {'a list' if option.multiple else 'one value'}"
+        )
+    if (
+        isinstance(option.type, click.Path)
+        and isinstance(value, str)
+        and not Path(value).is_absolute()
+    ):
+        value = os.path.relpath(config.path.resolve().parent / value)
+    try:
+        option.type_cast_value(context, value)
+    except click.BadParameter as error:
+        raise InputError(f"{what} = {value!r}: {error.message}") from error
+    if isinstance(option, ModelOption):
+        option.check(value, what)
+    return value

@@ -1,0 +1,130 @@
+"""Options from `gigamind.toml`: where it is found, what it says, and what is wrong in it, with its line."""
+
+import json
+import shutil
+
+import pytest
+
+CONFIG = """# of a team
+[search]
+dataset = "queries.jsonl"
+notes = "vault"
+mode = "keyword"
+speed-passes = 0
+topk = 2
+
+[suggest-links]
+notes = "vault"
+semantic = false
+"""
+
+
+@pytest.fixture
+def config(case):
+    path = case / "gigamind.toml"
+    path.write_text(CONFIG, "utf-8")
+    return path
+
+
+def topk(case, out="out"):
+    return json.loads((case / out / "run.json").read_text("utf-8"))["options"]["topk"]
+
+
+def test_a_daily_command_needs_no_options_and_run_json_says_what_came_from_the_file(
+    case, config, gigamind
+):
+    assert gigamind("eval", "search", "--out", "out").code == 0
+    run = json.loads((case / "out" / "run.json").read_text("utf-8"))
+    assert run["config"]["file"] == config.name
+    assert set(run["config"]["options"]) == {"dataset", "notes", "mode", "speed_passes", "topk"}
+    assert run["options"]["topk"] == 2
+    told = gigamind("eval", "search", "--dry-run", "--topk", "4").stdout.splitlines()[-1]
+    assert told.startswith("from gigamind.toml: ")
+    assert set(told.partition(": ")[2].split(", ")) == {"dataset", "notes", "mode", "speed_passes"}
+
+
+def test_a_run_without_the_file_says_nothing_of_one(case, search):
+    assert search().code == 0
+    assert "config" not in json.loads((case / "out" / "run.json").read_text("utf-8"))
+
+
+def test_the_command_line_counts_before_the_environment_before_the_file(
+    case, config, gigamind, monkeypatch
+):
+    assert config.is_file()
+    gigamind("eval", "search", "--out", "file")
+    monkeypatch.setenv("GIGAMIND_EVAL_SEARCH_TOPK", "3")
+    gigamind("eval", "search", "--out", "environment")
+    gigamind("eval", "search", "--out", "line", "--topk", "4")
+    found = {name: topk(case, name) for name in ("file", "environment", "line")}
+    assert found == {"file": 2, "environment": 3, "line": 4}
+
+
+def test_the_file_of_a_folder_above_is_found_and_its_paths_are_relative_to_it(
+    case, config, gigamind, monkeypatch
+):
+    (case / "deep" / "er").mkdir(parents=True)
+    monkeypatch.chdir(case / "deep" / "er")
+    assert config.is_file()
+    ended = gigamind("eval", "search", "--out", "out")
+    assert (ended.code, topk(case / "deep" / "er")) == (0, 2)
+    shutil.copy(config, case / "other.toml")
+    other = (case / "other.toml").read_text("utf-8").replace("topk = 2", "topk = 5")
+    (case / "other.toml").write_text(other, "utf-8")
+    gigamind("eval", "search", "--out", "named", "--config", "../../other.toml")
+    assert topk(case / "deep" / "er", "named") == 5
+    monkeypatch.setenv("GIGAMIND_CONFIG", "../../other.toml")
+    gigamind("eval", "search", "--out", "by-variable")
+    assert topk(case / "deep" / "er", "by-variable") == 5
+
+
+def test_commands_without_a_model_of_options_read_theirs_too(config, gigamind):
+    assert config.is_file()
+    ended = gigamind("suggest-links", "--note", "deploy", "--json")
+    assert (ended.code, json.loads(ended.stdout)["note"]) == (0, "deploy.md")
+
+
+def test_tables_of_commands_in_groups_have_both_names(case, gigamind):
+    (case / "gigamind.toml").write_text('[dataset.stats]\ndataset = "queries.jsonl"\n', "utf-8")
+    assert gigamind("dataset", "stats").stdout.startswith("3 rows of queries")
+
+
+WRONG = {
+    "[search]\ntopk = 0": "2: topk = 0: must be 1 or more",
+    "[search]\n\n'topk' = 'x'": "3: topk = 'x': 'x' is not a valid integer.",
+    "[search]\ntopkk = 3": "2: topkk: [search] has no such option; topk is meant, perhaps",
+    "[search]\nstrict = 1": "2: strict = 1: must be true or false",
+    "[search]\ntopk = true": "2: topk = True: must be a value, and no switch",
+    "[search]\nmode = 'fuzzy'": "2: mode = 'fuzzy': 'fuzzy' is not one of",
+    "[search]\nsample = 'many'": "2: sample = 'many': expected a count such as 50",
+    "[search]\ntopk = [3]": "2: topk = [3]: must be one value",
+    "[search]\nnotes-hash-exclude = 'x'": "2: notes-hash-exclude = 'x': must be a list",
+    "[links]\na = 1\n[search]\na = 1": "4: a: [search] has no such option",
+    "[search]\nquiet = true": "2: quiet: [search] has no such option",
+    "[search]\na =": "2: no TOML: Invalid value",
+    "[serch]\ntopk = 1": "1: [serch]: there is no such command; search is meant, perhaps",
+    "[eval.search]\ntopk = 1": "[eval]: there is no such command",
+    "topk = 1": "1: topk: stands in no table; write it below one, such as [search]",
+}
+
+
+def test_what_is_wrong_is_told_with_file_and_line(case, gigamind):
+    for text, told in WRONG.items():
+        (case / "gigamind.toml").write_text(text + "\n", "utf-8")
+        ended = gigamind("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault")
+        assert (ended.code, ended.stdout) == (1, ""), text
+        assert ended.stderr.startswith("Error: gigamind.toml"), ended.stderr
+        assert told in ended.stderr
+
+
+def test_a_table_must_be_a_table(case, gigamind):
+    (case / "gigamind.toml").write_text("[dataset]\nstats = 3\n", "utf-8")
+    ended = gigamind("dataset", "stats")
+    assert (ended.code, ended.stdout) == (1, "")
+    assert "dataset.stats: must be a table, such as [dataset.stats]" in ended.stderr
+
+
+def test_a_file_that_is_named_must_be_there(case, search):
+    ended = search("--config", case / "none.toml")
+    assert ended.code == 1
+    assert "none.toml: the options cannot be read" in ended.stderr

@@ -1,0 +1,77 @@
+"""Pages of help: the few options first, all with `--help-all`, and examples that can be typed."""
+
+import re
+import shlex
+
+import click
+import pytest
+from commands import every_command
+
+from gigamind.cli.command import Command
+
+LONG = ("eval search", "eval links", "eval answers")
+
+
+COMMANDS = dict(every_command())
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_help_shows_the_few_that_matter_and_help_all_every_one_by_group(gigamind, name):
+    short, long = (gigamind(*name.split(), flag).stdout for flag in ("--help", "--help-all"))
+    options = [param for param in COMMANDS[name].params if isinstance(param, click.Option)]
+    shown = [param for param in options if f"  {param.opts[0]}" in short]
+    assert len(shown) <= 22
+    assert all(f"  {param.opts[0]}" in long for param in options)
+    assert {"--dataset", "--notes", "--out", "--json"} <= {param.opts[0] for param in shown}
+    headings = [line for line in long.splitlines() if line.endswith(":") and line[0] != " "]
+    assert headings[:2] == ["Options:", "What:"]
+    assert {"Where:", "Gate:", "Prefect:", "General:", "Examples:"} <= set(headings)
+    assert "--help-all shows those of " in short
+    assert "--help-all shows" not in long
+
+
+def test_a_short_command_shows_all_its_options_at_once(gigamind):
+    shown = gigamind("compare", "--help").stdout
+    assert "--fail-on-regression" in shown
+    assert "--help-all" not in shown
+
+
+def test_every_command_has_examples_that_its_options_take():
+    for name, command in COMMANDS.items():
+        if name.startswith("tune"):
+            continue
+        assert isinstance(command, Command), name
+        assert command.examples, name
+        for example in command.examples:
+            words = shlex.split(example)
+            assert " ".join(words).startswith(f"gigamind {name}"), example
+            context = command.make_context(name, words[1 + len(name.split()) :], parent=None)
+            assert context.params, example
+
+
+def test_quiet_leaves_results_and_errors_alone(case, search):
+    assert case.is_dir()
+    loud, quiet = search(), search("--out", "quiet", "--quiet")
+    assert (loud.code, quiet.code, quiet.stderr) == (0, 0, "")
+    assert "warning" in loud.stderr
+    assert quiet.stdout.replace("quiet/", "out/").splitlines()[0] == loud.stdout.splitlines()[0]
+
+
+def test_quiet_asks_nobody(case, gigamind):
+    assert case.is_dir()
+    ended = gigamind("suggest-links", "--all", "--notes", "vault", "--in-place", "--quiet")
+    assert (ended.code, ended.stdout) == (1, "")
+    told = "Error: --quiet: each link is asked about. Give --yes, or leave it out.\n"
+    assert ended.stderr == told
+
+
+def test_no_color_is_kept_to_where_a_terminal_has_colours(case, gigamind, monkeypatch):
+    (case / "quotes.jsonl").write_text('{"quote": "deploy"}\n{"quote": "no"}\n', "utf-8")
+    asked = ("align", "--source", "vault/deploy.md", "--quotes", "quotes.jsonl")
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    coloured = re.compile(r"\x1b\[(\d+;)*[34]\d[;m]")
+    assert coloured.search(gigamind(*asked).stdout)
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert not coloured.search(gigamind(*asked).stdout)
