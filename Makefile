@@ -7,7 +7,7 @@ READY := .venv/.ready
 LOCAL := .venv/.local
 REDIS := .venv/.redis
 
-.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts server deploy worker run lock clean
+.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts server deploy worker run lock schemas clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
@@ -21,6 +21,7 @@ help:
 	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
 	@echo "make run     start a deployment and show its end: DEPLOYMENT=eval-search/search-nightly"
+	@echo "make schemas    make schemas/ anew from the models of files and of --json outputs"
 	@echo "make lock    make constraints.txt anew from pyproject.toml (needs uv)"
 
 $(READY): pyproject.toml constraints.txt
@@ -113,6 +114,9 @@ lock:
 	  --no-emit-index-url --no-header --no-annotate --quiet > constraints.new
 	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all constraints.txt && rm constraints.new
+
+schemas: $(READY)
+	$(BIN)/python -m gigamind.cli.schemas schemas
 
 clean:
 	rm -rf .venv eval .pytest_cache .ruff_cache .hypothesis .import_linter_cache

@@ -1,0 +1,171 @@
+"""JSON Schemas of every file that is read or written and of every `--json` output, made of the models themselves.
+
+`make schemas` writes them into schemas/.  A line of a .jsonl file is one value of its schema.
+"""
+
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from pydantic import TypeAdapter
+
+from gigamind.assurance.attacks import AttackReport
+from gigamind.assurance.unit_tests import UnitTestReport
+from gigamind.cli import documents
+from gigamind.datasets.describe import Description
+from gigamind.datasets.labels import Label
+from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
+from gigamind.evidence.schema import QuoteRow
+from gigamind.judges.calibrated import CalibratedJudgeFile
+from gigamind.llm.ledger import Attempt
+from gigamind.memory.entries import Entry
+from gigamind.memory.schema import Extraction, Message
+from gigamind.memory.sessions import SessionReport
+from gigamind.records.card import JudgeCard
+from gigamind.records.schema import ErrorReport, RunReport
+from gigamind.reports.history import Histories
+from gigamind.tasks import KINDS
+from gigamind.tasks.search.schema import UnjudgedHit
+
+_ENDING = ".schema.json"
+_HEAD = """# JSON Schemas
+
+Of every file that gigamind reads or writes and of every `--json` output; a line of a .jsonl file is one value of its
+schema. Made of the models in the code by `make schemas`; a test fails where they differ.
+
+| schema | of |
+|---|---|"""
+_DIALECT = "https://json-schema.org/draft/2020-12/schema"
+
+
+class Described(NamedTuple):
+    """What a schema is of.
+
+    Attributes:
+        what: the file or the command, for people.
+        side: of a file that is only read, what is taken; else what is written.
+    """
+
+    kind: Any
+    what: str
+    side: Literal["validation", "serialization"] = "serialization"
+
+
+def described() -> dict[str, Described]:
+    """What there are schemas of, by the name of their file without its ending."""
+    read: dict[str, tuple[Any, str]] = {
+        "queries": (QueryItem, "a line of a dataset of queries"),
+        "links": (LinkItem, "a line of a dataset of links"),
+        "answers": (AnswerItem, "a line of a dataset of answers"),
+        "labels": (Label, "a line of the labels of `judge certify`"),
+        "quotes": (QuoteRow, "a line of the quotes of `align`"),
+        "session": (Message, "a line of a session of `memory`"),
+        "extracted": (Extraction, "what was extracted of a session, for `memory graduate`"),
+    }
+    written: dict[str, tuple[Any, str]] = {
+        "run": (RunReport, "run.json"),
+        "errors": (ErrorReport, "a line of errors.jsonl"),
+        "attempts": (Attempt, "a line of attempts.jsonl"),
+        "unjudged": (UnjudgedHit, "a line of unjudged.jsonl, a `gain` filled in or not"),
+        "compare": (documents.CompareFile, "compare.json"),
+        "history": (Histories, "history.json"),
+        "judge_card": (JudgeCard, "judge_card.json"),
+        "attacks": (AttackReport, "the report of `judge attack`"),
+        "tests": (UnitTestReport, "the report of `judge test`"),
+        "suggestions": (documents.NoteDocument, "a line of what `suggest-links --out` writes"),
+    }
+    outputs: dict[str, Any] = {
+        "written": documents.WrittenDocument,
+        "suggest-links": documents.NoteDocument | list[documents.NoteDocument],
+        "dataset-check": documents.DatasetCheckDocument,
+        "dataset-stats": Description,
+        "align": documents.AlignDocument,
+        "memory-graduate": list[Entry],
+        "memory-graduate-all": list[SessionReport],
+        "judge-fit": CalibratedJudgeFile,
+        "llm-check": documents.ModelCheckDocument,
+    }
+    for task, kind in KINDS.items():
+        written |= {
+            f"per_item.{task}": (kind.line, f"a line of per_item.jsonl of `eval {task}`"),
+            f"summary.{task}": (kind.summary, f"summary.json of `eval {task}`"),
+            f"snapshot.{task}": (kind.snapshot, f"snapshot.json of `eval {task}`"),
+        }
+        outputs[f"eval-{task}"] = (
+            documents.EvaluationDocument[kind.summary] | documents.DryRunDocument
+        )
+    return {
+        **{name: Described(*of, "validation") for name, of in read.items()},
+        **{name: Described(*of) for name, of in written.items()},
+        **{
+            f"output/{name}": Described(of, _printed_by(f"output/{name}"))
+            for name, of in outputs.items()
+        },
+    }
+
+
+def _printed_by(schema: str) -> str:
+    commands = [f"`{command}`" for command, name in OUTPUTS.items() if name == schema]
+    return f"what {', '.join(commands)} print{'' if commands[1:] else 's'} with --json"
+
+
+OUTPUTS: Mapping[str, str] = {
+    **{f"eval {task}": f"output/eval-{task}" for task in KINDS},
+    **dict.fromkeys(
+        (
+            *("eval generate-links", "eval generate-queries", "dataset sample", "dataset label"),
+            *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
+            *("import deepeval", "export trec", "export csv", "export ragas"),
+        ),
+        "output/written",
+    ),
+    "compare": "compare",
+    "history": "history",
+    "suggest-links": "output/suggest-links",
+    "dataset check": "output/dataset-check",
+    "dataset stats": "output/dataset-stats",
+    "align": "output/align",
+    "memory graduate": "output/memory-graduate",
+    "memory graduate-all": "output/memory-graduate-all",
+    "judge fit unanswerable": "output/judge-fit",
+    "judge certify": "judge_card",
+    "judge attack": "attacks",
+    "judge test": "tests",
+    "llm check": "output/llm-check",
+}
+"""The schema of what each command prints with `--json`."""
+
+
+def schema_of(of: Described) -> dict[str, Any]:
+    """The JSON Schema."""
+    made = TypeAdapter[Any](of.kind).json_schema(mode=of.side)
+    return {"$schema": _DIALECT, **made, "title": of.what}
+
+
+def texts() -> dict[str, str]:
+    """The files of schemas/, by their paths there."""
+    of_all = described()
+    files = {
+        f"{name}{_ENDING}": json.dumps(schema_of(of), indent=2, ensure_ascii=False) + "\n"
+        for name, of in of_all.items()
+    }
+    lines = [f"| [{name}]({name}{_ENDING}) | {of.what} |" for name, of in of_all.items()]
+    return files | {"README.md": "\n".join((_HEAD, *lines)) + "\n"}
+
+
+def write(folder: Path) -> None:
+    """Write them, and remove those that are no more."""
+    made = texts()
+    for path in folder.rglob(f"*{_ENDING}"):
+        if path.relative_to(folder).as_posix() not in made:
+            path.unlink()
+    for name, text in made.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))

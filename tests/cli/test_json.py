@@ -1,0 +1,252 @@
+"""`--json` of every command, and every file they read and write, held against schemas/."""
+
+import json
+import shutil
+from pathlib import Path
+
+import jsonschema
+import pytest
+from able_model import able
+from commands import every_command
+from reached import reached
+
+from gigamind.cli.schemas import OUTPUTS, described, texts
+from gigamind.llm.fake import running
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
+QUOTES = ({"quote": "The deploy runs every Friday."}, {"quote": "nowhere to be found at all"})
+WORDS = [f"{chr(97 + number)}pple" for number in range(24)]
+
+
+def schema(name):
+    return json.loads((ROOT / "schemas" / f"{name}.schema.json").read_text("utf-8"))
+
+
+def fits(value, name):
+    jsonschema.Draft202012Validator(schema(name)).validate(value)
+
+
+def rows(*values):
+    return "".join(json.dumps(value, ensure_ascii=False) + "\n" for value in values)
+
+
+def lines(file):
+    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+
+
+def prepare(folder):
+    """What the commands below read."""
+    for name in ("vault", "queries.jsonl", "answers.jsonl"):
+        copied = shutil.copytree if (EXAMPLES / name).is_dir() else shutil.copy
+        copied(EXAMPLES / name, folder / name)
+    (folder / "note.md").write_text("The deploy runs every Friday.\n", "utf-8")
+    (folder / "quotes.jsonl").write_text(rows(*QUOTES), "utf-8")
+    (folder / "qrels").write_text("q1 0 a 1\nq1 0 b 0\n", "utf-8")
+    (folder / "topics").write_text(rows({"_id": "q1", "text": "deploy"}), "utf-8")
+    sessions = folder / "sessions"
+    sessions.mkdir()
+    (sessions / "s.jsonl").write_text(rows({"role": "user", "content": "Tea is at four."}), "utf-8")
+    evidence = [{"messageIndex": 0, "quote": "Tea is at four."}]
+    entry = {"entryId": "e", "text": "Tea is at four.", "evidence": evidence}
+    (sessions / "s.extracted.json").write_text(json.dumps({"entries": [entry]}), "utf-8")
+    (folder / "fruit").mkdir()
+    for word in WORDS:
+        (folder / "fruit" / f"{word}.md").write_text(f"The note tells of {word} trees.\n", "utf-8")
+    queries = (
+        {"id": word, "query": f"{word} trees", "answerable": True, "expected_notes": [f"{word}.md"]}
+        for word in WORDS
+    )
+    (folder / "fruit.jsonl").write_text(rows(*queries), "utf-8")
+
+
+def commands(model):
+    """A call of each command, in an order in which each finds what it reads."""
+    run = (*SEARCH, "--save-snapshot", "--sample", "20")
+    links = ("--dataset", "links.jsonl", "--notes", "unlinked", "--no-semantic")
+    answers = ("--dataset", "answers.jsonl", "--notes", "vault", "--sample", "2", *model)
+    yield "eval search", (*run, "--out", "runs/a", "--speed-passes", "1")
+    yield "eval search", (*run, "--out", "runs/b", "--topk", "3", "--compare", "runs/a")
+    yield "eval search", (*SEARCH, "--dry-run")
+    made = ("--notes", "vault", "--out-notes", "unlinked", "--dataset", "links.jsonl")
+    yield "eval generate-links", ("eval", "generate-links", *made)
+    yield "eval links", ("eval", "links", *links, "--out", "runs/links", "--save-snapshot")
+    yield "eval answers", ("eval", "answers", *answers, "--out", "runs/answers", "--save-snapshot")
+    yield "eval answers", ("eval", "answers", *answers, "--dry-run")
+    generated = ("--notes", "vault", "--out", "made.jsonl")
+    yield "eval generate-queries", ("eval", "generate-queries", *generated)
+    yield "baseline promote", ("baseline", "promote", "runs/a")
+    yield "compare", ("compare", "runs/a", "runs/b", "--out", "two")
+    yield "compare", ("compare", "runs/a", "runs/b", "runs/a", "--out", "three")
+    yield "history", ("history", "runs", "--out", "history")
+    yield "dataset check", ("dataset", "check", "--dataset", "queries.jsonl", "--notes", "vault")
+    yield "dataset stats", ("dataset", "stats", "--dataset", "queries.jsonl")
+    drawn = ("--dataset", "queries.jsonl", "--size", "5", "--out", "drawn.jsonl")
+    yield "dataset sample", ("dataset", "sample", *drawn)
+    yield "import trec", ("import", "trec", "qrels", "--topics", "topics", "--out", "trec")
+    yield "export trec", ("export", "trec", "runs/a", "--out", "exported")
+    yield "export csv", ("export", "csv", "runs/a", "--out", "items.csv")
+    yield "export ragas", ("export", "ragas", "runs/a", "--out", "samples.jsonl")
+    suggest = ("suggest-links", "--notes", "unlinked", "--no-semantic")
+    yield "suggest-links", (*suggest, "--all")
+    yield "suggest-links", (*suggest, "--note", "glossary")
+    yield "align", ("align", "--source", "note.md", "--quotes", "quotes.jsonl")
+    said = ("--session", "sessions/s.jsonl", "--extracted", "sessions/s.extracted.json")
+    yield "memory graduate", ("memory", "graduate", *said)
+    yield "memory graduate-all", ("memory", "graduate-all", "--folder", "sessions")
+    fit = ("--dataset", "fruit.jsonl", "--notes", "fruit", "--mode", "keyword", "--out", "j.toml")
+    yield "judge fit unanswerable", ("judge", "fit", "unanswerable", *fit)
+    yield "judge certify", ("judge", "certify", "runs/a", "--out", "card")
+    yield "judge attack", ("judge", "attack", "unanswerable_llm", *model, "--out", "attacks.json")
+    yield "judge test", ("judge", "test", "unanswerable_llm", *model, "--out", "tests.json")
+    asked = ("--api-base", model[3], "--judge", "unanswerable_llm")
+    yield "llm check", ("llm", "check", "--model", "openai/judge", *asked)
+
+
+# Alike but for the format that they read.
+ALIKE = {"import beir", "import squad", "import ragas", "import deepeval", "dataset label"}
+
+
+@pytest.fixture(scope="module")
+def ended(tmp_path_factory, gigamind):
+    """How each command ended, and the folder that they worked in."""
+    folder = tmp_path_factory.mktemp("json")
+    prepare(folder)
+    done = []
+    with pytest.MonkeyPatch.context() as environment, running() as server:
+        server.respond = able
+        environment.chdir(folder)
+        environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
+        environment.setenv("OPENAI_API_KEY", "none")
+        environment.delenv("GITHUB_STEP_SUMMARY", raising=False)
+        model = ("--model", "openai/judge", *reached(server))
+        for name, arguments in commands(model):
+            done.append((name, gigamind(*arguments, "--json")))
+    return folder, done
+
+
+@pytest.mark.timeout(300)
+def test_with_json_standard_output_is_one_document_that_fits_its_schema(ended):
+    _, done = ended
+    assert {name for name, _ in done} | ALIKE == OUTPUTS.keys()
+    for name, end in done:
+        assert end.code == 0, (name, end.stderr)
+        fits(json.loads(end.stdout), OUTPUTS[name])
+
+
+FILES = {
+    "per_item.search": "runs/a/per_item.jsonl",
+    "per_item.links": "runs/links/per_item.jsonl",
+    "per_item.answers": "runs/answers/per_item.jsonl",
+    "summary.search": "runs/a/summary.json",
+    "summary.links": "runs/links/summary.json",
+    "summary.answers": "runs/answers/summary.json",
+    "snapshot.search": "runs/a/snapshot.json",
+    "snapshot.links": "runs/links/snapshot.json",
+    "snapshot.answers": "runs/answers/snapshot.json",
+    "run": "runs/answers/run.json",
+    "attempts": "runs/answers/attempts.jsonl",
+    "compare": "runs/b/compare.json",
+    "history": "history/history.json",
+    "judge_card": "card/judge_card.json",
+    "attacks": "attacks.json",
+    "tests": "tests.json",
+    "queries": "made.jsonl",
+    "links": "links.jsonl",
+    "answers": "answers.jsonl",
+    "quotes": "quotes.jsonl",
+    "session": "sessions/s.jsonl",
+    "extracted": "sessions/s.extracted.json",
+}
+
+
+def test_the_files_of_real_runs_fit_their_schemas(ended):
+    folder, _ = ended
+    for name, file in FILES.items():
+        path = folder / file
+        values = lines(path) if path.suffix == ".jsonl" else [json.loads(path.read_text("utf-8"))]
+        assert values, file
+        for value in values:
+            fits(value, name)
+
+
+@pytest.mark.parametrize("run", ["a", "links", "answers"])
+def test_per_item_jsonl_is_a_table_as_data_frames_want_it(ended, run):
+    folder, _ = ended
+    items = lines(folder / "runs" / run / "per_item.jsonl")
+    columns = {tuple(item) for item in items}
+    assert len(columns) == 1  # the same in every line, so each is a column
+    for column in next(iter(columns)):
+        kinds = {type(item[column]) for item in items} - {type(None)}
+        assert len(kinds - {int}) <= 1, (column, kinds)  # a number may be written as a whole one
+
+
+def test_lines_that_only_a_troubled_run_writes_fit_their_schemas(tmp_path, monkeypatch, gigamind):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
+    asked = {"id": "q", "query": "tea", "answerable": True, "expected_notes": ["a"]}
+    judged = asked | {"id": "r", "gains": {"a": 1}}
+    (tmp_path / "q.jsonl").write_text(rows(asked, judged) + "{}\n", "utf-8")
+    ranked = ({"id": name, "hits": [{"note": "b"}, {"note": "a"}]} for name in "qr")
+    (tmp_path / "run.jsonl").write_text(rows(*ranked), "utf-8")
+    given = ("--dataset", "q.jsonl", "--system", "run:run.jsonl", "--out", "out")
+    assert gigamind("eval", "search", *given).code == 0
+    unjudged = lines(tmp_path / "out" / "unjudged.jsonl")
+    for row in unjudged:
+        fits(row, "unjudged")
+        fits(row | {"gain": 1}, "unjudged")
+    errors = lines(tmp_path / "out" / "errors.jsonl")
+    for row in errors:
+        fits(row, "errors")
+    assert (len(unjudged) > 0, len(errors) > 0) == (True, True)
+
+
+def test_schemas_are_those_of_the_models():
+    folder = ROOT / "schemas"
+    held = {
+        path.relative_to(folder).as_posix(): path.read_text("utf-8")
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+    assert held == texts(), "run: make schemas"
+
+
+def test_a_value_of_another_kind_does_not_fit():
+    with pytest.raises(jsonschema.ValidationError):
+        fits({"kind": "row"}, "errors")
+    for name in described():
+        jsonschema.Draft202012Validator.check_schema(schema(name))
+
+
+def test_every_command_that_prints_figures_has_json():
+    having = {
+        name for name, command in every_command() if any("--json" in p.opts for p in command.params)
+    }
+    assert having == OUTPUTS.keys()
+    # What is left prints events as JSON lines already, waits for a signal, or tells in sentences.
+    others = {name for name, _ in every_command()} - having - {"tune search"}
+    assert others == {"memory events", "serve", "llm serve", "llm fake-server", "llm batches"}
+
+
+def test_an_error_leaves_standard_output_empty_and_keeps_its_exit_code(case, gigamind):
+    assert case.is_dir()
+    asked = ("--dataset", "none.jsonl", "--notes", "vault", "--json", "--quiet")
+    ended = gigamind("eval", "search", *asked)
+    assert (ended.code, ended.stdout) == (1, "")
+    assert ended.stderr == "Error: none.jsonl: no such file. Check the path of the dataset.\n"
+
+
+def test_bad_rows_are_told_in_the_document_and_by_the_exit_code(case, gigamind):
+    with (case / "queries.jsonl").open("a", encoding="utf-8") as file:
+        file.write('{"id": "d"}\n')
+    ended = gigamind("dataset", "check", "--dataset", "queries.jsonl", "--json")
+    told = json.loads(ended.stdout)
+    assert (ended.code, told["rows"], told["usable"]) == (1, 4, 3)
+    assert {problem["line"] for problem in told["problems"]} == {4}
+    fits(told, OUTPUTS["dataset check"])
+
+
+def test_format_json_says_the_same(case, gigamind):
+    given = ("dataset", "stats", "--dataset", str(case / "queries.jsonl"))
+    assert gigamind(*given, "--format", "json").stdout == gigamind(*given, "--json").stdout
