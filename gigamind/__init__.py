@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from gigamind.llm.replies import Auxiliary, ModelReply, Most
     from gigamind.metrics.spec import Metric, Text, Use
     from gigamind.release.compare import Comparison
+    from gigamind.release.experiment import Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
     from gigamind.reports.tuning import Tuning
@@ -61,6 +62,7 @@ __all__ = [
     "EvalSnapshot",
     "EvaluationError",
     "EvaluationResult",
+    "Experiment",
     "Failed",
     "GateResult",
     "GigamindError",
@@ -117,6 +119,7 @@ _HOMES = {
     "llm.replies": ("Auxiliary", "ModelReply", "Most"),
     "metrics.spec": ("Metric", "Text", "Use"),
     "release.compare": ("Comparison",),
+    "release.experiment": ("Experiment",),
     "release.model": ("EvalSnapshot",),
     "release.policy": ("GateResult",),
     "reports.tuning": ("Tuning",),

@@ -6,7 +6,7 @@ Options have the names, ranges and defaults of the command line, with `_` for `-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
 from gigamind.choices import Phase, PromptLanguage, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
@@ -27,6 +27,7 @@ if TYPE_CHECKING:  # each function pays for what it uses, and only when it is ca
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.records.schema import ErrorReport, Record, RunReport
     from gigamind.release.compare import Comparison
+    from gigamind.release.experiment import Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult
     from gigamind.reports.tuning import Tuning
@@ -390,22 +391,47 @@ def _result(
     )
 
 
-def compare(baseline: Run, current: Run) -> "Comparison":
-    """Compare two runs of one task, item by item, on the items that both evaluated.
+@overload
+def compare(baseline: Run, current: Run) -> "Comparison": ...
+@overload
+def compare(baseline: Run, current: Run, another: Run, /, *others: Run) -> "Experiment": ...
+def compare(baseline: Run, current: Run, *others: Run) -> "Comparison | Experiment":
+    """Compare two runs of one task, item by item, on the items that both evaluated; or several with the first of them.
 
     Differences are current - baseline, in the metric's unit; intervals are of 95 %; p values are of a paired test,
     adjusted over all metrics.  What differs beside the figures stands in `mismatches`.
 
+    Of more than two runs, over one dataset, it is an `Experiment`: figures of each on the items that all evaluated, the
+    comparison of each with the first, by slice too, and what was set otherwise.  Intervals then hold together, by
+    Bonferroni's correction, and p values are adjusted over all metrics and runs.
+
     Raises:
-        InputError: a run cannot be read, or the tasks differ.
+        InputError: a run cannot be read, or the tasks differ; of more than two, the datasets or all items.
 
     >>> before = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8")
     >>> compare(before, before).metric("search.mrr").difference
     0.0
+    >>> short = evaluate_search("examples/queries.jsonl", "examples/vault", mode="keyword", sample="8", topk=1)
+    >>> [round(run.figures["search.mrr"], 3) for run in compare(before, before, short).runs]
+    [0.556, 0.556, 0.5]
     """
-    from gigamind.release.compare import compare as compare_snapshots
+    runs = [_snapshot(run) for run in (baseline, current, *others)]
+    if not others:
+        from gigamind.release.compare import compare as compare_snapshots
 
-    return compare_snapshots(_snapshot(baseline), _snapshot(current))
+        return compare_snapshots(*runs)
+    from gigamind.release.experiment import hold_against
+
+    return hold_against([_label(run) for run in (baseline, current, *others)], runs)
+
+
+def _label(run: Run) -> str:
+    """What a run is called beside others: the name of where it lies, or its id."""
+    from gigamind.evaluation.experiment import label_of
+
+    if isinstance(run, str | Path):
+        return label_of(Path(run))
+    return label_of(run.out) if run.out else run.run.run_id
 
 
 def gate(

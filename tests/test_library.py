@@ -13,7 +13,10 @@ from answer_reply import answer_reply, supported
 import gigamind
 from gigamind import library
 from gigamind.datasets.generate_links import generate_links
+from gigamind.evaluation.experiment import hold_runs
+from gigamind.evaluation.options import ReleaseOptions
 from gigamind.llm.fake import running
+from gigamind.tasks import TASKS
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.grid_options import GridOptions
@@ -21,7 +24,7 @@ from gigamind.tasks.search.options import SearchEvalOptions
 
 ROOT = Path(__file__).parents[1]
 # Told by an argument of its own, or of the command line alone.
-ELSEWHERE = {"task", "dataset", "notes", "out", "dry_run", "fail_on_regression"}
+ELSEWHERE = {"task", "dataset", "notes", "out", "dry_run", "fail_on_regression", "config"}
 PROOF = "Leave is asked for at the team lead."
 ANSWER = {
     "id": "a",
@@ -116,6 +119,27 @@ def test_a_baseline_gives_comparison_and_verdict_without_a_folder(here):
     after = gigamind.evaluate_search(queries, vault, compare="snapshot.json", **given)
     assert after.comparison is not None
     assert after.gate == gigamind.gate("snapshot.json", after)
+
+
+@pytest.mark.usefixtures("here")
+def test_several_runs_are_compared_as_by_the_command_line():
+    given = {"mode": "keyword", "sample": "8"}
+    queries, vault = "examples/queries.jsonl", "examples/vault"
+    kept = [
+        gigamind.evaluate_search(queries, vault, out=f"runs/top{topk}", topk=topk, **given)
+        for topk in (10, 3, 1)
+    ]
+    paths = [Path(f"runs/top{topk}") for topk in (10, 3, 1)]
+    experiment = gigamind.compare(*kept)
+    assert experiment == gigamind.compare(*paths)
+    assert experiment == hold_runs(paths, ReleaseOptions(), None, TASKS).experiment
+    assert [run.label for run in experiment.runs] == ["top10", "top3", "top1"]
+    bare = gigamind.evaluate_search(queries, vault, topk=1, **given)
+    assert gigamind.compare(*kept[:2], bare).runs[2].label == bare.run.run_id
+    other = gigamind.evaluate_search(queries, vault, out="other", mode="keyword", sample="3")
+    with pytest.raises(gigamind.InputError, match="nowhere"):
+        gigamind.compare(*paths, "nowhere")
+    assert gigamind.compare(*paths, other).shared == 3
 
 
 @pytest.mark.parametrize(

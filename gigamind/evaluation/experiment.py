@@ -94,11 +94,11 @@ def hold_runs(
             view = tasks[last.task].view
             report = view.page(record, lang=lang, baseline=reference.baseline, gate=verdict.gate)
     runs = (reference.baseline, *between, last)
-    experiment = hold_against([_label(path) for path in paths], runs)
+    experiment = hold_against([label_of(path) for path in paths], runs)
     return Held(experiment, runs, verdict, lang, report)
 
 
-def _label(path: Path) -> str:
+def label_of(path: Path) -> str:
     """What people call a run: the name of its folder, or of a file that is not called as every snapshot is."""
     whole = path.resolve()
     if whole.is_dir():
