@@ -14,6 +14,7 @@ import click
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
 _MANY = 30  # options, from which on a page of help shows the first ones only
 _EVERYWHERE = "General"
+CONFIG_VARIABLE = "GIGAMIND_CONFIG"
 _PLAIN = "Options"
 
 
@@ -42,17 +43,19 @@ class Command(click.Command):
 
     Attributes:
         examples: command lines, whole.
+        configured: whether its options may stand in a file.
     """
 
     def __init__(
         self,
         *arguments: Any,  # noqa: ANN401  click's own
         examples: Sequence[str] = (),
+        configured: bool = True,
         **settings: Any,  # noqa: ANN401  click's own
     ) -> None:
         super().__init__(*arguments, **settings)
         self.examples = tuple(examples)
-        self.params += _everywhere()
+        self.params += [_quiet(), _config()] if configured else [_quiet()]
         self._shortened = len(self.params) > _MANY
         if self._shortened:
             self.params.append(_help_all())
@@ -113,28 +116,29 @@ def is_quiet() -> bool:
     return bool(click.get_current_context().meta.get(_QUIET))
 
 
-def _everywhere() -> list[click.Parameter]:
-    return [
-        GroupedOption(
-            ["--quiet"],
-            is_flag=True,
-            expose_value=False,
-            callback=_keep_quiet,
-            group=_EVERYWHERE,
-            help="tell results and errors only: no progress, no warnings",
-        ),
-        GroupedOption(
-            ["--config"],
-            type=click.Path(path_type=Path),
-            expose_value=False,
-            is_eager=True,
-            callback=_read_config,
-            envvar="GIGAMIND_CONFIG",
-            metavar="FILE",
-            group=_EVERYWHERE,
-            help="options from this file; gigamind.toml of this folder, or of one above it, without it",
-        ),
-    ]
+def _quiet() -> click.Parameter:
+    return GroupedOption(
+        ["--quiet"],
+        is_flag=True,
+        expose_value=False,
+        callback=_keep_quiet,
+        group=_EVERYWHERE,
+        help="tell results and errors only: no progress, no warnings",
+    )
+
+
+def _config() -> click.Parameter:
+    return GroupedOption(
+        ["--config"],
+        type=click.Path(path_type=Path),
+        expose_value=False,
+        is_eager=True,
+        callback=_read_config,
+        envvar=CONFIG_VARIABLE,
+        metavar="FILE",
+        group=_EVERYWHERE,
+        help="options from this file; gigamind.toml of this folder, or of one above it, without it",
+    )
 
 
 def _help_all() -> click.Parameter:

@@ -39,20 +39,27 @@ class ConfigFile(NamedTuple):
 
     def where(self, table: str, key: str = "") -> str:
         """File and line of a key, or of the head of its table where the key is written in another way."""
-        inside, head = not table, 0
+        inside, found = not table, 0
         for number, line in enumerate(self.text.splitlines(), start=1):
-            if start := _TABLE.match(line):
-                inside = re.sub(r"[\s\"']", "", start["name"]) == table
-                head = number if inside else head
-            if inside and key and re.match(rf"\s*[\"']?{re.escape(key)}[\"']?\s*=", line):
-                return f"{self.path}:{number}"
-        return f"{self.path}:{head}" if head else str(self.path)
+            if head := _TABLE.match(line):
+                inside = _plain(head["name"]) == table
+                found = number if inside else found
+            if inside and key and _plain(line.partition("=")[0]) == key:
+                found = number
+                break
+        return f"{self.path}:{found}" if found else str(self.path)
+
+
+def _plain(name: str) -> str:
+    """A name of TOML without its quotes and spaces."""
+    return re.sub(r"[\s\"']", "", name)
 
 
 def find_config(folder: Path) -> Path | None:
-    """The file of a folder, or of the nearest one above it."""
+    """The file of a folder, or of the nearest one above it, relative to the working directory."""
     candidates = (place / FILE for place in (folder, *folder.parents))
-    return next((path for path in candidates if path.is_file()), None)
+    found = next((path for path in candidates if path.is_file()), None)
+    return Path(os.path.relpath(found)) if found else None
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -87,10 +94,10 @@ def options_from_file(context: click.Context, named: Path | None) -> dict[str, A
     path = named or find_config(Path.cwd())
     if path is None:
         return {}
-    shown = Path(os.path.relpath(path))
-    config = read_config(path if named else shown)
-    check_tables(config, context.find_root())
-    table = table_of(context)
+    config = read_config(path)
+    if wrong := next(_wrong_tables(config, context.find_root()), None):
+        raise InputError(wrong)
+    table = _table_of(context)
     values = _values(config, table, context)
     if values:
         context.meta[_FOUND] = config.path
@@ -110,7 +117,7 @@ def config_used() -> ConfigReport | None:
     return ConfigReport(file=str(file), options=names) if file and names else None
 
 
-def table_of(context: click.Context) -> str:
+def _table_of(context: click.Context) -> str:
     """The name of a command's table, such as "search" or "judge.test"."""
     words: list[str] = []
     at = context
@@ -120,32 +127,59 @@ def table_of(context: click.Context) -> str:
     return ".".join(words[1:] if words[:1] == [_DEFAULT_GROUP] else words)
 
 
-def check_tables(config: ConfigFile, root: click.Context) -> None:
-    """See to it that every table is of a command.
+def check_config(
+    config: ConfigFile, root: click.Context
+) -> tuple[dict[str, dict[str, Any]], list[str]]:
+    """The values of every table that is right, by its name and option, and what is wrong with the others."""
+    values: dict[str, dict[str, Any]] = {}
+    problems = list(_wrong_tables(config, root))
+    homes = _homes(root)
+    for name in config.tables.keys() & homes.keys():
+        for table, command in _commands(name, homes[name], config.tables[name], root):
+            if command is None:
+                problems.append(f"{config.where(table)}: [{table}]: there is no such command")
+                continue
+            try:
+                values[table] = _values(config, table, click.Context(command))
+            except InputError as error:
+                problems.append(str(error))
+    return values, problems
 
-    Raises:
-        InputError: one is not; with file and line.
-    """
-    known = table_names(root)
+
+def _commands(
+    name: str, group: click.Group, table: object, root: click.Context
+) -> Iterator[tuple[str, click.Command | None]]:
+    """The command of a table, or those of its tables; None for a name that no command has."""
+    command = group.get_command(root, name)
+    if not isinstance(command, click.Group):
+        yield name, command
+    elif isinstance(table, dict):
+        for inner in cast("dict[str, Any]", table):
+            yield f"{name}.{inner}", command.get_command(root, inner)
+
+
+def _wrong_tables(config: ConfigFile, root: click.Context) -> Iterator[str]:
+    """What stands in no table, and tables of no command; with file and line."""
+    known = _homes(root)
     for name, value in config.tables.items():
         if not isinstance(value, dict):
-            raise InputError(
+            yield (
                 f"{config.where('', name)}: {name}: stands in no table; write it below one, such as [search]"
             )
-        if name not in known:
-            raise InputError(
-                f"{config.where(name)}: [{name}]: there is no such command; {meant_by(name, known)}"
-            )
+        elif name not in known:
+            yield f"{config.where(name)}: [{name}]: there is no such command; {meant_by(name, known)}"
 
 
-def table_names(root: click.Context) -> list[str]:
-    """The first words of all tables that there may be."""
+def _homes(root: click.Context) -> dict[str, click.Group]:
+    """The first words of all tables that there may be, and the group that has the command."""
     group = root.command
     if not isinstance(group, click.Group):
-        return []
-    names = [name for name in group.list_commands(root) if name != _DEFAULT_GROUP]
+        return {}
     inner = group.get_command(root, _DEFAULT_GROUP)
-    return [*names, *(inner.list_commands(root) if isinstance(inner, click.Group) else ())]
+    homes = {name: group for name in group.list_commands(root) if name != _DEFAULT_GROUP}
+    if isinstance(inner, click.Group):
+        homes |= dict.fromkeys(inner.list_commands(root), inner)
+    return homes
 
 
 def _values(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:

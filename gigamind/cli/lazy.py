@@ -1,7 +1,7 @@
 """A group whose subcommands are imported when they are called, so that `--help` costs no heavy module."""
 
 import pkgutil
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -10,6 +10,19 @@ from gigamind.cli.command import Group
 
 Commands = Mapping[str, tuple[str, str]]
 """Name -> "module:attribute" in this room, and what the command does, for the help of its group."""
+
+
+def every_command(
+    group: click.Group, path: tuple[str, ...] = ()
+) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    """Each command of a group that is no group itself, by the words that call it; all are imported."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from every_command(command, (*path, name))
+        elif command:
+            yield (*path, name), command
 
 
 class LazyGroup(Group):

@@ -42,6 +42,8 @@ _COMMANDS = {
         "serve:serve",
         "Answer questions over the notes, in a browser, each answer evaluated.",
     ),
+    "init": ("init:init", "Write gigamind.toml, so that daily commands need no options."),
+    "doctor": ("doctor:doctor", "Say what is misconfigured here, and how to mend it."),
     "llm": ("llm:llm", "Look at a language model, serve one of your own, or play one."),
 }
 

@@ -14,6 +14,7 @@ from pydantic import TypeAdapter
 from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.unit_tests import UnitTestReport
 from gigamind.cli import documents
+from gigamind.cli.doctor import DoctorDocument
 from gigamind.datasets.describe import Description
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
@@ -86,6 +87,7 @@ def described() -> dict[str, Described]:
         "memory-graduate-all": list[SessionReport],
         "judge-fit": CalibratedJudgeFile,
         "llm-check": documents.ModelCheckDocument,
+        "doctor": DoctorDocument,
     }
     for task, kind in KINDS.items():
         written |= {
@@ -117,7 +119,7 @@ OUTPUTS: Mapping[str, str] = {
         (
             *("eval generate-links", "eval generate-queries", "dataset sample", "dataset label"),
             *("baseline promote", "import trec", "import beir", "import squad", "import ragas"),
-            *("import deepeval", "export trec", "export csv", "export ragas"),
+            *("import deepeval", "export trec", "export csv", "export ragas", "init"),
         ),
         "output/written",
     ),
@@ -134,6 +136,7 @@ OUTPUTS: Mapping[str, str] = {
     "judge attack": "attacks",
     "judge test": "tests",
     "llm check": "output/llm-check",
+    "doctor": "output/doctor",
 }
 """The schema of what each command prints with `--json`."""
 

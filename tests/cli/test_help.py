@@ -5,14 +5,15 @@ import shlex
 
 import click
 import pytest
-from commands import every_command
 
 from gigamind.cli.command import Command
+from gigamind.cli.lazy import every_command
+from gigamind.cli.main import cli
 
 LONG = ("eval search", "eval links", "eval answers")
 
 
-COMMANDS = dict(every_command())
+COMMANDS = {" ".join(path): command for path, command in every_command(cli)}
 
 
 @pytest.mark.parametrize("name", LONG)

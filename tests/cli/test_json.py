@@ -7,9 +7,10 @@ from pathlib import Path
 import jsonschema
 import pytest
 from able_model import able
-from commands import every_command
 from reached import reached
 
+from gigamind.cli.lazy import every_command
+from gigamind.cli.main import cli
 from gigamind.cli.schemas import OUTPUTS, described, texts
 from gigamind.llm.fake import running
 
@@ -101,6 +102,8 @@ def commands(model):
     yield "judge attack", ("judge", "attack", "unanswerable_llm", *model, "--out", "attacks.json")
     yield "judge test", ("judge", "test", "unanswerable_llm", *model, "--out", "tests.json")
     asked = ("--api-base", model[3], "--judge", "unanswerable_llm")
+    yield "init", ("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "en")
+    yield "doctor", ("doctor",)
     yield "llm check", ("llm", "check", "--model", "openai/judge", *asked)
 
 
@@ -220,12 +223,15 @@ def test_a_value_of_another_kind_does_not_fit():
 
 
 def test_every_command_that_prints_figures_has_json():
+    commands = {" ".join(path): command for path, command in every_command(cli)}
     having = {
-        name for name, command in every_command() if any("--json" in p.opts for p in command.params)
+        name
+        for name, command in commands.items()
+        if any("--json" in param.opts for param in command.params)
     }
     assert having == OUTPUTS.keys()
     # What is left prints events as JSON lines already, waits for a signal, or tells in sentences.
-    others = {name for name, _ in every_command()} - having - {"tune search"}
+    others = commands.keys() - having - {"tune search"}
     assert others == {"memory events", "serve", "llm serve", "llm fake-server", "llm batches"}
 
 

@@ -1,0 +1,170 @@
+"""`gigamind init` and `gigamind doctor`: options are written down, and what is wrong is said with how to mend it."""
+
+import json
+import subprocess
+import sys
+import tomllib
+
+import pytest
+from terminal import Terminal
+
+SECRET = "sk-not-to-be-shown"
+
+
+@pytest.fixture
+def healthy(case, monkeypatch):
+    """A working directory with nothing to mend, whatever the machine is."""
+    for name in ("PREFECT_API_URL", "GIGAMIND_CONFIG", "OPENAI_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", SECRET)
+    monkeypatch.setattr("gigamind.cli.doctor.LEAST_FREE", 0)
+    return case
+
+
+@pytest.fixture
+def doctor(healthy, gigamind):
+    assert healthy.is_dir()
+
+    def call():
+        ended = gigamind("doctor", "--json")
+        told = json.loads(ended.stdout)
+        problems = {
+            (finding["area"], finding["what"]): finding["mend"]
+            for finding in told["findings"]
+            if finding["status"] == "problem"
+        }
+        assert ended.code == (1 if problems else 0)
+        assert told["healthy"] is not bool(problems)
+        assert all(problems.values())
+        return told, problems
+
+    return call
+
+
+def test_a_sound_installation_needs_no_mending_and_no_key_is_shown(healthy, gigamind):
+    assert healthy.is_dir()
+    ended = gigamind("doctor")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("nothing to mend\n")
+    assert "ok  keys      set: ANTHROPIC_API_KEY\n" in ended.stdout
+    assert SECRET not in ended.stdout + gigamind("doctor", "--json").stdout
+
+
+def test_versions_keys_and_caches_are_told_to_programs(doctor):
+    told, problems = doctor()
+    assert problems == {}
+    assert told["packages"]["click"].startswith("8.")
+    assert (told["keys"]["ANTHROPIC_API_KEY"], told["keys"]["OPENAI_API_KEY"]) == (True, False)
+    assert {"TYPESENSE_API_KEY", "QDRANT_API_KEY"} <= told["keys"].keys()  # of systems/*.toml
+    assert told["free_bytes"] > 0
+
+
+def test_nothing_heavy_is_loaded_and_nothing_is_asked(case):
+    code = (
+        "import socket, sys\n"
+        "def refuse(*_): raise AssertionError('a network')\n"
+        "socket.socket.connect = refuse\n"
+        "from gigamind.cli.main import main\n"
+        "try: main(['doctor'])\n"
+        "finally: print({'numpy', 'prefect', 'litellm', 'scipy'} & set(sys.modules))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, cwd=case, check=False
+    )
+    assert (done.stdout.splitlines()[-1], done.stderr) == ("set()", "")
+
+
+def test_everything_wrong_in_the_file_of_options_is_told_at_once(doctor, healthy):
+    lines = ("[search]", 'notes = "nowhere"', 'dataset = "queries.jsonl"', 'embedder = "e9"')
+    more = ("[links]", "topk = 0", "[serch]", "[judge.test]", 'key_variable = "OUR_KEY"')
+    (healthy / "gigamind.toml").write_text("\n".join((*lines, *more, "[judge.tets]")), "utf-8")
+    _, problems = doctor()
+    assert {what for area, what in problems if area == "config"} == {
+        "gigamind.toml:6: topk = 0: must be 1 or more",
+        "gigamind.toml:7: [serch]: there is no such command; search is meant, perhaps",
+        "gigamind.toml:10: [judge.tets]: there is no such command",
+    }
+    assert problems["vault", "[search] notes: nowhere is not a folder"]
+    assert problems["embedder", "e9: there is no such embedder"]
+    mend = problems["keys", "[judge.test] key_variable: OUR_KEY is not set"]
+    assert mend == "export OUR_KEY=..."
+
+
+def test_a_file_that_is_no_toml_is_a_finding_and_no_end(doctor, healthy):
+    (healthy / "gigamind.toml").write_text("[search\n", "utf-8")
+    told, problems = doctor()
+    ((area, what),) = problems
+    assert (area, what.startswith("gigamind.toml:1: no TOML")) == ("config", True)
+    assert len(told["findings"]) > 5
+
+
+def test_caches_disk_prefect_and_keys_that_cannot_be_used_are_told(doctor, healthy, monkeypatch):
+    (healthy / "cache").mkdir(exist_ok=True)
+    (healthy / "cache" / "embeddings.sqlite").write_text("no database" * 100)
+    monkeypatch.setattr("gigamind.cli.doctor.LEAST_FREE", 1e18)
+    monkeypatch.setenv("PREFECT_API_URL", "http://me:secret@127.0.0.1:4200")
+    monkeypatch.setenv("OPENAI_API_KEY", f"{SECRET}\n")
+    told, problems = doctor()
+    assert {area for area, _ in problems} == {"cache", "disk", "prefect", "keys"}
+    assert "secret" not in json.dumps(told)
+    assert SECRET not in json.dumps(told)
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(healthy / "queries.jsonl"))
+    _, problems = doctor()
+    assert any(what.endswith("queries.jsonl is no folder") for _, what in problems)
+
+
+def test_a_variable_that_nothing_reads_is_noted(doctor, monkeypatch):
+    monkeypatch.setenv("GIGAMIND_EVAL_SERCH_TOPK", "3")
+    monkeypatch.setenv("GIGAMIND_EVAL_SEARCH_ALPHA", "0.5")
+    told, problems = doctor()
+    notes = [one["what"] for one in told["findings"] if one["area"] == "variables"]
+    assert problems == {}
+    (note,) = notes
+    assert note == (
+        "GIGAMIND_EVAL_SERCH_TOPK: nothing reads it; GIGAMIND_EVAL_SEARCH_TOPK is meant, perhaps"
+    )
+
+
+def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
+    ended = gigamind("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "ko")
+    assert (ended.code, ended.stderr) == (0, "")
+    assert ended.stdout.endswith("Next: gigamind eval search\n")
+    written = tomllib.loads((healthy / "gigamind.toml").read_text("utf-8"))
+    search = {"notes": "vault", "dataset": "queries.jsonl", "lang": "ko"}
+    assert written == {"search": search, "suggest-links": {"notes": "vault"}}
+    assert doctor()[1] == {}
+    assert gigamind("eval", "search", "--mode", "keyword", "--dry-run").code == 0
+
+
+def test_init_asks_three_questions_at_a_terminal(healthy):
+    terminal = Terminal(healthy, "init", LANG="ko_KR.UTF-8")
+    for question, answer in (("notes", ""), ("questions", "new.jsonl"), ("language", "")):
+        terminal.read_until(question)
+        terminal.type(f"{answer}\n")
+    code, output = terminal.end()
+    assert code == 0, terminal.shown
+    assert "gigamind eval generate-queries --notes vault --out new.jsonl" in output
+    written = tomllib.loads((healthy / "gigamind.toml").read_text("utf-8"))
+    assert written["search"] == {"notes": "vault", "dataset": "new.jsonl", "lang": "ko"}
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ((), "nobody can be asked, as there is no terminal: give --notes, --dataset and --lang"),
+        (("--notes", "no", "--dataset", "q", "--lang", "en"), "--notes no: is no folder"),
+    ],
+)
+def test_init_writes_nothing_where_it_cannot(healthy, gigamind, monkeypatch, given, told):
+    with (healthy / "queries.jsonl").open() as no_terminal:
+        monkeypatch.setattr(sys, "stdin", no_terminal)
+        ended = gigamind("init", *given)
+    assert (ended.code, told in ended.stderr) == (1, True)
+    assert not (healthy / "gigamind.toml").exists()
+
+
+def test_init_replaces_no_file(healthy, gigamind):
+    (healthy / "gigamind.toml").write_text("# mine\n", "utf-8")
+    ended = gigamind("init", "--notes", "vault", "--dataset", "q", "--lang", "en")
+    assert (ended.code, "is there already" in ended.stderr) == (1, True)
+    assert (healthy / "gigamind.toml").read_text("utf-8") == "# mine\n"
