@@ -88,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 
 def _run(arguments: Sequence[str], stop: Stop) -> int:
     try:
-        return int(cli.main(arguments, standalone_mode=False) or 0)
+        return int(cli.main(arguments, "gigamind", standalone_mode=False) or 0)
     except click.ClickException as error:
         error.show()
         return InputError.exit_code  # not click's 2, which here means: notes not accessible

@@ -1,7 +1,10 @@
 """Pages of help: the few options first, all with `--help-all`, and examples that can be typed."""
 
+import os
 import re
 import shlex
+import subprocess
+import sys
 
 import click
 import pytest
@@ -76,3 +79,21 @@ def test_no_color_is_kept_to_where_a_terminal_has_colours(case, gigamind, monkey
     assert coloured.search(gigamind(*asked).stdout)
     monkeypatch.setenv("NO_COLOR", "1")
     assert not coloured.search(gigamind(*asked).stdout)
+
+
+def test_commands_options_and_values_are_completed():
+    for typed, expected in {
+        "gigamind e": {"eval", "export"},
+        "gigamind eval search --mo": {"--mode", "--model", "--model-timeout-s"},
+        "gigamind eval search --mode ": {"semantic", "hybrid", "keyword"},
+    }.items():
+        words = len(typed.split()) - (0 if typed.endswith(" ") else 1)
+        asked = {"COMP_WORDS": typed, "COMP_CWORD": str(words)}
+        done = subprocess.run(
+            [sys.executable, "-c", "from gigamind.cli.main import main; main()"],
+            env={**os.environ, **asked, "_GIGAMIND_COMPLETE": "bash_complete"},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        assert set(done.stdout.replace("plain,", "").split()) == expected, typed

@@ -1,7 +1,11 @@
 """`--json` of every command, and every file they read and write, held against schemas/."""
 
+import importlib.util
 import json
+import os
 import shutil
+import subprocess
+import sys
 from pathlib import Path
 
 import jsonschema
@@ -34,7 +38,7 @@ def rows(*values):
 
 
 def lines(file):
-    return [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in file.read_bytes().splitlines()]
 
 
 def prepare(folder):
@@ -185,6 +189,24 @@ def test_per_item_jsonl_is_a_table_as_data_frames_want_it(ended, run):
         assert len(kinds - {int}) <= 1, (column, kinds)  # a number may be written as a whole one
 
 
+@pytest.mark.filterwarnings("ignore:unclosed file:ResourceWarning")  # a one-liner closes nothing
+def test_the_documented_one_liners_open_per_item_jsonl(ended, monkeypatch):
+    folder, _ = ended
+    monkeypatch.chdir(folder / "runs" / "a")
+    page = (ROOT / "docs" / "command-line.md").read_text("utf-8")
+    ways = [line for line in page.splitlines() if line.startswith("items = ")]
+    tried = []
+    for way in ways:
+        library = way.rpartition("# ")[2]
+        if importlib.util.find_spec(library):
+            names = {library: importlib.import_module(library)}
+            exec(way, names)
+            assert len(names["items"]) == 20
+            tried.append(library)
+    assert len(ways) == 3
+    assert "json" in tried
+
+
 def test_lines_that_only_a_troubled_run_writes_fit_their_schemas(tmp_path, monkeypatch, gigamind):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
@@ -256,3 +278,16 @@ def test_bad_rows_are_told_in_the_document_and_by_the_exit_code(case, gigamind):
 def test_format_json_says_the_same(case, gigamind):
     given = ("dataset", "stats", "--dataset", str(case / "queries.jsonl"))
     assert gigamind(*given, "--format", "json").stdout == gigamind(*given, "--json").stdout
+
+
+def test_the_document_is_json_where_standard_output_has_no_utf_8(case):
+    name = "질문-é-😀.jsonl"
+    shutil.copy(case / "queries.jsonl", case / name)
+    done = subprocess.run(
+        [sys.executable, "-m", "gigamind", "dataset", "check", "--dataset", name, "--json"],
+        env={**os.environ, "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"},
+        capture_output=True,
+        cwd=case,
+        check=True,
+    )
+    assert json.loads(done.stdout.decode("ascii"))["dataset"] == name
