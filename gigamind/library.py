@@ -44,6 +44,7 @@ class EvalKeywords(TypedDict, total=False):
     """What every evaluation can be told; those from `format` on need an `out` folder."""
 
     seed: int
+    deterministic: bool
     sample: str
     strict: bool
     min_rows: float

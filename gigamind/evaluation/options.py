@@ -79,7 +79,10 @@ OWN_SECTION = "search"
 """Each task's own options are a section of the task's name, where this one stands here."""
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
-    "what": ("task", "dataset", "notes", "system", "system_config", "sample", "seed"),
+    "what": (
+        *("task", "dataset", "notes", "system", "system_config"),
+        *("sample", "seed", "deterministic"),
+    ),
     "where": (
         *("out", "lang", "format", "figures", "save_snapshot", "junit", "resume", "cache_dir"),
         *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),
