@@ -5,6 +5,7 @@ Nothing is asked over a network, no model is loaded, and of a key only its name 
 
 import os
 import platform
+import re
 import shutil
 import sqlite3
 import sys
@@ -34,6 +35,7 @@ _KEYS = (
     *("OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "MISTRAL_API_KEY", "COHERE_API_KEY"),
     *("GIGAMIND_SERVICE_TOKEN", "PREFECT_API_KEY", "PREFECT_API_AUTH_STRING"),
 )
+_VARIABLE = re.compile(r"\$([A-Z][A-Z0-9_]+)")
 _PREFIX = "GIGAMIND"
 _VARIABLES = {  # besides those of options
     *("CACHE_DIR", "COMMIT", "CONFIG", "REPORTS", "REPORTS_PORT", "REPORTS_URL"),
@@ -359,12 +361,11 @@ def _look_at_keys(examined: _Examined) -> dict[str, bool]:
 
 
 def _of_systems() -> Iterator[str]:
-    """The variables of the presets that come with gigamind."""
+    """The variables that systems which come with gigamind name, as `$NAME`."""
     from gigamind.assets import asset
-    from gigamind.systems.preset import read_preset
 
-    for path in sorted(asset("systems").glob("*.toml")):
-        yield from read_preset(str(path))[0].variables
+    for path in sorted(asset("systems").rglob("*.toml")):
+        yield from _VARIABLE.findall(path.read_text(encoding="utf-8"))
 
 
 def _look_at_variables(examined: _Examined, root: click.Context) -> None:
