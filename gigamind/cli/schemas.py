@@ -27,6 +27,7 @@ from gigamind.memory.sessions import SessionReport
 from gigamind.records.card import JudgeCard
 from gigamind.records.schema import ErrorReport, RunReport
 from gigamind.reports.history import Histories
+from gigamind.reports.tuning import Tuning
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.schema import UnjudgedHit
 
@@ -72,6 +73,7 @@ def described() -> dict[str, Described]:
         "unjudged": (UnjudgedHit, "a line of unjudged.jsonl, a `gain` filled in or not"),
         "compare": (documents.CompareFile, "compare.json"),
         "history": (Histories, "history.json"),
+        "tune": (Tuning, "tune.json"),
         "judge_card": (JudgeCard, "judge_card.json"),
         "attacks": (AttackReport, "the report of `judge attack`"),
         "tests": (UnitTestReport, "the report of `judge test`"),
@@ -125,6 +127,7 @@ OUTPUTS: Mapping[str, str] = {
     ),
     "compare": "compare",
     "history": "history",
+    "tune search": "tune",
     "suggest-links": "output/suggest-links",
     "dataset check": "output/dataset-check",
     "dataset stats": "output/dataset-stats",

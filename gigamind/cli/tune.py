@@ -5,23 +5,30 @@ from typing import Any
 
 import click
 
+from gigamind.cli.command import Group
 from gigamind.cli.options import options_of
+from gigamind.cli.output import prints_json, tell
 from gigamind.evaluation.options import validated
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
 
-@click.group()
+@click.group(cls=Group)
 def tune() -> None:
     """Choose settings over your own queries, and learn what they surely gain."""
 
 
-@tune.command()
+@tune.command(
+    examples=(
+        "gigamind tune search --dataset queries.jsonl --notes vault",
+        "gigamind tune search --dataset queries.jsonl --notes vault --json",
+    )
+)
 @options_of(GridOptions)
 @options_of(SearchEvalOptions)
 @click.option("--flow", is_flag=True, help="run each evaluation as a Prefect flow")
-@click.option("--json", "as_json", is_flag=True, help="print what tune.json holds, and no words")
-def search(*, flow: bool, as_json: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options models
+@prints_json
+def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by the options models
     """Hold a grid of settings against the one that is, and say whether to switch, to what, and by which judge.
 
     The setting that is stands in the options of eval search; what is tried beside it in the axes, which end in s.
@@ -30,7 +37,6 @@ def search(*, flow: bool, as_json: bool, **values: Any) -> None:  # noqa: ANN401
 
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import plain_console
-    from gigamind.cli.show_runs import print_json
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.search.tune import tune as tune_search
@@ -48,10 +54,11 @@ def search(*, flow: bool, as_json: bool, **values: Any) -> None:  # noqa: ANN401
             tuned = tune_search(
                 options, grid, out, lambda chosen: evaluate(chosen, progress), progress
             )
-    if as_json:
-        print_json(tuned.tuning.model_dump(mode="json"))
-        return
-    console = plain_console()
-    for line in tuned.finding:
-        console.print(line)
-    console.print(f"Page: {tuned.page}")
+
+    def show() -> None:
+        console = plain_console()
+        for line in tuned.finding:
+            console.print(line)
+        console.print(f"Page: {tuned.page}")
+
+    tell(tuned.tuning, show)
