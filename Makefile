@@ -7,7 +7,7 @@ READY := .venv/.ready
 LOCAL := .venv/.local
 REDIS := .venv/.redis
 
-.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts server deploy worker run lock schemas clean
+.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts conformance schemas server deploy worker run lock clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
@@ -17,6 +17,7 @@ help:
 	@echo "make test    run the tests; make test-browser: those of the pages, which need Chromium; make test-model: those with that model"
 	@echo "make test-stack    try Prefect on PostgreSQL and Redis (Debian's packages; minutes)"
 	@echo "make lint    format check, ruff, pyright, import layers"
+	@echo "make conformance    make docs/conformance.md anew from tests/conformance/demands"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
 	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
@@ -73,6 +74,9 @@ lint: $(READY)
 	$(BIN)/ruff check .
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+
+conformance: $(READY)
+	PYTHONPATH=tests/conformance $(BIN)/python -m demands
 
 bench: $(READY)
 	$(BIN)/python benchmarks/search.py

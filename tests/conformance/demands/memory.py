@@ -1,0 +1,311 @@
+"""Evidence and memory: seed 003."""
+
+from typing import get_args, get_type_hints
+
+from rapidfuzz.distance import Levenshtein
+
+from demands.model import Departure, Equal, Field, Option, Section, Test, beyond, row
+from gigamind.evidence.align import align
+from gigamind.evidence.record import AlignedRecord
+from gigamind.evidence.result import Aligned, Failed, Method
+from gigamind.evidence.settings import AlignOptions
+from gigamind.memory.entries import Entry
+from gigamind.memory.events import EventType
+from gigamind.memory.extract import Statement, StatementEvidence
+
+_FIELDS = (
+    "memory/test_pipeline.py::test_aligned_evidence_has_the_fields_of_the_document_in_utf16_units"
+)
+_STEPS = "memory/test_pipeline.py::test_every_step_is_an_event_in_its_order"
+_REFUSED = (
+    "memory/test_pipeline.py::test_exactly_the_proven_entry_is_verified_and_each_refusal_explained"
+)
+
+
+def _found(quote: str, source: str) -> tuple[int, int, float, str, bool]:
+    """Start, end, confidence, method, and whether it may promote an entry."""
+    found = align(quote, source)
+    assert isinstance(found, Aligned)
+    return (
+        found.span.start,
+        found.span.end,
+        round(found.confidence, 3),
+        found.method,
+        found.promotable,
+    )
+
+
+def _why_not(quote: str, source: str) -> str:
+    found = align(quote, source)
+    assert isinstance(found, Failed)
+    return found.reason
+
+
+_EXTRACTION = (
+    row(
+        (12, 22, 30),
+        "LLM 프롬프트에서 spanStart/spanEnd 요구 제거 … spanStart/spanEnd는 제공하지 마세요 … 출력 스키마에서 spanStart/spanEnd 제거",
+        Test(
+            "memory/test_model_extractor.py::test_one_session_is_one_request_that_asks_for_quotes_and_no_spans"
+        ),
+    ),
+    row(
+        (13, 31), "quote 필드 필수로 변경 … quote 필수 검증 추가", Field(StatementEvidence, "quote")
+    ),
+    row(
+        (14, 20),
+        "quote 길이 가이드라인 추가 (30~200자) … quote: 원문에서 발췌한 텍스트 (30~200자)",
+        Equal(
+            lambda: "30 to 200" in str(StatementEvidence.model_fields["quote"].description),
+            expected=True,
+        ),
+    ),
+    row(
+        18,
+        "각 entry에 대해 evidence를 제공하세요",
+        Field(Statement, "evidence"),
+    ),
+    row(
+        19,
+        "messageIndex: 증거가 있는 메시지 인덱스 (0-based)",
+        Field(StatementEvidence, "messageIndex"),
+    ),
+    row(
+        32,
+        "messageIndex 범위 검증",
+        Test("memory/test_pipeline.py::test_a_message_index_beyond_the_session_blocks_the_entry"),
+    ),
+    row(
+        42,
+        "z.enum(['exact', 'normalized', 'fuzzy', 'none'])",
+        Equal(lambda: get_args(Method), ("exact", "normalized", "fuzzy")),
+        Departure(
+            "`matchMethod: none` among aligned evidence",
+            "`Aligned` or `Failed` with its reason and the nearest passage",
+            "it has no span",
+        ),
+    ),
+    row(
+        45,
+        "messageIndex: z.number().int().nonnegative(),",
+        Test(_FIELDS),
+        Departure(
+            "evidence has `messageIndex`, `quote`, `quoteHash`, `spanStart`, `spanEnd`, `confidence`, `matchMethod`",
+            "so in the event `evidence_aligned`, spans in UTF-16 code units; beside them our `source_index`, `quote_sha256`,"
+            " `start`, `end`, `method`, which `gigamind align` has, too",
+            "a quote is aligned with notes as well as with messages, and both kinds of offsets are wanted",
+        ),
+    ),
+    row(46, "quote: z.string(),", Field(AlignedRecord, "quote")),
+    row(47, "quoteHash: z.string(),", Test(_FIELDS)),
+    row(48, "spanStart: z.number().int().nonnegative(),", Test(_FIELDS)),
+    row(49, "spanEnd: z.number().int().positive(),", Test(_FIELDS)),
+    row(50, "confidence: z.number().min(0).max(1),", Field(AlignedRecord, "confidence")),
+    row(51, "matchMethod: AlignMethodSchema", Test(_FIELDS)),
+    row(
+        (66, 70, 76, 77, 78),
+        "export class EvidenceAlignerV2 … async align( … exactMatch(quote: string … normalizedMatch(quote: string … fuzzyMatch(quote: string",
+        Test("evidence/test_align.py::test_the_first_level_that_hits_is_recorded"),
+        Departure(
+            "`EvidenceAlignerV2`, `string-utils.ts`",
+            "functions of `gigamind/evidence/`; `rapidfuzz` finds the passage, our own code its bounds",
+            "of the libraries measured, only one gives exact bounds of a changed quote, and takes a second or more"
+            " (`benchmarks/README.md`)",
+        ),
+    ),
+    row(
+        (89, 90),
+        "normalize 함수 구현 … (위치 역추적 포함)",
+        Test("evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original"),
+    ),
+    row(
+        (92, 93),
+        "(슬라이딩 윈도우) … (3단계 폴백)",
+        Test("evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are"),
+    ),
+    row(
+        99,
+        "fuzzyThreshold: number;        // default: 0.85",
+        Equal(lambda: AlignOptions().fuzzy_threshold, 0.85),
+        Option("memory graduate", "--fuzzy-threshold", 0.85),
+        Option("memory graduate-all", "--fuzzy-threshold", 0.85),
+        Departure(
+            "similarity from 0.85 is a match",
+            "from 16 characters on; it verifies an entry from 30 on, and only where every word is that of the source but for a"
+            " closed set (`evidence/proof.py`)",
+            'short foreign quotes reach 0.85 by chance; "not" costs three letters, another name one',
+        ),
+    ),
+    row(
+        100,
+        "maxQuoteLength: number;        // default: 500",
+        Option("memory graduate", "--max-quote-length", 500),
+        Test("evidence/test_align.py::test_a_quote_of_500_characters_is_taken_and_of_501_refused"),
+    ),
+    row(
+        101,
+        "enableFuzzy: boolean;          // default: true",
+        Option("memory graduate", "--enable-fuzzy", default=True),
+        Option("memory graduate", "--no-enable-fuzzy"),
+        Test("evidence/test_align.py::test_fuzzy_matching_can_be_switched_off"),
+    ),
+)
+
+_EVENTS = (
+    row(
+        (112, 122, 126, 131, 153, 154),
+        "'evidence_aligned' 이벤트 타입 추가 … 'session_ingested' … 'memory_extracted' … 'evidence_aligned'",
+        Equal(
+            lambda: get_args(EventType)[:3],
+            ("session_ingested", "memory_extracted", "evidence_aligned"),
+        ),
+        Test(_STEPS),
+    ),
+    row((113, 133), "payload 스키마 정의 … source_event_id: ingestEvent.eventId,", Test(_STEPS)),
+    row(134, "aligned_count: alignResult.alignedEvidence.length,", Test(_STEPS)),
+    row(135, "failed_count: alignResult.failedQuotes.length,", Test(_STEPS)),
+    row(136, "evidence: alignResult.alignedEvidence,", Test(_FIELDS)),
+    row(
+        137,
+        "failed_quotes: alignResult.failedQuotes",
+        Test(_STEPS),
+        Departure(
+            "`failed_quotes` of the event: texts",
+            "a record each: the quote, its entry and message, why it failed, the nearest passage; texts alone in `promotion_blocked`"
+            " and in the entry",
+            "who mends an extractor wants to know how near it came",
+        ),
+    ),
+    row(
+        (144, 146, 155),
+        "e.entryId === entry.entryId … entry.evidenceAligned = entryEvidence.every(e => e.matchMethod !== 'none') … entry에 evidenceAligned 플래그 설정",
+        Field(Entry, "evidence_aligned"),
+        Test("evidence/test_align.py::test_one_failed_quote_leaves_an_entry_unaligned"),
+        Departure(
+            "`every(...)` over the evidence of an entry",
+            "at least one quote, and none failed",
+            "it is true of no evidence at all",
+        ),
+    ),
+    row(
+        (166, 167, 168, 169, 178, 179),
+        "if (!entry.evidenceAligned) { … success: false, … reason: 'Evidence alignment failed. … 승격 조건에 evidenceAligned 추가 … 명확한 reason 제공",
+        Test(_REFUSED),
+        Departure(
+            "an entry with `evidenceAligned` may be promoted; an exact quote is evidence",
+            "only where each of its quotes is proof: not one that was cut inside a word, off a negation, a limit or a"
+            " question mark",
+            '"확인되" stands in "확인되지 않았다" letter for letter',
+        ),
+    ),
+    row(
+        (184, 185, 186),
+        "entry.meta.promotionBlocked 플래그 … entry.meta.promotionBlockReason 기록 … entry.meta.failedQuotes 저장 (디버깅용)",
+        *(
+            Field(Entry, name)
+            for name in ("promotion_blocked", "promotion_block_reason", "failed_quotes")
+        ),
+        Departure(
+            "`evidenceAligned`, `entry.meta.promotionBlocked`, ...",
+            "`evidence_aligned`, `promotion_blocked`, ... of the entry itself; a reply of a model has `messageIndex`, `entryId`",
+            "names of Python; the prompt is the document's",
+        ),
+    ),
+    beyond(
+        "events hold the session",
+        "hashes of its messages",
+        "no second copy of a private conversation",
+    ),
+    beyond(
+        "similarity decides alone",
+        'a quote with "..." between its pieces, or without a bracket, is found in pieces, however long what it leaves out',
+        "0.85 allows for 15 % of it",
+    ),
+)
+
+_EXAMPLES = (
+    row(
+        (195, 205),
+        "levenshteinDistance(a: string, b: string) … Levenshtein 거리 함수",
+        Equal(lambda: Levenshtein.distance("kitten", "sitting"), 3),
+        Test(
+            "evidence/test_bitvector.py::test_distances_are_those_to_the_best_suffix_of_each_prefix"
+        ),
+    ),
+    row(
+        (196, 206),
+        "levenshteinSimilarity(a: string, b: string) … 유사도 함수 (1 - distance / max_length)",
+        Equal(lambda: Levenshtein.normalized_similarity("kitten", "sitting"), round(1 - 3 / 7, 9)),
+        Test("evidence/test_fuzzy.py::test_the_best_window_takes_the_fewest_edits_there_are"),
+    ),
+    row(
+        (214, 215),
+        "normalizedToOriginal: Map<number, number>; … originalToNormalized: Map<number, number>;",
+        Test("evidence/test_normalize.py::test_a_folded_character_keeps_its_original_range"),
+        Departure(
+            "`PositionMap`: a map of every position",
+            "runs of equal lengths, searched by halves (`Folding`)",
+            "a note of 10 million characters has few runs and many positions",
+        ),
+    ),
+    row(
+        (218, 219, 223, 224),
+        "createPositionMap( … mapSpanToOriginal( … 위치 매핑 생성 함수 … span 역추적 함수",
+        Test("evidence/test_normalize.py::test_every_folded_stretch_comes_back_from_its_original"),
+    ),
+    row(
+        (248, 249, 251, 252, 253, 254),
+        'const source = "DuckDB의 JSONB를 JSON으로 변경"; … const quote = "JSONB를 JSON으로"; … spanStart: 7, … spanEnd: 18, … confidence: 1.0, … matchMethod: \'exact\'',
+        Equal(
+            lambda: _found("JSONB를 JSON으로", "DuckDB의 JSONB를 JSON으로 변경"),
+            (8, 21, 1.0, "exact", True),
+        ),
+        Departure("example 1: span 7 to 18", "8 to 21", "the quote has 13 characters"),
+    ),
+    row(
+        (261, 262),
+        '"JSONB를   JSON으로\\n변경" … const quote = "JSONB를 JSON으로 변경"',
+        Equal(
+            lambda: _found("JSONB를 JSON으로 변경", "JSONB를   JSON으로\n변경"),
+            (0, 18, 0.99, "normalized", True),
+        ),
+    ),
+    row(
+        (269, 270, 272),
+        'const source = "DuckDB에서 JSONB 타입을 제거"; … const quote = "DuckDB JSONB 타입 제거"; … toBeGreaterThanOrEqual(0.85)',
+        Equal(
+            lambda: _found("DuckDB JSONB 타입 제거", "DuckDB에서 JSONB 타입을 제거"),
+            (0, 21, 0.857, "fuzzy", False),
+        ),
+        Departure(
+            "example 3: similarity of 0.85 or more with a sliding window",
+            "0.857 at 0 to 21, by a window of any length",
+            "a window of the quote's length reaches 0.722",
+        ),
+        Departure(
+            "example 3 is aligned, so its entry may be promoted",
+            "it aligns, and verifies nothing: `promotable` is false",
+            "a fuzzy match proves something from 30 characters on (see 99), and this quote has 18",
+        ),
+    ),
+    row(
+        (278, 279, 281, 282),
+        'const source = "벡터 검색을 구현합니다"; … const quote = "JSONB를 제거"; … evidenceAligned: false, … failedQuotes: ["JSONB를 제거"]',
+        Equal(
+            lambda: _why_not("JSONB를 제거", "벡터 검색을 구현합니다"), "quote_too_short_for_fuzzy"
+        ),
+        Test("memory/test_promotion.py::test_one_quote_that_is_not_found_blocks_and_is_named"),
+    ),
+    row(
+        (288, 290, 291),
+        "{ evidenceAligned: false, stage: 'candidate' } … expect(result.success).toBe(false) … 'Evidence alignment failed'",
+        Equal(lambda: get_args(get_type_hints(Entry)["stage"]), ("candidate", "verified")),
+        Test(_REFUSED),
+    ),
+)
+
+SECTIONS = (
+    Section("003", "1-2", "Extraction and alignment", _EXTRACTION),
+    Section("003", "3-4", "Events and promotion", _EVENTS),
+    Section("003", "5", "Strings, positions and worked examples", _EXAMPLES),
+)

@@ -1,0 +1,202 @@
+"""A row: what a seed says at some lines, and its proof: a check made here, a test elsewhere, or a departure with reason."""
+
+import ast
+import functools
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, Literal, get_args, get_type_hints, is_typeddict
+
+import click
+from pydantic import BaseModel
+
+from gigamind.cli.main import cli
+
+TESTS = Path(__file__).parents[2]
+REQUIRED: Literal["required"] = "required"
+"""The default of an option that must be given."""
+UNSAID: Literal["unsaid"] = "unsaid"
+"""The default of an option that its seed says none of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A command, such as "eval search", has this option, with this default and at least these choices."""
+
+    command: str
+    flag: str
+    default: object = UNSAID
+    choices: tuple[str, ...] = ()
+
+    def check(self) -> None:
+        option = _option(self.command, self.flag)
+        if self.default == REQUIRED:
+            assert option.required, f"{self.command} {self.flag} may be left out"
+        elif self.default != UNSAID:
+            default = option.to_info_dict()["default"]
+            if option.is_flag and default is None:
+                default = False
+            assert default == self.default, f"{self.command} {self.flag}: {default!r}"
+        known = option.type.choices if isinstance(option.type, click.Choice) else ()
+        assert set(self.choices) <= set(known), f"{self.command} {self.flag} takes {known}"
+
+
+def _option(command: str, flag: str) -> click.Option:
+    found: click.Command = cli
+    for name in command.split():
+        assert isinstance(found, click.Group), f"{command}: no such command"
+        below = found.get_command(click.Context(found), name)
+        assert below is not None, f"{command}: no such command"
+        found = below
+    for option in found.params:
+        if isinstance(option, click.Option) and flag in {*option.opts, *option.secondary_opts}:
+            return option
+    raise AssertionError(f"{command} has no {flag}")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """A model of a file, a row or a value has this field, such as "environment.git_commit"."""
+
+    model: Any
+    path: str
+
+    def check(self) -> None:
+        models = [self.model]
+        for name in self.path.split("."):
+            types = [found[name] for model in models if name in (found := _fields(model))]
+            assert types, f"{self.model.__name__} has no {self.path}"
+            models = [model for kind in types for model in _models(kind)]
+
+
+def _fields(model: Any) -> dict[str, Any]:
+    """Types of a model's fields by their names, and by the names that they have in JSON."""
+    if is_typeddict(model):
+        return get_type_hints(model)
+    if is_dataclass(model):
+        return {field.name: field.type for field in fields(model)}
+    return {
+        name: field.annotation
+        for own, field in model.model_fields.items()
+        for name in {own, field.alias or own}
+    }
+
+
+def _models(kind: Any) -> Iterator[Any]:
+    is_model = isinstance(kind, type) and issubclass(kind, BaseModel)
+    if is_model or is_typeddict(kind) or is_dataclass(kind):
+        yield kind
+    else:
+        for part in get_args(kind):
+            yield from _models(part)
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A golden file, which the tests hold runs against, has a value at this path; of JSONL the first line."""
+
+    file: str
+    path: str
+
+    def check(self) -> None:
+        text = (TESTS / "data/golden" / self.file).read_text("utf-8")
+        value = json.loads(text.partition("\n")[0] if self.file.endswith(".jsonl") else text)
+        for name in self.path.split("."):
+            parts = dict(enumerate(value)) if isinstance(value, list) else value
+            key = int(name) if isinstance(value, list) else name
+            assert key in parts, f"{self.file} has no {self.path}"
+            value = parts[key]
+
+
+@dataclass(frozen=True, slots=True)
+class Equal:
+    """What the code gives is what the seed says; a float to nine digits."""
+
+    given: Callable[[], object]
+    expected: object
+
+    def check(self) -> None:
+        given = self.given()
+        if isinstance(given, float) and isinstance(self.expected, float):
+            given = round(given, 9)
+        assert given == self.expected, f"{given!r} is not {self.expected!r}"
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A test shows it: its file below `tests/`, and its function."""
+
+    id: str
+
+    __test__ = False
+
+    def check(self) -> None:
+        file, _, name = self.id.partition("::")
+        is_there = (TESTS / file).is_file() and name in _functions(TESTS / file)
+        assert is_there, f"there is no test {self.id}"
+
+
+@functools.cache
+def _functions(file: Path) -> frozenset[str]:
+    tree = ast.parse(file.read_bytes())
+    return frozenset(node.name for node in tree.body if isinstance(node, ast.FunctionDef))
+
+
+@dataclass(frozen=True, slots=True)
+class Repeats:
+    """The seed says here what another one says at that line, which has its own row."""
+
+    seed: str
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
+class Departure:
+    """What is asked for, what is here instead or besides, and why; Markdown."""
+
+    asked: str
+    here: str
+    why: str
+
+
+Proof = Option | Field | Written | Equal | Test | Repeats | Departure
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One demand.
+
+    Attributes:
+        lines: of the seed, from 1; none where the seed is silent, and what is here goes further.
+        says: a short quote of it.
+    """
+
+    lines: tuple[int, ...]
+    says: str
+    proofs: tuple[Proof, ...]
+
+    @property
+    def departures(self) -> tuple[Departure, ...]:
+        """In what it is not so, or not only so."""
+        return tuple(proof for proof in self.proofs if isinstance(proof, Departure))
+
+
+def row(lines: int | tuple[int, ...], says: str, *proofs: Proof) -> Row:
+    """A demand of the seed."""
+    return Row((lines,) if isinstance(lines, int) else lines, says, proofs)
+
+
+def beyond(asked: str, here: str, why: str) -> Row:
+    """Something that the seed says nothing of, and that a reader of it must know."""
+    return Row((), "", (Departure(asked, here, why),))
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """The rows of a part of a seed, such as "2"."""
+
+    seed: str
+    part: str
+    title: str
+    rows: tuple[Row, ...]

@@ -1,0 +1,421 @@
+"""Reports, snapshots and regressions: sections 6 and 7 of seed 000."""
+
+from datetime import datetime
+
+from demands.model import Departure, Equal, Field, Option, Section, Test, Written, beyond, row
+from gigamind.choices import Phase
+from gigamind.records.schema import RUN_ID_FORMAT, Environment, RunReport
+from gigamind.release.model import EvalSnapshot
+from gigamind.release.policy import Policy, SpeedRule, read_policy
+from gigamind.tasks.links.schema import LinkSummaryReport
+from gigamind.tasks.search.schema import SummaryReport
+from gigamind.vault.walk import DEFAULT_EXCLUDES
+
+_SEARCH, _LINKS, _SNAPSHOT = "out/summary.json", "links/summary.json", "links/snapshot.json"
+
+
+_CONFIG = "conformance/test_snapshots.py::test_a_snapshot_names_the_task_and_the_score_in_effect"
+
+
+def _drop(phase: Phase) -> float:
+    return read_policy(None, phase).phases[phase].drop
+
+
+def _policy() -> Policy:
+    return read_policy(None, "mvp")
+
+
+def _limit(name: str) -> SpeedRule:
+    return getattr(_policy().speed, name)
+
+
+_FILES = (
+    row(
+        479,
+        "run.json              # 실행 메타데이터 (버전, 모델, 옵션)",
+        Field(RunReport, "environment.app_version"),
+        Field(RunReport, "judge.model"),
+        Written("out/run.json", "options.seed"),
+    ),
+    row(480, "summary.json          # 전체 메트릭", Written(_SEARCH, "overall")),
+    row(
+        481,
+        "summary.md            # 사람이 읽기 좋은 요약",
+        Test("e2e/test_golden.py::test_the_out_folder_holds_the_files_of_the_golden_one"),
+    ),
+    row(
+        482,
+        "per_item.jsonl        # 각 쿼리/링크 결과",
+        Written("out/per_item.jsonl", "query"),
+        Written("links/per_item.jsonl", "expected.0.anchor"),
+        Departure(
+            "`per_item.jsonl`: a line a query, or a link",
+            "a line a query, or a note with all its links, expected and suggested",
+            "suggestions are made for a note, and compete there for its places",
+        ),
+    ),
+    row(
+        483,
+        "errors.jsonl          # 실패 케이스",
+        Test("tasks/search/test_score.py::test_a_query_that_fails_is_listed_and_stands_in_no_mean"),
+    ),
+    row(
+        484,
+        "snapshot.json         # 회귀 비교용 스냅샷 (--save-snapshot)",
+        Written(_SNAPSHOT, "items"),
+    ),
+    row(
+        485,
+        "compare.md            # 비교 리포트 (--compare)",
+        Test("cli/test_compare.py::test_a_damaged_vault_stops_the_release_and_names_the_queries"),
+    ),
+    row(
+        489,
+        "주요 메트릭 테이블",
+        Test(
+            "reports/test_markdown.py::test_metrics_stand_in_the_order_of_rank_with_their_intervals"
+        ),
+    ),
+    row(
+        490,
+        "실패 상위 사례 10개",
+        Test(
+            "reports/test_failures.py::test_the_worst_comes_first_and_equals_keep_the_order_of_the_dataset"
+        ),
+        Test("reports/test_markdown.py::test_ten_failures_are_shown_of_all"),
+    ),
+    row(
+        491,
+        "회귀/개선 요약",
+        Test(
+            "reports/test_release.py::test_the_section_has_the_verdict_what_moved_and_which_items"
+        ),
+    ),
+)
+
+_SUMMARY = (
+    row(
+        497,
+        "search?: {",
+        Written(_SEARCH, "overall.search"),
+        Departure(
+            "optional figures are left out",
+            "`null` where nothing was measured, never 0; an interval and N beside each",
+            "a missing value must not look like a bad one",
+        ),
+    ),
+    *(
+        row(line, f"{name}?: number;", Written(_SEARCH, f"overall.search.{name}"))
+        for line, name in enumerate(
+            (
+                "hit_at_1",
+                "mrr",
+                "ndcg_at_10",
+                "recall_at_10",
+                "latency_p50_ms",
+                "latency_p95_ms",
+                "span_precision",
+                "span_recall",
+            ),
+            start=498,
+        )
+    ),
+    row(507, "unanswerable?: {", Written(_SEARCH, "overall.unanswerable")),
+    *(
+        row(line, f"{name}?: number;", Written(_SEARCH, f"overall.unanswerable.{name}"))
+        for line, name in enumerate(("precision", "recall", "f1", "far"), start=508)
+    ),
+    row(513, "links?: {", Written(_LINKS, "overall.links")),
+    *(
+        row(line, f"{name}?: number;", Written(_LINKS, f"overall.links.{name}"))
+        for line, name in enumerate(
+            ("precision_at_5", "recall_at_5", "novelty_at_5", "acceptance_proxy"), start=514
+        )
+    ),
+    row(522, "overall: SummarySlice;", Field(SummaryReport, "overall")),
+    row(
+        523,
+        "by_language?: { [lang: string]: SummarySlice };",
+        Written(_SEARCH, "by_language.ko.search.mrr"),
+        Written(_LINKS, "by_language.ko.links.recall_at_5"),
+    ),
+    row(524, "cross_lingual?: SummarySlice;", Written(_SEARCH, "cross_lingual")),
+    row(525, "performance?: {", Field(SummaryReport, "performance")),
+    row(
+        526,
+        "cold_start_ms?: number;",
+        Field(SummaryReport, "performance.cold_start_ms"),
+        Departure(
+            "`cold_start_ms`",
+            "a number only with `--cold-start`; `indexing_ms` beside it in every run of a search",
+            "a start that could use a cache is none",
+        ),
+    ),
+    row(
+        527,
+        "eval_runtime_ms?: number;",
+        Field(SummaryReport, "performance.eval_runtime_ms"),
+        Field(LinkSummaryReport, "performance.eval_runtime_ms"),
+    ),
+    row(529, "counts?: {", Field(SummaryReport, "counts")),
+    row(530, "queries_total: number;", Written(_SEARCH, "counts.queries_total")),
+    row(531, "queries_answerable?: number;", Written(_SEARCH, "counts.queries_answerable")),
+    row(532, "queries_unanswerable?: number;", Written(_SEARCH, "counts.queries_unanswerable")),
+    row(533, "links_total?: number;", Written(_LINKS, "counts.links_total")),
+    row(
+        (539, 540),
+        "블록은 생략될 수 있습니다 … snake_case를 권장하며, 필요 시 확장 가능합니다",
+        Test(
+            "metrics/test_spec.py::test_every_metric_that_a_room_computes_stands_in_the_table_under_one_name"
+        ),
+    ),
+)
+
+_SNAPSHOTS = (
+    row(549, 'version: "1.0";', Written(_SNAPSHOT, "version"), Field(EvalSnapshot, "version")),
+    row(550, "created_at: string;", Field(EvalSnapshot, "created_at")),
+    row(
+        551,
+        "run_id: string;",
+        Field(EvalSnapshot, "run_id"),
+        Equal(lambda: datetime(2026, 1, 2, 3, 4, 5).strftime(RUN_ID_FORMAT), "20260102-030405"),  # noqa: DTZ001
+    ),
+    row(
+        554,
+        "dataset_hash: string;",
+        Field(EvalSnapshot, "dataset_hash"),
+        Test("datasets/test_jsonl.py::test_the_hash_is_that_of_the_bytes"),
+    ),
+    row(555, "notes_hash: string;", Field(EvalSnapshot, "notes_hash")),
+    row(556, 'notes_hash_mode: "content" | "mtime";', Field(EvalSnapshot, "notes_hash_mode")),
+    row(559, "environment: {", Field(EvalSnapshot, "environment")),
+    row(560, "app_version: string;", Field(Environment, "app_version")),
+    row(561, "git_commit?: string;", Field(EvalSnapshot, "environment.git_commit")),
+    row(
+        562,
+        "embedding_model: string;",
+        Field(EvalSnapshot, "environment.embedding_model"),
+        Departure(
+            "`embedding_model: string`",
+            "`null` in keyword mode and where another system searched; else its name with the version of its weights",
+            "no model took part, and a run without one must not look comparable with a run that has one",
+        ),
+    ),
+    row(563, "rag_schema_version: string;", Field(EvalSnapshot, "environment.rag_schema_version")),
+    row(567, "config: {", Field(EvalSnapshot, "config")),
+    row(
+        568,
+        'task: "search" | "links";',
+        Written(_SNAPSHOT, "config.task"),
+        Test(_CONFIG),
+    ),
+    row(569, "mode?: string;", Test(_CONFIG)),
+    row(570, "topk: number;", Written(_SNAPSHOT, "config.topk"), Test(_CONFIG)),
+    row(
+        571,
+        "min_score: number;",
+        Test(_CONFIG),
+        Departure(
+            "`config.min_score: number`",
+            "the score in effect, from the option or the judge file; `null` where another"
+            " kind of judge decides; absent in snapshots of links",
+            "a calibrated judge and a model hold no base score against anything",
+        ),
+    ),
+    row(572, "unanswerable_mode?: string;", Test(_CONFIG)),
+    row(
+        577,
+        "metrics: SummaryReport;",
+        Field(EvalSnapshot, "metrics"),
+        Written(_SNAPSHOT, "metrics.overall.links"),
+        Departure(
+            "snapshot: figures",
+            "also hardware, the judge's fingerprint, the values of each item",
+            "section 7 compares hardware; without items nothing can be said about chance",
+        ),
+    ),
+    row(
+        (582, 583, 584, 585, 586, 587),
+        "`.git/` … `.gigamind/` … `eval/` … `node_modules/` … `.DS_Store` … `*.tmp`, `*.swp`",
+        Equal(
+            lambda: set(DEFAULT_EXCLUDES),
+            {".git/", ".gigamind/", "node_modules/", ".DS_Store", "*.tmp", "*.swp"},
+        ),
+        Test(
+            "vault/test_walk.py::test_the_default_patterns_are_those_of_the_specification_but_notes_in_eval_are_notes"
+        ),
+        Departure(
+            "`notes_hash` leaves out `eval/`",
+            "of a folder named `eval` in a vault, all but its `.md` files; and wherever it lies, a folder with results:"
+            " `run.json` beside `per_item.jsonl`, or `judge_card.json`",
+            "a user's own notes may lie in `eval/`: they are read, so the hash must change with them; results and datasets"
+            " must not change it. `--notes-hash-exclude eval/` leaves out all of it",
+        ),
+    ),
+    row(
+        589,
+        "`--notes-hash-exclude` 옵션으로 지정 가능합니다",
+        Option("eval search", "--notes-hash-exclude"),
+        Test(
+            "vault/test_fingerprint.py::test_patterns_of_the_user_come_on_top_of_the_default_ones"
+        ),
+    ),
+    row(
+        592,
+        "`dataset_hash` 불일치 시 경고",
+        Test("cli/test_compare.py::test_another_dataset_is_an_error_that_junit_tells_too"),
+        Departure(
+            "another dataset: a warning (6.2), no comparison (7)",
+            "no verdict",
+            "the two sections differ; a verdict would be of other questions",
+        ),
+    ),
+    row(
+        593,
+        "`notes_hash` 불일치 시 경고",
+        Test(
+            "release/test_gates.py::test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_policy_says_so"
+        ),
+        Departure(
+            "other notes: a warning (6.2), no comparison (7)",
+            "no verdict, unless `relax` in `gates.toml` names notes; figures are shown",
+            "items stand beside their old selves, but a release must not pass by a vault that changed",
+        ),
+    ),
+    row(
+        594,
+        "`rag_schema_version` 불일치 시 경고",
+        Test("release/test_compare.py::test_each_difference_of_the_runs_is_named"),
+    ),
+    row(
+        595,
+        "`embedding_model` 불일치 시 에러: 비교 불가",
+        Test(
+            "release/test_compare.py::test_different_embedding_models_are_compared_and_refused_by_gates"
+        ),
+        Departure(
+            "embedding model differs: an error",
+            "so, where a gate is asked (`--compare`); a run in keyword mode has none, and differs from every run that has"
+            " one. `gigamind compare` shows the figures, and gives no verdict",
+            "an experiment is no release",
+        ),
+    ),
+)
+
+_REGRESSIONS = (
+    row(
+        601,
+        "`eval-benchmark-plan.md`를 source of truth로",
+        Test(
+            "release/test_gates.py::test_the_policy_that_comes_with_gigamind_has_the_seeds_figures"
+        ),
+        Departure(
+            "`eval-benchmark-plan.md` is the source of truth",
+            "`deployments/gates.toml`",
+            "the plan is not among the documents",
+        ),
+    ),
+    row(
+        (604, 605),
+        "`dataset_hash`, `notes_hash`, `hardware`가 모두 동일해야 비교 가능 … 새 baseline 필요",
+        Field(EvalSnapshot, "hardware.hash"),
+        Departure(
+            "other hardware: no comparison (7)",
+            "no verdict; with `relax` quality is held and speed is not",
+            "quality does not hang on the machine, and who knows that can say so",
+        ),
+    ),
+    row(608, "MVP: > 0.02", Equal(lambda: _drop("mvp"), 0.02)),
+    row(609, "Beta: > 0.015", Equal(lambda: _drop("beta"), 0.015)),
+    row(
+        610,
+        "GA: > 0.01",
+        Equal(lambda: _drop("ga"), 0.01),
+        Test("release/test_gates.py::test_each_phase_from_both_sides_of_its_drop"),
+    ),
+    row(
+        611,
+        "N < 200인 경우 모든 phase에서 최대 0.03 허용",
+        Equal(
+            lambda: (_policy().small_sample.below, _policy().small_sample.drop),
+            (200, 0.03),
+        ),
+        Test("release/test_gates.py::test_below_200_items_a_drop_of_003_is_allowed_in_every_phase"),
+    ),
+    row(
+        614,
+        "Search p95: +15% 또는 +0.2s 초과 시 실패",
+        Equal(lambda: (_limit("search_p95").ratio, _limit("search_p95").rise_ms), (1.15, 200)),
+        Test("release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits"),
+        Departure(
+            "p95 fails from +15 % or +0.2 s",
+            "the cost of a query in passes beside a fixed load, from +15 % or +0.2 s on and where its 99 % interval excludes no"
+            " change; p95 is told",
+            "one pass beside a busy machine took p95 from 39 to 276 ms; it is the mean over queries, for a p95 of few has"
+            " no narrow interval, on the processor's clock, which does not see waiting",
+        ),
+        Departure(
+            "+15 % of a p95, however short it is",
+            "of a baseline without passes, where the p95 alone is at hand, the share counts from a rise of 100 ms on"
+            " (`ratio_from_ms`), and is `inconclusive`",
+            "15 % of a short time is what a busy machine takes",
+        ),
+    ),
+    row(
+        615,
+        "Cold start: +20% 또는 +2m 초과 시 실패",
+        Equal(lambda: (_limit("cold_start").ratio, _limit("cold_start").rise_ms), (1.2, 120_000)),
+        Test("release/test_gates.py::test_p95_and_cold_start_from_both_sides_of_their_limits"),
+        Departure(
+            "a cold start fails from +20 % or +2 min",
+            "so; its share counts from a rise of 10 s on (`ratio_from_ms`)",
+            "it is timed once, and a smaller rise is a busy machine's",
+        ),
+    ),
+    row(
+        (618, 619),
+        "MVP: soft warning … Beta/GA: hard gate",
+        Equal(
+            lambda: {name: rules.soft for name, rules in _policy().phases.items()},
+            {"mvp": ("links",), "beta": (), "ga": ()},
+        ),
+        Test("release/test_gates.py::test_links_are_soft_in_mvp_and_hard_afterwards"),
+    ),
+    row(
+        621,
+        "`--fail-on-regression` 사용 시 exit code 4 반환",
+        Test("cli/test_eval_links.py::test_in_beta_worse_links_stop_the_release"),
+    ),
+    beyond(
+        "figures of a model fail on the raw drop",
+        "on a drop beyond the margin that chance does not explain; `inconclusive` where the interval is too wide to tell",
+        "verdicts of equal runs flip: with 200 items a margin of 0.02 fails falsely in 8 %",
+    ),
+    beyond(
+        "nothing on items that cannot be evaluated any more",
+        "a gate fails, unless `max_lost` allows it",
+        "such an item is in no mean, so a broken vault would look fine",
+    ),
+    beyond(
+        "nothing on other settings, other samples, metrics that are gone, a baseline at its worst",
+        "no verdict, or a failure",
+        "each let a worse release pass",
+    ),
+    beyond(
+        "nothing on figures of the checklist",
+        "`quality.pass_rate` is held as figures of models are; the rate of one item only where `gates.toml` names it",
+        "the documents know no gate for answers; one item alone is for the team to judge by",
+    ),
+    beyond(
+        "nothing on whether a judge may be believed",
+        'a judge that asks a model and has no card is told (`cards = "warn"`); `require` in `gates.toml` fails the gate',
+        "a gate is worth what its judge is worth, and labels to certify one are the team's to write",
+    ),
+)
+
+SECTIONS = (
+    Section("000", "6", "Files of a run", _FILES),
+    Section("000", "6.1", "summary.json", _SUMMARY),
+    Section("000", "6.2", "snapshot.json", _SNAPSHOTS),
+    Section("000", "7", "Regressions", _REGRESSIONS),
+)

@@ -1,0 +1,27 @@
+"""All rows: 000 by its sections, then the other seeds; the earlier text of 000 is the last."""
+
+from demands import (
+    commands,
+    datasets,
+    earlier,
+    links,
+    memory,
+    metrics,
+    release,
+    scores,
+    service,
+    tree,
+)
+
+SECTIONS = (
+    *tree.SECTIONS,
+    *commands.SECTIONS,
+    *datasets.SECTIONS,
+    *metrics.SECTIONS,
+    *release.SECTIONS,
+    *links.SECTIONS,
+    *scores.SECTIONS,
+    *memory.SECTIONS,
+    *service.SECTIONS,
+    *earlier.SECTIONS,
+)
