@@ -6,10 +6,11 @@ import json
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
 from pathlib import Path
-from typing import Any, Literal, get_args, get_type_hints, is_typeddict
+from typing import Any, Literal, get_args, get_type_hints
 
 import click
 from pydantic import BaseModel
+from typing_extensions import is_typeddict
 
 from gigamind.cli.main import cli
 

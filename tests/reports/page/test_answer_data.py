@@ -160,7 +160,7 @@ def test_tags_are_places_in_one_list_and_flags_are_told_by_title(item):
 
 def test_an_answer_without_an_evaluation_shows_how_it_ended(item):
     left = item.model_copy(update={"evaluation": None, "outcome": "refused", "code": "refused"})
-    alone = item.model_copy(update={"evaluation": None})
+    alone = item.model_copy(update={"evaluation": None, "outcome": "without_context"})
     data = json.loads(answers_json([left, alone], {}))["items"]
     assert [row[8] for row in data] == ["refused", "without_context"]
     assert data[0][9] == [[ANSWER, "", 0]]
