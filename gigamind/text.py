@@ -20,7 +20,10 @@ _CJK = (
     r"\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     r"\U00020000-\U0003ffff"
 )
-_RUN = re.compile(rf"([{_CJK}]+)|([^\W_{_CJK}]+)")
+_OTHER = rf"[^\W_{_CJK}]+"
+_RUN = re.compile(rf"([{_CJK}]+)|({_OTHER})")
+_ANY_RUN = re.compile(rf"[{_CJK}]+|{_OTHER}")
+_CJK_FIRST = re.compile(rf"[{_CJK}]")
 
 
 _UNPRINTABLE = re.compile(
@@ -33,15 +36,19 @@ def tokens(text: str) -> list[str]:
 
     `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character stays as it is.
     """
-    found: list[str] = []
-    for run, other in _RUN.findall(unicodedata.normalize("NFC", text).lower()):
-        if other:
-            found.append(other)
-        elif len(run) == 1:
-            found.append(run)
-        else:
-            found += [run[i : i + 2] for i in range(len(run) - 1)]
-    return found
+    return [token for run in runs(text) for token in tokens_of(run)]
+
+
+def runs(text: str) -> list[str]:
+    """The stretches of a text that tokens are cut from, lower-cased: a word, or a part of it in one kind of letters."""
+    return _ANY_RUN.findall(unicodedata.normalize("NFC", text).lower())
+
+
+def tokens_of(run: str) -> list[str]:
+    """The tokens of one of the `runs` of a text."""
+    if len(run) > 1 and _CJK_FIRST.match(run):
+        return [run[i : i + 2] for i in range(len(run) - 1)]
+    return [run]
 
 
 # What composes to one character: most scripts' marks, and the vowels and finals of Hangul in jamo.
@@ -273,10 +280,15 @@ def short_words(text: str) -> list[tuple[str, str]]:
 
     A bigram hides such a word: 책을, 책은 and 책 share no token.  야 and 다 end more verbs than nouns: 내야, 타다.
     """
-    words = _SHORT_WORD.findall(unicodedata.normalize("NFC", text))
-    return [(word[0], word[:2]) for word in words if _is_short(word)]
+    return [(word[0], word[:2]) for word in hangul_words(text) if is_short(word)]
+
+
+def hangul_words(text: str) -> list[str]:
+    """Words of one to six syllables, of which `is_short` tells."""
+    return _SHORT_WORD.findall(unicodedata.normalize("NFC", text))
 
 
 @functools.lru_cache(maxsize=65_536)  # a vault repeats its words
-def _is_short(word: str) -> bool:
+def is_short(word: str) -> bool:
+    """Whether it is a word of one syllable, alone or with particles; see `short_words`."""
     return len(word) == 1 or (word[1:] not in {"야", "다"} and is_particle(word[0], word, 1))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gigamind.retrieval.embed import Vectors
-from gigamind.retrieval.index import VectorIndex
+from gigamind.retrieval.index import LAST_DIGIT, VectorIndex
 
 BOOST = 0.2  # β of the seed
 
@@ -56,9 +56,9 @@ class ChunkLayout:
 
     def chunks(self, notes: Ints) -> Ints:
         """All chunks of these notes."""
-        return np.concatenate(
-            [np.arange(int(self.starts[n]), int(self.starts[n + 1])) for n in notes.tolist()]
-        )
+        firsts, counts = self.starts[notes], self.starts[notes + 1] - self.starts[notes]
+        behind = np.cumsum(counts) - counts  # chunks of the notes before
+        return np.arange(int(counts.sum())) + np.repeat(firsts - behind, counts)
 
 
 Share = TypeVar("Share", float, Floats)
@@ -158,7 +158,7 @@ def nearest_notes(
     np.maximum.at(best, layout.note_of[ids], cosines)
     known[layout.note_of[ids]] = True
     if len(ids) < chunks:
-        floor = max(0.0, float(cosines[-1]))
+        floor = max(0.0, float(cosines[-1]) + LAST_DIGIT)  # an engine may order by one more
         possible = fusion.join(floor, lexical) * fusion.boosts
         exact = fusion.join(best[known], lexical[..., known]) * fusion.boosts[..., known]
         bar = (
@@ -169,6 +169,6 @@ def nearest_notes(
         unsure = np.flatnonzero(~known & np.atleast_2d(possible >= bar).any(axis=0))
         if len(unsure):
             owned = layout.chunks(unsure)
-            np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned.tolist()))
+            np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned))
             known[unsure] = True
     return best, known

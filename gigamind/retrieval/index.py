@@ -24,6 +24,7 @@ Cosines = npt.NDArray[np.float64]
 # A float32 cosine carries noise of about 1e-7 from the order of its sum, which differs between engines.  At six digits
 # equal chunks tie, and two engines differ by no more than the last digit of one cosine in a hundred.
 _DIGITS = 6
+LAST_DIGIT = 10**-_DIGITS
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ class VectorIndex(Protocol):
         """
         ...
 
-    def cosines(self, query: Vectors, chunks: Sequence[int]) -> Cosines:
+    def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
         """The cosine in [-1, 1] of each of these chunks, in their order.
 
         Raises:
@@ -81,9 +82,10 @@ class EngineIndex(ABC):
         ids = np.array([point.id for point in points], np.int64)
         return ids, rounded([point.score for point in points])
 
-    def cosines(self, query: Vectors, chunks: Sequence[int]) -> Cosines:
-        points = self._points(query, len(chunks), chunks)
-        return in_order_of(chunks, {int(str(point.id)): point.score for point in points})
+    def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
+        wanted = chunks.tolist()
+        points = self._points(query, len(wanted), wanted)
+        return in_order_of(wanted, {int(str(point.id)): point.score for point in points})
 
     @abstractmethod
     def _points(self, query: Vectors, limit: int, only: Sequence[int] | None) -> Sequence[Any]:
@@ -111,9 +113,15 @@ def payload(chunk: Chunk) -> dict[str, str | int]:
     return {"note": passage.note, "start": passage.span.start, "end": passage.span.end}
 
 
-def rounded(cosines: Sequence[float]) -> Cosines:
+def rounded(cosines: npt.ArrayLike) -> Cosines:
     """Cosines at the precision that every engine agrees on."""
     return np.clip(np.round(np.asarray(cosines, dtype=np.float64), _DIGITS), -1.0, 1.0)
+
+
+def unit(vectors: Vectors) -> Vectors:
+    """The same directions at length 1, float32; a vector without one stays 0."""
+    lengths = np.linalg.norm(vectors, axis=-1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1.0), np.float32)
 
 
 def in_order_of(chunks: Sequence[int], scored: dict[int, float]) -> Cosines:

@@ -73,7 +73,7 @@ class Retriever(AbstractContextManager["Retriever"]):
         owned = self.layout.chunks(best)
         chunk_scores = by_words[owned]
         if self.semantic is not None and vector is not None:
-            chunk_scores += share * self.semantic.index.cosines(vector, owned.tolist())
+            chunk_scores += share * self.semantic.index.cosines(vector, owned)
         best_chunks = self._best_chunks(owned, chunk_scores)
         words = frozenset(tokens(query))
         return [

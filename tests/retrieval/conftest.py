@@ -1,7 +1,7 @@
 """A vector index that is no engine, vaults written to disk, the real default encoder, and a tiny real ONNX model."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
@@ -32,9 +32,9 @@ class PlainIndex:
         best = np.argsort(-every, kind="stable")[:limit]
         return best.astype(np.int64), every[best]
 
-    def cosines(self, query: Vectors, chunks: Sequence[int]) -> Cosines:
-        self.asked += chunks
-        return rounded((self._vectors[list(chunks)] @ query.astype(np.float64)).tolist())
+    def cosines(self, query: Vectors, chunks: Ids) -> Cosines:
+        self.asked += chunks.tolist()
+        return rounded((self._vectors[chunks] @ query.astype(np.float64)).tolist())
 
     def close(self) -> None:
         self.closed = True

@@ -164,7 +164,7 @@ def test_the_ranking_is_that_of_scoring_every_chunk(scale, balance_of, plain_ind
         vector = random.normal(size=4) + east
         vector = (vector / np.linalg.norm(vector)).astype("f4")
         words = read(balance, query)
-        cosines = np.maximum(0, index.cosines(vector, range(150)))
+        cosines = np.maximum(0, index.cosines(vector, np.arange(150)))
         share = np.maximum(0, cosines - scale.low) / (scale.high - scale.low)
         points = (share + words.order_points(0.1)) * fusion.boosts
         expected = sorted(range(150), key=lambda i: (points[i], i), reverse=True)[:5]

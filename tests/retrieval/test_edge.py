@@ -134,16 +134,71 @@ def test_an_index_that_is_open_stays_whole_when_its_folder_is_pruned(content_of,
     index = open_edge(content_of(known.vectors), tmp_path)
     shutil.rmtree(tmp_path / "model-content")
 
-    assert index.cosines(known.query, range(1_200)) == pytest.approx(known.exact, abs=1e-6)
+    assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(known.exact, abs=1e-6)
     index.close()
 
 
-def test_a_broken_cached_index_says_which_folder_to_delete(content_of, tmp_path, known):
-    (tmp_path / "model-content").mkdir()
+def empty(place: Path) -> None:
+    shutil.rmtree(place)
+    place.mkdir()
 
-    with pytest.raises(IndexingError, match=r"model-content.*delete this folder") as caught:
-        open_edge(content_of(known.vectors), tmp_path)
-    assert caught.value.exit_code == 2
+
+def without_segments(place: Path) -> None:
+    shutil.rmtree(place / "segments")
+
+
+def without_the_matrix(place: Path) -> None:  # as earlier versions left it
+    (place / "units.npy").unlink()
+
+
+def flipped(file: Path, at: int) -> None:
+    content = bytearray(file.read_bytes())
+    content[at] ^= 0x40
+    file.write_bytes(content)
+
+
+def with_another_vector(place: Path) -> None:
+    [vectors] = place.rglob("chunk_0.mmap")
+    flipped(vectors, 1_003)
+
+
+def with_another_matrix(place: Path) -> None:
+    flipped(place / "units.npy", 1_003)
+
+
+def with_half_of_its_vectors(place: Path) -> None:
+    [vectors] = place.rglob("chunk_0.mmap")
+    vectors.write_bytes(vectors.read_bytes()[:5_000])
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        *(empty, without_segments, without_the_matrix, with_another_vector),
+        *(with_another_matrix, with_half_of_its_vectors),
+    ],
+)
+def test_a_damaged_index_in_the_cache_is_built_again(damage, content_of, tmp_path, known):
+    open_edge(content_of(known.vectors), tmp_path).close()
+    damage(tmp_path / "model-content")
+
+    index = open_edge(content_of(known.vectors), tmp_path)
+
+    every = np.arange(1_200)
+    assert index.cosines(known.query, every) == pytest.approx(known.exact, abs=1e-6)
+    ids, cosines = index.nearest(known.query, 1_200)
+    assert cosines == pytest.approx(known.exact[ids], abs=1e-6)
+    index.close()
+    kept = open_edge(replace(content_of(known.vectors), vectors=fail), tmp_path)
+    kept.close()
+
+
+def test_a_vector_without_a_direction_has_a_cosine_of_0(content_of, known):
+    vectors = known.vectors.copy()
+    vectors[7] = 0
+    index = open_edge(content_of(vectors), None)
+    assert index.cosines(known.query, np.array([7])).tolist() == [0.0]
+    index.close()
 
 
 @pytest.mark.parametrize("place", ["file", "file/indexes", "indexes"])

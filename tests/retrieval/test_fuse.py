@@ -71,7 +71,7 @@ def cases(draw: st.DrawFn):
 def test_the_ranking_and_its_scores_are_those_of_scoring_every_chunk(plain_index, case):
     vectors, query, keyword, counts, fusion = case
     index = plain_index(vectors)
-    every = index.cosines(query, range(len(vectors))).tolist()
+    every = index.cosines(query, np.arange(len(vectors))).tolist()
 
     assert fused(index, keyword, counts, fusion, query) == brute_force(
         keyword, every, counts, fusion
@@ -83,7 +83,7 @@ def test_the_ranking_and_its_scores_are_those_of_scoring_every_chunk(plain_index
 def test_the_ranking_over_the_real_engine_is_that_of_scoring_every_chunk(content_of, case):
     vectors, query, keyword, counts, fusion = case
     index = open_edge(content_of(vectors), folder=None)
-    every = index.cosines(query, range(len(vectors))).tolist()
+    every = index.cosines(query, np.arange(len(vectors))).tolist()
 
     found = fused(index, keyword, counts, fusion, query)
 

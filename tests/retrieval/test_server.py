@@ -61,7 +61,7 @@ def test_a_half_filled_collection_is_completed(content_of, known):
     index = open_collection(content_of(known.vectors), client)
 
     assert client.count("gigamind-model-content").count == 1_200
-    assert index.cosines(known.query, range(1_200)) == pytest.approx(known.exact, abs=1e-6)
+    assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(known.exact, abs=1e-6)
     client.close()
 
 
@@ -214,7 +214,9 @@ def test_over_http_a_collection_is_filled_marked_and_read(content_of, known, mon
         index = open_collection(content_of(known.vectors), connect(standing.url))
 
         assert index.nearest(known.query, 5)[0].tolist() == np.argsort(-known.exact)[:5].tolist()
-        assert index.cosines(known.query, [7, 3]) == pytest.approx(known.exact[[7, 3]], abs=1e-6)
+        assert index.cosines(known.query, np.array([7, 3])) == pytest.approx(
+            known.exact[[7, 3]], abs=1e-6
+        )
         assert standing.aliases == {MARK: NAME}
         assert standing.requests.count(("PUT", f"/collections/{NAME}/points")) == 5  # 1 200 by 256
         index.close()
@@ -289,7 +291,7 @@ def test_a_filling_during_which_the_server_dies_is_never_read_as_whole(content_o
         standing.fault = lambda _method, _path: None
         index = open_collection(content_of(known.vectors), connect(standing.url))
 
-        assert index.cosines(known.query, range(1_200)) == pytest.approx(known.exact, abs=1e-6)
+        assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(known.exact, abs=1e-6)
         assert standing.aliases == {MARK: NAME}
         index.close()
 
@@ -309,7 +311,7 @@ def test_a_collection_that_was_being_filled_anew_is_not_whole_though_every_point
 
         index = open_collection(content_of(turned), connect(standing.url))
 
-        assert index.cosines(known.query, range(1_200)) == pytest.approx(-known.exact, abs=1e-6)
+        assert index.cosines(known.query, np.arange(1_200)) == pytest.approx(-known.exact, abs=1e-6)
         index.close()
 
 
@@ -324,7 +326,7 @@ def test_of_two_that_fill_at_the_same_time_neither_reads_a_half(content_of, know
             if batches == 3 and not found:
                 found.append(None)
                 index = open_collection(content, connect(standing.url))
-                found.append(index.cosines(known.query, range(1_200)))
+                found.append(index.cosines(known.query, np.arange(1_200)))
                 index.close()
 
         standing.fault = second
