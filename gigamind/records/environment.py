@@ -21,7 +21,6 @@ _PACKAGES = (
     "pyromark",
     "qdrant-client",
     "qdrant-edge-py",
-    "rank-bm25",
 )
 _GIT_TIMEOUT_S = 5
 
