@@ -1,14 +1,16 @@
-"""How fast search and indexing are, beside the same packages used plainly, in one run and as ratios.
+"""How fast search and indexing are, beside the strongest opponents known, in one run and as ratios.
 
     make bench                                     # or: python benchmarks/search.py --chunks 20000 --queries 100
 
-Everything is generated from a seed; nothing is downloaded.  Both sides run on one BLAS thread.  Quote the ratios: the
-times are this machine's, on this day.
+Search stands beside one NumPy product over all vectors with our own BM25, BM25 alone beside bm25s where that is
+installed, and beside the same packages used plainly.  Everything is generated from a seed; nothing is downloaded.  All
+sides run on one BLAS thread.  Quote the ratios: the times are this machine's, on this day.
 """
 
 import argparse
 import json
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -16,6 +18,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ[variable] = "1"
@@ -30,7 +33,7 @@ from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.embedders import UseMultilingual
 from gigamind.retrieval.fuse import ChunkLayout, Fusion, score_notes
-from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
+from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex, unit
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, RetrievalSettings
@@ -40,8 +43,12 @@ from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note, read_vault
 
+_RUNS = 3
 ALPHA, TOPK, DIMENSIONS, CHUNKS_A_NOTE = 0.7, 10, 512, 5
 ROOT = Path(__file__).resolve().parents[1]
+
+
+Search = Callable[[str, np.ndarray], list[int]]
 
 
 def main() -> None:
@@ -49,7 +56,11 @@ def main() -> None:
     parser.add_argument("--chunks", type=int, default=20_000)
     parser.add_argument("--queries", type=int, default=40)
     parser.add_argument("--notes", type=int, default=400, help="of the indexing benchmark")
+    parser.add_argument("--strong", action="store_true", help="the strongest opponents alone")
     arguments = parser.parse_args()
+    strongest(arguments.chunks, arguments.queries)
+    if arguments.strong:
+        return
     search(arguments.chunks, arguments.queries)
     index(arguments.notes)
     command_line()
@@ -67,17 +78,108 @@ def corpus(count: int, rng: np.random.Generator) -> list[str]:
     return texts
 
 
+class Generated(NamedTuple):
+    """Texts with a vector each, and queries of eight words of one of them, with a vector near its own."""
+
+    texts: list[str]
+    vectors: np.ndarray
+    asked: list[str]
+    asked_vectors: np.ndarray
+    layout: ChunkLayout
+
+    @classmethod
+    def of(cls, count: int, queries: int) -> "Generated":
+        rng = np.random.default_rng(7)
+        texts = corpus(count, rng)
+        vectors = rng.normal(size=(count, DIMENSIONS)).astype(np.float32)
+        vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
+        picked = rng.integers(0, count, queries)
+        asked = [" ".join(rng.choice(texts[i].split(), 8)) for i in picked]
+        noise = rng.normal(size=(queries, DIMENSIONS)).astype(np.float32) * 0.05
+        layout = ChunkLayout.of([CHUNKS_A_NOTE] * (count // CHUNKS_A_NOTE))
+        return cls(texts, vectors, asked, vectors[picked] + noise, layout)
+
+
+def strongest(count: int, queries: int) -> None:
+    """Hybrid search beside one NumPy product, and BM25 beside bm25s: CPU of each query, median and p95 of all runs."""
+    made = Generated.of(count, queries)
+    before = peak_gb()
+    built: list[tuple[VectorIndex, KeywordIndex]] = []
+    seconds = used(lambda: built.append(indexes(made.texts, made.vectors)))
+    [(index, keyword)] = built
+    notes = len(made.layout.starts) - 1
+    fusion = Fusion(ALPHA, np.ones(notes), TOPK)
+
+    def ours(query: str, vector: np.ndarray) -> list[int]:
+        lexical = keyword.relative_scores(query)
+        return score_notes(lexical, made.layout, fusion, index, vector).top(TOPK).tolist()
+
+    def numpy(query: str, vector: np.ndarray) -> list[int]:
+        semantic = made.layout.best(np.maximum(0.0, made.vectors @ unit(vector)))
+        lexical = made.layout.best(keyword.relative_scores(query))
+        return best(ALPHA * semantic + (1 - ALPHA) * lexical)
+
+    def words(query: str, _vector: np.ndarray) -> list[int]:
+        return best(keyword.scores(query))
+
+    sides = {"gigamind": ours, "NumPy": numpy, "BM25": words} | bm25s_of(made.texts, keyword)
+    spent: dict[str, list[float]] = {name: [] for name in sides}
+    same = 0
+    for _ in range(_RUNS):
+        for query, vector in zip(made.asked, made.asked_vectors, strict=True):
+            found: dict[str, list[int]] = {}
+            for name, side in sides.items():
+                start = time.process_time()
+                found[name] = side(query, vector)
+                spent[name].append(1000 * (time.process_time() - start))
+            same += found["gigamind"] == found["NumPy"]
+    print(f"{count} chunks x {DIMENSIONS}, {queries} queries, {_RUNS} runs: CPU ms a query")
+    print(f"  built in {seconds:.1f} s of CPU; peak memory {before:.2f} -> {peak_gb():.2f} GB")
+    for name, times in spent.items():
+        print(f"  {name:<10} {statistics.median(times):7.2f}  p95 {np.quantile(times, 0.95):7.2f}")
+    for name, peer in (("gigamind", "NumPy"), ("BM25", "bm25s")):
+        if peer in spent:
+            mine, theirs = (np.quantile(spent[side], (0.5, 0.95)) for side in (name, peer))
+            ratio = mine / theirs
+            print(f"  {name} / {peer}: {ratio[0]:.2f} times, p95 {ratio[1]:.2f} times")
+    print(f"  same top {TOPK} as NumPy: {same} of {queries * _RUNS}")
+    index.close()
+
+
+def best(scores: np.ndarray) -> list[int]:
+    """The ten highest, best first."""
+    top = np.argpartition(scores, -TOPK)[-TOPK:]
+    return top[np.lexsort((top, scores[top]))[::-1]].tolist()
+
+
+def bm25s_of(texts: list[str], keyword: KeywordIndex) -> dict[str, Search]:
+    """bm25s with NumPy over the same tokens, as Okapi with the same constants; nothing where it is not installed."""
+    try:
+        import bm25s
+    except ImportError:
+        print("bm25s is not installed here: pip install --no-deps bm25s")
+        return {}
+    known = {token: number for number, token in enumerate(keyword.rows)}
+    corpus = bm25s.tokenization.Tokenized(
+        [[known[token] for token in tokens(text)] for text in texts], known
+    )
+    index = bm25s.BM25(k1=1.5, b=0.75, method="atire", backend="numpy")
+    index.index(corpus, show_progress=False)
+
+    def run(query: str, _vector: np.ndarray) -> list[int]:
+        found, _ = index.retrieve([tokens(query)], k=TOPK, show_progress=False)
+        return found[0].tolist()
+
+    return {"bm25s": run}
+
+
+def peak_gb() -> float:
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6
+
+
 def search(count: int, queries: int) -> None:
     """Hybrid search, one query at a time, the query's vector given to both sides."""
-    rng = np.random.default_rng(7)
-    texts = corpus(count, rng)
-    vectors = rng.normal(size=(count, DIMENSIONS)).astype(np.float32)
-    vectors /= np.linalg.norm(vectors, axis=1, keepdims=True)
-    picked = rng.integers(0, count, queries)
-    asked = [" ".join(rng.choice(texts[i].split(), 8)) for i in picked]
-    noise = rng.normal(size=(queries, DIMENSIONS)).astype(np.float32) * 0.05
-    asked_vectors = vectors[picked] + noise
-    layout = ChunkLayout.of([CHUNKS_A_NOTE] * (count // CHUNKS_A_NOTE))
+    texts, vectors, asked, asked_vectors, layout = Generated.of(count, queries)
     with tempfile.TemporaryDirectory() as folder:
         ours = our_search(texts, vectors, layout)
         plain = plain_search(texts, vectors, layout, Path(folder) / "qdrant")
@@ -100,9 +202,6 @@ def search(count: int, queries: int) -> None:
         pairs = [paired(ours, balanced, q, v) for q, v in zip(asked, asked_vectors, strict=True)]
         more = statistics.median(theirs - mine for mine, theirs, _ in pairs)
         print(f"  balanced fusion: {more:+.2f} ms against weighted (median of pairs)")
-
-
-Search = Callable[[str, np.ndarray], list[int]]
 
 
 def our_search(texts: list[str], vectors: np.ndarray, layout: ChunkLayout) -> Search:

@@ -73,7 +73,7 @@ class KeywordIndex:
         for term in self.terms(query):
             if (row := self.rows.get(term)) is not None:
                 own = slice(self.starts[row], self.starts[row + 1])
-                total[self.chunks[own]] += self.shares[own]
+                np.add.at(total, self.chunks[own], self.shares[own])
         return total
 
     def relative_scores(self, query: str) -> npt.NDArray[np.float64]:
