@@ -114,7 +114,7 @@ run: $(READY)
 	@$(PROFILE) $(CHECK) deployment '$(DEPLOYMENT)' && exec $(BIN)/prefect deployment run '$(DEPLOYMENT)' --watch
 
 lock:
-	@uv pip compile pyproject.toml --group dev --universal --python-version 3.11 --generate-hashes \
+	@uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 --generate-hashes \
 	  --no-emit-index-url --no-header --no-annotate --quiet > constraints.new
 	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all constraints.txt && rm constraints.new

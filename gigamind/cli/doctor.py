@@ -172,6 +172,8 @@ def _look_at_packages(examined: _Examined) -> tuple[dict[str, str | None], dict[
         mend = "pip install -e . where pyproject.toml is"
         examined.problem("versions", f"{_PACKAGE} is not installed, only its files are", mend)
     for requirement in map(Requirement, needed):
+        if requirement.name == _PACKAGE:  # an extra of extras
+            continue
         found = _version(requirement.name)
         extra = str(requirement.marker or "").partition("extra == ")[2].strip("'\"")
         fits = found is not None and requirement.specifier.contains(found, prereleases=True)

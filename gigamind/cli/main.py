@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import click
 
+from gigamind.cli.extras import extra_of
 from gigamind.cli.lazy import LazyGroup
 from gigamind.cli.signals import Stop, ctrl_c_is_ignored, stoppable
 from gigamind.errors import GigamindError, InputError
@@ -108,9 +109,13 @@ def _run(arguments: Sequence[str], stop: Stop) -> int:
             where = f"{error.filename}: " if error.filename else ""
             click.echo(f"Error: {where}cannot be written ({error.strerror})", err=True)
         return GigamindError.exit_code
-    except Exception:  # noqa: BLE001  a bug: Python's own exit code for it, 1, says that the input is wrong
-        traceback.print_exc()
-        return GigamindError.exit_code
+    except Exception as error:  # noqa: BLE001  a bug: Python's own exit code for it, 1, says that the input is wrong
+        missing = extra_of(error)
+        if missing is None:
+            traceback.print_exc()
+        else:
+            click.echo(f"Error: {missing}", err=True)
+        return GigamindError.exit_code if missing is None else InputError.exit_code
 
 
 if __name__ == "__main__":

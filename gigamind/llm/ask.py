@@ -22,7 +22,7 @@ from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, 
 from gigamind.llm.faults import scrub
 from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
 from gigamind.llm.limiter import Gates
-from gigamind.llm.loading import load_instructor
+from gigamind.llm.loading import check_installed, load_instructor
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prices import Price, price_of, read_prices
 from gigamind.llm.reading import cut_off, own_object
@@ -329,7 +329,9 @@ def connect(
     Raises:
         InputError: its price is unknown, and the budget has a limit in dollars; or its provider has no batches.
         LlmError: its key is not in the environment, or its provider is unknown.
+        ModuleNotFoundError: gigamind was installed without its extra `llm`.
     """
+    check_installed()
     directly = speaks_openai(settings.model)
     return LanguageModel(
         settings,

@@ -8,9 +8,21 @@ import logging
 import os
 import warnings
 from functools import cache
+from importlib.util import find_spec
 from types import ModuleType
 
 _TALKATIVE = ("LiteLLM", "LiteLLM Router", "LiteLLM Proxy", "instructor", "httpx")
+
+
+def check_installed() -> None:
+    """See to it, before anything is sent, that what models are asked with is there; nothing is imported.
+
+    Raises:
+        ModuleNotFoundError: gigamind was installed without its extra `llm`.
+    """
+    for name in ("aiohttp", "instructor", "litellm"):
+        if find_spec(name) is None:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 
 @cache
