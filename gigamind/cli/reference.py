@@ -1,0 +1,129 @@
+"""Pages of docs/ that are made of the code: every option of every command, every metric with its formula.
+
+`make reference` writes them.  Formulas and sources stand in docs/metrics.toml; names, labels and uses come of the table
+of metrics.
+"""
+
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+
+from gigamind.cli.command import Command, GroupedOption
+from gigamind.cli.lazy import every_command
+from gigamind.cli.main import cli
+from gigamind.metrics.spec import BLOCKS, Metric
+from gigamind.metrics.table import metrics_of
+
+_OPTIONS_HEAD = """# Commands and options
+
+Made of the commands by `make reference`; a test fails where they differ. `gigamind COMMAND --help` shows the few that
+matter. Options may stand in `gigamind.toml`, too: [command-line.md](command-line.md). `--quiet`, `--config` and
+`--help` are the same everywhere, and not repeated below."""
+_METRICS_HEAD = """# Metrics
+
+Made of `gigamind/metrics/table.py` and `docs/metrics.toml` by `make reference`; a test fails where they differ.
+
+All figures are in [0, 1] unless a unit is told; *gate* says that `gates.toml` may name a metric, ↓ that less is better.
+A figure that could not be measured (0 of 0) is a dash, never a zero. Intervals are of 95 %: a bootstrap over items with
+a fixed seed (BCa: Efron, JASA 82, 1987), widened near 0 and 1 to hold Wilson's (JASA 22, 1927). Two runs are compared
+on the same items: a sign-flip test (McNemar's for 0 and 1), corrected over all metrics (Holm). How far intervals and
+gates hold: [benchmarks/README.md](../benchmarks/README.md). `{k}` stands for the cut-offs 1, 3, 5, 10 and `--topk`.
+A team's own metric: [architecture.md](architecture.md#adding)."""
+_OF_ALL = frozenset({"--quiet", "--config", "--help-all", "--help"})
+
+
+class MetricTexts(NamedTuple):
+    """What docs/metrics.toml says.
+
+    Attributes:
+        blocks: heading and words of each block.
+        metrics: formula and source of each metric, by its name with its block.
+    """
+
+    blocks: dict[str, dict[str, str]]
+    metrics: dict[str, dict[str, str]]
+
+    @classmethod
+    def read(cls, file: Path) -> "MetricTexts":
+        """Of a file."""
+        read: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8"))
+        return cls(read["blocks"], read["metrics"])
+
+
+def options_page() -> str:
+    """docs/reference.md."""
+    parts = [_OPTIONS_HEAD]
+    for path, of in every_command(cli):
+        parts.append("\n".join(_command_lines(" ".join(path), of)))
+    return "\n\n".join(parts) + "\n"
+
+
+def metrics_page(texts: MetricTexts) -> str:
+    """docs/metrics.md.
+
+    Raises:
+        KeyError: a metric of the table has no formula.
+    """
+    parts = [_METRICS_HEAD]
+    for block in BLOCKS:
+        said = texts.blocks[block]
+        rows = (_metric_line(metric, texts.metrics[metric.key]) for metric in metrics_of(block))
+        head = "| metric | 한국어 | key | formula | source | gate |\n|---|---|---|---|---|:-:|"
+        parts.append("\n".join((f"## {said['en']}\n", said["text"].strip() + "\n", head, *rows)))
+    return "\n\n".join(parts) + "\n"
+
+
+def _metric_line(metric: Metric, said: dict[str, str]) -> str:
+    down = " ↓" if metric.use.lower else ""
+    gate = "yes" if metric.use.gate else ""
+    cells = (metric.label.en + down, metric.label.ko, f"`{metric.key}`", *said.values(), gate)
+    return _row(*cells)
+
+
+def _command_lines(name: str, of: click.Command) -> Iterator[str]:
+    context = click.Context(of, info_name=f"gigamind {name}")
+    usage = " ".join(of.collect_usage_pieces(context))
+    yield f"## gigamind {name}\n"
+    yield _plain(of.help or "") + "\n"
+    yield f"```text\ngigamind {name} {usage}\n```"
+    if isinstance(of, Command) and of.examples:
+        yield "\n```sh\n" + "\n".join(of.examples) + "\n```"
+    groups: dict[str, list[str]] = {}
+    for param in of.params:
+        record = param.get_help_record(context)
+        if record and isinstance(param, click.Option) and param.opts[0] not in _OF_ALL:
+            group = param.group if isinstance(param, GroupedOption) else "Options"
+            groups.setdefault(group, []).append(_row(f"`{record[0]}`", _plain(record[1])))
+    for group, rows in groups.items():
+        yield "\n".join((f"\n| {group} | |", "|---|---|", *rows))
+
+
+def _plain(text: str) -> str:
+    """Text of a help page in one line, none of it read as HTML."""
+    return " ".join(text.replace("\b", "").split()).replace("<", "&lt;")
+
+
+def _row(*cells: str) -> str:
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+
+def pages(folder: Path) -> dict[str, str]:
+    """The made pages of the folder docs/, by their names."""
+    return {
+        "reference.md": options_page(),
+        "metrics.md": metrics_page(MetricTexts.read(folder / "metrics.toml")),
+    }
+
+
+def write(folder: Path) -> None:
+    """Write them there."""
+    for name, text in pages(folder).items():
+        (folder / name).write_text(text, encoding="utf-8", newline="\n")
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1]))
