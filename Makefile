@@ -7,7 +7,7 @@ READY := .venv/.ready
 LOCAL := .venv/.local
 REDIS := .venv/.redis
 
-.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts conformance schemas server deploy worker run lock clean
+.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures server deploy worker run lock clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
@@ -23,6 +23,7 @@ help:
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
 	@echo "make run     start a deployment and show its end: DEPLOYMENT=eval-search/search-nightly"
 	@echo "make schemas    make schemas/ anew from the models of files and of --json outputs"
+	@echo "make reference    make docs/reference.md and docs/metrics.md anew; make figures: the pictures of the READMEs (Chromium)"
 	@echo "make lock    make constraints.txt anew from pyproject.toml (needs uv)"
 
 $(READY): pyproject.toml constraints.txt
@@ -121,6 +122,12 @@ lock:
 
 schemas: $(READY)
 	$(BIN)/python -m gigamind.cli.schemas schemas
+
+reference: $(READY)
+	$(BIN)/python -m gigamind.cli.reference docs
+
+figures: $(READY)
+	$(BIN)/python docs/figures/make.py
 
 clean:
 	rm -rf .venv eval .pytest_cache .ruff_cache .hypothesis .import_linter_cache
