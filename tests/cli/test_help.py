@@ -2,21 +2,16 @@
 
 import os
 import re
-import shlex
 import subprocess
 import sys
 
 import click
 import pytest
+from typed import COMMANDS, parsed, words_of
 
 from gigamind.cli.command import Command
-from gigamind.cli.lazy import every_command
-from gigamind.cli.main import cli
 
 LONG = ("eval search", "eval links", "eval answers")
-
-
-COMMANDS = {" ".join(path): command for path, command in every_command(cli)}
 
 
 @pytest.mark.parametrize("name", LONG)
@@ -45,10 +40,10 @@ def test_every_command_has_examples_that_its_options_take():
         assert isinstance(command, Command), name
         assert command.examples, name
         for example in command.examples:
-            words = shlex.split(example)
-            assert " ".join(words).startswith(f"gigamind {name}"), example
-            context = command.make_context(name, words[1 + len(name.split()) :], parent=None)
-            assert context.params, example
+            words = words_of(example)
+            assert words, example
+            assert " ".join(words).startswith(name), example
+            assert parsed(words).params, example
 
 
 def test_quiet_leaves_results_and_errors_alone(case, search):
