@@ -255,11 +255,11 @@ def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(asked, ser
 @pytest.mark.usefixtures("judged")
 def test_a_slow_answer_fails_its_question(asked, answering, lines):
     def slow():
-        time.sleep(2)
+        time.sleep(6)
         return {"answer": ANSWER}
 
     with answering({"five": slow}) as rag:
-        done = evaluate(asked(rag.url, timeout_ms=1_000))
+        done = evaluate(asked(rag.url, timeout_ms=4_000))
     [error] = lines(done.out, "errors.jsonl")
     assert (error["id"], error["error"]) == ("five", "QueryTimeoutError")
 
