@@ -238,7 +238,8 @@ def _terms(note: Note) -> Iterator[tuple[str, Span]]:
             continue
         text = block.span.slice(note.text)
         marks = list(_ITEM.finditer(text))
-        for mark, end in zip(marks, [*(m.start() for m in marks[1:]), len(text)], strict=True):
+        ends = [*(mark.start() for mark in marks), len(text)][1:]  # none for a list of other marks
+        for mark, end in zip(marks, ends, strict=True):
             item = text[mark.end() : end].rstrip()
             term = _TERM.match(item)
             if term is None or len(tokens(_visible(term["rest"]))) < _LEAST_TOKENS:

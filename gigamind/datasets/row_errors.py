@@ -131,7 +131,10 @@ def _phrase(details: "ErrorDetails") -> tuple[str, str]:
         return _NOTE if details["loc"][0] == "context_notes" else _CLAIM
     if details["type"] == "value_error":
         return _NO_TIME if details["loc"][0] == "created_at" else _BLANK
-    fallback = (f"something else ({details['msg']})", "See the dataset format in the README")
+    fallback = (
+        f"something else ({details['msg']})",
+        "See the dataset format in docs/quick-start.md",
+    )
     return _PHRASES.get(details["type"], fallback)
 
 

@@ -223,6 +223,7 @@ def test_each_form_asks_by_the_words_of_the_note_and_labels_where_the_answer_sta
     [
         ("list", "- no term here\n- https://a.example: a link of it"),
         ("list", "- Type: one of them all\n- Type: another one of them"),
+        ("list", "1."),
         ("table", "|a|b|\n|--|--|\n|1|2|\n|3|4|"),
         ("sentence", "It is paid twice and it is long."),
         ("sentence", "The following is a list of all the things that are paid:"),
