@@ -7,14 +7,16 @@ READY := .venv/.ready
 LOCAL := .venv/.local
 REDIS := .venv/.redis
 
-.PHONY: help demo demo-answers demo-llm serve test test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures server deploy worker run lock clean
+.PHONY: help demo demo-answers demo-llm serve test test-deployed test-faults test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures server deploy worker run lock clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
 	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
 	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
 	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"
-	@echo "make test    run the tests; make test-browser: those of the pages, which need Chromium; make test-model: those with that model"
+	@echo "make test    run the tests, but for:"
+	@echo "make test-deployed    those of deployments, on a Prefect server with a worker; make test-faults: those that kill, fill and corrupt"
+	@echo "make test-browser     those of the pages, which need Chromium; make test-model: those with that model"
 	@echo "make test-stack    try Prefect on PostgreSQL and Redis (Debian's packages; minutes)"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make conformance    make docs/conformance.md anew from tests/conformance/demands"
@@ -52,8 +54,13 @@ $(LOCAL): $(READY)
 demo-llm: $(LOCAL)
 	$(BIN)/python examples/demo_llm.py
 
-test: $(READY)
-	$(BIN)/python -m pytest -m "not browser and not model" -n auto --dist worksteal
+# What a change may break; `.ci/run` runs the rest as well.
+QUICK := not browser and not model and not deployed and not faults
+test: TESTS ?= $(QUICK)
+test-deployed: TESTS ?= deployed
+test-faults: TESTS ?= faults
+test test-deployed test-faults: $(READY)
+	$(BIN)/python -m pytest -m "$(TESTS)" -n auto --dist worksteal
 
 test-browser: $(READY)
 	$(BIN)/python -m pytest -m browser

@@ -6,8 +6,10 @@ import signal
 import subprocess
 import sys
 import time
+from functools import partial
 
 import pytest
+from forked import command
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 
@@ -70,7 +72,7 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     many, server, ignoring, number, code, word
 ):
     judged = ("--unanswerable-mode", "llm", *of_model(server), "--out", "out")
-    process = start(many, *SEARCH, *judged, ignoring=ignoring)
+    process = (partial(start, ignoring=True) if ignoring else command)(many, *SEARCH, *judged)
     wait_for(lambda: server.seen.total >= 3, process)
     if ignoring:
         process.send_signal(signal.SIGINT)
@@ -105,17 +107,17 @@ def test_a_server_that_plays_a_model_ends_well(tmp_path, ignoring):
 
 
 @pytest.mark.parametrize(
-    "command",
+    "given",
     [
         ("judge", "attack", "unanswerable_llm", "--store-mode", "off"),
         ("eval", "generate-queries", "--notes", "many", "--out", "q.jsonl"),
     ],
 )
-def test_other_commands_that_ask_a_model_tell_what_was_spent_and_end_in_143(case, server, command):
+def test_other_commands_that_ask_a_model_tell_what_was_spent_and_end_in_143(case, server, given):
     (case / "many").mkdir()
     for number in range(50):
         (case / "many" / f"{number}.md").write_text(f"Note {number} says so.", encoding="utf-8")
-    process = start(case, *command, *of_model(server))
+    process = command(case, *given, *of_model(server))
     wait_for(lambda: server.seen.total >= 3, process)
     code, _, errors = ended(process, signal.SIGTERM)
     assert code == 143, errors
@@ -130,6 +132,7 @@ def test_pages_of_help_and_short_commands_say_nothing_of_ctrl_c(case):
         assert process.communicate(timeout=120)[1] == ""
 
 
+@pytest.mark.faults
 def test_killed_twice_on_a_slow_server_every_question_ends_and_none_is_asked_three_times(
     case, server
 ):
@@ -147,11 +150,11 @@ def test_killed_twice_on_a_slow_server_every_question_ends_and_none_is_asked_thr
         return [sum(f"deploy {n}." in text for text in texts) for n in range(10)]
 
     for options, enough in ((("--out", "out"), 3), (("--resume", "out"), 7)):
-        process = start(case, *judged, *options)
+        process = command(case, *judged, *options)
         wait_for(lambda enough=enough: sum(count > 0 for count in asked()) >= enough, process)
         process.kill()
         process.communicate(timeout=120)
-    process = start(case, *judged, "--resume", "out")
+    process = command(case, *judged, "--resume", "out")
     _, errors = process.communicate(timeout=120)
 
     assert process.returncode == 0, errors

@@ -23,7 +23,7 @@ from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
 
-pytestmark = [pytest.mark.prefect, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.prefect, pytest.mark.deployed, pytest.mark.timeout(600)]
 
 GATE, PROMOTE = "release-gate/release-gate", "promote/promote"
 ANSWERS = "eval-answers/answers-nightly"
@@ -207,6 +207,7 @@ def test_a_run_that_its_budget_ended_is_told(
     check_told(deployed, run)
 
 
+@pytest.mark.faults
 def test_a_run_that_was_killed_outside_a_worker_is_crashed_for_its_heartbeats_stop(
     deployed: Stack, changed: Callable[..., None], tmp_path: Path
 ):

@@ -20,7 +20,7 @@ from gigamind.datasets.generate_links import generate_links
 from gigamind.version import __version__
 
 # A server, a worker and two deploys: each may take minutes to start on a busy machine.
-pytestmark = [pytest.mark.prefect, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.prefect, pytest.mark.deployed, pytest.mark.timeout(600)]
 
 
 def started_runs(deployed: Stack) -> list[Any]:

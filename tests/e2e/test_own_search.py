@@ -43,6 +43,7 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
 
 
 @pytest.mark.prefect
+@pytest.mark.deployed
 @pytest.mark.timeout(600)
 def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack):
     with serving(SEARCH, EXAMPLES / "vault") as address:

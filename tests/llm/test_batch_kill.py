@@ -118,6 +118,7 @@ def check(server, out, whole):
     assert set(ids.values()) == {1}
 
 
+@pytest.mark.faults
 @pytest.mark.timeout(120)
 @pytest.mark.parametrize("provider", STAGES)
 def test_killed_at_any_stage_and_resumed_nothing_is_paid_twice(runner, server, tmp_path, provider):

@@ -7,6 +7,7 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
 from pydantic import BaseModel
 
 from gigamind.llm.ask import connect
@@ -60,6 +61,7 @@ def verdicts(folder):
     return {key: result.value for key, result in read_results(folder).items()}
 
 
+@pytest.mark.faults
 def test_killed_and_resumed_it_ends_as_an_unbroken_run_and_pays_twice_at_most_what_was_in_flight(
     fake_server, tmp_path
 ):

@@ -100,6 +100,7 @@ def test_killed_between_any_two_events_it_goes_on_where_it_stopped(tmp_path, und
     assert state(path) == undisturbed
 
 
+@pytest.mark.faults
 @pytest.mark.parametrize("attempt", range(5))
 def test_killed_at_any_moment_it_loses_nothing_it_acknowledged(tmp_path, undisturbed, attempt):
     path = tmp_path / "memory.db"

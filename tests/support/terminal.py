@@ -4,10 +4,10 @@ import os
 import pty
 import re
 import select
-import subprocess
-import sys
 import time
 from pathlib import Path
+
+import forked
 
 
 class Terminal:
@@ -16,13 +16,9 @@ class Terminal:
     def __init__(self, folder: Path, command: str, **environment: str) -> None:
         self._side, other = pty.openpty()
         settings = {k: v for k, v in os.environ.items() if k not in {"CI", "NO_COLOR"}}
-        self.process = subprocess.Popen(
-            [sys.executable, "-m", "gigamind", *command.split()],
-            cwd=folder,
-            stdin=other,
-            stdout=subprocess.PIPE,
-            stderr=other,
-            env={**settings, "TERM": "xterm", "COLUMNS": "100", **environment},
+        environment = {**settings, "TERM": "xterm", "COLUMNS": "100", **environment}
+        self.process = forked.command(
+            folder, *command.split(), terminal=os.ttyname(other), environment=environment
         )
         os.close(other)
         self.shown = ""
@@ -34,8 +30,11 @@ class Terminal:
             if select.select([self._side], [], [], 0.2)[0]:
                 try:
                     piece = os.read(self._side, 65536)
-                except OSError:  # the other side has been closed
-                    return
+                except OSError:  # nobody has the other side open
+                    if self.process.poll() is not None:
+                        return
+                    time.sleep(0.01)  # not yet
+                    continue
                 self.shown += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", piece.decode(errors="replace"))
 
     def type(self, text: str) -> None:
@@ -45,9 +44,6 @@ class Terminal:
     def end(self) -> tuple[int, str]:
         """Wait for the end; the exit code and standard output."""
         self.read_until(r"(?!)")  # first, or the command waits for a reader of its bar
-        assert self.process.stdout
-        output = self.process.stdout.read().decode()
-        code = self.process.wait(60)
-        self.process.stdout.close()
+        output, _ = self.process.communicate(60)
         os.close(self._side)
-        return code, output
+        return self.process.wait(), output
