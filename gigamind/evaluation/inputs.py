@@ -7,11 +7,12 @@ from typing import Any, TypeVar
 from gigamind.datasets.check import CheckedRows
 from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.sample import sample, sample_size
-from gigamind.errors import DatasetError
+from gigamind.errors import DatasetError, NotesError
 from gigamind.evaluation.options import EvalOptions
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import ErrorReport
-from gigamind.vault.walk import notes_hash
+from gigamind.vault.walk import note_states, notes_hash
+from gigamind.wording import warning
 
 Item = TypeVar("Item")
 _ERRORS_SHOWN = 5
@@ -73,6 +74,28 @@ class Inputs:
         """See `walk.notes_hash`; empty without a vault."""
         notes, mode = self.options.notes, self.options.notes_hash_mode
         return notes_hash(notes, mode, self.options.notes_hash_exclude) if notes else ""
+
+    def note_states(self) -> dict[str, bytes]:
+        """See `walk.note_states`; empty without a vault, and where it cannot be read."""
+        options = self.options
+        if not options.notes:
+            return {}
+        try:
+            return note_states(options.notes, options.notes_hash_mode, options.notes_hash_exclude)
+        except NotesError:  # whoever reads the notes says so
+            return {}
+
+    def warnings_since(self, before: Mapping[str, bytes]) -> tuple[str, ...]:
+        """What a run must say of notes that were not left alone while it lasted, from their states `before` it."""
+        now = self.note_states()
+        changed = sorted(
+            path for path in before.keys() | now.keys() if before.get(path) != now.get(path)
+        )
+        if not changed:
+            return ()
+        more = len(changed) - _ERRORS_SHOWN
+        named = ", ".join([*changed[:_ERRORS_SHOWN], *(["..."] if more > 0 else [])])
+        return (warning("notes_changed", count=len(changed), notes=named),)
 
     def row_reports(self, errors: Iterable[RowError]) -> tuple[ErrorReport, ...]:
         """Rows that cannot be used, as errors.jsonl has them."""

@@ -26,6 +26,7 @@ from gigamind.evaluation.asking import (
     unfinished_folder,
 )
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
+from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import GATHERED, Range, Shard, ShardEnd, cut
@@ -99,7 +100,7 @@ def evaluate_and_keep(
         if reference:
             reference.policy.refuse_unknown(options.task)
         run = _asked(opened.evaluation, _scored(opened, shown), out, shown)
-        record = opened.evaluation.record(run, started)
+        record = opened.record(run, started)
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
     if run.asked:
@@ -123,7 +124,7 @@ def measure(
             raise InputError(
                 "--out: must be given where a model is asked: its answers are kept there"
             )
-        return opened.evaluation.record(_scored(opened, shown), started)
+        return opened.record(_scored(opened, shown), started)
 
 
 def out_folder(options: EvalOptions, started: datetime) -> Path:
@@ -146,8 +147,12 @@ def free_folder(home: Path, started: datetime) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
+    """An evaluation that is ready, how long that took, and the states of the notes before it read them."""
+
     evaluation: Evaluation[Any, Any, Any]
     opening_ms: float
+    inputs: Inputs
+    notes: Mapping[str, bytes]
 
     def __enter__(self) -> Self:
         return self
@@ -155,11 +160,20 @@ class _Opened:
     def __exit__(self, *error: object) -> None:
         self.evaluation.close()
 
+    def record(self, run: Run[Any], started: datetime) -> Record[Any, Any]:
+        """All that the out folder is to hold, with a warning where notes changed meanwhile."""
+        record: Record[Any, Any] = self.evaluation.record(run, started)
+        more = self.inputs.warnings_since(self.notes)
+        warned = record.run.model_copy(update={"warnings": (*record.run.warnings, *more)})
+        return replace(record, run=warned) if more else record
+
 
 def _opened(task: AnyTask, options: EvalOptions, progress: Progress) -> _Opened:
+    inputs = Inputs(options)
+    notes = inputs.note_states()
     start = time.perf_counter()
     evaluation = task.open(options, progress)
-    return _Opened(evaluation, _ms_since(start))
+    return _Opened(evaluation, _ms_since(start), inputs, notes)
 
 
 def _scored(opened: _Opened, progress: Progress) -> Run[Any]:
@@ -378,7 +392,7 @@ class Steps:
                 asking_ms=verdicts["runtime_ms"],
                 interrupted=interrupted or asked.interrupted,
             )
-        record = opened.evaluation.record(whole, started)
+        record = opened.record(whole, started)
         with _kept_beside(out):
             finished = finish_flow(self._tasks[options.task], record, options, out, self._kinds)
         if whole.asked:
