@@ -28,7 +28,7 @@ from gigamind.records.schema import ErrorReport, Record
 from gigamind.release.model import FILE as SNAPSHOT_FILE
 from gigamind.release.policy import read_policy
 from gigamind.release.shortfall import held_card, judged_languages
-from gigamind.release.snapshot import Kinds
+from gigamind.release.snapshot import Kinds, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, decide
 from gigamind.reports.release import with_section
 from gigamind.wording import words
@@ -160,7 +160,7 @@ def _write(
         return _Written(None, _empty(record, out))
     snapshot = task.compared.take_snapshot(record)
     if outputs.save_snapshot:
-        files[SNAPSHOT_FILE] = snapshot.model_dump_json(indent=2) + "\n"
+        files[SNAPSHOT_FILE] = snapshot_text(snapshot)
     verdict = refused = None
     if reference and record.run.status == "complete":
         try:

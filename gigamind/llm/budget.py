@@ -52,7 +52,7 @@ class Budget:
         self.calls = calls
         self._reserved = 0
         # The clock of the machine, for others have another; from here on it may be set as it likes.
-        self._started = None if began is None else time.monotonic() - (time.time() - began)
+        self._started = None if began is None else time.monotonic() - max(0.0, time.time() - began)
         self._changed = asyncio.Condition()
 
     @property

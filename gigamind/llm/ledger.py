@@ -6,12 +6,13 @@ sent, a short line says what it costs at most: where no row of its end follows, 
 
 import time
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, replace
 from itertools import count
 from pathlib import Path
 from typing import Literal
 
+from gigamind.errors import InputError
 from gigamind.llm.client import Usage
 from gigamind.llm.prices import Price, micro_usd
 from gigamind.runs.store import Journal, read_journal
@@ -169,10 +170,20 @@ _Rows = dict[int | str, Attempt]
 _places = count()
 
 
+def _attempts(path: Path) -> Iterator[Attempt]:
+    for row in read_journal(path):
+        try:
+            yield Attempt(**row)
+        except TypeError as error:
+            raise InputError(
+                f"{path}: holds what is no request ({error}); the file was damaged or changed by hand"
+            ) from error
+
+
 def _read(path: Path) -> _Rows:
     rows: _Rows = {}
     open_rows: dict[tuple[str, ...], list[int | str]] = {}
-    for line in (Attempt(**row) for row in read_journal(path)):
+    for line in _attempts(path):
         if line.status == _WITHDRAWN:
             rows.pop(line.custom_id, None)
             continue

@@ -1,7 +1,8 @@
 """Keeps validated answers, found by what was asked: the cache of one's own runs, and the cassette of a test.
 
-One JSON file an answer, named by the SHA-256 of everything that could change it.  Nothing is pickled, a half-written
-file cannot be seen, and an answer that failed validation is never kept.
+One JSON file an answer, named by the SHA-256 of everything that could change it, with that of what it holds: one that a
+disk has damaged is asked for anew.  Nothing is pickled, a half-written file cannot be seen, and an answer that failed
+validation is never kept.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from collections.abc import Awaitable, Callable, Generator, Iterator, Mapping
 from pathlib import Path
 from typing import Any, TypeVar
 
+from gigamind.checksum import checked, with_checksum
 from gigamind.errors import InputError, LlmError, UnwrittenError
 from gigamind.llm.settings import StoreMode
 from gigamind.runs.store import Journal
@@ -133,7 +135,7 @@ class Store:
             )
             return None
         try:
-            found = read(json.loads(text))
+            found = read(checked(json.loads(text)))
         except (ValueError, TypeError, LookupError):
             self._tell_once(f"{path}: holds no such reply: it is asked for anew", "foreign")
             return None
@@ -144,7 +146,7 @@ class Store:
     def _write(self, key: str, record: Record) -> None:
         path = self._path(key)
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-        text = json.dumps(record, ensure_ascii=False, sort_keys=True, indent=1)
+        text = json.dumps(with_checksum(record), ensure_ascii=False, sort_keys=True, indent=1)
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
             unfinished.write_text(text + "\n", encoding="utf-8")

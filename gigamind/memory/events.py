@@ -102,7 +102,7 @@ class EventLog:
             EvaluationError: it could not be written, for the disk is full or broken; the log is as it was.
         """
         text = json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-        event_id = sha256(f"{event_type}\n{SCHEMA_VERSION}\n{text}".encode()).hexdigest()
+        event_id = _id_of(event_type, SCHEMA_VERSION, text)
         now = datetime.now(UTC).isoformat(timespec="milliseconds")
         try:
             with self._database:
@@ -121,7 +121,7 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
     """The events of a log in order, those up to seq `after` left out.  Never blocks a writer, nor waits for one.
 
     Raises:
-        InputError: there is no event log at `path`.
+        InputError: there is no event log at `path`, or an event of it is damaged.
     """
     if not path.is_file():
         raise InputError(f"{path}: no event log; `gigamind memory graduate` writes one")
@@ -133,8 +133,17 @@ def read_events(path: Path, *, after: int = 0) -> Iterator[Event]:
 _SELECT = "SELECT seq, event_id, event_type, created_at, schema_version, content FROM events"
 
 
+def _id_of(event_type: str, schema_version: int, content: str) -> str:
+    return sha256(f"{event_type}\n{schema_version}\n{content}".encode()).hexdigest()
+
+
 def _event(row: tuple[int, str, EventType, str, int, str]) -> Event:
     seq, event_id, event_type, created_at, schema_version, content = row
+    if event_id != _id_of(event_type, schema_version, content):
+        raise InputError(
+            f"event {seq} of the log is not what was appended: the file was damaged or changed by hand;"
+            " take it from a backup"
+        )
     return Event(seq, event_id, event_type, created_at, schema_version, json.loads(content))
 
 
@@ -147,6 +156,11 @@ def _opened(path: Path, *, create: bool) -> sqlite3.Connection:
     database = sqlite3.connect(path, timeout=30, isolation_level="IMMEDIATE")
     try:
         _prepare(database, path, create=create)
+    except sqlite3.OperationalError as error:
+        database.close()
+        raise InputError(
+            f"{path}: the event log cannot be opened ({error}): make room on its disk, and see to its permissions"
+        ) from error
     except sqlite3.DatabaseError as error:
         database.close()
         raise InputError(f"{path}: not a gigamind event log ({error})") from error

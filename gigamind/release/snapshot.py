@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from gigamind.checksum import checked, with_checksum
 from gigamind.errors import InputError
 from gigamind.metrics.table import adopt
 from gigamind.records.judged import JudgeReport
@@ -102,7 +103,7 @@ def _checked_task(
 
 def _object(path: Path) -> dict[str, object]:
     try:
-        content = json.loads(read_written(path, _MISSING), parse_constant=_refuse_constant)
+        content = checked(json.loads(read_written(path, _MISSING), parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: not JSON, or cut short ({error.msg})") from error
     except ValueError as error:
@@ -142,6 +143,12 @@ def pointer_of(task: str) -> str:
     return POINTER if task == "search" else f"{POINTER}-{task}"
 
 
+def snapshot_text(snapshot: Snapshot) -> str:
+    """The text of its file, a checksum in it."""
+    content = with_checksum(json.loads(snapshot.model_dump_json()))
+    return json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+
+
 def promote(snapshot: Snapshot, folder: Path) -> Path:
     """Make a snapshot the baseline of its task that counts; the file it stands in.
 
@@ -154,7 +161,7 @@ def promote(snapshot: Snapshot, folder: Path) -> Path:
     file = folder / f"{snapshot.task}-{snapshot.run_id}.json"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        _replace(file, snapshot.model_dump_json(indent=2) + "\n")
+        _replace(file, snapshot_text(snapshot))
         _replace(folder / pointer_of(snapshot.task), file.name + "\n")
     except OSError as error:
         raise InputError(f"{folder}: no baseline can be written here ({error.strerror})") from error

@@ -2,7 +2,7 @@
 
 Vectors are in one SQLite file.  One is found by the model and the SHA-256 of exactly the text that was embedded, so a
 changed note costs only its changed chunks, and a renamed model starts afresh.  Each batch is committed as it ends:
-breaking off loses nothing.
+breaking off loses nothing.  Each has a checksum, as SQLite has none: one that a disk has damaged is computed again.
 """
 
 import contextlib
@@ -75,8 +75,8 @@ def _embed_through(
     # No write-ahead log: turning it on fails at once while another run does the same, and it needs a local disk.
     connection.execute("PRAGMA synchronous=NORMAL")
     connection.execute(
-        "CREATE TABLE IF NOT EXISTS embeddings"
-        " (model TEXT, text_hash BLOB, vector BLOB, PRIMARY KEY (model, text_hash)) WITHOUT ROWID"
+        "CREATE TABLE IF NOT EXISTS vectors (model TEXT, text_hash BLOB, vector BLOB, checksum BLOB,"
+        " PRIMARY KEY (model, text_hash)) WITHOUT ROWID"
     )
     hashes = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
     known = _stored(connection, embedder.name, list(set(hashes)))
@@ -84,12 +84,14 @@ def _embed_through(
     hash_of = {text: h for h, text in missing.items()}
 
     def keep(batch: Sequence[str], vectors: Vectors) -> None:
+        hashed = [(hash_of[text], vector) for text, vector in zip(batch, vectors, strict=True)]
         rows = [
-            (embedder.name, hash_of[t], v.tobytes()) for t, v in zip(batch, vectors, strict=True)
+            (embedder.name, h, content := vector.tobytes(), _checksum(h, content))
+            for h, vector in hashed
         ]
         with connection:
-            connection.executemany("INSERT OR IGNORE INTO embeddings VALUES (?, ?, ?)", rows)
-        known.update((h, vector) for (_, h, _), vector in zip(rows, vectors, strict=True))
+            connection.executemany("INSERT OR REPLACE INTO vectors VALUES (?, ?, ?, ?)", rows)
+        known.update(hashed)
 
     if missing:
         _compute(embedder, list(missing.values()), progress, len(texts), keep)
@@ -105,12 +107,15 @@ def _stored(
     for i in range(0, len(hashes), _LOOKUP):
         part = hashes[i : i + _LOOKUP]
         marks = ",".join("?" * len(part))
-        query = (
-            f"SELECT text_hash, vector FROM embeddings WHERE model = ? AND text_hash IN ({marks})"  # noqa: S608
-        )
-        for text_hash, vector in connection.execute(query, (model, *part)):
-            stored[text_hash] = np.frombuffer(vector, dtype=np.float32)
+        query = f"SELECT text_hash, vector, checksum FROM vectors WHERE model = ? AND text_hash IN ({marks})"  # noqa: S608
+        for text_hash, vector, checksum in connection.execute(query, (model, *part)):
+            if checksum == _checksum(text_hash, vector):
+                stored[text_hash] = np.frombuffer(vector, dtype=np.float32)
     return stored
+
+
+def _checksum(text_hash: bytes, vector: bytes) -> bytes:
+    return hashlib.blake2b(vector, digest_size=8, key=text_hash).digest()
 
 
 def _compute(

@@ -106,8 +106,11 @@ def _save(index: KeywordIndex, place: Path) -> None:
     try:
         place.parent.mkdir(parents=True, exist_ok=True)
         aside = place.with_name(f".{place.name}.{os.getpid()}")
-        index.save(aside)
-        aside.replace(place)
+        try:
+            index.save(aside)
+            aside.replace(place)
+        finally:
+            aside.unlink(missing_ok=True)
     except OSError as error:
         raise IndexingError(
             f"{place.parent}: the cache cannot be written ({error}): name another --cache-dir"

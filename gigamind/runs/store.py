@@ -1,9 +1,9 @@
 """The results of a run, item by item as they end: `items.jsonl` in its folder, which a later process can continue.
 
-The file is a journal: JSON lines that only grow, one writer at a time, whole lines only, and a killed process loses
-none.  A line that a killed writer left half-written is cut off when the next one opens the file, and left out by
-readers.  The first line tells what the run is of (dataset, notes, judge, options, as hashes); it is resumed only with
-the same.  Each line after it is one item; should an item stand there twice, the later line holds.
+The file is a journal: JSON lines that only grow, one writer at a time, whole lines only, each with its checksum, and a
+killed process loses none.  A line that a killed writer left half-written is cut off when the next one opens the file,
+and left out by readers.  The first line tells what the run is of (dataset, notes, judge, options, as hashes); it is
+resumed only with the same.  Each line after it is one item; should an item stand there twice, the later line holds.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Self, TypeVar
 
+from gigamind.checksum import checked, with_checksum
 from gigamind.errors import GigamindError, InputError, LlmError, OtherRunError, UnwrittenError
 
 _NEWLINE = b"\n"
@@ -64,7 +65,9 @@ class Journal:
         Raises:
             UnwrittenError: the disk is full; none of the line is in the file then.
         """
-        line = json.dumps(row, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+        line = json.dumps(
+            with_checksum(row), ensure_ascii=False, separators=(",", ":"), allow_nan=False
+        )
         left = line.encode() + _NEWLINE
         before = os.fstat(self._descriptor).st_size
         try:
@@ -85,7 +88,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
     """The rows of a file in order; none when it is absent.
 
     Raises:
-        InputError: a whole line is no JSON object.
+        InputError: a whole line is no JSON object, or not the one that was written.
     """
     if not path.is_file():
         return
@@ -94,12 +97,12 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
             if not line.endswith(_NEWLINE):
                 return
             try:
-                row = json.loads(line)
+                row = checked(json.loads(line))
             except ValueError:
                 row = None
             if not isinstance(row, dict):
                 raise InputError(
-                    f"{path}:{number}: not a JSON object; the file was changed by hand"
+                    f"{path}:{number}: not a JSON object as it was written; the file was damaged or changed by hand"
                 )
             yield row
 
@@ -245,7 +248,12 @@ def check_run(folder: Path, identity: Mapping[str, str]) -> None:
 
 def _results(rows: Sequence[Mapping[str, Any]]) -> dict[ItemKey, ItemResult]:
     """Those of the lines behind the first; of two of one item, the later one."""
-    results = (ItemResult(**row) for row in rows[1:])
+    try:
+        results = [ItemResult(**row) for row in rows[1:]]
+    except TypeError as error:
+        raise InputError(
+            f"{ITEMS_FILE}: holds what is no result ({error}); the file was damaged or changed by hand"
+        ) from error
     return {result.key: result for result in results}
 
 
@@ -259,6 +267,8 @@ def _check(
             )
         return
     if not rows:
+        if path.is_file():  # killed, or without room, before it could tell what it is of
+            return
         raise InputError(f"{path}: there is no run to resume")
     before: Mapping[str, str] = rows[0].get("run", {})
     changed = [name for name in {**before, **identity} if before.get(name) != identity.get(name)]

@@ -96,7 +96,16 @@ def test_a_record_that_cannot_be_used_is_a_miss_and_is_replaced(tmp_path, text):
     (path,) = tmp_path.rglob("*.json")
     path.write_text(text, encoding="utf-8")
     assert fetch(Store(tmp_path, "readwrite"), make) == [(2, False)]
-    assert json.loads(path.read_text(encoding="utf-8")) == {"value": 2}
+    assert json.loads(path.read_text(encoding="utf-8"))["value"] == 2
+
+
+def test_a_record_that_a_disk_has_damaged_is_asked_for_anew(tmp_path):
+    make = Maker()
+    fetch(Store(tmp_path, "readwrite"), make)
+    (path,) = tmp_path.rglob("*.json")
+    path.write_text(path.read_text("utf-8").replace('"value": 1', '"value": 3'), encoding="utf-8")
+    assert fetch(Store(tmp_path, "readwrite"), make) == [(2, False)]
+    assert fetch(Store(tmp_path, "readwrite"), make) == [(2, True)]
 
 
 def test_no_unfinished_file_is_left(tmp_path):

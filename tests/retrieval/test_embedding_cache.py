@@ -151,7 +151,7 @@ def test_a_corrupt_cache_says_what_to_delete(tmp_path):
 def test_a_database_of_something_else_says_what_to_delete(tmp_path):
     cache = tmp_path / "embeddings.sqlite"
     with sqlite3.connect(cache) as connection:
-        connection.execute("CREATE TABLE embeddings (song TEXT)")
+        connection.execute("CREATE TABLE vectors (song TEXT)")
     connection.close()
 
     with pytest.raises(IndexingError, match="delete the file"):
@@ -162,12 +162,26 @@ def test_a_vector_of_another_length_says_what_to_delete(tmp_path):
     # An API behind an unchanged name has changed its model.
     cache = tmp_path / "embeddings.sqlite"
     embed_all(Counting(), ["one"], cache, quiet)
-    with sqlite3.connect(cache) as connection:
-        connection.execute("UPDATE embeddings SET vector = ?", (b"\0" * 8,))
-    connection.close()
+
+    class Changed(Counting):
+        def embed_passages(self, texts):
+            return super().embed_passages(texts)[:, :-1]
 
     with pytest.raises(IndexingError, match="delete the file"):
-        embed_all(Counting(), TEXTS, cache, quiet)
+        embed_all(Changed(), TEXTS, cache, quiet)
+
+
+def test_a_vector_that_a_disk_has_damaged_is_computed_again(tmp_path):
+    cache = tmp_path / "embeddings.sqlite"
+    whole = embed_all(Counting(), TEXTS, cache, quiet)
+    with sqlite3.connect(cache) as connection:
+        connection.execute("UPDATE vectors SET vector = zeroblob(length(vector))")
+    connection.close()
+
+    for computed in (len(set(TEXTS)), 0):
+        embedder = Counting()
+        assert embed_all(embedder, TEXTS, cache, quiet).tolist() == whole.tolist()
+        assert len(embedder.embedded) == computed
 
 
 def test_a_folder_that_cannot_be_made_is_an_indexing_error(tmp_path):

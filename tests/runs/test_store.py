@@ -181,11 +181,18 @@ def test_a_bug_ends_the_run_and_what_has_ended_is_kept(tmp_path):
     assert [key.item_id for key in read_results(tmp_path)] == ["a", "b", "c"]
 
 
+def test_a_run_that_was_killed_before_its_first_line_is_gone_on_with(tmp_path):
+    (tmp_path / "items.jsonl").touch()
+    with RunStore(tmp_path, IDENTITY, resume=True) as store:
+        store.append(ItemResult("a", "scored", value=1))
+    assert list(read_results(tmp_path)) == [("a", "")]
+
+
 def test_the_file_is_lines_of_json_with_what_the_run_is_of_first(tmp_path):
     with RunStore(tmp_path, IDENTITY) as store:
         store.append(ItemResult("a", "scored", value="한글"))
     lines = (tmp_path / "items.jsonl").read_text(encoding="utf-8").splitlines()
-    assert json.loads(lines[0]) == {"run": IDENTITY}
+    assert json.loads(lines[0])["run"] == IDENTITY
     assert "한글" in lines[1]
 
 

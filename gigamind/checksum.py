@@ -1,0 +1,37 @@
+"""JSON objects that carry a checksum of the rest of them, so that what a disk has damaged is not used.
+
+A flipped bit in a digit leaves a file that still parses.  The checksum is a key among the others, of 16 hexadecimal
+digits; it is against accidents, and stops nobody who means to change a file.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+_KEY = "checksum"
+
+
+def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
+    """The object and its checksum."""
+    # As a reader will find it: tuples are lists then, and keys are strings.
+    return {**row, _KEY: _checksum(json.loads(json.dumps(row)))}
+
+
+def checked(row: object) -> Any:  # noqa: ANN401  JSON values
+    """The object without its checksum; as it is where it has none, for it was made by hand or by an older version.
+
+    Raises:
+        ValueError: the checksum is of something else.
+    """
+    if not isinstance(row, dict) or _KEY not in row:
+        return row  # pyright: ignore[reportUnknownVariableType]  whoever reads it checks it field by field
+    rest: dict[str, Any] = {name: value for name, value in row.items() if name != _KEY}  # pyright: ignore[reportUnknownVariableType]
+    if row[_KEY] != _checksum(rest):
+        raise ValueError("its checksum is of something else: it was damaged, or changed by hand")
+    return rest
+
+
+def _checksum(row: Mapping[str, Any]) -> str:
+    text = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
