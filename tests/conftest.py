@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from _pytest.terminal import TerminalReporter
     from prefect_stack import Stack
 
     from gigamind.llm.fake import FakeServer
@@ -97,6 +98,21 @@ def prefect_stack(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[Stack]"
         yield stack
 
 
+def pytest_terminal_summary(terminalreporter: "TerminalReporter") -> None:
+    """Of the tests of faults: what was tried, survived, lost; one that counts nothing itself is one."""
+    ended: list[str] = []
+    for outcome, as_a_whole in (("passed", "survived"), ("failed", "lost")):
+        for report in terminalreporter.stats.get(outcome, ()):
+            told = [name for name, _ in report.user_properties]
+            if "fault" in told:
+                ended += [name for name in told if name in {"survived", "lost"}] or [as_a_whole]
+    if ended:
+        lost = ended.count("lost")
+        terminalreporter.write_line(
+            f"Faults: {len(ended)} tried, {len(ended) - lost} survived, {lost} lost"
+        )
+
+
 def pytest_collection_finish() -> None:
     """What was imported stays: else each of the many collections of garbage walks through all of it."""
     gc.collect()
@@ -110,5 +126,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """
     items.sort(key=lambda item: item.get_closest_marker("prefect") is None)
     for item in items:
+        if item.get_closest_marker("faults"):
+            item.user_properties.append(("fault", ""))  # for the line at the end
         if item.get_closest_marker("prefect") and not item.get_closest_marker("timeout"):
             item.add_marker(pytest.mark.timeout(300))

@@ -1,0 +1,194 @@
+"""Small work that writes files, to be broken off: how it is started, gone on with, and what it leaves."""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import forked
+import numpy as np
+from timeless import without_times
+
+from gigamind.evaluation.asking import is_resumable
+from gigamind.memory.events import read_events
+from gigamind.retrieval.cache import Cache, embed_all, quiet
+from gigamind.retrieval.chunk import chunk_notes
+from gigamind.retrieval.edge import open_edge
+from gigamind.retrieval.embed import Vectors
+from gigamind.retrieval.index import IndexContent
+from gigamind.vault.notes import read_vault
+
+NOTES, QUERIES, SESSIONS = 60, 40, 12
+SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
+SEARCH += ("--speed-passes", "0")
+
+
+def lay_out(folder: Path) -> None:
+    """What the work reads: a vault, a dataset, sessions, a file of SQuAD."""
+    (folder / "vault").mkdir(parents=True)
+    for n in range(NOTES):
+        text = f"# 배포 {n}\n\nThe deploy of service {n} runs every Friday at {n % 24}.\n" * 5
+        (folder / "vault" / f"note {n}.md").write_text(text, encoding="utf-8")
+    asked = {"answerable": True, "difficulty": "easy"}
+    rows = [
+        {
+            "id": f"q{n}",
+            "query": f"deploy of service {n}",
+            "expected_notes": [f"note {n}.md"],
+            **asked,
+        }
+        for n in range(QUERIES)
+    ]
+    _lines(folder / "queries.jsonl", rows)
+    _lines(
+        folder / "session.jsonl",
+        [{"role": "user", "content": f"We ship {n}."} for n in range(SESSIONS)],
+    )
+    entries = [
+        {"entryId": f"e{n}", "text": "a", "evidence": [{"messageIndex": n, "quote": f"ship {n}"}]}
+        for n in range(SESSIONS)
+    ]
+    (folder / "extracted.json").write_text(json.dumps({"entries": entries}), encoding="utf-8")
+    paragraphs = [
+        {
+            "context": f"Paragraph {n} says seven.",
+            "qas": [
+                {
+                    "id": str(n),
+                    "question": "What?",
+                    "answers": [{"text": "seven", "answer_start": 18 + len(str(n)) - 1}],
+                }
+            ],
+        }
+        for n in range(150)
+    ]
+    squad = {"version": "v2.0", "data": [{"title": "T", "paragraphs": paragraphs}]}
+    (folder / "squad.json").write_text(json.dumps(squad), encoding="utf-8")
+
+
+def _lines(path: Path, rows: Sequence[object]) -> None:
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+
+
+class Embedder:
+    """Vectors of the hashes of texts."""
+
+    name = "hash@1"
+
+    def embed_query(self, text: str) -> Vectors:
+        digest = hashlib.sha256(text.encode()).digest()
+        return np.frombuffer(digest, np.uint8).astype(np.float32) - 127.5
+
+    def embed_passages(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([self.embed_query(text) for text in texts])
+
+
+def index(folder: str = ".") -> list[float]:
+    """Index the vault, as an evaluation does; the cosines of all its chunks for one query."""
+    cache, embedder = Cache(Path(folder, "cache")), Embedder()
+    chunks = chunk_notes(read_vault(Path(folder, "vault")).notes)
+    texts = [chunk.indexed_text for chunk in chunks]
+    content = IndexContent(
+        "shard", chunks, lambda: embed_all(embedder, texts, cache.embeddings, quiet)
+    )
+    opened = open_edge(content, cache.indexes)
+    cosines = opened.cosines(embedder.embed_query("deploy"), range(len(chunks)))
+    opened.close()
+    return cosines.tolist()
+
+
+@dataclass(frozen=True)
+class Work:
+    """One kind.
+
+    Attributes:
+        start: in a folder, from its beginning or from where it was broken off.
+        result: what it leaves there once it has ended, times apart.
+        out: the folder that it writes whole or not at all; "" where there is none.
+    """
+
+    start: Callable[..., forked.Forked]
+    result: Callable[[Path], Any]
+    out: str = ""
+
+
+def _command(*arguments: str) -> Callable[..., forked.Forked]:
+    def start(folder: Path, **how: Any) -> forked.Forked:
+        return forked.command(folder, *arguments, "--cache-dir", "cache", **how)
+
+    return start
+
+
+def run_of(out: Path) -> Any:
+    """The figures and items of a run."""
+    lines = (out / "per_item.jsonl").read_text("utf-8").splitlines()
+    summary = json.loads((out / "summary.json").read_text("utf-8"))
+    files = sorted(path.name for path in out.iterdir())
+    verdicts = without_times(summary.get("overall")), [without_times(json.loads(x)) for x in lines]
+    return files, verdicts
+
+
+def works(url: str) -> dict[str, Work]:
+    """Every kind, by its name; `url` is of a model server."""
+    judged = ("--unanswerable-mode", "llm", "--model", "openai/judge;lat=3", "--api-base", url)
+    judged += ("--max-in-flight", "4", "--model-timeout-s", "60", "--store-mode", "off")
+
+    def judge(folder: Path, **how: Any) -> forked.Forked:
+        place = ("--resume" if is_resumable(folder / "out") else "--out", "out")
+        return _command(*SEARCH, *judged, *place)(folder, **how)
+
+    def compared(out: Path) -> Any:
+        page = json.loads((out / "compared" / "compare.json").read_text("utf-8"))
+        return sorted(path.name for path in (out / "compared").iterdir()), page["comparison"]
+
+    def events(folder: Path) -> Any:
+        return [
+            (one.seq, one.event_id, one.event_type) for one in read_events(folder / "memory.db")
+        ]
+
+    def files(folder: Path) -> Any:
+        made = (folder / "imported").rglob("*")
+        return {
+            path.relative_to(folder).as_posix(): path.read_bytes()
+            for path in made
+            if path.is_file()
+        }
+
+    graduate = ("memory", "graduate", "--session", "session.jsonl", "--extracted", "extracted.json")
+    return {
+        "indexing": Work(
+            lambda folder, **how: forked.Forked(folder, index, **how),
+            lambda folder: index(str(folder)),
+        ),
+        "searching": Work(
+            _command(*SEARCH, "--out", "out"), lambda folder: run_of(folder / "out"), "out"
+        ),
+        "judging": Work(judge, lambda folder: run_of(folder / "out"), "out"),
+        "reporting": Work(
+            lambda folder, **how: forked.command(
+                folder, "compare", "base", "base", "--out", "compared", **how
+            ),
+            compared,
+            "compared",
+        ),
+        "graduating": Work(
+            lambda folder, **how: forked.command(folder, *graduate, "--log", "memory.db", **how),
+            events,
+        ),
+        "importing": Work(
+            lambda folder, **how: forked.command(
+                folder, "import", "squad", "squad.json", "--out", "imported", **how
+            ),
+            files,
+            "imported",
+        ),
+    }
+
+
+def fresh(template: Path, folder: Path) -> Path:
+    """A folder to work in, as the work finds it at first."""
+    shutil.copytree(template, folder)
+    return folder
