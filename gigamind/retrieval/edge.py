@@ -158,14 +158,18 @@ def _build_aside(place: Path, content: IndexContent) -> None:
         place.parent.mkdir(parents=True, exist_ok=True)
         aside = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
     except OSError as error:
-        raise IndexingError(f"{place.parent}: no index can be written here ({error}): name another --cache-dir") from error
+        raise IndexingError(
+            f"{place.parent}: no index can be written here ({error}): name another --cache-dir"
+        ) from error
     try:
         _build(aside, content)
         if not place.is_dir():
             aside.rename(place)
     except OSError as error:
         if not place.is_dir():  # else another process was first, with the same content
-            raise IndexingError(f"{place}: no index can be written here ({error}): name another --cache-dir") from error
+            raise IndexingError(
+                f"{place}: no index can be written here ({error}): name another --cache-dir"
+            ) from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

@@ -19,7 +19,16 @@ from gigamind.tasks.search.options import SearchEvalOptions
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 FILES = ["errors.jsonl", "per_item.jsonl", "run.json", "summary.json", "summary.md"]
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
-MASKED = {"run_id", "created_at", "environment", "hardware", "out", "cache_dir", "passes"}
+MASKED = {
+    "run_id",
+    "created_at",
+    "environment",
+    "hardware",
+    "out",
+    "cache_dir",
+    "passes",
+    "checksum",
+}
 
 
 def mask(value, name=""):
