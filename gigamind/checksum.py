@@ -13,9 +13,10 @@ _KEY = "checksum"
 
 
 def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
-    """The object and its checksum."""
+    """The object and its checksum, in the place of one that it had."""
+    rest = {name: value for name, value in row.items() if name != _KEY}
     # As a reader will find it: tuples are lists then, and keys are strings.
-    return {**row, _KEY: _checksum(json.loads(json.dumps(row)))}
+    return {**row, _KEY: _checksum(json.loads(json.dumps(rest)))}
 
 
 def checked(row: object) -> Any:  # noqa: ANN401  JSON values
@@ -24,7 +25,7 @@ def checked(row: object) -> Any:  # noqa: ANN401  JSON values
     Raises:
         ValueError: the checksum is of something else.
     """
-    if not isinstance(row, dict) or _KEY not in row:
+    if not isinstance(row, dict) or row.get(_KEY) is None:  # pyright: ignore[reportUnknownMemberType]
         return row  # pyright: ignore[reportUnknownVariableType]  whoever reads it checks it field by field
     rest: dict[str, Any] = {name: value for name, value in row.items() if name != _KEY}  # pyright: ignore[reportUnknownVariableType]
     if row[_KEY] != _checksum(rest):

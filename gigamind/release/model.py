@@ -89,6 +89,7 @@ class EvalSnapshot(Part, Generic[Summary, Item]):
         config: the options of the run.
         metrics: its summary.json.
         kind: what a comparison must know of its task.
+        checksum: of its file; see `gigamind.checksum`.  None in memory, and in files of earlier versions.
     """
 
     kind: ClassVar["ComparedTask[Any, Any, Any]"]
@@ -106,6 +107,7 @@ class EvalSnapshot(Part, Generic[Summary, Item]):
     config: dict[str, object]
     metrics: Summary
     items: tuple[Item, ...]
+    checksum: str | None = None
 
 
 Line = TypeVar("Line", bound=BaseModel)
