@@ -1,4 +1,4 @@
-"""`gigamind import`: files of other tools become datasets, and their documents a vault."""
+"""`gigamind import`: files of other tools become datasets, and their documents a vault, and are evaluated at once."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.output import prints_json, tell_written
+from gigamind.cli.output import is_for_program, prints_json, tell_written
+from gigamind.errors import InputError
 
 if TYPE_CHECKING:
     from gigamind.interop.answer_sets import Answered
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
 
 _path = click.Path(path_type=Path)
 _out = click.option("--out", type=_path, required=True, help="folder to make")
+_evaluation = click.argument(
+    "evaluation", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF EVAL]"
+)
 _answer = click.option(
     "--answer",
     type=click.Choice(["response", "reference"]),
@@ -25,7 +29,10 @@ _answer = click.option(
 
 @click.group("import", cls=Group)
 def collection() -> None:
-    """Make a dataset, and a vault where there are documents, of files of another tool."""
+    """Make a dataset, and a vault where there are documents, of files of another tool.
+
+    What stands behind -- are options of `gigamind eval`, which then evaluates it at once.
+    """
 
 
 @collection.command(
@@ -35,36 +42,39 @@ def collection() -> None:
 @click.option(
     "--topics", type=_path, help="texts of the queries: TREC topics, tab-separated or JSON lines"
 )
+@_evaluation
 @_out
 @prints_json
-def trec(qrels: Path, topics: Path | None, out: Path) -> None:
+def trec(qrels: Path, topics: Path | None, out: Path, evaluation: tuple[str, ...]) -> None:
     """Judgements QRELS ("query 0 document grade") and topics: queries.jsonl with graded gains."""
     from gigamind.interop.trec import read_trec
 
-    _write(read_trec(qrels, topics), out)
+    _write(read_trec(qrels, topics), out, evaluation)
 
 
 @collection.command(examples=("gigamind import beir scifact --split test --out scifact-rows",))
 @click.argument("folder", type=_path)
 @click.option("--split", help="file of qrels/; the only one, or test, without it")
+@_evaluation
 @_out
 @prints_json
-def beir(folder: Path, split: str | None, out: Path) -> None:
+def beir(folder: Path, split: str | None, out: Path, evaluation: tuple[str, ...]) -> None:
     """A BEIR folder (corpus.jsonl, queries.jsonl, qrels/): queries.jsonl with graded gains, and notes."""
     from gigamind.interop.beir import read_beir
 
-    _write(read_beir(folder, split), out)
+    _write(read_beir(folder, split), out, evaluation)
 
 
 @collection.command(examples=("gigamind import squad KorQuAD_v1.0_dev.json --out korquad",))
 @click.argument("file", type=_path)
+@_evaluation
 @_out
 @prints_json
-def squad(file: Path, out: Path) -> None:
+def squad(file: Path, out: Path, evaluation: tuple[str, ...]) -> None:
     """A file of SQuAD or KorQuAD: queries.jsonl with the places of the answers, and a note for each paragraph."""
     from gigamind.interop.squad import read_squad
 
-    _write(read_squad(file), out)
+    _write(read_squad(file), out, evaluation)
 
 
 @collection.command(
@@ -72,45 +82,58 @@ def squad(file: Path, out: Path) -> None:
 )
 @click.argument("file", type=_path)
 @_answer
+@_evaluation
 @_out
 @prints_json
-def ragas(file: Path, answer: "Answered", out: Path) -> None:
+def ragas(file: Path, answer: "Answered", out: Path, evaluation: tuple[str, ...]) -> None:
     """A test set of ragas in CSV, JSON or JSON lines: answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import RAGAS, read_answers
 
-    _write(read_answers(file, RAGAS, answer), out)
+    _write(read_answers(file, RAGAS, answer), out, evaluation)
 
 
 @collection.command(examples=("gigamind import deepeval goldens.json --out deepeval-rows",))
 @click.argument("file", type=_path)
 @_answer
+@_evaluation
 @_out
 @prints_json
-def deepeval(file: Path, answer: "Answered", out: Path) -> None:
+def deepeval(file: Path, answer: "Answered", out: Path, evaluation: tuple[str, ...]) -> None:
     """Goldens or test cases of deepeval in CSV, JSON or JSON lines: answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import DEEPEVAL, read_answers
 
-    _write(read_answers(file, DEEPEVAL, answer), out)
+    _write(read_answers(file, DEEPEVAL, answer), out, evaluation)
 
 
-def _write(imported: "Imported", out: Path) -> None:
-    """The folder, whole or not at all, and how to go on."""
+def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None:
+    """The folder, whole or not at all, and how to go on; with options of the evaluation, that too.
+
+    Raises:
+        InputError: the folder cannot be made, or `--json` is asked of both.
+    """
     from gigamind.cli.show import plain_console, show_lines
     from gigamind.records.folder import check_out_folder, write_texts
 
+    if evaluation and is_for_program():
+        raise InputError("--json: give it behind --, to the evaluation")
     check_out_folder(out)
     write_texts(out, imported.files())
     show_lines(plain_console(stderr=True), "warning", imported.warnings)
-    notes = f", {len(imported.notes):,} notes" if imported.notes else ""
     dataset = out / imported.name
-    if imported.notes:
-        following = f"search --dataset {dataset} --notes {out / 'notes'}"
-    elif imported.name == "queries.jsonl":
-        following = f"search --dataset {dataset} --system run:FILE"
+    told = f"{len(imported.rows):,} rows"
+    told += f", {len(imported.notes):,} notes: {out}" if imported.notes else f": {out}"
+    if imported.name == "queries.jsonl":
+        notes = ["--notes", str(out / "notes")] if imported.notes else []
+        following = ["search", "--dataset", str(dataset), *notes]
+        more = [] if imported.notes else ["--system", "run:FILE"]
     else:
-        following = f"answers --dataset {dataset} --model MODEL"
-    tell_written(
-        dataset,
-        {"rows": len(imported.rows), "notes": len(imported.notes)},
-        f"{len(imported.rows):,} rows{notes}: {out}\nNext: gigamind eval {following}",
-    )
+        following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
+    if not evaluation:
+        counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
+        tell_written(dataset, counts, f"{told}\nNext: gigamind eval {' '.join(following + more)}")
+        return
+    from gigamind.cli.evaluate import evaluate
+
+    click.echo(told, err=True)
+    code = evaluate.main([*following, *evaluation], "gigamind eval", standalone_mode=False)
+    click.get_current_context().exit(int(code or 0))
