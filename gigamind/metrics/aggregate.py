@@ -16,11 +16,11 @@ METHOD = "linear interpolation (Hyndman & Fan type 7, numpy's default)"
 
 _metric = Rows("search", None)
 METRICS = (
-    _metric(None, "latency_p50_ms", "latency p50", "지연 p50"),
-    _metric(None, "latency_p95_ms", "latency p95", "지연 p95").told(
+    _metric(None, "latency_p50_ms", "latency p50", "응답 시간 p50"),
+    _metric(None, "latency_p95_ms", "latency p95", "응답 시간 p95").told(
         "milliseconds; lower is better", "밀리초, 낮을수록 좋음"
     ),
-    _metric(None, "latency_p99_ms", "latency p99", "지연 p99"),
+    _metric(None, "latency_p99_ms", "latency p99", "응답 시간 p99"),
 )
 
 

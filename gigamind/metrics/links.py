@@ -140,7 +140,7 @@ METRICS = (
         precision_over,
         "precision_over_{k}",
         "precision over {k}",
-        "정밀도({k}개 기준)",
+        "정밀도(분모 {k}개)",
         Use(main=2),
     ).told(
         "right suggestions over k a note, which has only so many links",
@@ -150,7 +150,7 @@ METRICS = (
         precision_over_ceiling,
         "precision_over_{k}_ceiling",
         "precision over {k} ceiling",
-        "정밀도({k}개 기준) 상한",
+        "정밀도(분모 {k}개) 상한",
     ),
     _metric(recall, "recall_at_{k}", "recall@{k}", "재현율@{k}", SHOWN).told(
         "removed links that were suggested again", "지운 링크 가운데 다시 제안한 비율"

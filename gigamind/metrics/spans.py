@@ -134,9 +134,9 @@ def out_of_reach(
 
 _metric = Rows("search", "spans")
 METRICS = (
-    _metric(span_precision, "span_precision", "span precision", "구간 정밀도", MAIN),
-    _metric(span_recall, "span_recall", "span recall", "구간 재현율", MAIN).told(
-        "expected passages that are shown", "정답 구간 가운데 근거로 제시된 비율"
+    _metric(span_precision, "span_precision", "span precision", "구절 정밀도", MAIN),
+    _metric(span_recall, "span_recall", "span recall", "구절 재현율", MAIN).told(
+        "expected passages that are shown", "정답 구절 가운데 근거로 제시된 비율"
     ),
     _metric(
         answer_in_evidence,
@@ -146,7 +146,7 @@ METRICS = (
         MAIN,
     ).told(
         "queries whose evidence holds an expected passage whole",
-        "정답 구간이 근거 안에 온전히 들어 있는 질의의 비율",
+        "정답 구절이 근거 안에 온전히 들어 있는 질의의 비율",
     ),
     _metric(
         answer_in_evidence_of_note,

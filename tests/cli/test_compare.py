@@ -77,7 +77,7 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place, gigamind
     suite = ET.parse(place / "gate.xml").getroot()
     assert int(suite.get("failures")) >= 1
     step = (place / "step.md").read_text("utf-8")
-    assert step.startswith("<details><summary>검색 평가 · 출시 관문 실패 · hit@1 ")
+    assert step.startswith("<details><summary>검색 평가 · 출시 게이트 실패 · hit@1 ")
     assert len(step.encode()) <= 6_000
     section = step[step.index("## 기준 실행과 비교") : step.index("\n\n</details>")]
     assert section in (place / "worse" / "summary.md").read_text("utf-8")

@@ -232,7 +232,7 @@ def test_the_verdict_on_the_release_comes_first(record):
     text = render_html(record, baseline=KINDS["search"].take_snapshot(record), gate=gate)
     assert text.index("Release gate failed") < text.index("<h1>")
     assert "MRR fell &lt;by&gt; 0.2." in text
-    assert "출시 관문 실패" in render_html(
+    assert "출시 게이트 실패" in render_html(
         record, baseline=KINDS["search"].take_snapshot(record), gate=gate, lang="ko"
     )
 

@@ -27,7 +27,7 @@ def test_a_panel_says_how_often_its_seats_differ_and_how_far_they_agree(panel):
         " 1 is full agreement, 0 is chance): the seats agree too little to rely on their verdicts."
     )
     assert panel("ko").endswith(
-        "크리펜도르프 알파 0.620(95 % 구간 0.410 – 0.770, 1은 완전한 일치, 0은 우연):"
+        "크리펜도르프 알파 0.620(95 % 신뢰구간 0.410 – 0.770, 1은 완전한 일치, 0은 우연):"
         " 판정을 믿기에는 좌석들의 일치가 부족합니다."
     )
 

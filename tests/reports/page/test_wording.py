@@ -1,10 +1,15 @@
+import json
 import re
+from importlib import resources
 from typing import get_args
 
 import pytest
 from translations import phrases, placeholders
 
 from gigamind.errors import LlmCode
+from gigamind.metrics.spec import BLOCKS
+from gigamind.metrics.table import metrics_of
+from gigamind.release.shortfall import card_words
 from gigamind.wording import warning, warning_in, words
 
 
@@ -60,3 +65,23 @@ def test_a_warning_is_told_in_the_language_of_the_page_with_its_own_values(key):
 
 def test_a_warning_that_is_not_translated_is_told_as_it_is():
     assert warning_in("ko", "a.md: is not UTF-8") == "a.md: is not UTF-8"
+
+
+OF_ONE_MEANING = {
+    "관문": "게이트 is a gate",
+    "문턱": "임계값 is a threshold",
+    "지연": "응답 시간 is latency",
+    "향상|나아": "개선 is what got better",
+    "기준(?! 실행)": "기준 실행 is a baseline, 임계값 a threshold",
+    "(?<!신뢰)구간": "신뢰구간 is an interval, 구절 a span",
+}
+
+
+@pytest.mark.parametrize(("banned", "instead"), OF_ONE_MEANING.items(), ids=list(OF_ONE_MEANING))
+def test_a_korean_term_means_one_thing_everywhere(banned, instead):
+    told = [*phrases(words("ko")).values(), *phrases(card_words("ko")).values()]
+    texts = [text for metric in metrics_of(*BLOCKS) for text in (metric.label, metric.about)]
+    told += [text.ko for text in texts if text]
+    service = json.loads((resources.files("gigamind") / "locales/ko.json").read_text("utf-8"))
+    told += [phrase for table in service.values() for phrase in table.values()]
+    assert not [phrase for phrase in told if re.search(banned, phrase)], instead

@@ -172,7 +172,7 @@ def test_a_label_of_a_word_is_warned_of_for_it_can_match_no_sentence(make_option
     ("lang", "said"),
     [
         ("en", "1 of 1, with a median of 5 characters beside sentences of 21."),
-        ("ko", "절반 넘게 겹칠 수 없습니다(중앙값: 정답 구간 5자, 문장 21자)"),
+        ("ko", "절반 넘게 겹칠 수 없습니다(중앙값: 정답 구절 5자, 문장 21자)"),
     ],
 )
 def test_the_page_says_so_in_its_language(make_options, tmp_path, lang, said):
