@@ -16,6 +16,7 @@ from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode
 from gigamind.systems.protocol import Answerer, Retriever
 from gigamind.systems.settings import BUILTIN
+from gigamind.wording import LanguageChoice
 
 if TYPE_CHECKING:  # each function pays for what it uses, and only when it is called
     from gigamind.evaluation.options import EvalOptions
@@ -55,7 +56,7 @@ class EvalKeywords(TypedDict, total=False):
     gates: File
     judge_card: File
     format: Literal["json", "md", "both"]
-    lang: Literal["en", "ko"]
+    lang: LanguageChoice
     figures: Literal["svg"]
     save_snapshot: bool
     junit: File

@@ -5,6 +5,7 @@ What report.html says of an answer as the service's page does is said in the wor
 
 import functools
 import json
+import os
 import re
 import tomllib
 from dataclasses import dataclass
@@ -12,6 +13,17 @@ from importlib import resources
 from typing import Literal, Protocol
 
 Language = Literal["en", "ko"]
+LanguageChoice = Literal["auto", "en", "ko"]
+AUTO = "auto: Korean where LC_ALL, LC_MESSAGES or LANG begins with ko"
+"""What pages of help and forms say of `auto`."""
+
+
+def language_of(choice: LanguageChoice = "auto") -> Language:
+    """The language that is meant; `auto` goes by the first of these variables of the environment that is set."""
+    if choice != "auto":
+        return choice
+    told = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "ko" if next(filter(None, told), "").lower().startswith("ko") else "en"
 
 
 @dataclass(frozen=True, slots=True)

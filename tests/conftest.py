@@ -1,4 +1,5 @@
 import gc
+import os
 import signal
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ if TYPE_CHECKING:
 # A script's background jobs ignore SIGINT, and children inherit that; one that the tests interrupt must not.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Whatever language the machine speaks, what tests read is English unless they ask for another.
+os.environ["LC_ALL"] = "C.UTF-8"
 
 # A busy machine is no defect of the code: examples have no deadline, and their number bounds the time.
 settings.register_profile("any machine", deadline=None)

@@ -132,7 +132,7 @@ def test_several_runs_are_compared_as_by_the_command_line():
     paths = [Path(f"runs/top{topk}") for topk in (10, 3, 1)]
     experiment = gigamind.compare(*kept)
     assert experiment == gigamind.compare(*paths)
-    assert experiment == hold_runs(paths, ReleaseOptions(), None, TASKS).experiment
+    assert experiment == hold_runs(paths, ReleaseOptions(), "auto", TASKS).experiment
     assert [run.label for run in experiment.runs] == ["top10", "top3", "top1"]
     bare = gigamind.evaluate_search(queries, vault, topk=1, **given)
     assert gigamind.compare(*kept[:2], bare).runs[2].label == bare.run.run_id

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, Self, TypeVar
+from typing import Annotated, Self, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -46,6 +46,7 @@ from gigamind.reports.cards.page import card_files
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import wilson
 from gigamind.version import __version__
+from gigamind.wording import AUTO, LanguageChoice, language_of
 
 
 class _Fooled(JsonPart):
@@ -339,7 +340,7 @@ class CertifyOptions(BaseModel):
     out: Path | None = Field(
         None, description="new folder for the card; eval/cards/<time> without it"
     )
-    lang: Literal["en", "ko"] = Field("en", description="language of the card")
+    lang: LanguageChoice = Field("auto", description=f"language of the card; {AUTO}")
     seed: int = Field(42, description="of the bootstrap intervals")
 
 
@@ -362,5 +363,5 @@ def write_card(options: CertifyOptions, kinds: Mapping[str, JudgedKind]) -> tupl
         tests=options.tests,
         seed=options.seed,
     )
-    write_texts(out, card_files(card, options.lang))
+    write_texts(out, card_files(card, language_of(options.lang)))
     return card, out

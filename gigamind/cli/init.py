@@ -1,10 +1,9 @@
 """`gigamind init`: writes gigamind.toml from three answers."""
 
 import json
-import os
 import sys
 from pathlib import Path
-from typing import cast
+from typing import cast, get_args
 
 import click
 
@@ -12,7 +11,7 @@ from gigamind.cli.command import command
 from gigamind.cli.config import FILE
 from gigamind.cli.output import prints_json, tell_written
 from gigamind.errors import InputError
-from gigamind.wording import Language
+from gigamind.wording import LanguageChoice, language_of
 
 _HEAD = """# Options of gigamind, for commands that are called in this folder or below it. A table has the name of a
 # command, and may hold any of its options (gigamind eval search --help-all). What the command line says counts
@@ -30,7 +29,7 @@ _HEAD = """# Options of gigamind, for commands that are called in this folder or
 )
 @click.option("--notes", metavar="FOLDER", help="the vault: a folder of Markdown notes")
 @click.option("--dataset", metavar="FILE", help="queries, one JSON object a line")
-@click.option("--lang", type=click.Choice(["en", "ko"]), help="language of reports")
+@click.option("--lang", type=click.Choice(get_args(LanguageChoice)), help="language of reports")
 @prints_json
 def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
     """Write gigamind.toml into this folder, so that daily commands need no options.
@@ -46,16 +45,16 @@ def init(*, notes: str | None, dataset: str | None, lang: str | None) -> None:
         )
     notes = notes or _asked("Where are the notes?", "vault" if Path("vault").is_dir() else ".")
     dataset = dataset or _asked("Where are the questions?", "queries.jsonl")
-    lang = lang or _asked("Reports in which language (en, ko)?", _usual_language())
+    lang = lang or _asked("Reports in which language (en, ko, auto)?", language_of())
     if not Path(notes).is_dir():
         raise InputError(f"--notes {notes}: is no folder. Give that of the Markdown notes.")
-    if lang not in {"en", "ko"}:
-        raise InputError(f"--lang {lang}: must be en or ko")
-    path.write_text(config_text(notes, dataset, cast("Language", lang)), encoding="utf-8")
+    if lang not in get_args(LanguageChoice):
+        raise InputError(f"--lang {lang}: must be en, ko or auto")
+    path.write_text(config_text(notes, dataset, cast("LanguageChoice", lang)), encoding="utf-8")
     tell_written(path, {"options": 4}, f"Written: {FILE}\n{_following(notes, Path(dataset))}")
 
 
-def config_text(notes: str, dataset: str, lang: Language) -> str:
+def config_text(notes: str, dataset: str, lang: LanguageChoice) -> str:
     """The text of gigamind.toml."""
     folder, file = (_quoted(path) for path in (notes, dataset))
     return (
@@ -70,10 +69,6 @@ def _quoted(text: str) -> str:
 
 def _asked(question: str, usual: str) -> str:
     return str(click.prompt(question, default=usual, err=True)).strip()
-
-
-def _usual_language() -> Language:
-    return "ko" if os.environ.get("LANG", "").startswith("ko") else "en"
 
 
 def _following(notes: str, dataset: Path) -> str:

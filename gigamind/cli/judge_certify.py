@@ -1,12 +1,13 @@
 """`gigamind judge certify`: the card of the judge of finished runs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, get_args
 
 import click
 
 from gigamind.cli.command import command
 from gigamind.cli.output import prints_json, tell
+from gigamind.wording import AUTO, Language, LanguageChoice, language_of
 
 if TYPE_CHECKING:
     from gigamind.records.card import JudgeCard
@@ -34,7 +35,13 @@ _path = click.Path(path_type=Path)
     "--attacks", metavar="FILE", type=_path, help="JSON report of attacks on the same judge."
 )
 @click.option("--tests", metavar="FILE", type=_path, help="JSON report of tests of the same judge.")
-@click.option("--lang", type=click.Choice(["en", "ko"]), default="en", show_default=True)
+@click.option(
+    "--lang",
+    type=click.Choice(get_args(LanguageChoice)),
+    default="auto",
+    show_default=True,
+    help=f"Language of the card; {AUTO}.",
+)
 @click.option("--seed", type=int, default=42, show_default=True, help="Of the bootstrap.")
 @prints_json
 def certify(
@@ -44,7 +51,7 @@ def certify(
     labels: Path | None,
     attacks: Path | None,
     tests: Path | None,
-    lang: Literal["en", "ko"],
+    lang: LanguageChoice,
     seed: int,
 ) -> None:
     """Certify the judge of RUN, the out folder of an evaluation; further RUNs are its repetitions.
@@ -61,10 +68,10 @@ def certify(
         ),
         judged_kinds(),
     )
-    tell(card, lambda: _show(card, lang, written))
+    tell(card, lambda: _show(card, language_of(lang), written))
 
 
-def _show(card: "JudgeCard", lang: Literal["en", "ko"], out: Path) -> None:
+def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
     from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.cautions import card_verdict, cautions
     from gigamind.reports.cards.view import liars_view, scale_view

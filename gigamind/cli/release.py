@@ -2,6 +2,7 @@
 
 import sys
 from pathlib import Path
+from typing import get_args
 
 import click
 
@@ -10,7 +11,7 @@ from gigamind.cli.command import Group, command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell, tell_written
 from gigamind.evaluation.options import ReleaseOptions, validated
-from gigamind.wording import Language
+from gigamind.wording import AUTO, LanguageChoice, language_of
 
 
 @click.group(cls=Group)
@@ -52,8 +53,10 @@ def promote(run: Path, folder: Path) -> None:
 )
 @click.option(
     "--lang",
-    type=click.Choice(["en", "ko"]),
-    help="language of the pages; that of the last run without it",
+    type=click.Choice(get_args(LanguageChoice)),
+    default="auto",
+    show_default=True,
+    help="language of the pages; auto: that of the last run",
 )
 @options_of(ReleaseOptions)
 @prints_json
@@ -61,7 +64,7 @@ def compare(
     runs: tuple[Path, ...],
     *,
     out: Path | None,
-    lang: Language | None,
+    lang: LanguageChoice,
     **values: object,
 ) -> None:
     """Hold RUNS against the first of them: each an out folder, a snapshot.json, or a folder of baselines.
@@ -93,13 +96,17 @@ def compare(
     "--out", type=click.Path(path_type=Path), help="folder for history.html and history.json"
 )
 @click.option(
-    "--lang", type=click.Choice(["en", "ko"]), default="en", help="language of history.html"
+    "--lang",
+    type=click.Choice(get_args(LanguageChoice)),
+    default="auto",
+    show_default=True,
+    help=f"language of history.html; {AUTO}",
 )
 @click.option(
     "--seed", type=int, default=42, show_default=True, help="of the shuffles that tell chance"
 )
 @prints_json
-def history(runs: Path, *, out: Path | None, lang: Language, seed: int) -> None:
+def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) -> None:
     """Show how the figures of all complete runs in the folder RUNS went, and where they took another level."""
     from gigamind.cli.show_runs import show_history
     from gigamind.records.folder import as_json as text_of
@@ -111,6 +118,6 @@ def history(runs: Path, *, out: Path | None, lang: Language, seed: int) -> None:
         check_out_folder(out)
     told = read_history(runs, seed=seed)
     if out:
-        page = render_history(told, lang)
+        page = render_history(told, language_of(lang))
         write_texts(out, {"history.html": page, "history.json": text_of(told, indent=2) + "\n"})
     tell(told, lambda: show_history(told, out))

@@ -15,7 +15,7 @@ from gigamind.release.experiment import Experiment, hold_against
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
 from gigamind.reports.page.experiment import render_experiment
-from gigamind.wording import Language
+from gigamind.wording import Language, LanguageChoice, language_of
 
 Tasks = Mapping[str, Task[Any, Any, Any]]
 _REPORT = "report.html"
@@ -60,14 +60,14 @@ class Held:
 
 
 def hold_runs(
-    paths: Sequence[Path], options: ReleaseOptions, lang: Language | None, tasks: Tasks
+    paths: Sequence[Path], options: ReleaseOptions, lang: LanguageChoice, tasks: Tasks
 ) -> Held:
     """Hold runs against the first of them; two get a verdict, which is announced where the options say.
 
     Args:
         paths: out folders, snapshots or folders of baselines, at least two.
         options: of the gates.
-        lang: of the pages; that of the last run where None.
+        lang: of the pages; auto: that of the last run, and of the environment where it says none.
         tasks: by name.
 
     Raises:
@@ -82,20 +82,23 @@ def hold_runs(
         )
     kinds = {name: task.compared for name, task in tasks.items()}
     last = read_baseline(paths[-1], kinds)
-    lang = lang or ("ko" if last.config.get("lang") == "ko" else "en")
+    told = last.config.get("lang") if lang == "auto" else lang
+    language = language_of("ko" if told == "ko" else "en" if told == "en" else "auto")
     reference = read_reference(paths[0], options, last.task, kinds)
     between = [read_baseline(path, kinds, last.task) for path in paths[1:-1]]
     verdict, report = None, ""
     if not between:
         verdict = reference.verdict(last)
-        announce(last.task, verdict, options.junit, lang)
+        announce(last.task, verdict, options.junit, language)
         if (paths[-1] / "run.json").is_file():
             record = read_run(paths[-1], kinds)
             view = tasks[last.task].view
-            report = view.page(record, lang=lang, baseline=reference.baseline, gate=verdict.gate)
+            report = view.page(
+                record, lang=language, baseline=reference.baseline, gate=verdict.gate
+            )
     runs = (reference.baseline, *between, last)
     experiment = hold_against([label_of(path) for path in paths], runs)
-    return Held(experiment, runs, verdict, lang, report)
+    return Held(experiment, runs, verdict, language, report)
 
 
 def label_of(path: Path) -> str:

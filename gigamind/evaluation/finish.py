@@ -31,7 +31,7 @@ from gigamind.release.shortfall import held_card, judged_languages
 from gigamind.release.snapshot import Kinds, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, decide
 from gigamind.reports.release import with_section
-from gigamind.wording import words
+from gigamind.wording import Language, words
 
 HTML_FILE = "report.html"
 SUMMARY_FILE = "summary.md"
@@ -50,7 +50,7 @@ class Outputs:
     """
 
     format: Literal["json", "md", "both"]
-    lang: Literal["en", "ko"]
+    lang: Language
     figures: bool
     save_snapshot: bool
     replaces: bool
@@ -60,7 +60,7 @@ class Outputs:
         """The part of these options."""
         replaces = isinstance(options, ModelRunOptions) and options.resume is not None
         figures = options.figures is not None
-        return cls(options.format, options.lang, figures, options.save_snapshot, replaces)
+        return cls(options.format, options.language, figures, options.save_snapshot, replaces)
 
 
 class Evaluated(NamedTuple, Generic[Summary]):
@@ -201,7 +201,7 @@ def finish_flow(
     page = decide(
         record,
         task.view,
-        words(options.lang),
+        words(options.language),
         release=verdict.release if verdict else None,
         refused=str(refused) if refused else None,
         past=past_runs(out, MOST_RUNS),
@@ -257,7 +257,7 @@ def _texts(
 def _page(
     task: Task[Any, Any, Any],
     record: Record[Any, Any],
-    lang: Literal["en", "ko"],
+    lang: Language,
     reference: Reference | None,
     verdict: ReleaseVerdict | None,
 ) -> str:

@@ -15,6 +15,7 @@ from gigamind.errors import InputError
 from gigamind.llm.options import Determinism, ModelOptions
 from gigamind.loading import ConfigReport
 from gigamind.retrieval.settings import default_cache_folder
+from gigamind.wording import AUTO, Language, LanguageChoice, language_of
 
 if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
@@ -144,7 +145,7 @@ class EvalOptions(ReleaseOptions, Determinism):
     format: Literal["json", "md", "both"] = Field(
         "both", description="summary.json, or summary.md and report.html, or all"
     )
-    lang: Literal["en", "ko"] = Field("en", description="language of report.html")
+    lang: LanguageChoice = Field("auto", description=f"language of reports; {AUTO}")
     figures: Literal["svg"] | None = Field(
         None, description="also write the report's figures as files"
     )
@@ -186,9 +187,15 @@ class EvalOptions(ReleaseOptions, Determinism):
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
         return self.model_copy(update=paths)
 
+    @property
+    def language(self) -> Language:
+        """That of reports."""
+        return language_of(self.lang)
+
     def for_report(self) -> dict[str, object]:
         """The options as run.json shows them: JSON values; task and config stand beside them."""
-        return self.model_dump(mode="json", exclude={"task", "config"})
+        resolved = self.model_copy(update={"lang": self.language})
+        return resolved.model_dump(mode="json", exclude={"task", "config"})
 
 
 class ContextOptions(BaseModel):

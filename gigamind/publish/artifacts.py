@@ -80,7 +80,7 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     """Publish the page of a run that has nothing else to show."""
     from prefect.artifacts import create_markdown_artifact
 
-    page = failed_page(str(error), error.exit_code, subject, words(options.lang))
+    page = failed_page(str(error), error.exit_code, subject, words(options.language))
     _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
 
 

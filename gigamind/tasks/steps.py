@@ -10,6 +10,7 @@ from gigamind.tasks import KINDS, TASKS, judged_kinds
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.wording import language_of
 
 AnyOptions = SearchEvalOptions | LinkEvalOptions | AnswerEvalOptions
 
@@ -35,7 +36,7 @@ def write_card(options: CertifyOptions) -> CardResult:
     card, out = certify.write_card(options, judged_kinds())
     return {
         "out": str(out),
-        "subject": subject(card, options.lang),
+        "subject": subject(card, language_of(options.lang)),
         "card": card.model_dump(mode="json"),
-        "markdown": render_card(card, options.lang),
+        "markdown": render_card(card, language_of(options.lang)),
     }

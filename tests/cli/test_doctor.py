@@ -137,7 +137,7 @@ def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
 
 
 def test_init_asks_three_questions_at_a_terminal(healthy):
-    terminal = Terminal(healthy, "init", LANG="ko_KR.UTF-8")
+    terminal = Terminal(healthy, "init", LC_ALL="ko_KR.UTF-8")
     for question, answer in (("notes", ""), ("questions", "new.jsonl"), ("language", "")):
         terminal.read_until(question)
         terminal.type(f"{answer}\n")

@@ -267,3 +267,10 @@ def test_a_deterministic_run_asks_at_temperature_0_whatever_a_judge_file_says():
         given = GIVEN | {"deterministic": deterministic, "model": "openai/m"}
         settings = validated(SearchEvalOptions, given).settings().spoken(0.1, 768)
         assert (settings.temperature, settings.seed, settings.max_tokens) == (temperature, 42, 768)
+
+
+def test_run_json_has_the_language_that_auto_chose(monkeypatch):
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    options = validated(SearchEvalOptions, GIVEN)
+    assert (options.lang, options.for_report()["lang"]) == ("auto", "ko")
+    assert validated(SearchEvalOptions, {**GIVEN, "lang": "en"}).for_report()["lang"] == "en"

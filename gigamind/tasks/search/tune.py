@@ -77,7 +77,7 @@ def tune(
     judges = (best or as_is).summary.judges
     command = eval_command(chosen, _advised(judges))
     tuning = tuning.model_copy(update={"command": command})
-    page, lang = out / PAGE_FILE, options.lang
+    page, lang = out / PAGE_FILE, options.language
     shown = render_tuning(
         tuning,
         lang=lang,
@@ -105,7 +105,7 @@ def _compared(
     task = SearchComparison()
     runs = [read_run(run.out, {options.task: task}) for run in (as_is, best)]
     baseline, current = (task.take_snapshot(run) for run in runs)
-    shown = SearchView().page(runs[1], lang=options.lang, baseline=baseline, gate=None)
+    shown = SearchView().page(runs[1], lang=options.language, baseline=baseline, gate=None)
     page.write_text(shown, encoding="utf-8", errors="backslashreplace", newline="\n")
     return compare(baseline, current, seed=options.seed)
 

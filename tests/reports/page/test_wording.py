@@ -10,7 +10,7 @@ from gigamind.errors import LlmCode
 from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.release.shortfall import card_words
-from gigamind.wording import warning, warning_in, words
+from gigamind.wording import language_of, warning, warning_in, words
 
 
 def test_both_languages_have_the_same_phrases_with_the_sameplaceholders():
@@ -85,3 +85,25 @@ def test_a_korean_term_means_one_thing_everywhere(banned, instead):
     service = json.loads((resources.files("gigamind") / "locales/ko.json").read_text("utf-8"))
     told += [phrase for table in service.values() for phrase in table.values()]
     assert not [phrase for phrase in told if re.search(banned, phrase)], instead
+
+
+@pytest.mark.parametrize(
+    ("environment", "language"),
+    [
+        ({"LANG": "ko_KR.UTF-8"}, "ko"),
+        ({"LANG": "en_US.UTF-8"}, "en"),
+        ({"LANG": "ko_KR.UTF-8", "LC_MESSAGES": "de_DE.UTF-8"}, "en"),
+        ({"LANG": "en_US.UTF-8", "LC_ALL": "", "LC_MESSAGES": "ko"}, "ko"),
+        ({"LANG": "ko_KR.UTF-8", "LC_ALL": "C.UTF-8"}, "en"),
+        ({}, "en"),
+    ],
+)
+def test_auto_is_the_language_of_the_first_variable_of_the_environment_that_is_set(
+    environment, language, monkeypatch
+):
+    for name in ("LC_ALL", "LC_MESSAGES", "LANG"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert language_of("auto") == language
+    assert (language_of("ko"), language_of("en")) == ("ko", "en")
