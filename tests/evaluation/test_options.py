@@ -17,7 +17,7 @@ def test_defaults_are_those_of_the_specification():
         "task": "search",
         "out": None,
         "format": "both",
-        "lang": "en",
+        "lang": "auto",
         "figures": None,
         "seed": 42,
         "sample": None,
