@@ -96,6 +96,16 @@ def warning_in(language: Language, told: str) -> str:
     return _translated("warning", language, told)
 
 
+def latency_method_in(language: Language, told: str) -> str:
+    """What a latency is, as summary.json says it, in a language."""
+    return _translated("latency_method", language, told)
+
+
+def counted(count: int, one: str, many: str, say: Words) -> str:
+    """A number of things by the phrase of the table "count" for one or for many; grouped by thousands."""
+    return say(f"count.{one if count == 1 else many}", count=f"{count:,}")
+
+
 def change_in(language: Language, told: str) -> str:
     """What changed of an item, in a language; a part that is none of the translated ones as it is."""
     parts = [_translated("change", language, part) for part in re.split("; |, (?=verdict )", told)]

@@ -120,4 +120,4 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) ->
     if out:
         page = render_history(told, language_of(lang))
         write_texts(out, {"history.html": page, "history.json": text_of(told, indent=2) + "\n"})
-    tell(told, lambda: show_history(told, out))
+    tell(told, lambda: show_history(told, out, language_of(lang)))

@@ -15,12 +15,13 @@ from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.loading import ConfigReport
-from gigamind.metrics.spec import blocks_of, units_of
+from gigamind.metrics.spec import blocks_of
 from gigamind.records.schema import RunReport
-from gigamind.reports.comparison import headline
-from gigamind.reports.text import cost_lines
+from gigamind.reports.comparison import headline, mismatches_told
+from gigamind.reports.page.model_costs import cost_lines
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
+from gigamind.wording import Words, change_in, counted, warning_in, words
 
 _LINES_SHOWN = 10
 _TEXT_CHARS = 120  # of a question
@@ -45,7 +46,8 @@ def show_finished(name: TaskName, finished: Evaluated[Any], told: Sequence[str])
     """A run, and the gates' verdict where it is complete and was compared."""
     show_run(TASKS[name], finished.summary, finished.out, told)
     if finished.verdict and finished.summary.status == "complete":
-        show_release(finished.verdict, finished.out)
+        run = RunReport.model_validate_json((finished.out / "run.json").read_bytes())
+        show_release(finished.verdict, finished.out, words_of(run))
 
 
 def show_run(
@@ -53,29 +55,34 @@ def show_run(
 ) -> None:
     """The main figures and where the report is; problems, and warnings not yet told, on standard error."""
     view, console = task.view, plain_console()
-    console.print(_figures(task, summary))
-    if finding := view.finding(summary):
-        console.print(finding)
-    if caution := view.caution(summary):
-        console.print(caution)
-    if times := view.times(summary):
-        console.print(times)
-    if llm := view.llm(summary):
-        for line in cost_lines(llm):
-            console.print(line)
+    run = RunReport.model_validate_json((out / "run.json").read_bytes())
+    say = words_of(run)
+    console.print(_figures(task, summary, say))
+    llm = view.llm(summary)
+    lines = (view.finding(summary, say), view.caution(summary, say), view.times(summary, say))
+    for line in (*filter(None, lines), *(cost_lines(llm, say) if llm else ())):
+        console.print(line)
     pages = ("report.html", "summary.md", "summary.json")
     report = next(page for page in pages if (out / page).exists())
-    console.print(f"Report: {out / report}")
+    console.print(say("terminal.report", place=out / report))
     aside = plain_console(stderr=True)
-    run = RunReport.model_validate_json((out / "run.json").read_bytes())
-    show_lines(aside, "warning", [text for text in run.warnings if text not in told])
-    missing = [f"{n} {one if n == 1 else many}" for n, one, many in view.missing(summary) if n]
+    warnings = [warning_in(say.language, text) for text in run.warnings if text not in told]
+    if warnings:
+        key = "terminal.one_warning" if len(warnings) == 1 else "terminal.warnings"
+        _show_first(aside, say(key, count=len(warnings)), warnings, say)
+    missing = [counted(n, one, many, say) for n, one, many in view.missing(summary) if n]
     if missing:
-        aside.print(f"{', '.join(missing)}: see {out / 'errors.jsonl'}")
+        errors = out / "errors.jsonl"
+        aside.print(say("terminal.see", what=", ".join(missing), place=errors))
     if run.status == "interrupted" and (left := view.not_run(summary)):
-        aside.print(f"{left} {units_of(task.name)} were not run")
+        aside.print(say("terminal.not_run", count=left, units=say(f"units.{task.name}")))
     if is_resumable(out):
-        aside.print(f"Continue it with --resume {out}")
+        aside.print(say("terminal.resume", place=out))
+
+
+def words_of(run: RunReport) -> Words:
+    """The phrases of the language that a run was told to be shown in."""
+    return words("ko" if run.options.get("lang") == "ko" else "en")
 
 
 def plain_console(*, stderr: bool = False) -> Console:
@@ -83,37 +90,48 @@ def plain_console(*, stderr: bool = False) -> Console:
     return Console(stderr=stderr, highlight=False, markup=False, emoji=False, soft_wrap=True)
 
 
-def show_release(verdict: ReleaseVerdict, out: Path | None) -> None:
+def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
     """The gates' verdict, the rules that were broken, and the queries that got worse."""
-    console = plain_console()
-    console.print(f"\nRelease gate ({verdict.gate.phase}): {verdict.gate.verdict.upper()}")
-    console.print(headline(verdict.comparison, verdict.gate))
-    for mismatch in verdict.comparison.mismatches:
-        console.print(f"  {mismatch.what}: {mismatch.meaning}")
-    lost = [f"lost: {_short(item.text)} ({item.id})" for item in verdict.comparison.lost]
+    console, gate, comparison = plain_console(), verdict.gate, verdict.comparison
+    told = gate.verdict.upper() if say.language == "en" else say(f"gate.{gate.verdict}")
+    console.print(f"\n{say('terminal.gate', phase=gate.phase, verdict=told)}")
+    console.print(headline(comparison, gate, say))
+    for what, meaning in mismatches_told(comparison, say):
+        console.print(f"  {what}: {meaning}")
+    lost = [
+        say("terminal.lost", what=f"{_short(item.text)} ({item.id})") for item in comparison.lost
+    ]
     worse = [
-        f"worse: {_short(item.text)} ({item.id}): {item.what}"
-        for item in verdict.comparison.changes
+        say(
+            "terminal.worse",
+            what=f"{_short(item.text)} ({item.id}): {change_in(say.language, item.what)}",
+        )
+        for item in comparison.changes
         if item.change == "worse"
     ]
     for lines in (lost, worse):
         for line in lines[:_LINES_SHOWN]:
             console.print(f"  {printable(line)}")
         if len(lines) > _LINES_SHOWN:
-            console.print(f"  ... and {len(lines) - _LINES_SHOWN} more")
+            console.print(f"  {say('terminal.more', count=len(lines) - _LINES_SHOWN)}")
     if out:
         pages = ("compare.html", "compare.md")
-        console.print(f"Comparison: {out / next(p for p in pages if (out / p).exists())}")
+        page = out / next(p for p in pages if (out / p).exists())
+        console.print(say("terminal.comparison", place=page))
 
 
 def _short(text: str) -> str:
     return textwrap.shorten(text, _TEXT_CHARS, placeholder=" …")
 
 
-def _figures(task: Task[Any, Any, Any], summary: BaseModel) -> Table:
-    table = Table("metric", "value", "95 % interval", "N", box=None, pad_edge=False)
+def _figures(task: Task[Any, Any, Any], summary: BaseModel, say: Words) -> Table:
+    table = Table(
+        *(say(f"page.{name}") for name in ("metric", "value", "interval", "count")),
+        box=None,
+        pad_edge=False,
+    )
     main = blocks_of(task.name)[0]
-    for row in task.view.rows(summary):
+    for row in task.view.rows(summary, say):
         name = row.metric if row.block == main else f"{row.block} {row.metric}"
         table.add_row(name, row.value, row.interval, str(row.n))
     return table
@@ -122,8 +140,13 @@ def _figures(task: Task[Any, Any, Any], summary: BaseModel) -> Table:
 def show_lines(console: Console, kind: str, lines: Sequence[str]) -> None:
     """The first lines of a kind, and how many there are."""
     if lines:
-        console.print(f"{len(lines)} {kind}{'' if len(lines) == 1 else 's'}:")
+        title = f"{len(lines)} {kind}{'' if len(lines) == 1 else 's'}:"
+        _show_first(console, title, lines, words("en"))
+
+
+def _show_first(console: Console, title: str, lines: Sequence[str], say: Words) -> None:
+    console.print(title)
     for line in lines[:_LINES_SHOWN]:
         console.print(textwrap.indent(printable_lines(line), "  "))
     if len(lines) > _LINES_SHOWN:
-        console.print(f"  ... and {len(lines) - _LINES_SHOWN} more")
+        console.print(f"  {say('terminal.more', count=len(lines) - _LINES_SHOWN)}")

@@ -18,22 +18,22 @@ from gigamind.reports.page.experiment import (
 )
 from gigamind.reports.page.history import cause_told, change_told, result, subject
 from gigamind.text import printable
-from gigamind.wording import share, words
+from gigamind.wording import Language, share, words
 
 _LEVELS_SHOWN = 10
-_SURE = {True: "better", False: "worse", None: ""}
 
 
 def show_experiment(held: Held, out: Path | None) -> None:
     """The main figures side by side, what surely differs, and of two runs the verdict, or why there is none."""
-    console, say, experiment = plain_console(), words("en"), held.experiment
+    console, say, experiment = plain_console(), words(held.lang), held.experiment
     console.print(headline(experiment, say))
     names = [run.label for run in experiment.runs]
-    table = Table("metric", "N", *names, box=None, pad_edge=False)
+    table = Table(say("page.metric"), say("page.count"), *names, box=None, pad_edge=False)
     if len(names) == 2:  # noqa: PLR2004  more differences than one would break the lines of a terminal
-        table.add_column("difference")
+        table.add_column(say("page.difference"))
+    sure = {True: say("page.better"), False: say("page.worse"), None: ""}
     for name, n, value, cells in figure_rows(experiment, say, main=True):
-        values = [f"{cell.value} {_SURE[cell.better]}".strip() for cell in cells]
+        values = [f"{cell.value} {sure[cell.better]}".strip() for cell in cells]
         told = [f"{cell.difference} {cell.interval}".strip() for cell in cells]
         table.add_row(name, str(n), value, *values, *told[: len(table.columns) - 2 - len(names)])
     console.print(table)
@@ -43,19 +43,19 @@ def show_experiment(held: Held, out: Path | None) -> None:
     for notice in notices(experiment, say):
         console.print(f"  {printable(notice)}")
     if held.verdict and not held.verdict.gate.is_refused:
-        show_release(held.verdict, None)
+        show_release(held.verdict, None, say)
     else:
         release = held.verdict.release if held.verdict else None
         console.print(printable(why_no_verdict(release, say)))
     if out:
-        console.print(f"Comparison: {out / 'compare.html'}")
+        console.print(say("terminal.comparison", place=out / "compare.html"))
 
 
-def show_history(told: Histories, out: Path | None) -> None:
+def show_history(told: Histories, out: Path | None, language: Language) -> None:
     """What was found in each history."""
-    console, say = plain_console(), words("en")
+    console, say = plain_console(), words(language)
     for one in told.histories:
-        console.print(f"{subject(one, say)}: {len(one.runs)} runs")
+        console.print(say("terminal.runs", subject=subject(one, say), count=len(one.runs)))
         console.print(f"  {result(one, say)}")
         for change in one.changes:
             console.print(f"  {change_told(change, one, say)}: {cause_told(change, say)}")
@@ -65,4 +65,4 @@ def show_history(told: Histories, out: Path | None) -> None:
     if told.skipped:
         console.print(say("history.skipped", count=told.skipped))
     if out:
-        console.print(f"History: {out / 'history.html'}")
+        console.print(say("terminal.history", place=out / "history.html"))

@@ -55,7 +55,7 @@ class Held:
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
         files = {"compare.html": page, "compare.json": text + "\n"}
         if self.verdict:
-            files["compare.md"] = self.verdict.markdown()
+            files["compare.md"] = self.verdict.markdown(self.lang)
         return files | ({_REPORT: self.report} if self.report else {})
 
 

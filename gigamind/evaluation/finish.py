@@ -168,7 +168,7 @@ def _write(
         except InputError as error:  # what was measured is kept, even where it cannot be compared
             refused = error
         else:
-            files |= verdict.files()
+            files |= verdict.files(outputs.lang)
             if SUMMARY_FILE in files:
                 text = files[SUMMARY_FILE]
                 files[SUMMARY_FILE] = with_section(text, verdict.release, words(outputs.lang))
@@ -246,7 +246,9 @@ def _texts(
     task: Task[Any, Summary, Line], record: Record[Summary, Line], outputs: Outputs
 ) -> dict[str, str]:
     """What is written beside the record, but for what needs a comparison."""
-    files = {SUMMARY_FILE: task.view.markdown(record)} if outputs.format != "json" else {}
+    files = (
+        {SUMMARY_FILE: task.view.markdown(record, outputs.lang)} if outputs.format != "json" else {}
+    )
     files |= task.view.files(record)
     if outputs.figures and record.items:
         drawn = task.view.figures(record)

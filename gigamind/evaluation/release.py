@@ -34,10 +34,10 @@ class ReleaseVerdict:
     comparison: Comparison
     gate: GateResult
 
-    def files(self) -> dict[str, str]:
+    def files(self, language: Language) -> dict[str, str]:
         """compare.md and compare.json, by name."""
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
-        return {"compare.md": self.markdown(), "compare.json": text + "\n"}
+        return {"compare.md": self.markdown(language), "compare.json": text + "\n"}
 
     def dump(self) -> dict[str, Any]:
         """JSON values: `comparison` and `gate`."""
@@ -59,9 +59,9 @@ class ReleaseVerdict:
         """The part that summaries tell."""
         return Release(self.comparison, self.gate)
 
-    def markdown(self) -> str:
+    def markdown(self, language: Language = "en") -> str:
         """The text of compare.md."""
-        return render_comparison(self.comparison, self.gate)
+        return render_comparison(self.comparison, self.gate, language)
 
     def exit_code(self, *, fail_on_regression: bool) -> int:
         """4 for a regression, 1 where no verdict is possible, if that is asked for; else 0."""

@@ -11,9 +11,6 @@ from gigamind.metrics.spec import Rows
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import bounded_means, bounded_ratios
 
-METHOD = "linear interpolation (Hyndman & Fan type 7, numpy's default)"
-
-
 _metric = Rows("search", None)
 METRICS = (
     _metric(None, "latency_p50_ms", "latency p50", "응답 시간 p50"),
@@ -26,7 +23,7 @@ METRICS = (
 
 @dataclass(frozen=True, slots=True)
 class Latency:
-    """Percentiles of the wall time of `n` queries, by `METHOD`."""
+    """Percentiles of the wall time of `n` queries, by linear interpolation (Hyndman & Fan type 7)."""
 
     p50_ms: float
     p95_ms: float

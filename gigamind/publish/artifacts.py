@@ -160,4 +160,4 @@ def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:
     """One row a metric; cells are scalars, for the UI shows nothing else, and a figure that is no number is a dash."""
     known = type(summary).model_validate_json(summary.model_dump_json())  # JSON writes NaN as null
-    return [row._asdict() for row in TASKS[task].view.rows(known)]
+    return [row._asdict() for row in TASKS[task].view.rows(known, words("en"))]

@@ -1,81 +1,84 @@
 """compare.md: is this release worse, how sure is that, and which items broke."""
 
+import functools
 from collections.abc import Sequence
 
-from gigamind.metrics.spec import units_of
 from gigamind.release.compare import Comparison, MetricChange, RunName
 from gigamind.release.gates import LOST
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import GateResult, RuleResult
 from gigamind.release.shortfall import METRIC, number
+from gigamind.reports.release import mismatch_told, reasons_told
 from gigamind.reports.text import code, render
-from gigamind.wording import share
+from gigamind.wording import Language, Words, change_in, share, words
 
 _ITEMS_SHOWN = 20
 _HITS_SHOWN = 3
-_TITLES = {
-    "passed": "Release gate: passed",
-    "failed": "Release gate: FAILED",
-    "warned": "Release gate: passed with warnings",
-    "inconclusive": "Release gate: inconclusive",
-    "not-comparable": "Release gate: not comparable",
-}
-_MARKS = {
-    "passed": "✅ ok",
-    "failed": "❌ worse",
-    "warned": "⚠️ worse",
-    "skipped": "– skipped",
-    "inconclusive": "❔ open",
-    "not-comparable": "❔ no baseline",
-}
-_CARD_MARKS = {"failed": "❌ not certified", "warned": "⚠️ not certified"}
-_LOST_VERDICTS = (
-    "The baseline has a verdict on these, the current run has none, and no figure counts them."
-)
-_LOST_CHECKS = "The checklist decided about these in the baseline and not in the current run."
 _BOUNDS = {"floor": "≥", "floor_gone": "≥", "ceiling": "≤", "ceiling_gone": "≤"}
 _TIMES = frozenset({"search_p95", "cold_start"})
 
 
-def render_comparison(comparison: Comparison, gate: GateResult) -> str:
+def render_comparison(comparison: Comparison, gate: GateResult, language: Language = "en") -> str:
     """The comparison and the gates' verdict as Markdown."""
+    say = words(language)
     return render(
         "compare.md.jinja",
+        say=say,
         comparison=comparison,
         gate=gate,
-        title=_TITLES[gate.verdict],
-        headline=headline(comparison, gate),
-        shared=_shared(comparison),
-        silent=(
-            ("No verdict any more", _LOST_VERDICTS, comparison.unjudged),
-            ("Not checked any more", _LOST_CHECKS, comparison.unchecked),
-        ),
+        title=say(f"compare.title_{gate.verdict}"),
+        headline=headline(comparison, gate, say),
+        mismatches=mismatches_told(comparison, say),
+        shared=_shared(comparison, say),
+        silent=(("unjudged", comparison.unjudged), ("unchecked", comparison.unchecked)),
         shown=_ITEMS_SHOWN,
         version=_version,
         value=_value,
         current=_current,
-        mark=_mark,
-        limit=_limit,
+        mark=functools.partial(_mark, say),
+        limit=functools.partial(_limit, say),
         figure=share,
         signed=signed,
         interval=_interval,
         p=_p,
         notes=_notes,
-        ranking=_ranking,
+        ranking=functools.partial(_ranking, say),
+        what=functools.partial(change_in, language),
     )
 
 
-def headline(comparison: Comparison, gate: GateResult) -> str:
+def headline(comparison: Comparison, gate: GateResult, say: Words) -> str:
     """The verdict in one or two sentences."""
     worse = sum(change.change == "worse" for change in comparison.changes)
-    better = len(comparison.changes) - worse
-    items = f"{worse} of {comparison.shared} shared {units_of(comparison.task)} got worse, {better} better."
+    items = say(
+        "compare.items",
+        worse=worse,
+        better=len(comparison.changes) - worse,
+        shared=comparison.shared,
+        units=say(f"units.{comparison.task}"),
+    )
+    reasons = reasons_told(gate, comparison, say)
     if gate.verdict == "passed":
-        told = f"No metric is worse than the gates of phase {gate.phase} allow. {items}"
-        return " ".join([told, *gate.reasons])
+        told = say("compare.none_worse", phase=gate.phase, items=items)
+        return " ".join([told, *reasons])
     if gate.is_refused:
-        return " ".join(gate.reasons)
-    return f"{' '.join(gate.reasons)} {items}"
+        return " ".join(reasons)
+    return f"{' '.join(reasons)} {items}"
+
+
+def mismatches_told(comparison: Comparison, say: Words) -> list[tuple[str, str]]:
+    """In what the runs differ, each with what that means."""
+    if say.language == "en":
+        return [(one.what, one.meaning) for one in comparison.mismatches]
+    return [
+        (_named(one.what, say), mismatch_told(one, comparison.task, say))
+        for one in comparison.mismatches
+    ]
+
+
+def _named(what: str, say: Words) -> str:
+    key = f"what.{what.replace(' ', '_')}"
+    return say(key) if say.knows(key) else what
 
 
 def signed(value: float | None) -> str:
@@ -83,17 +86,16 @@ def signed(value: float | None) -> str:
     return "–" if value is None else f"{value:+.3f}"
 
 
-def _shared(comparison: Comparison) -> str:
-    alone = [
-        f"{count} only in the {name}"
-        for count, name in (
-            (comparison.only_baseline, "baseline"),
-            (comparison.only_current, "current run"),
-        )
-        if count
-    ]
-    return f"{comparison.shared} {units_of(comparison.task)} in both runs" + (
-        f" ({', '.join(alone)})." if alone else "."
+def _shared(comparison: Comparison, say: Words) -> str:
+    counts = {"baseline": comparison.only_baseline, "current": comparison.only_current}
+    alone = ", ".join(
+        say(f"compare.only_{name}", count=count) for name, count in counts.items() if count
+    )
+    return say(
+        "compare.shared",
+        count=comparison.shared,
+        units=say(f"units.{comparison.task}"),
+        alone=say("compare.alone", what=alone) if alone else "",
     )
 
 
@@ -115,12 +117,13 @@ def _current(rule: RuleResult) -> str:
     return f"{rule.scale}: kappa {number(rule.current)}{ends}, N = {rule.n}"
 
 
-def _mark(rule: RuleResult) -> str:
-    told = _CARD_MARKS if rule.metric == METRIC else {}
-    return told.get(rule.status, _MARKS[rule.status])
+def _mark(say: Words, rule: RuleResult) -> str:
+    of_card = f"compare.card_{rule.status}"
+    is_card = rule.metric == METRIC and say.knows(of_card)
+    return say(of_card if is_card else f"compare.mark_{rule.status}")
 
 
-def _limit(rule: RuleResult) -> str:
+def _limit(say: Words, rule: RuleResult) -> str:
     if rule.limit is None:
         return "–"
     if rule.metric == METRIC:
@@ -131,7 +134,8 @@ def _limit(rule: RuleResult) -> str:
         return f"× {rule.limit:.2f}"
     if rule.metric in _TIMES:
         return f"{rule.limit:,.0f} ms"
-    return f"{rule.limit:g} {'lost' if rule.metric in LOST else 'worse'}"
+    key = "compare.limit_lost" if rule.metric in LOST else "compare.limit_worse"
+    return say(key, limit=f"{rule.limit:g}")
 
 
 def _interval(change: MetricChange) -> str:
@@ -150,8 +154,7 @@ def _notes(paths: Sequence[str]) -> str:
     return ", ".join(code(path) for path in paths)
 
 
-def _ranking(hits: Sequence[SnapshotHit]) -> str:
-    return (
-        ", ".join(f"{code(hit.note)} {share(hit.base_score)}" for hit in hits[:_HITS_SHOWN])
-        or "nothing"
-    )
+def _ranking(say: Words, hits: Sequence[SnapshotHit]) -> str:
+    return ", ".join(
+        f"{code(hit.note)} {share(hit.base_score)}" for hit in hits[:_HITS_SHOWN]
+    ) or say("summary.nothing")

@@ -8,7 +8,7 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import IntervalReport
-from gigamind.wording import Language, between, share
+from gigamind.wording import Language, Words, between, share
 
 
 class Part(Protocol):
@@ -51,6 +51,11 @@ class MetricRow(NamedTuple):
     n: int
 
 
+def plain_label(key: str, say: Words) -> str:
+    """What summary.md and the terminal call a metric."""
+    return label(key, None if say.language == "en" else say.language)
+
+
 def figure_of(part: Part, key: str) -> Figure | None:
     """The metric "search.mrr" of a slice; None when the slice does not have it."""
     block, _, name = key.partition(".")
@@ -82,13 +87,15 @@ def values_of(part: Part, keys: Iterable[str]) -> list[str]:
     return [share(figure.value if figure else None) for figure in figures]
 
 
-def metric_rows(part: Part, block: str, keys: Iterable[str] | None = None) -> list[MetricRow]:
+def metric_rows(
+    part: Part, block: str, say: Words, keys: Iterable[str] | None = None
+) -> list[MetricRow]:
     """The metrics of a block as summary.md and the terminal show them; all of them, or those of these names."""
     shown = part.intervals if keys is None else keys
     return [
         MetricRow(
             block,
-            label(figure.key),
+            plain_label(figure.key, say),
             share(figure.value),
             between(figure.interval),
             figure.interval.n,

@@ -11,7 +11,7 @@ from gigamind.records.schema import Record
 from gigamind.release.model import EvalSnapshot
 from gigamind.release.policy import GateResult
 from gigamind.reports.figures import MetricRow
-from gigamind.wording import Language
+from gigamind.wording import Language, Words
 
 if TYPE_CHECKING:
     from gigamind.reports.page.charts import Chart
@@ -28,7 +28,7 @@ class View(ABC, Generic[Summary, Line, Baseline]):
     """One task."""
 
     @abstractmethod
-    def markdown(self, record: Record[Summary, Line]) -> str:
+    def markdown(self, record: Record[Summary, Line], lang: Language = "en") -> str:
         """summary.md."""
 
     @property
@@ -59,30 +59,30 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         return {}
 
     @abstractmethod
-    def rows(self, summary: Summary) -> Iterator[MetricRow]:
+    def rows(self, summary: Summary, say: Words) -> Iterator[MetricRow]:
         """The metrics, the main ones first."""
 
     @abstractmethod
     def missing(self, summary: Summary) -> list[tuple[int, str, str]]:
-        """What the figures lack and errors.jsonl explains: how many, and what they are, one and many."""
+        """What the figures lack and errors.jsonl explains: how many, and the phrases for one and many."""
 
     @abstractmethod
     def not_run(self, summary: Summary) -> int:
         """Items that an interrupted run did not come to."""
 
-    def times(self, summary: Summary) -> str:
+    def times(self, summary: Summary, say: Words) -> str:
         """How long an item took, in a line; "" where that is not measured."""
-        del summary
+        del summary, say
         return ""
 
-    def caution(self, summary: Summary) -> str:
+    def caution(self, summary: Summary, say: Words) -> str:
         """What makes the figures look better than they are, in a line; "" where nothing does."""
-        del summary
+        del summary, say
         return ""
 
-    def finding(self, summary: Summary) -> str:
+    def finding(self, summary: Summary, say: Words) -> str:
         """What the run found beside its figures, in a sentence; "" where there is nothing to say."""
-        del summary
+        del summary, say
         return ""
 
     def llm(self, summary: Summary) -> LlmReport | None:

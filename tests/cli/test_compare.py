@@ -70,7 +70,7 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place, gigamind
     found = {item["id"] for item in baseline if item["metrics"].get("mrr")}
     assert damaged & found <= broken
     page = (place / "worse" / "compare.md").read_text("utf-8")
-    assert page.startswith("# Release gate: FAILED\n")
+    assert page.startswith("# 출시 게이트: 실패\n")
     assert all(
         name in page for name in sorted(report["comparison"]["lost"][i]["id"] for i in range(3))
     )
@@ -190,9 +190,11 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
     asked = ("compare", *(runs / f"top{depth}" for depth in (3, 5, 8)))
     ended = gigamind(*asked, "--out", "three", "--lang", "ko")
     assert ended.code == 0, ended.stderr
-    assert "top5, top8 against top3, on the 40 queries that all runs evaluated" in ended.stdout
-    told = [line for line in ended.stdout.splitlines() if line.startswith("No verdict: ")]
-    assert told == ["No verdict: a gate holds one run against its baseline; name two runs for one."]
+    assert "top3 대비 top5, top8: 모든 실행이 평가한 질의 40건" in ended.stdout
+    told = [line for line in ended.stdout.splitlines() if line.startswith("판정 없음: ")]
+    assert told == [
+        "판정 없음: 게이트는 실행 하나를 기준 실행 하나와 비교합니다. 판정이 필요하면 실행을 두 개만 지정하십시오."
+    ]
     folder = Path("three")
     assert sorted(path.name for path in folder.iterdir()) == ["compare.html", "compare.json"]
     found = json.loads((folder / "compare.json").read_text("utf-8"))["experiment"]
@@ -219,8 +221,8 @@ def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
     (runs / "notes").mkdir(exist_ok=True)
     ended = gigamind("history", runs, "--out", "told", "--lang", "ko")
     assert ended.code == 0, ended.stderr
-    assert "3 comparable runs are too few to tell a change from chance" in ended.stdout
-    assert "Folders that hold no complete run: 1." in ended.stdout
+    assert "비교할 수 있는 실행이 3건뿐이라 변화와 우연을 구별할 수 없습니다" in ended.stdout
+    assert "완료된 실행이 없는 폴더: 1개." in ended.stdout
     assert 'lang="ko"' in Path("told", "history.html").read_text("utf-8")
     printed = json.loads(gigamind("history", runs, "--json").stdout)
     assert printed == json.loads(Path("told", "history.json").read_text("utf-8"))

@@ -21,6 +21,7 @@ from gigamind.records.schema import IntervalReport
 from gigamind.release.policy import Quality
 from gigamind.reports.figures import figure_of, metric_rows
 from gigamind.tasks.search.schema import SliceCounts, SliceReport
+from gigamind.wording import words
 
 
 def _misses(ranking, qrels, k):
@@ -72,7 +73,9 @@ def test_a_metric_is_shown_with_its_interval():
         unanswerable={},
         intervals={"search.misses_at_1": IntervalReport(low=0.1, high=0.9, n=2)},
     )
-    assert metric_rows(part, "search") == [("search", "misses@1", "0.500", "0.100 – 0.900", 2)]
+    assert metric_rows(part, "search", words("en")) == [
+        ("search", "misses@1", "0.500", "0.100 – 0.900", 2)
+    ]
     assert figure_of(part, "search.misses_at_1").label("ko") == "빗나감@1"
 
 

@@ -10,7 +10,7 @@ from gigamind.records.schema import ErrorReport
 from gigamind.reports import text as templating
 from gigamind.reports.figures import metric_rows
 from gigamind.tasks.search.markdown import render_summary
-from gigamind.wording import share
+from gigamind.wording import share, words
 
 HOSTILE = "a|b `x` ```\n| c |\n\n# head\n<script>alert(1)</script> [[l]] - 1. **b"
 NONE_LEFT = {"queries_total": 2, "queries_unanswerable": 0}
@@ -129,7 +129,7 @@ def test_a_precision_of_nothing_is_explained(make_record, make_item, make_slice)
     )
     text = render_summary(make_record((make_item(),), summary={"overall": unknown}))
     assert "| precision | – |" in text
-    assert "A dash:\nno query was judged unanswerable." in text
+    assert "A dash: no query was judged unanswerable." in text
     judged = (make_item(judged_unanswerable=True),)
     assert "A dash" not in render_summary(make_record(judged))
 
@@ -272,8 +272,10 @@ def test_shares_have_three_decimals(value, shown):
 
 
 def test_rows_leave_out_what_has_no_interval(make_slice):
-    assert [row.metric for row in metric_rows(make_slice(), "search")][-1] == "recall@10"
-    assert [row.metric for row in metric_rows(make_slice(), "unanswerable")] == [
+    assert [row.metric for row in metric_rows(make_slice(), "search", words("en"))][
+        -1
+    ] == "recall@10"
+    assert [row.metric for row in metric_rows(make_slice(), "unanswerable", words("en"))] == [
         "precision",
         "recall",
         "F1",

@@ -3,10 +3,12 @@
 import pytest
 
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport
-from gigamind.reports.text import cost_lines, coverage, flip_lines, model_section
+from gigamind.reports.page.model_costs import cost_lines, model_section
+from gigamind.wording import words
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
-SHARE = "(0.250, 95 % interval 0.046 – 0.699)"
+EN = words("en")
+SHARE = "(0.250; 95 % interval 0.046 – 0.699)"
 
 
 def part(outcomes, items, flips=None):
@@ -37,24 +39,21 @@ def report(outcomes, items, *, flips=None, checks=None):
 
 
 def test_a_run_without_checks_speaks_of_its_items():
-    llm = report({"scored": 3, "refused": 1}, 4, flips=FLIPS)
-    assert coverage(llm) == "3 of 4 have a verdict (refused: 1)"
-    assert flip_lines(llm) == [f"Judged a second time: 1 of 4 verdicts changed {SHARE}."]
+    section = model_section(report({"scored": 3, "refused": 1}, 4, flips=FLIPS), EN)
+    assert "3 of 4 have a verdict (–). (judged: 3, refused: 1)" in section
+    assert f"Judged a second time: 1 of 4 verdicts changed {SHARE}." in section
 
 
 def test_evaluations_and_checks_are_told_apart():
     checks = part({"scored": 2, "skipped_budget": 2}, 4, FLIPS)
-    llm = report({"scored": 4}, 4, flips=FLIPS, checks=checks)
-    assert coverage(llm) == (
-        "4 of 4 evaluations have a verdict, and 2 of 4 checks by the checklist (left by the budget: 2)"
-    )
-    assert flip_lines(llm) == [
+    section = model_section(report({"scored": 4}, 4, flips=FLIPS, checks=checks), EN)
+    for told in (
+        "Evaluations: 4 of 4 have a verdict (–).",
+        "Checks by the checklist: 2 of 4 have a verdict (–). (judged: 2, left by the budget: 2)",
         f"Evaluated a second time: 1 of 4 verdicts changed {SHARE}.",
         f"Checked a second time: 1 of 4 answers changed between passing the checklist and not {SHARE}.",
-    ]
-    section = model_section(llm)
-    assert coverage(llm) in section
-    assert all(line in section for line in flip_lines(llm))
+    ):
+        assert told in section
 
 
 @pytest.mark.parametrize(
@@ -62,12 +61,17 @@ def test_evaluations_and_checks_are_told_apart():
 )
 def test_the_shell_is_told_what_has_no_verdict_be_it_a_check(judged, checked, told):
     checks = None if checked is None else part({"scored": checked}, 4)
-    llm = report({"scored": judged}, 4, checks=checks)
-    assert (coverage(llm) in cost_lines(llm)) is told
+    lines = cost_lines(report({"scored": judged}, 4, checks=checks), EN)
+    assert any("have a verdict" in line for line in lines) is told
 
 
-def test_the_shell_is_told_what_flipped():
-    assert cost_lines(report({"scored": 4}, 4, flips=FLIPS)) == [
-        "judge: m: 0 requests, 0 from the store, cost unknown",
-        f"Judged a second time: 1 of 4 verdicts changed {SHARE}",
-    ]
+@pytest.mark.parametrize(
+    ("lang", "told"),
+    [
+        ("en", ("judge: m: 0 requests, 0 from the store, cost unknown", "Judged a second time")),
+        ("ko", ("judge: m: 요청 0건, 저장소에서 0건, 비용 알 수 없음", "다시 판정한 4개 가운데")),
+    ],
+)
+def test_the_shell_is_told_what_it_cost_and_what_flipped(lang, told):
+    cost, flipped, *_ = cost_lines(report({"scored": 4}, 4, flips=FLIPS), words(lang))
+    assert (cost, flipped[: len(told[1])]) == told

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from gigamind.metrics.table import label
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport, PanelReport, UsageReport
-from gigamind.reports.text import counted
+from gigamind.reports.text import counted, render
 from gigamind.stats.krippendorff import reading
 from gigamind.wording import Words, share
 
@@ -32,6 +32,31 @@ def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
             say(f"model.conflict_{name}", items=count) for name, count in llm.conflicts.items()
         ),
     }
+
+
+def model_section(llm: LlmReport, say: Words) -> str:
+    """The same for summary.md, without a line break at its end."""
+    return render("model.md.jinja", say=say, model=model_block(llm, say)).strip()
+
+
+def cost_lines(llm: LlmReport, say: Words) -> list[str]:
+    """A line a model for the shell, those on what flipped, and those for what has no verdict."""
+    lines = [
+        say("model.asked", role=role, calls=part.calls, hits=part.cache_hits, cost=_told(part, say))
+        for role, part in llm.by_role.items()
+    ]
+    lines += filter(None, [*_flips(llm, say), _unread(llm, say)])
+    parts = list(_parts(llm, say))
+    incomplete = any(part["incomplete"] for part in parts)
+    return [*lines, *(str(part["coverage"]) for part in parts)] if incomplete else lines
+
+
+def _told(part: UsageReport, say: Words) -> str:
+    """Dollars to the microdollar; says what was estimated and what is not known."""
+    if part.usd is None:
+        return say("model.unpriced")
+    key = "model.estimated" if part.usd_source == "estimated" else "model.priced"
+    return say(key, usd=f"{part.usd:.6f}")
 
 
 def _unread(llm: LlmReport, say: Words) -> str:

@@ -46,6 +46,7 @@ from gigamind.tasks.answers.schema import (
     SourceSentence,
     Verdict,
 )
+from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
 from gigamind.wording import Language, Words, between, share, signed, words
 
 _DIGITS = {name: str(digit) for digit, name in enumerate((*get_args(Verdict), "no_claim"))}
@@ -328,7 +329,7 @@ def quality_block(
         for place, item in enumerate(overall.items)
     ]
     return {
-        "lead": _lead(quality, say),
+        "lead": checklist_lead(quality, say),
         "slices": [(name, part.checked) for name, part in slices.items()],
         "rows": [passing, *rows],
         "compared": compared is not None,
@@ -346,19 +347,6 @@ def _change(metric: str, comparison: Comparison | None) -> dict[str, object] | N
         "interval": change_interval(change) or "–",
         "better": sure(change),
     }
-
-
-def _lead(quality: QualitySummaryReport, say: Words) -> str:
-    overall = quality.overall
-    lead = say(
-        "answer.checklist_lead",
-        feature=quality.feature,
-        passed=overall.passed,
-        checked=overall.checked,
-        ratio=f"{100 * quality.min_pass_ratio:g}\u00a0%",
-    )
-    counts = {"answer.unchecked": quality.unchecked, "answer.unchecked_yet": quality.not_run}
-    return " ".join([lead, *(say(key, count=count) for key, count in counts.items() if count)])
 
 
 _TAGS = 15
@@ -408,7 +396,6 @@ _LEADING = (
     "answers.correctness", "answers.completeness", "answers.utility", "quality.pass_rate",
 )  # fmt: skip
 _GRADES = ("high", "medium", "low", "none")
-_CUTS = ("part", "sentence", "uncut")
 _VERDICTS = ("supported", "contradicted", "not_found", "unverified")
 
 
@@ -440,8 +427,8 @@ def answer_content(
             "own": own,
             "not_believed": not_believed(summary, say),
             "second_look": second_look(summary, say),
-            "separation": _separation(record, say),
-            "cuts": _cuts(record, say),
+            "separation": separation(record, say),
+            "cuts": cuts(record, say),
             "grades": _GRADES,
             "verdicts": _VERDICTS,
             "quality": quality_block(summary.quality, say, comparison),
@@ -489,18 +476,3 @@ def _cards(record: AnswerRunRecord, comparison: Comparison | None, say: Words) -
     main = measured(figures_of(record.summary.overall, keys_of(record.run.judge, "main")))
     for figure in (*main, *pass_rate(record.summary.quality)):
         yield card(figure, comparison, say)
-
-
-def _separation(record: AnswerRunRecord, say: Words) -> str:
-    found = record.summary.correlation
-    if found.r is None:
-        return say("answer.separation_unknown", n=found.n)
-    key = "answer.separate" if found.separate else "answer.inseparable"
-    return say(key, n=found.n, r=f"{found.r:.2f}".replace("-", "−"))
-
-
-def _cuts(record: AnswerRunRecord, say: Words) -> str:
-    found = record.summary.cuts
-    if not found.get("part") and not found.get("uncut"):
-        return ""
-    return say("answer.cuts", **{name: found.get(name, 0) for name in _CUTS})

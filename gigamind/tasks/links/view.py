@@ -3,13 +3,14 @@
 from collections.abc import Iterator
 
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import keys_in, label
+from gigamind.metrics.table import keys_in
 from gigamind.records.schema import Record
-from gigamind.reports.figures import MetricRow, metric_rows, values_of
+from gigamind.reports.figures import MetricRow, metric_rows, plain_label, values_of
 from gigamind.reports.text import render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.links.compare import LinkSnapshot
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+from gigamind.wording import Language, Words, warning_in, words
 
 _MISSES_SHOWN = 10
 
@@ -17,19 +18,24 @@ _MISSES_SHOWN = 10
 class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
     """See the module."""
 
-    def markdown(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str:
+    def markdown(
+        self, record: Record[LinkSummaryReport, LinkItemReport], lang: Language = "en"
+    ) -> str:
         """The summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
         summary, topk = record.summary, int(str(record.run.options["topk"]))
+        say = words(lang)
         columns = keys_in("summary", blocks_of("links"), topk)
         return render(
             "links.md.jinja",
+            say=say,
             run=record.run,
+            warnings=[warning_in(lang, told) for told in record.run.warnings],
             errors=record.errors,
             summary=summary,
             counts=summary.counts,
             topk=topk,
-            rows=metric_rows(summary.overall, "links"),
-            columns=[label(key) for key in columns],
+            rows=metric_rows(summary.overall, "links", say),
+            columns=[plain_label(key, say) for key in columns],
             languages=[
                 (name, part.notes, values_of(part, columns))
                 for name, part in summary.by_language.items()
@@ -47,11 +53,11 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
 
         return render_link_html, link_figures
 
-    def rows(self, summary: LinkSummaryReport) -> Iterator[MetricRow]:
-        yield from metric_rows(summary.overall, "links")
+    def rows(self, summary: LinkSummaryReport, say: Words) -> Iterator[MetricRow]:
+        yield from metric_rows(summary.overall, "links", say)
 
     def missing(self, summary: LinkSummaryReport) -> list[tuple[int, str, str]]:
-        return [(summary.counts.rows_rejected, "row rejected", "rows rejected")]
+        return [(summary.counts.rows_rejected, "row_rejected", "rows_rejected")]
 
     def not_run(self, summary: LinkSummaryReport) -> int:
         return summary.counts.notes_not_run

@@ -208,7 +208,7 @@ def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
         shares = 100 * np.histogram(scores, edges)[0] / len(scores)
         lines.append(Line(say(f"figure.{name}"), shares.tolist(), pens[answerable]))
     x_label, counted = say(f"figure.score_{kind}"), say("figure.share")
-    return Steps(say("figure.scores"), x_label, edges.tolist(), lines, [now], counted, " %")
+    return Steps(x_label, x_label, edges.tolist(), lines, [now], counted, " %")
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import in_order, keys_in, label
+from gigamind.metrics.table import in_order, keys_in
 from gigamind.records.schema import RunReport
 from gigamind.reports.cards.line import certified
-from gigamind.reports.figures import metric_rows, values_of
-from gigamind.reports.text import code, model_section, render, unjudged
+from gigamind.reports.figures import metric_rows, plain_label, values_of
+from gigamind.reports.page.model_costs import model_section
+from gigamind.reports.text import code, render, unjudged
 from gigamind.tasks.search.free_judges import cost_line
 from gigamind.tasks.search.schema import (
     ItemReport,
@@ -19,7 +20,16 @@ from gigamind.tasks.search.schema import (
     UnjudgedHit,
     WeakVerdicts,
 )
-from gigamind.wording import Words, share, signed, words
+from gigamind.wording import (
+    Language,
+    Words,
+    counted,
+    latency_method_in,
+    share,
+    signed,
+    warning_in,
+    words,
+)
 
 _HITS_SHOWN = 3
 
@@ -51,13 +61,13 @@ def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
     return [item for _, item in failed]
 
 
-def failure_line(item: ItemReport) -> FailureLine:
+def failure_line(item: ItemReport, say: Words) -> FailureLine:
     """One failed item in words."""
     came = ", ".join(
         f"{code(hit.note)} {share(hit.base_score)}" for hit in item.ranking[:_HITS_SHOWN]
     )
     expected = ", ".join(code(note) for note in item.expected_notes)
-    return FailureLine(item, _what(item), expected, came or "nothing")
+    return FailureLine(item, _what(item, say), expected, came or say("summary.nothing"))
 
 
 def _badness(item: ItemReport) -> float:
@@ -68,20 +78,20 @@ def _badness(item: ItemReport) -> float:
     return max(missed, 1 - top if item.judged_unanswerable else 0.0)
 
 
-def _what(item: ItemReport) -> str:
+def _what(item: ItemReport, say: Words) -> str:
     if not item.answerable:
-        return "unanswerable, but judged answerable"
-    where = _where(item)
-    return f"{where}, and judged unanswerable" if item.judged_unanswerable else where
+        return say("summary.failed_answerable")
+    where = _where(item, say)
+    return say("summary.failed_refused", where=where) if item.judged_unanswerable else where
 
 
-def _where(item: ItemReport) -> str:
+def _where(item: ItemReport, say: Words) -> str:
     rank = item.metrics.get("mrr")
     if rank:
-        return f"found at rank {round(1 / rank)}"
-    return {0: "no note found", 1: "not the one note found"}.get(
-        len(item.ranking), f"not among the {len(item.ranking)} notes found"
-    )
+        return say("summary.at_rank", rank=round(1 / rank))
+    found = len(item.ranking)
+    key = {0: "no_note", 1: "not_the_one"}.get(found, "not_among")
+    return say(f"summary.{key}", count=found)
 
 
 _TAGS_SHOWN = 15
@@ -89,56 +99,62 @@ _FAILURES_SHOWN = 10
 _DIFFICULTIES = ("easy", "mid", "hard")
 
 
-def render_summary(record: RunRecord) -> str:
+def render_summary(record: RunRecord, lang: Language = "en") -> str:
     """The summary as Markdown; text of notes and queries is escaped, so that it cannot break a table or a list."""
-    run, summary = record.run, record.summary
+    run, summary, say = record.run, record.summary, words(lang)
     columns = _slice_columns(summary)
     failed = failed_items(record.items)
     return render(
         "summary.md.jinja",
+        say=say,
         run=run,
         summary=summary,
         errors=record.errors,
-        headline=_headline(run, summary),
-        stopped=_stopped(summary),
-        notices=_notices(record),
-        generated=generated_line(summary),
+        headline=_headline(run, summary, say),
+        stopped=_stopped(summary, say),
+        notices=_notices(record, say),
+        generated=generated_line(summary, say),
         search_rows=metric_rows(
-            summary.overall, "search", in_order(list(summary.overall.intervals))
+            summary.overall, "search", say, in_order(list(summary.overall.intervals))
         ),
-        holes=holes_line(summary, words("en")),
+        holes=holes_line(summary, say),
         hole_rows=hole_rows(summary),
-        unanswerable_rows=metric_rows(summary.overall, "unanswerable"),
-        judged_by=_judged_by(run),
-        judges=[(rates, cost_line(rates, words("en"))) for rates in summary.judges],
-        weak=weak_lines(summary.weak_verdicts, words("en")),
-        certified=certified(record.card, run.judge),
-        llm=model_section(summary.llm) if summary.llm else "",
+        unanswerable_rows=metric_rows(summary.overall, "unanswerable", say),
+        judged_by=judged_by(run, say),
+        rate_names=[plain_label(f"unanswerable.{name}", say) for name in RATES],
+        judges=[
+            (rates, [share(getattr(rates, name)) for name in RATES], cost_line(rates, say))
+            for rates in summary.judges
+        ],
+        weak=weak_lines(summary.weak_verdicts, say),
+        certified=certified(record.card, run.judge, lang),
+        llm=model_section(summary.llm, say) if summary.llm else "",
         judged_unanswerable=sum(bool(item.judged_unanswerable) for item in record.items),
-        speed_rows=list(_speed_rows(summary)),
-        slice_metrics=[label(key) for key in columns],
-        slice_rows=list(_slice_rows(summary, columns)),
+        speed_rows=list(_speed_rows(summary, say)),
+        latency_method=latency_method_in(lang, summary.performance.latency_method),
+        warnings=[warning_in(lang, told) for told in run.warnings],
+        slice_metrics=[plain_label(key, say) for key in columns],
+        slice_rows=list(_slice_rows(summary, columns, say)),
         tags_left_out=max(0, len(summary.by_tag) - _TAGS_SHOWN),
-        failures=[failure_line(item) for item in failed[:_FAILURES_SHOWN]],
+        failures=[failure_line(item, say) for item in failed[:_FAILURES_SHOWN]],
         failures_total=len(failed),
-        run_rows=list(_run_rows(run, summary)),
+        run_rows=list(_run_rows(run, summary, say)),
     )
 
 
-def _judged_by(run: RunReport) -> str:
-    """When a query is judged unanswerable, in a sentence."""
+RATES = ("precision", "recall", "f1", "far", "false_refusals")
+"""The figures of verdicts, in the order of tables."""
+
+
+def judged_by(run: RunReport, say: Words) -> str:
+    """When a query is judged unanswerable, and what the figures about that mean."""
     judge = run.judge
-    if judge is None:
-        return "Nothing was judged: the scores of this system have a scale of their own (see --min-score)."
-    if judge.setting is None:
-        return "A model read the first notes found and said whether they answer the query."
-    by = {
-        "threshold": "its Top-1 base score",
-        "answer_score": "its answer_score",
-        "calibrated": "the probability that the vault answers it",
-    }
-    setting = f"{judge.setting:.12g}"
-    return f"A query is judged unanswerable when {by[judge.kind]} is below {setting}, or nothing is found."
+    setting = None if judge is None else judge.setting
+    return say(
+        f"page.unanswerable_lead_{judge.kind if judge else 'none'}",
+        setting="–" if setting is None else f"{setting:.3f}",
+        classes=say("page.unanswerable_classes"),
+    )
 
 
 def weak_lines(weak: WeakVerdicts | None, say: Words) -> list[str]:
@@ -178,27 +194,26 @@ def hole_rows(summary: SummaryReport) -> list[tuple[UnjudgedHit, str]]:
     return [(hit, signed(hit.ndcg_change)) for hit in worst]
 
 
-def _headline(run: RunReport, summary: SummaryReport) -> str:
+def _headline(run: RunReport, summary: SummaryReport, say: Words) -> str:
     counts, search = summary.counts, summary.overall.search
-    queries = _count(counts.queries_total, "query", "queries")
-    notes = "" if counts.notes is None else f" over **{_count(counts.notes, 'note', 'notes')}**"
     parts: list[str] = []
     if counts.queries_answerable:
-        parts.append(
-            f"an expected note came first for **{share(search['hit_at_1'])}** of the answerable ones"
-            f" (MRR {share(search['mrr'])})"
-        )
+        hit, mrr = share(search["hit_at_1"]), share(search["mrr"])
+        parts.append(say("summary.found", hit=hit, mrr=mrr))
     if counts.queries_unanswerable and run.judge:
         far, refused = (
             share(summary.overall.unanswerable[name]) for name in ("far", "false_refusals")
         )
-        answerable = f", **{refused}** of the answerable ones for unanswerable"
-        parts.append(
-            f"**{far}** of the unanswerable ones were taken for answerable"
-            + (answerable if counts.queries_answerable else "")
-        )
-    found = f": {'; '.join(parts)}." if parts else "."
-    return f"**{queries}**{notes}, {searched_by(run, words('en'))}{found}"
+        answerable = say("summary.refused", refused=refused) if counts.queries_answerable else ""
+        parts.append(say("summary.far", far=far) + answerable)
+    notes = "" if counts.notes is None else counted(counts.notes, "note", "notes", say)
+    return say(
+        "summary.headline",
+        queries=counted(counts.queries_total, "query", "queries", say),
+        notes=say("summary.over", notes=notes) if notes else "",
+        searched=searched_by(run, say),
+        found=f": {'; '.join(parts)}." if parts else ".",
+    )
 
 
 def searched_by(run: RunReport, say: Words) -> str:
@@ -209,52 +224,51 @@ def searched_by(run: RunReport, say: Words) -> str:
     return say("page.subject_system", system=system.name)
 
 
-def _stopped(summary: SummaryReport) -> str:
-    left = summary.counts.queries_not_run
-    silent = unjudged(summary.llm)
-    parts = [f"{_count(left, 'query was', 'queries were')} not run"] if left or not silent else []
-    parts += [f"{_count(silent, 'query has', 'queries have')} no verdict"] if silent else []
-    return " and ".join(parts)
+def _stopped(summary: SummaryReport, say: Words) -> str:
+    left, silent = summary.counts.queries_not_run, unjudged(summary.llm)
+    parts: list[str] = []
+    if left or not silent:
+        parts.append(counted(left, "query_not_run", "queries_not_run", say))
+    if silent:
+        parts.append(counted(silent, "query_has_no_verdict", "queries_have_no_verdict", say))
+    return say("summary.and").join(parts)
 
 
-def _notices(record: RunRecord) -> str:
+def _notices(record: RunRecord, say: Words) -> str:
     """What a reader must know before trusting a figure; "" where there is nothing."""
-    counts = record.summary.counts
-    kinds = (
-        (counts.rows_rejected, "row rejected", "rows rejected"),
-        (counts.queries_failed, "query failed", "queries failed"),
-        (unjudged(record.summary.llm), "query without a verdict", "queries without a verdict"),
-        (len(record.run.warnings), "warning", "warnings"),
-    )
-    told = ", ".join(_count(number, one, many) for number, one, many in kinds if number)
-    return f"{told}: see below." if told else ""
+    kinds = (*lacking(record.summary), (len(record.run.warnings), "warning", "warnings"))
+    told = ", ".join(counted(number, one, many, say) for number, one, many in kinds if number)
+    return say("summary.see_below", what=told) if told else ""
 
 
-def generated_line(summary: SummaryReport) -> str:
+def lacking(summary: SummaryReport) -> list[tuple[int, str, str]]:
+    """What the figures lack: how many, and the phrases for one and for many."""
+    counts = summary.counts
+    return [
+        (counts.rows_rejected, "row_rejected", "rows_rejected"),
+        (counts.queries_failed, "query_failed", "queries_failed"),
+        (unjudged(summary.llm), "query_without_verdict", "queries_without_verdict"),
+    ]
+
+
+def generated_line(summary: SummaryReport, say: Words) -> str:
     """A caution where queries were made of the notes; "" where none was."""
     made, total = summary.counts.queries_generated, summary.counts.queries_total
-    if not made:
-        return ""
-    return (
-        f"{made} of {total} queries were generated from the notes: they are easier than questions of people,"
-        " so the figures are too good."
-    )
+    return say("page.generated", generated=made, total=total) if made else ""
 
 
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number:,} {one if number == 1 else many}"
-
-
-def _speed_rows(summary: SummaryReport) -> Iterator[tuple[str, str]]:
+def _speed_rows(summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
     for percentile in ("p50", "p95", "p99"):
-        value = summary.overall.search.get(f"latency_{percentile}_ms")
-        yield f"latency {percentile}", "–" if value is None else f"{value:,.1f}"
+        name = f"latency_{percentile}_ms"
+        value = summary.overall.search.get(name)
+        shown = "–" if value is None else f"{value:,.1f}"
+        yield plain_label(f"search.{name}", say), shown
     performance = summary.performance
     if performance.cold_start_ms is not None:
-        yield "cold start", f"{performance.cold_start_ms:,.0f}"
+        yield say("page.cold_start"), f"{performance.cold_start_ms:,.0f}"
     else:
-        yield "indexing", f"{performance.indexing_ms:,.0f}"
-    yield "all queries", f"{performance.eval_runtime_ms:,.0f}"
+        yield say("page.indexing"), f"{performance.indexing_ms:,.0f}"
+    yield say("page.all_queries"), f"{performance.eval_runtime_ms:,.0f}"
 
 
 def _slice_columns(summary: SummaryReport) -> list[str]:
@@ -264,16 +278,16 @@ def _slice_columns(summary: SummaryReport) -> list[str]:
 
 
 def _slice_rows(
-    summary: SummaryReport, columns: Sequence[str]
+    summary: SummaryReport, columns: Sequence[str], say: Words
 ) -> Iterator[tuple[str, SliceCounts, list[str]]]:
     hardness = {key: summary.by_difficulty.get(key) for key in _DIFFICULTIES}
     groups: list[tuple[str, dict[str, SliceReport | None]]] = [
-        ("language: ", {**summary.by_language}),
-        ("", {"cross-lingual": summary.cross_lingual}),
-        ("difficulty: ", hardness),
-        ("tag: ", {**_largest(summary.by_tag)}),
+        ("language", {**summary.by_language}),
+        ("cross_lingual", {"": summary.cross_lingual}),
+        ("difficulty", hardness),
+        ("tag", {**_largest(summary.by_tag)}),
     ]
-    for group, slices in groups:
+    for kind, slices in groups:
         for key, part in slices.items():
             if part is not None:
                 values = values_of(part, columns)
@@ -285,7 +299,7 @@ def _slice_rows(
                     values = [
                         "–" if of else value for of, value in zip(judged, values, strict=True)
                     ]
-                yield f"{group}{key}", part.counts, values
+                yield say(f"page.kind_{kind}", key=key), part.counts, values
 
 
 def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
@@ -294,24 +308,30 @@ def _largest(slices: dict[str, SliceReport]) -> dict[str, SliceReport]:
     return dict(ordered[:_TAGS_SHOWN])
 
 
-def _run_rows(run: RunReport, summary: SummaryReport) -> Iterator[tuple[str, str]]:
-    counts, environment = summary.counts, run.environment
-    rejected = f", {counts.rows_rejected} rejected" if counts.rows_rejected else ""
-    unsampled = f", {counts.rows_not_sampled} not sampled" if counts.rows_not_sampled else ""
-    yield "run", f"{run.run_id} ({run.created_at})"
-    yield "dataset", f"{run.dataset} (sha256 {run.dataset_hash[:12]}{rejected}{unsampled})"
-    notes = f"{run.notes} ({run.notes_hash_mode} hash {run.notes_hash[:12]})" if run.notes else ""
-    yield "notes", notes or "none: notes go by the names that labels give them"
+def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]:
+    counts, environment, hardware = summary.counts, run.environment, run.hardware
+    left = "".join(
+        say(f"summary.{name}", count=count)
+        for name, count in (
+            ("rejected", counts.rows_rejected),
+            ("not_sampled", counts.rows_not_sampled),
+        )
+        if count
+    )
+    yield say("page.run_id"), f"{run.run_id} ({run.created_at})"
+    yield say("page.dataset"), f"{run.dataset} (sha256 {run.dataset_hash[:12]}{left})"
+    mode, mark = run.notes_hash_mode, run.notes_hash[:12]
+    notes = say(f"summary.{mode}", notes=run.notes, hash=mark) if run.notes else ""
+    yield say("page.notes"), notes or say("summary.no_notes")
     if run.judge:
-        yield "judge", run.judge.describe()
+        yield say("page.judge"), run.judge.describe()
     if environment.system:
         of_file = environment.system.file_hash
         content = f" (sha256 {of_file[:12]})" if of_file else ""
-        yield "system", f"{environment.system.name}{content}"
+        yield say("page.system"), f"{environment.system.name}{content}"
     else:
-        yield "embedding model", environment.embedding_model or "none (keyword mode)"
-    yield "gigamind", f"{environment.app_version} {(environment.git_commit or '')[:12]}".strip()
-    yield (
-        "hardware",
-        f"{run.hardware.cpu}, {run.hardware.cores} cores, {run.hardware.memory_gib} GiB",
-    )
+        yield say("page.model"), environment.embedding_model or say("page.keyword_only")
+    commit = (environment.git_commit or "")[:12]
+    yield say("page.version"), f"{environment.app_version} {commit}".strip()
+    size = {"cores": hardware.cores, "memory": hardware.memory_gib}
+    yield say("page.hardware"), say("summary.cores", cpu=hardware.cpu, **size)

@@ -50,7 +50,7 @@ from gigamind.tasks.search.schema import (
     RunRecord,
     SliceReport,
 )
-from gigamind.wording import Words, share
+from gigamind.wording import Words, latency_method_in, share
 
 # Bits of an item's flags; report.js has the same.
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
@@ -250,6 +250,9 @@ def search_content(
             "subject": _subject(record, say),
             "holes": holes_line(record.summary, say),
             "hole_rows": hole_rows(record.summary),
+            "latency_method": latency_method_in(
+                say.language, record.summary.performance.latency_method
+            ),
             "speed_rows": list(_speed_rows(record, say)),
             "tags_left_out": max(0, len(record.summary.by_tag) - _TAGS),
         },

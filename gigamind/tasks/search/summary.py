@@ -13,7 +13,6 @@ from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 from gigamind.evaluation.task import Run, run_report
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
-from gigamind.metrics import aggregate as latency
 from gigamind.metrics.aggregate import Measured, SliceSummary
 from gigamind.metrics.aggregate import summarise as aggregate
 from gigamind.metrics.answerability import confusion, near_misses
@@ -39,7 +38,7 @@ from gigamind.tasks.search.schema import (
     SummaryReport,
     WeakVerdicts,
 )
-from gigamind.wording import warning
+from gigamind.wording import warning, words
 
 
 def summarise(
@@ -185,19 +184,11 @@ def _odd(
 
 
 def _latency_method(system: SystemReport | None, pace: Pace) -> str:
-    if system:
-        if system.kind == "run":
-            return "Latency: not measured, for the rankings are those of a file."
-        return (
-            "Latency: wall time of one query as it is asked here, network and further tries included,"
-            f" {pace.max_concurrency} at a time, after {pace.warmup} warm-up queries;"
-            f" percentiles: {latency.METHOD}."
-        )
-    return (
-        "Latency: wall time of the retrieval of one query (embedding it included, indexing not),"
-        f" {pace.max_concurrency} at a time, after {pace.warmup} warm-up queries;"
-        f" percentiles: {latency.METHOD}."
-    )
+    say = words("en")
+    if system and system.kind == "run":
+        return say("latency_method.run")
+    key = "latency_method.system" if system else "latency_method.builtin"
+    return say(key, at_a_time=pace.max_concurrency, warmup=pace.warmup)
 
 
 def measured(report: ItemReport) -> Measured:

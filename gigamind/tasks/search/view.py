@@ -5,20 +5,20 @@ from collections.abc import Iterator
 from gigamind.metrics.table import in_order
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import Record
-from gigamind.reports.figures import MetricRow, metric_rows
-from gigamind.reports.text import unjudged
+from gigamind.reports.figures import MetricRow, metric_rows, plain_label
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.search import markdown
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.holes import holes_files
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
+from gigamind.wording import Language, Words
 
 
 class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     """See the module."""
 
-    def markdown(self, record: Record[SummaryReport, ItemReport]) -> str:
-        return markdown.render_summary(record)
+    def markdown(self, record: Record[SummaryReport, ItemReport], lang: Language = "en") -> str:
+        return markdown.render_summary(record, lang)
 
     @property
     def pages(self) -> Pages:
@@ -30,29 +30,26 @@ class SearchView(View[SummaryReport, ItemReport, SearchSnapshot]):
     def files(self, record: Record[SummaryReport, ItemReport]) -> dict[str, str]:
         return holes_files(record.summary, record.items)
 
-    def rows(self, summary: SummaryReport) -> Iterator[MetricRow]:
+    def rows(self, summary: SummaryReport, say: Words) -> Iterator[MetricRow]:
         for block in ("search", "unanswerable"):
             if block == "search" or summary.counts.queries_unanswerable:
                 keys = in_order(list(summary.overall.intervals))
-                yield from metric_rows(summary.overall, block, keys)
+                yield from metric_rows(summary.overall, block, say, keys)
 
     def missing(self, summary: SummaryReport) -> list[tuple[int, str, str]]:
-        counts = summary.counts
-        return [
-            (counts.rows_rejected, "row rejected", "rows rejected"),
-            (counts.queries_failed, "query failed", "queries failed"),
-            (unjudged(summary.llm), "query without a verdict", "queries without a verdict"),
-        ]
+        return markdown.lacking(summary)
 
     def not_run(self, summary: SummaryReport) -> int:
         return summary.counts.queries_not_run
 
-    def caution(self, summary: SummaryReport) -> str:
-        return markdown.generated_line(summary)
+    def caution(self, summary: SummaryReport, say: Words) -> str:
+        return markdown.generated_line(summary, say)
 
     def llm(self, summary: SummaryReport) -> LlmReport | None:
         return summary.llm
 
-    def times(self, summary: SummaryReport) -> str:
+    def times(self, summary: SummaryReport, say: Words) -> str:
         p50, p95 = (summary.overall.search.get(f"latency_{p}_ms") for p in ("p50", "p95"))
-        return "" if p50 is None or p95 is None else f"latency p50 {p50:.1f} ms, p95 {p95:.1f} ms"
+        if p50 is None or p95 is None:
+            return ""
+        return f"{plain_label('search.latency_p50_ms', say)} {p50:.1f} ms, p95 {p95:.1f} ms"

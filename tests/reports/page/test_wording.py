@@ -35,6 +35,11 @@ def test_korean_phrases_are_korean_but_for_the_fields_own_names():
         "experiment.differences",
         "history.of",
         "model.usd",
+        "compare.alone",
+        "model.priced",
+        "summary.and",
+        "summary.headline",
+        "summary.over",
         "script.base",
         "script.final",
     }

@@ -45,7 +45,7 @@ def test_the_checklist_judges_each_answer_besides(
     assert list(done.summary.llm.by_role) == [f"judge: {model}", f"quality_gate: {model}"]
     assert done.summary.overall.answers["correctness"] == pytest.approx(0.5)
     text = (done.out / "summary.md").read_text("utf-8")
-    assert "1 of 5 answers pass the checklist of search_qa: at least 75% of its items." in text
+    assert "1 of 5 answers pass the checklist of search_qa: at least 75\u00a0% of its items" in text
 
 
 def test_a_failed_check_leaves_the_evaluation_and_a_failed_evaluation_the_check(

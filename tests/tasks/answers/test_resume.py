@@ -65,10 +65,8 @@ def test_what_the_budget_left_is_told_of_evaluations_and_of_checks(
     assert (llm["items"], llm["outcomes"]) == (2, {"scored": 1, "skipped_budget": 1})
     assert (llm["checks"]["items"], llm["checks"]["outcomes"]) == (2, {"skipped_budget": 2})
     text = (stopped.out / "summary.md").read_text("utf-8")
-    assert (
-        "1 of 2 evaluations have a verdict (left by the budget: 1),"
-        " and 0 of 2 checks by the checklist (left by the budget: 2)."
-    ) in text
+    assert "Evaluations: 1 of 2 have a verdict (0.500). (judged: 1, left by the budget: 1)" in text
+    assert "Checks by the checklist: 0 of 2 have a verdict (0.000). (left by the budget: 2)" in text
     kinds = [(row["kind"], row["id"]) for row in lines(stopped.out, "errors.jsonl")]
     assert kinds == [("verdict", "mixed"), ("check", "good"), ("check", "mixed")]
 

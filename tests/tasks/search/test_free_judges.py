@@ -65,7 +65,8 @@ def test_the_answer_score_needs_both_legs(make_options):
 def test_page_and_summary_say_what_each_would_cost(make_options, lang, sentence):
     done = evaluate(make_options(mode="keyword", lang=lang))
     assert sentence in (done.out / "report.html").read_text("utf-8")
-    assert "| threshold (chosen) | 0.300 |" in (done.out / "summary.md").read_text("utf-8")
+    chosen = {"en": "chosen", "ko": "선택됨"}[lang]
+    assert f"| threshold ({chosen}) | 0.300 |" in (done.out / "summary.md").read_text("utf-8")
 
 
 def test_rates_count_both_kinds_of_error():

@@ -1,0 +1,110 @@
+"""What a Korean reader is shown has no English sentence in it, but for what people wrote themselves."""
+
+import html
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from gigamind.datasets.generate_links import generate_links
+
+NOTES = {
+    "휴가.md": "# 휴가\n\n연차는 사흘 전에 신청합니다. 자세한 절차는 [[경비]]와 같습니다.\n",
+    "경비.md": "# 경비\n\n경비는 매달 25일까지 청구합니다. 승인은 [[배포]] 담당자가 합니다.\n",
+    "배포.md": "# 배포\n\n배포는 화요일과 목요일에만 합니다. [[휴가]] 중에는 하지 않습니다.\n",
+}
+ROWS = [
+    {
+        "id": "연차",
+        "answerable": True,
+        "query": "연차는 언제 신청하나요",
+        "expected_notes": ["휴가.md"],
+    },
+    {
+        "id": "청구",
+        "answerable": True,
+        "query": "경비 청구 마감",
+        "expected_notes": ["경비.md"],
+        "tags": ["돈"],
+    },
+    {
+        "id": "요일",
+        "answerable": True,
+        "query": "무슨 요일에 배포하나요",
+        "expected_notes": ["배포.md"],
+    },
+    {"id": "주차", "query": "주차장은 어디인가요", "answerable": False, "expected_notes": []},
+]
+# Four words in a row are a sentence; names of files, options and fields have other signs in them.
+SENTENCE = re.compile(r"(?<![\w./@-])[A-Za-z][a-z]*(?:[ ,;:]+[a-z]+){3,}(?![\w/@=])")
+
+
+def english(text):
+    """The English sentences in a text."""
+    return SENTENCE.findall(text)
+
+
+def shown(page):
+    """The texts of a page of HTML, those that its script shows among them."""
+    data = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    words = json.loads(data[1])["words"].values() if data else ()
+    visible = re.sub(r"(?s)<(script|style)\b.*?</\1>", "\n", page)
+    return "\n".join([html.unescape(re.sub(r"<[^>]+>", "\n", visible)), *words])
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    """A vault and questions in Korean, in an environment that is Korean."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    (tmp_path / "vault").mkdir()
+    for name, text in NOTES.items():
+        (tmp_path / "vault" / name).write_text(text, encoding="utf-8")
+    rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ROWS)
+    (tmp_path / "queries.jsonl").write_text(rows, encoding="utf-8")
+    return tmp_path
+
+
+def test_what_counts_as_an_english_sentence():
+    assert english("The notes changed since then.")
+    assert not english("지표 MRR, nDCG@10 (sha256 0801a75dadd4) report.html --speed-passes")
+
+
+def test_a_search_run_its_comparison_and_the_terminal_are_korean(place, gigamind):
+    asked = (
+        "eval",
+        "search",
+        "--dataset",
+        "queries.jsonl",
+        "--notes",
+        "vault",
+        "--mode",
+        "keyword",
+    )
+    first = gigamind(*asked, "--out", "first")
+    second = gigamind(*asked, "--topk", "1", "--out", "second", "--compare", "first")
+    compared = gigamind("compare", "first", "second", "--out", "compared")
+    history = gigamind("history", ".", "--out", "history")
+    assert [ended.code for ended in (first, second, compared, history)] == [0, 0, 0, 0]
+    assert json.loads(Path("second", "run.json").read_text("utf-8"))["options"]["lang"] == "ko"
+    files = ("first/summary.md", "second/summary.md", "second/compare.md", "compared/compare.md")
+    for file in files:
+        assert english((place / file).read_text("utf-8")) == [], file
+    pages = ("second/report.html", "compared/compare.html", "history/history.html")
+    for file in pages:
+        assert english(shown((place / file).read_text("utf-8"))) == [], file
+    for ended in (first, second, compared, history):
+        assert english(ended.stdout) == []
+    assert "지표" in first.stdout
+    assert "출시 게이트" in second.stdout
+
+
+def test_a_link_run_is_korean(place, gigamind):
+    generate_links(place / "vault", place / "bare", place / "links.jsonl")
+    asked = ("eval", "links", "--dataset", "links.jsonl", "--notes", "bare", "--out", "links")
+    ended = gigamind(*asked, "--no-semantic")
+    assert ended.code == 0
+    assert english((place / "links/summary.md").read_text("utf-8")) == []
+    assert english(shown((place / "links/report.html").read_text("utf-8"))) == []
+    assert english(ended.stdout) == []
