@@ -14,6 +14,7 @@ from gigamind.evaluation.options import EvalOptions, validated
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.wording import words
 
 _flow = click.option(
     "--flow",
@@ -92,10 +93,9 @@ def _evaluate(
     from gigamind.cli.documents import dry_run_document, evaluation_document
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import (
-        plain_console,
         show_checked,
         show_finished,
-        show_lines,
+        show_warnings,
     )
     from gigamind.tasks import TASKS, evaluate
 
@@ -108,7 +108,7 @@ def _evaluate(
         tell(dry_run_document(checked, config), lambda: show_checked(checked, config))
         return
     told = TASKS[options.task].forewarn(options)
-    show_lines(plain_console(stderr=True), "warning", told)
+    show_warnings(told, words(options.language))
     if flow:
         from gigamind.publish.flows import run_flow
 

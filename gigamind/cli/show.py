@@ -66,10 +66,7 @@ def show_run(
     report = next(page for page in pages if (out / page).exists())
     console.print(say("terminal.report", place=out / report))
     aside = plain_console(stderr=True)
-    warnings = [warning_in(say.language, text) for text in run.warnings if text not in told]
-    if warnings:
-        key = "terminal.one_warning" if len(warnings) == 1 else "terminal.warnings"
-        _show_first(aside, say(key, count=len(warnings)), warnings, say)
+    show_warnings([text for text in run.warnings if text not in told], say)
     missing = [counted(n, one, many, say) for n, one, many in view.missing(summary) if n]
     if missing:
         errors = out / "errors.jsonl"
@@ -78,6 +75,14 @@ def show_run(
         aside.print(say("terminal.not_run", count=left, units=say(f"units.{task.name}")))
     if is_resumable(out):
         aside.print(say("terminal.resume", place=out))
+
+
+def show_warnings(warnings: Sequence[str], say: Words) -> None:
+    """The first warnings and how many there are, on standard error."""
+    if warnings:
+        key = "terminal.one_warning" if len(warnings) == 1 else "terminal.warnings"
+        told = [warning_in(say.language, text) for text in warnings]
+        _show_first(plain_console(stderr=True), say(key, count=len(told)), told, say)
 
 
 def words_of(run: RunReport) -> Words:
@@ -132,7 +137,9 @@ def _figures(task: Task[Any, Any, Any], summary: BaseModel, say: Words) -> Table
     )
     main = blocks_of(task.name)[0]
     for row in task.view.rows(summary, say):
-        name = row.metric if row.block == main else f"{row.block} {row.metric}"
+        name = row.metric
+        if row.block != main:
+            name = say(f"terminal.{row.block}", metric=name)
         table.add_row(name, row.value, row.interval, str(row.n))
     return table
 
