@@ -535,7 +535,7 @@ def _axes(
     sheet.x_axis(x, x_ticks, y.end, y.end)
     named: dict[str, str | float] = {"fill": "muted", "text_anchor": "middle"}
     sheet.text((x.start + x.end) / 2, y.end + 31, labels[0], 10.5, **named)
-    at, middle = MARGIN + 8, (y.start + y.end) / 2
+    at, middle = MARGIN + 11, (y.start + y.end) / 2  # glyphs of Hangul rise higher than Latin ones
     turned = f"rotate(-90 {at} {_short(middle)})"
     sheet.text(at, middle, labels[1], 10.5, transform=turned, **named)
     sheet.height = y.end + 40
