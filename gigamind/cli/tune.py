@@ -40,6 +40,7 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     from gigamind.evaluation.run import out_folder
     from gigamind.tasks import evaluate
     from gigamind.tasks.search.tune import tune as tune_search
+    from gigamind.wording import words
 
     axes = {name: values.pop(name) for name in GridOptions.model_fields}
     grid = validated(GridOptions, axes)
@@ -59,6 +60,6 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
         console = plain_console()
         for line in tuned.finding:
             console.print(line)
-        console.print(f"Page: {tuned.page}")
+        console.print(words(options.language)("terminal.page", place=tuned.page))
 
     tell(tuned.tuning, show)

@@ -86,11 +86,12 @@ def tune(
     )
     for file, text in ((page, shown), (out / JSON_FILE, as_json(tuning, indent=2) + "\n")):
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
+    say = words(lang)
     finding = (
-        *findings(tuning, words("en")),
-        *(_moved(comparison) if comparison else ()),
-        *_judges_told(judges, words("en")),
-        f"To have it so: {command}",
+        *findings(tuning, say),
+        *(_moved(comparison, say) if comparison else ()),
+        *_judges_told(judges, say),
+        f"{say('tune.to_have')} {command}",
     )
     return Tuned(tuning, finding, as_is, best, page)
 
@@ -110,27 +111,25 @@ def _compared(
     return compare(baseline, current, seed=options.seed)
 
 
-def _moved(comparison: Comparison) -> Iterator[str]:
+def _moved(comparison: Comparison, say: Words) -> Iterator[str]:
     """What the switch does to the first notes, and what it makes worse."""
     hit = comparison.metric(_HIT)
     if hit is not None and hit.current is not None and hit.baseline is not None:
         before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
-        yield f"It puts an expected note first for {now} of {hit.n} queries, not {before}."
+        yield say("tune.first", now=now, before=before, queries=hit.n)
     ranked = [change for change in comparison.metrics if change.metric.startswith("search.")]
     worse = sorted(
         (change for change in ranked if sure(change) is False),
         key=lambda change: change.difference or 0.0,
     )[:_WORSE_TOLD]
-    yield (
-        f"Worse beyond chance: {', '.join(map(_change_told, worse))}."
-        if worse
-        else "Nothing got worse beyond chance."
-    )
+    told = ", ".join(_change_told(change, say) for change in worse)
+    yield say("tune.worse", told=told) if worse else say("tune.nothing_worse")
 
 
-def _change_told(change: MetricChange) -> str:
+def _change_told(change: MetricChange, say: Words) -> str:
     low, high = signed(change.low), signed(change.high)
-    return f"{label(change.metric)} {signed(change.difference)} (95 % interval {low} … {high})"
+    name, interval = label(change.metric, say.language), say("page.interval")
+    return f"{name} {signed(change.difference)} ({interval} {low} … {high})"
 
 
 def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
