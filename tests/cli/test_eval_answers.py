@@ -64,12 +64,10 @@ def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answe
     assert ended.code == 0
     lines = ended.stdout.splitlines()
     # Wilson, 1 of 1.
-    told = "Evaluated a second time: 1 of 1 verdicts changed (1.000, 95 % interval 0.207 – 1.000)"
+    told = "Evaluated a second time: 1 of 1 verdicts changed (1.000; 95 % interval 0.207 – 1.000)."
     assert told in lines
-    assert (
-        "1 of 1 evaluations have a verdict, and 0 of 1 checks by the checklist (no usable reply: 1)"
-        in lines
-    )
+    assert "Evaluations: 1 of 1 have a verdict (1.000)." in lines
+    assert "Checks by the checklist: 0 of 1 have a verdict (0.000)." in lines
     assert ended.stderr == "1 answer that could not be checked: see out/errors.jsonl\n"
 
 

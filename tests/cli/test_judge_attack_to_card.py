@@ -100,30 +100,38 @@ def test_each_case_is_asked_about_in_its_own_language(gigamind, server, case, mo
 
 
 @pytest.mark.parametrize(
-    ("lang", "with_card", "without"),
+    ("lang", "with_card", "without", "held", "figures", "nobody", "other"),
     [
-        ("en", "unanswerable: 3 labels, fewer than 30", "Not certified"),
-        ("ko", "답변 불가: 정답 3건으로 30건보다 적음", "인증되지 않음"),
+        (
+            *("en", "unanswerable: 3 labels, fewer than 30", "Not certified"),
+            *("Held against 3 labels of the dataset on", "unanswerable: balanced accuracy"),
+            *(": nobody has held", ": the card is of the model openai/judge"),
+        ),
+        (
+            *("ko", "답변 불가: 정답 3건으로 30건보다 적음", "인증되지 않음"),
+            *("데이터셋의 정답 3건과 견줌", "답변 불가: 균형 정확도"),
+            *(": 이 판정기를 정답과 견주어 본 적이", ": 인증서의 모델(openai/judge)"),
+        ),
     ],
 )
 def test_the_report_of_a_run_says_how_far_its_judge_is_certified(
-    gigamind, judged, case, lang, with_card, without
+    gigamind, judged, case, lang, with_card, without, held, figures, nobody, other
 ):
     model = ("--model", "openai/judge", "--lang", lang)
     judged("one", *model)
     assert without in (case / "one" / "report.html").read_text("utf-8")
-    assert "Not certified: nobody has held" in (case / "one" / "summary.md").read_text("utf-8")
+    assert f"{without}{nobody}" in (case / "one" / "summary.md").read_text("utf-8")
     assert gigamind("judge", "certify", "one", "--out", "card").code == 0
     judged("two", *model, "--judge-card", "card")
     assert with_card in (case / "two" / "report.html").read_text("utf-8")
     summary = (case / "two" / "summary.md").read_text("utf-8")
-    assert "Held against 3 labels of the dataset on" in summary
-    assert "unanswerable: balanced accuracy" in summary
-    assert "ertified" not in summary
+    assert held in summary
+    assert figures in summary
+    assert without not in summary
     judged("three", "--model", "openai/other", "--lang", lang, "--judge-card", "card")
     assert without in (case / "three" / "report.html").read_text("utf-8")
     told = (case / "three" / "summary.md").read_text("utf-8")
-    assert "Not certified: the card is of the model openai/judge" in told
+    assert f"{without}{other}" in told
 
 
 def test_a_judge_that_asks_no_model_needs_no_card(search, case):

@@ -49,7 +49,9 @@ def test_what_is_left_out_is_told_where_a_fact_is_missing(rows):
 
 def test_the_page_and_the_summary_say_what_was_not_believed_and_that_the_second_look_was(shown):
     page, summary = ((shown / name).read_text("utf-8") for name in ("report.html", "summary.md"))
-    assert "모델이 뒷받침된다고 한 주장 73개 가운데 19개는 받아들이지 않았습니다" in page
-    assert "한국어 시험 문항 24개 중 24개를 맞혀 재확인을 믿음" in page
-    assert "The model calls 73 claims supported; 19 of them are not believed" in summary
-    assert "told 24 of 24 Korean test pairs apart and is believed" in summary
+    for told in (
+        "모델이 뒷받침된다고 한 주장 73개 가운데 19개는 받아들이지 않았습니다",
+        "한국어 시험 문항 24개 중 24개를 맞혀 재확인을 믿음",
+    ):
+        assert told in page
+        assert told in summary

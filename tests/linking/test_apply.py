@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from link_features import suggestions_of
 from rights import ANYONE, as_anyone
 
+from gigamind.checksum import with_checksum
 from gigamind.errors import InputError, NotesError, UnwrittenError
 from gigamind.linking.apply import InPlaceWriter, write_copy
 from gigamind.linking.insertion import LinkedNote, insert
@@ -296,6 +297,18 @@ def test_an_undo_file_elsewhere_is_invalid_input(vault, tmp_path):
         undo(file.with_name("other.jsonl"))
 
 
+def change(file, old, new):
+    """By somebody who knows of the checksums."""
+    lines = file.read_text("utf-8").replace(old, new).splitlines()
+    sealed = [
+        json.dumps(with_checksum(json.loads(line)), ensure_ascii=False)
+        if line.startswith("{")
+        else line
+        for line in lines
+    ]
+    file.write_text("".join(f"{line}\n" for line in sealed), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
@@ -307,7 +320,7 @@ def test_an_undo_file_elsewhere_is_invalid_input(vault, tmp_path):
 def test_an_undo_file_that_was_broken_by_hand_changes_no_note(vault, old, new, message):
     file = write(vault)
     written = content(vault)
-    file.write_text(file.read_text("utf-8").replace(old, new), encoding="utf-8")
+    change(file, old, new)
     with pytest.raises(InputError, match=message):
         undo(file)
     assert content(vault) == written
@@ -319,7 +332,7 @@ def test_an_undo_file_that_was_broken_by_hand_changes_no_note(vault, old, new, m
 def test_a_line_that_would_restore_anything_else_restores_nothing(vault, old, new):
     file = write(vault)
     written = content(vault)
-    file.write_text(file.read_text("utf-8").replace(old, new), encoding="utf-8")
+    change(file, old, new)
     result = undo(file)
     assert ["changed by hand" in str(problem) for problem in result.problems] == [True, True]
     assert content(vault) == written

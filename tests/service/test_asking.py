@@ -113,7 +113,7 @@ def test_a_note_alone_answers_where_it_is_asked(serve):
 
 
 def test_a_judge_that_answers_rubbish_harms_nothing(serve, model):
-    service = serve(judge_model="openai/judge;fault=prose;lat=1")
+    service = serve(judge_model="openai/judge;fault=missing_field;lat=1")
     model.respond = lambda body: (
         {"text": "연차는 15일이다 [노트 1]."} if body.get("stream") else None
     )

@@ -11,10 +11,10 @@ from gigamind.reports.cards.page import render_card, render_card_page
         ("en", 0.6, 0.5, "This judge agrees with people well enough to gate a release (100 labels)"),
         ("en", 0.6, 0.3, "It is not shown that this judge, held against people, may gate a release (100 labels)"),
         ("en", 0.3, 0.1, "This judge does not agree with people well enough to gate a release (100 labels)"),
-        ("ko", 0.6, 0.5, "이 판정기는 사람의 정답과 충분히 일치하여 릴리스 게이트에 쓸 수 있습니다 (정답 100건)"),
-        ("ko", 0.6, 0.3, ("이 판정기를 릴리스 게이트에 써도 되는지 사람의 정답만으로는 아직 알 수 없습니다"
+        ("ko", 0.6, 0.5, "이 판정기는 사람의 정답과 충분히 일치하여 출시 게이트에 쓸 수 있습니다 (정답 100건)"),
+        ("ko", 0.6, 0.3, ("이 판정기를 출시 게이트에 써도 되는지 사람의 정답만으로는 아직 알 수 없습니다"
          " (정답 100건)")),
-        ("ko", 0.3, 0.1, "이 판정기는 사람의 정답과 충분히 일치하지 않아 릴리스 게이트에 쓸 수 없습니다 (정답 100건)"),
+        ("ko", 0.3, 0.1, "이 판정기는 사람의 정답과 충분히 일치하지 않아 출시 게이트에 쓸 수 없습니다 (정답 100건)"),
     ],
 )  # fmt: skip
 def test_a_card_says_first_whether_its_judge_may_gate(
