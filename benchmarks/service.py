@@ -13,7 +13,8 @@ import json
 import subprocess
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Generator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,21 +162,28 @@ def main() -> None:
     parser.add_argument("--port", type=int, default=8765)
     parser.add_argument("--judged", action="store_true", help="check and evaluate each answer, too")
     given = parser.parse_args()
+    with stack(given.port, judged=given.judged) as (model, address, service, url):
+        alone = asyncio.run(load(address, given.streams, given.seconds, model, ask_model))
+        told = asyncio.run(load(url, given.streams, given.seconds, service))
+        print(json.dumps({"model alone": alone, "service": told}, indent=2))
+
+
+@contextmanager
+def stack(port: int, *, judged: bool) -> Generator[tuple[int, str, int, str]]:
+    """The scripted model and the service: process and address of each."""
     model = started(sys.executable, "-c", MODEL_SERVER)
     assert model.stdout
     address = model.stdout.readline().strip()
-    quality = () if given.judged else ("--evaluate-share", "0")
+    quality = () if judged else ("--evaluate-share", "0")
     service = started(
         *(sys.executable, "-m", "gigamind", "serve", "--notes", "examples/vault", "--model", MODEL),
-        *("--api-base", address, "--port", str(given.port), "--store-mode", "off", *quality),
+        *("--api-base", address, "--port", str(port), "--store-mode", "off", *quality),
         *("--asks-per-minute", "100000"),
     )  # fmt: skip
-    url = f"http://127.0.0.1:{given.port}"
+    url = f"http://127.0.0.1:{port}"
     try:
         asyncio.run(until_ready(url))
-        alone = asyncio.run(load(address, given.streams, given.seconds, model.pid, ask_model))
-        told = asyncio.run(load(url, given.streams, given.seconds, service.pid))
-        print(json.dumps({"model alone": alone, "service": told}, indent=2))
+        yield model.pid, address, service.pid, url
     finally:
         service.terminate()
         service.wait(40)
