@@ -21,9 +21,10 @@ from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import GateResult, RuleResult, Status, Verdict, explain
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports.figures import Figure
-from gigamind.reports.page.charts import Course, Trend, svg_file
+from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
 from gigamind.reports.page.model_costs import cost
+from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import Release, main_figures, mismatch_told, reasons_told
 from gigamind.reports.text import inline, render
 from gigamind.reports.views import View

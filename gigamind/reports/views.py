@@ -49,7 +49,7 @@ class View(ABC, Generic[Summary, Line, Baseline]):
 
     def figures(self, record: Record[Summary, Line]) -> dict[str, str]:
         """The figures of report.html as SVG, by name."""
-        from gigamind.reports.page.charts import svg_file
+        from gigamind.reports.page.svg import svg_file
 
         return {name: svg_file(chart) for name, chart in self.pages[1](record).items()}
 

@@ -6,9 +6,10 @@ from typing import NamedTuple
 from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.compare import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
-from gigamind.reports.page.charts import Difference, Differences, shortened
+from gigamind.reports.page.charts import Difference, Differences
 from gigamind.reports.page.headline import change_interval, sure, told_changes
 from gigamind.reports.page.layout import drawn, items_script, listing_script, rendered
+from gigamind.reports.page.svg import shortened
 from gigamind.reports.release import Release, main_keys, reasons_told
 from gigamind.wording import Language, Words, change_in, moment, share, signed, words
 

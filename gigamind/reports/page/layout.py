@@ -24,7 +24,7 @@ from gigamind.release.compare import Comparison, Snapshot, compare
 from gigamind.release.policy import GateResult
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import Figure, Part, values_of
-from gigamind.reports.page.charts import Chart, inline_svg
+from gigamind.reports.page.charts import Chart
 from gigamind.reports.page.headline import (
     Card,
     change_interval,
@@ -33,6 +33,7 @@ from gigamind.reports.page.headline import (
     sure,
 )
 from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.release import reasons_told
 from gigamind.reports.text import upright
 from gigamind.wording import (

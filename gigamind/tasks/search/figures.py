@@ -18,16 +18,7 @@ from gigamind.metrics.answerability import (
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in, label
 from gigamind.reports.figures import Figure, figure_of, figures_of, measured
-from gigamind.reports.page.charts import (
-    Chart,
-    Line,
-    Mark,
-    Pen,
-    Shown,
-    Steps,
-    drawn,
-    forest,
-)
+from gigamind.reports.page.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
 from gigamind.reports.page.headline import seed_of
 from gigamind.tasks.search.compare import SearchSnapshot
 from gigamind.tasks.search.schema import ItemReport, RunRecord, SliceReport, SummaryReport

@@ -7,7 +7,6 @@ import pytest
 
 from gigamind.records.schema import IntervalReport
 from gigamind.reports.page.charts import (
-    INK,
     Curve,
     Forest,
     Line,
@@ -18,6 +17,9 @@ from gigamind.reports.page.charts import (
     Spot,
     Steps,
     Surface,
+)
+from gigamind.reports.page.svg import (
+    INK,
     columns,
     inline_svg,
     linear_ticks,
