@@ -4,16 +4,18 @@ PYTHON ?= python3
 unexport PYTHONDONTWRITEBYTECODE
 BIN := .venv/bin
 READY := .venv/.ready
+LIGHT := .venv/.light
 LOCAL := .venv/.local
 REDIS := .venv/.redis
 
-.PHONY: help demo demo-answers demo-llm serve test test-deployed test-faults test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures server deploy worker run lock clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
 	@echo "make demo-answers    have the example answers judged by a scripted model that believes too much; PAGE=ko for Korean"
 	@echo "make demo-llm    the same with a real, very small model, served on this machine (downloads 150 MB; minutes)"
 	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"
+	@echo "make all     install all extras and what the tests need; what uses them does it by itself"
 	@echo "make test    run the tests, but for:"
 	@echo "make test-deployed    those of deployments, on a Prefect server with a worker; make test-faults: those that kill, fill and corrupt"
 	@echo "make test-browser     those of the pages, which need Chromium; make test-model: those with that model"
@@ -26,18 +28,29 @@ help:
 	@echo "make run     start a deployment and show its end: DEPLOYMENT=eval-search/search-nightly"
 	@echo "make schemas    make schemas/ anew from the models of files and of --json outputs"
 	@echo "make reference    make docs/reference.md and docs/metrics.md anew; make figures: the pictures of the READMEs (Chromium)"
-	@echo "make lock    make constraints.txt anew from pyproject.toml (needs uv)"
+	@echo "make lock    make constraints.txt and constraints-demo.txt anew from pyproject.toml (needs uv)"
 
-$(READY): pyproject.toml constraints.txt
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
-	  || { echo "gigamind needs Python 3.11 or later; name one: make PYTHON=/path/to/python3.11"; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	@echo "Installing the packages of constraints.txt into .venv (once, about a minute) ..."
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --no-deps -r constraints.txt
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
-	@touch $@
+# Packages are compiled when they are imported first, which most never are.
+define install
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+  || { echo "gigamind needs Python 3.11 or later; name one: make PYTHON=/path/to/python3.11"; exit 1; }
+@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+@echo "Installing the packages of $< into .venv (once, about a minute) ..."
+@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps -r $<
+@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+@touch $@
+endef
 
-demo: $(READY)
+$(READY): constraints.txt pyproject.toml
+	$(install)
+
+all: $(READY)
+
+# What the demo needs: a third of the packages that the tests need.
+$(LIGHT): constraints-demo.txt pyproject.toml
+	$(install)
+
+demo: $(if $(wildcard $(READY)),$(READY),$(LIGHT))
 	$(BIN)/gigamind tune search --flow --dataset examples/queries.jsonl --notes examples/vault
 
 demo-answers: $(READY)
@@ -121,11 +134,15 @@ deploy: $(READY)
 run: $(READY)
 	@$(PROFILE) $(CHECK) deployment '$(DEPLOYMENT)' && exec $(BIN)/prefect deployment run '$(DEPLOYMENT)' --watch
 
+COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+  --no-emit-index-url --no-header --no-annotate --quiet
 lock:
-	@uv pip compile pyproject.toml --extra all --group dev --universal --python-version 3.11 --generate-hashes \
-	  --no-emit-index-url --no-header --no-annotate --quiet > constraints.new
+	@$(COMPILE) --extra all --group dev > constraints.new
 	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all constraints.txt && rm constraints.new
+	@{ sed -n '/^#/p' constraints-demo.txt; \
+	  $(COMPILE) --extra prefect --group editable --constraint constraints.txt; } > constraints.new
+	@mv constraints.new constraints-demo.txt
 
 schemas: $(READY)
 	$(BIN)/python -m gigamind.cli.schemas schemas

@@ -1,3 +1,4 @@
+import re
 from pathlib import Path
 
 import pytest
@@ -20,3 +21,13 @@ def test_a_folder_that_does_not_travel_with_the_package_is_a_broken_installation
 def test_a_file_is_no_folder_of_assets():
     with pytest.raises(FileNotFoundError, match=r"^pyproject\.toml: "):
         asset("pyproject.toml")
+
+
+def test_the_demo_installs_what_the_tests_are_run_with():
+    root = Path(__file__).parents[1]
+    pins, demo = (
+        set(re.findall(r"^\S+==\S+", (root / name).read_text(), re.MULTILINE))
+        for name in ("constraints.txt", "constraints-demo.txt")
+    )
+    assert len(demo) > 100
+    assert not demo - pins

@@ -17,6 +17,6 @@ def extra_of(error: Exception) -> str | None:
         if missing in modules:
             return (
                 f"this needs the package {missing}, which is not installed:"
-                f" pip install 'gigamind-eval[{extra}]', or [all]"
+                f" pip install 'gigamind-eval[{extra}]', or [all]; in a clone: make all"
             )
     return None

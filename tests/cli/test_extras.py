@@ -64,7 +64,7 @@ def test_what_needs_an_extra_says_in_one_line_what_to_type(vault, tmp_path, argu
     done = core("eval", "search", *vault, "--out", str(tmp_path / "out"), *arguments)
     [told] = [line for line in done.stderr.splitlines() if line.startswith("Error")]
     assert done.returncode == 1, done.stderr
-    assert told.endswith(f"pip install 'gigamind-eval[{extra}]', or [all]")
+    assert told.endswith(f"pip install 'gigamind-eval[{extra}]', or [all]; in a clone: make all")
     assert "Traceback" not in done.stderr
     assert not (tmp_path / "out").exists()
 
