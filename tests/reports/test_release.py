@@ -59,7 +59,7 @@ def test_the_section_has_the_verdict_what_moved_and_which_items(release):
 def test_the_section_speaks_korean(release):
     text = release_section(release, KO)
     assert "**출시 게이트 실패** (MVP). 두 실행이 모두 평가한 질의 40건 중 20건이 나빠지고" in text
-    assert "0.5000만큼 나빠짐. 허용치는 0.03입니다 (N = 40, 작은 표본)." in text
+    assert "0.5000만큼 나빠졌습니다. 허용치는 0.03입니다 (N = 40, 작은 표본)." in text
 
 
 def test_the_section_stands_before_the_first_of_the_summary(release):
@@ -98,7 +98,7 @@ def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release
     )
     told = mismatch_told(mismatch, "search", KO)
     assert told.startswith(
-        "검색 설정이 달라 서로 다른 시스템의 실행입니다. 새 기준 실행이 필요합니다. (topk 10 -> 5)"
+        "두 실행의 검색 설정이 달라 같은 시스템으로 볼 수 없습니다. 새 기준 실행이 필요합니다. (topk 10 -> 5)"
     )
     assert 'relax = ["settings"]' in told
     comparison = release.comparison.model_copy(update={"mismatches": (mismatch,)})

@@ -40,8 +40,6 @@ def test_korean_phrases_are_korean_but_for_the_fields_own_names():
         "summary.and",
         "summary.headline",
         "summary.over",
-        "script.base",
-        "script.final",
     }
 
 

@@ -61,7 +61,7 @@ def test_the_page_speaks_of_probabilities(make_options, lang, words):
     summary = (done.out / "summary.md").read_text("utf-8")
     sentence = {
         "en": "the probability that the vault answers it",
-        "ko": "보관함이 질의에 답할 확률",
+        "ko": "노트에 답이 있을 확률",
     }
     assert sentence[lang] in summary
 
@@ -137,7 +137,7 @@ def test_without_an_answerable_query_false_refusals_are_a_dash(judged):
         (
             "ko",
             "질의 1건은 가장 가까운 노트와 언어가 다릅니다. 이 판정은 믿기 어렵습니다.",
-            "답이 없는 질의 1건 중 1건의 점수는 답이 있는 질의의 절반보다 낮지 않습니다.",
+            "답이 없는 질의 1건 중 1건의 점수는 답이 있는 질의의 중앙값 이상입니다.",
         ),
     ],
 )

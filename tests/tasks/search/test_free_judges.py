@@ -59,7 +59,7 @@ def test_the_answer_score_needs_both_legs(make_options):
     ("lang", "sentence"),
     [
         ("en", "questions without an answer would get one"),
-        ("ko", "답이 없는 질문"),
+        ("ko", "답이 없는 질의"),
     ],
 )
 def test_page_and_summary_say_what_each_would_cost(make_options, lang, sentence):

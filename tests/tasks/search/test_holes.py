@@ -49,7 +49,7 @@ def test_the_hits_that_would_matter_most_come_first_as_rows_to_label(run):
 
 @pytest.mark.parametrize(
     ("lang", "told"),
-    [("en", "Of 3 hits among the first 5, 2 were"), ("ko", "상위 5위 안의 결과 3건 중 2건은")],
+    [("en", "Of 3 hits among the first 5, 2 were"), ("ko", "상위 5위 안의 결과 3건 중 2건에는")],
 )
 def test_the_report_says_what_the_holes_leave_open(run, lang, told):
     out, _ = run(ROW | {"gains": {"r": 1}}, lang=lang)
