@@ -266,7 +266,7 @@ def _look_at_cache(examined: _Examined, folder: Path) -> int:
 def _is_database(path: Path) -> bool:
     try:
         with closing(sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)) as connection:
-            connection.execute("SELECT model FROM embeddings LIMIT 1")
+            connection.execute("SELECT name FROM sqlite_master LIMIT 1")
     except sqlite3.DatabaseError:
         return False
     return True

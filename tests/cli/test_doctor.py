@@ -98,6 +98,12 @@ def test_a_file_that_is_no_toml_is_a_finding_and_no_end(doctor, healthy):
     assert len(told["findings"]) > 5
 
 
+def test_a_cache_in_which_a_search_kept_its_vectors_is_sound(doctor, healthy, search):
+    assert search("--mode", "semantic").code == 0
+    assert (healthy / "cache" / "embeddings.sqlite").is_file()
+    assert doctor()[1] == {}
+
+
 def test_caches_disk_prefect_and_keys_that_cannot_be_used_are_told(doctor, healthy, monkeypatch):
     (healthy / "cache").mkdir(exist_ok=True)
     (healthy / "cache" / "embeddings.sqlite").write_text("no database" * 100)
