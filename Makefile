@@ -6,9 +6,10 @@ BIN := .venv/bin
 READY := .venv/.ready
 LIGHT := .venv/.light
 LOCAL := .venv/.local
+DOCS := .venv-docs
 REDIS := .venv/.redis
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
@@ -28,15 +29,19 @@ help:
 	@echo "make run     start a deployment and show its end: DEPLOYMENT=eval-search/search-nightly"
 	@echo "make schemas    make schemas/ anew from the models of files and of --json outputs"
 	@echo "make reference    make docs/reference.md and docs/metrics.md anew; make figures: the pictures of the READMEs (Chromium)"
-	@echo "make lock    make constraints.txt and constraints-demo.txt anew from pyproject.toml (needs uv)"
+	@echo "make docs    a site of the docs in site/, from the packages of docs/constraints.txt in .venv-docs"
+	@echo "make lock    make constraints.txt, constraints-demo.txt and docs/constraints.txt anew from pyproject.toml (needs uv)"
 
 # Packages are compiled when they are imported first, which most never are.
-define install
+define packages
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
   || { echo "gigamind needs Python 3.11 or later; name one: make PYTHON=/path/to/python3.11"; exit 1; }
-@test -x $(BIN)/python || $(PYTHON) -m venv .venv
-@echo "Installing the packages of $< into .venv (once, about a minute) ..."
-@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps -r $<
+@test -x $(1)/bin/python || $(PYTHON) -m venv $(1)
+@echo "Installing the packages of $< into $(1) (once, about a minute) ..."
+@$(1)/bin/python -m pip install --quiet --disable-pip-version-check --no-compile --require-hashes --no-deps -r $<
+endef
+define install
+$(call packages,.venv)
 @$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 @touch $@
 endef
@@ -134,14 +139,15 @@ deploy: $(READY)
 run: $(READY)
 	@$(PROFILE) $(CHECK) deployment '$(DEPLOYMENT)' && exec $(BIN)/prefect deployment run '$(DEPLOYMENT)' --watch
 
-COMPILE := uv pip compile pyproject.toml --universal --python-version 3.11 --generate-hashes \
+COMPILE := uv pip compile --universal --python-version 3.11 --generate-hashes \
   --no-emit-index-url --no-header --no-annotate --quiet
 lock:
-	@$(COMPILE) --extra all --group dev > constraints.new
+	@$(COMPILE) --group docs > docs/constraints.txt
+	@$(COMPILE) pyproject.toml --extra all --group dev > constraints.new
 	@{ sed -n '/^#/p' constraints.txt; cat constraints.new; } > constraints.all
 	@mv constraints.all constraints.txt && rm constraints.new
 	@{ sed -n '/^#/p' constraints-demo.txt; \
-	  $(COMPILE) --extra prefect --group editable --constraint constraints.txt; } > constraints.new
+	  $(COMPILE) pyproject.toml --extra prefect --group editable --constraint constraints.txt; } > constraints.new
 	@mv constraints.new constraints-demo.txt
 
 schemas: $(READY)
@@ -153,5 +159,16 @@ reference: $(READY)
 figures: $(READY)
 	$(BIN)/python docs/figures/make.py
 
+$(DOCS)/.ready: docs/constraints.txt
+	$(call packages,$(DOCS))
+	@touch $@
+
+# What a page would fetch from elsewhere; nothing may.
+REMOTE := <(script|link|img|iframe)[^>]* (src|href)="?(https?:)?//|url\(.?(https?:)?//|@import
+docs: $(DOCS)/.ready
+	@$(DOCS)/bin/python -m sphinx --fail-on-warning --keep-going --quiet --fresh-env -c docs -d $(DOCS)/pages . site
+	@! grep -rnE '$(REMOTE)' site --include='*.html' --include='*.css' || { echo "site/ asks the network for these"; exit 1; }
+	@echo "site/index.html"
+
 clean:
-	rm -rf .venv eval .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf .venv $(DOCS) site eval .pytest_cache .ruff_cache .hypothesis .import_linter_cache

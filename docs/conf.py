@@ -1,0 +1,82 @@
+"""The site of the docs (`make docs`): the Markdown of the repository as it stands, read from its root."""
+
+import re
+from pathlib import Path
+
+from docutils import nodes
+from sphinx.application import Sphinx
+
+ROOT = Path(__file__).parents[1]
+
+project = "gigamind"
+extensions = ["myst_parser"]
+root_doc = "README"
+source_suffix = {".md": "markdown"}
+include_patterns = [
+    "*.md",
+    "docs/*.md",
+    "benchmarks/*.md",
+    "deployments/*.md",
+    "examples/README.md",
+    "judges/README.md",
+    "schemas/README.md",
+]
+myst_heading_anchors = 6  # as GitHub makes them, so that a link works there and here
+smartquotes = False  # `--` is an option, not a dash
+html_theme = "furo"
+html_title = "gigamind"
+html_copy_source = False
+html_show_sphinx = False
+html_show_copyright = False
+html_additional_pages = {"index": "index.html"}  # the site begins at README.html
+templates_path = ["site"]
+html_static_path = ["site/static"]
+html_css_files = ["site.css"]
+KOREAN = ".ko"  # how names of Korean pages end
+
+
+def pages_by_reader() -> dict[str, list[str]]:
+    """Each reader of the table in docs/README.md, with the English pages for them."""
+    pages: dict[str, list[str]] = {}
+    reader = ""
+    for line in (ROOT / "docs" / "README.md").read_text("utf-8").splitlines():
+        row = re.match(r"\| (?:\*\*(.+)\*\*)? ?\| (\[.*?) \|", line)
+        if row is None:
+            continue
+        reader = row[1] or reader
+        for name in re.findall(r"\((.+?)\.md\)", row[2]):
+            page = (ROOT / "docs" / name).resolve().relative_to(ROOT).as_posix()
+            pages.setdefault(reader, []).extend([] if page.endswith(KOREAN) else [page])
+    return pages
+
+
+def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
+    """Give the first page, in memory alone, the contents that the sidebar shows: on GitHub a table serves better."""
+    if name != root_doc:
+        return
+    by_reader = pages_by_reader()
+    readme, *korean = sorted(page for page in app.project.docnames if page.endswith(KOREAN))
+    shown = {root_doc, readme, *korean, *(page for pages in by_reader.values() for page in pages)}
+    contents = {"한국어": [f"소개 <{readme}>", *korean], **by_reader}
+    contents["the project"] = sorted(app.project.docnames - shown)
+    for caption, pages in contents.items():
+        lines = ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]
+        source[0] += "\n".join(lines)
+
+
+def set_language(
+    _app: Sphinx,
+    page: str,
+    _template: str,
+    context: dict[str, object],
+    _tree: nodes.document | None,
+) -> None:
+    """Tell browsers and readers of screens which pages are Korean."""
+    if page.endswith(KOREAN):
+        context["language"] = "ko"
+
+
+def setup(app: Sphinx) -> None:
+    """Tell Sphinx of the two above."""
+    app.connect("source-read", add_contents)
+    app.connect("html-page-context", set_language)
