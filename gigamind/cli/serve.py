@@ -13,6 +13,9 @@ from gigamind.service.options import ServiceOptions
 
 TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
 _DRAINING_S = 30
+# Longer than clients and proxies keep an idle connection (60 s mostly): who closes first must not be we, or a question
+# that was just being sent is lost.
+_KEEP_ALIVE_S = 75
 _SWITCH_S = 0.0005  # of 0.005: a search must not hold up the streams
 
 
@@ -40,5 +43,6 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_DRAINING_S,
+        timeout_keep_alive=_KEEP_ALIVE_S,
         server_header=False,
     )
