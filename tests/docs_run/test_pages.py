@@ -225,6 +225,7 @@ def replaced(text: str, ours: dict[str, str]) -> str:
     return re.sub("|".join(map(re.escape, ours)), lambda found: ours[found[0]], text)
 
 
+@pytest.mark.docs
 @pytest.mark.timeout(400)  # on two busy cores
 @pytest.mark.parametrize(
     "name", [name for name in NAMES if name not in ELSEWHERE and has_blocks(name)]
