@@ -9,7 +9,7 @@ LOCAL := .venv/.local
 DOCS := .venv-docs
 REDIS := .venv/.redis
 
-.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack lint bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
+.PHONY: help all demo demo-answers demo-llm serve test test-deployed test-faults test-docs test-browser test-model test-stack fuzz audit sbom lint bench bench-verdicts conformance schemas reference figures docs server deploy worker run lock clean
 
 help:
 	@echo "make demo    try 24 settings of search over the example vault, evaluate what is and what is better as Prefect flows"
@@ -21,6 +21,8 @@ help:
 	@echo "make test-deployed    those of deployments, on a Prefect server with a worker; make test-faults: those that kill, fill and corrupt; make test-docs: the commands of the pages"
 	@echo "make test-browser     those of the pages, which need Chromium; make test-model: those with that model"
 	@echo "make test-stack    try Prefect on PostgreSQL and Redis (Debian's packages; minutes)"
+	@echo "make fuzz    try what reads files, replies and requests with odd bytes: TARGET=note MINUTES=10, atheris where installed"
+	@echo "make audit   hold the pinned packages to the known weaknesses; make sbom: list them as CycloneDX (sbom.json)"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make conformance    make docs/conformance.md anew from tests/conformance/demands"
 	@echo "make bench   measure speed beside the packages used plainly (minutes)"
@@ -95,6 +97,26 @@ $(REDIS): $(READY)
 # A server of a team, from Debian's PostgreSQL and Redis: see deployments/README.md.
 test-stack: $(REDIS)
 	$(BIN)/python tests/e2e/team_server.py
+
+# Each of tests/fuzz/fuzzing/targets.py; ATHERIS=1 is guided by what was reached, and installs atheris.
+TARGET ?= dataset labels note quote run-file imports snapshot out-folder toml system-reply model reply session event http
+MINUTES ?= 10
+fuzz: $(READY)
+	$(if $(ATHERIS),@$(BIN)/python -m pip install --quiet --disable-pip-version-check atheris)
+	for target in $(TARGET); do PYTHONPATH=tests/fuzz:tests/support:examples $(BIN)/python -m fuzzing $$target \
+	  --minutes $(MINUTES) --engine $(if $(ATHERIS),atheris,hypothesis) || exit 1; done
+
+# Tools in an environment of their own: what they need is no part of what is audited.
+.venv/.audit: $(READY)
+	@$(PYTHON) -m venv .venv/audit && .venv/audit/bin/pip install --quiet --disable-pip-version-check pip-audit cyclonedx-bom
+	@touch $@
+
+# Packages that the data base was not asked about are listed as skipped; that is no clean result.
+audit: .venv/.audit
+	.venv/audit/bin/pip-audit -r constraints.txt --disable-pip --require-hashes --strict
+
+sbom: .venv/.audit
+	.venv/audit/bin/cyclonedx-py requirements constraints.txt --output-reproducible -o sbom.json
 
 lint: $(READY)
 	$(BIN)/ruff format --check .

@@ -3,7 +3,7 @@
 import difflib
 import sys
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any, TypeVar
@@ -93,6 +93,20 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
         InputError: it cannot be read.
     """
     try:
-        return tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        return toml_values(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise InputError(f"{path}: the {what} cannot be read: {error}") from error
+
+
+def toml_values(text: str, parse_float: Callable[[str], object] = float) -> dict[str, Any]:
+    """The values of a TOML text; `parse_float` makes a number of its digits.
+
+    Raises:
+        ValueError: it is no TOML, nests too deeply, or has a number that Python does not read.
+    """
+    try:
+        return tomllib.loads(text, parse_float=parse_float)
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+    except ArithmeticError as error:  # of `parse_float`
+        raise ValueError("a number is too large") from error

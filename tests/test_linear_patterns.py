@@ -8,7 +8,6 @@ that is only matched at a given place may be slow to search with.
 import ast
 import importlib
 import re
-import signal
 from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from time_limit import TooSlowError, within
 
 import gigamind
 
@@ -149,30 +149,16 @@ def patterns() -> tuple[Tried, ...]:
     return tuple(found.values())
 
 
-class TooSlowError(Exception):
-    pass
-
-
-def stop(*_: object) -> None:
-    raise TooSlowError
-
-
 def slow(tried: Iterable[Tried], *texts: str, limit: float = LIMIT) -> list[str]:
-    """Those that do not end in time; the engine looks for signals while it matches."""
-    before = signal.signal(signal.SIGVTALRM, stop)
+    """Those that do not end in time."""
     wrong: list[str] = []
-    try:
-        for each in tried:
-            try:
-                for text in texts:
-                    signal.setitimer(signal.ITIMER_VIRTUAL, limit)
+    for each in tried:
+        try:
+            for text in texts:
+                with within(limit):
                     each.on(text)
-            except TooSlowError:
-                wrong.append(f"{each.where}: {each.pattern.pattern}")
-            finally:
-                signal.setitimer(signal.ITIMER_VIRTUAL, 0)
-    finally:
-        signal.signal(signal.SIGVTALRM, before)
+        except TooSlowError:
+            wrong.append(f"{each.where}: {each.pattern.pattern}")
     return wrong
 
 

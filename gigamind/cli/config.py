@@ -7,7 +7,6 @@ A table holds options of one command and has its name: [search], [links] and [an
 
 import os
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
@@ -16,7 +15,7 @@ import click
 from click.core import ParameterSource
 
 from gigamind.errors import InputError
-from gigamind.loading import ConfigReport, meant_by
+from gigamind.loading import ConfigReport, meant_by, toml_values
 
 FILE = "gigamind.toml"
 _FOUND = "gigamind.config"  # the file that options come from
@@ -75,8 +74,8 @@ def read_config(path: Path) -> ConfigFile:
             f"{path}: the options cannot be read ({error}); save it as UTF-8"
         ) from error
     try:
-        return ConfigFile(path, text, tomllib.loads(text))
-    except tomllib.TOMLDecodeError as error:
+        return ConfigFile(path, text, toml_values(text))
+    except ValueError as error:
         at = re.search(r"at line (\d+)", str(error))
         line = f":{at[1]}" if at else ""
         raise InputError(f"{path}{line}: no TOML: {error}; mend that line") from error

@@ -158,7 +158,7 @@ def _file(path: Path) -> Mapping[str, Any] | None:
     """The object in a JSON file; None where there is none."""
     try:
         content = json.loads(path.read_text("utf-8"))
-    except (OSError, ValueError):
+    except (OSError, ValueError, RecursionError):
         return None
     return content if isinstance(content, dict) else None  # pyright: ignore[reportUnknownVariableType]
 

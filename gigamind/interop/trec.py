@@ -11,7 +11,7 @@ from pathlib import Path
 from gigamind.interop.collection import Imported, judged_query, unjudgeable
 from gigamind.interop.source import json_lines, placed_lines, read_text, refuse_problems
 
-_QREL = re.compile(r"(\S+)\s+\S+\s+(\S.*?)\s+([+-]?\d+)")
+_QREL = re.compile(r"(\S+)\s+\S+\s+(\S.*?)\s+([+-]?\d{1,9})")
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)
 _NUMBER = re.compile(
     r"""number\s*=\s*["']([^"']+)|<num>\s*(?:Number:)?\s*([^\s<]+)""", re.IGNORECASE

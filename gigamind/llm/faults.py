@@ -7,7 +7,7 @@ from urllib.parse import urlsplit, urlunsplit
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer
-from gigamind.llm.redaction import redacted
+from gigamind.llm.redaction import one_line
 
 TRANSIENT: frozenset[LlmCode] = frozenset(
     {"rate_limited", "server_error", "timeout", "malformed_response"}
@@ -103,8 +103,8 @@ def without_password(address: str) -> str:
 
 
 def scrub(text: str) -> str:
-    """A text without secrets, at most 300 characters long."""
-    return redacted(text)[:_LONGEST_CHARS]
+    """A text on one line, without secrets, at most 300 characters long."""
+    return one_line(text, _LONGEST_CHARS)
 
 
 _HINTS: dict[LlmCode, str] = {

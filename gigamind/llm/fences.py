@@ -23,6 +23,7 @@ from typing import Literal, NamedTuple
 
 from gigamind.errors import InputError
 from gigamind.llm.settings import StoreMode
+from gigamind.runs.folders import private_folder
 from gigamind.spans import Span
 from gigamind.text import sentences_touched
 
@@ -266,7 +267,7 @@ def fence_key(folder: Path, mode: StoreMode) -> bytes:
 
 
 def _make_key(path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
+    private_folder(path.parent)
     made = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
     try:
         made.touch(mode=0o600)

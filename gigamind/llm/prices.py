@@ -4,7 +4,6 @@ A price comes from the caller's own file first; else a model that this machine s
 the table says that litellm carries.  A model in none is unpriced: its cost is unknown, never zero.
 """
 
-import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -18,6 +17,7 @@ from pydantic import BaseModel, Field, ValidationError
 from gigamind.errors import InputError
 from gigamind.llm.client import Usage
 from gigamind.llm.loading import load_litellm
+from gigamind.loading import toml_values
 
 PICO_PER_MICRO = 10**6
 _PICO_PER_USD = Decimal(10**12)
@@ -68,7 +68,8 @@ def micro_usd(pico_usd: int) -> int:
     return (pico_usd + PICO_PER_MICRO // 2) // PICO_PER_MICRO
 
 
-_Usd = Annotated[Decimal, Field(ge=0, allow_inf_nan=False)]
+_MOST_USD = 10**9
+_Usd = Annotated[Decimal, Field(ge=0, le=_MOST_USD, allow_inf_nan=False)]
 
 
 class _Row(BaseModel, extra="forbid", frozen=True):
@@ -101,14 +102,14 @@ def read_prices(path: Path) -> dict[str, Price]:
     """
     try:
         # Decimal from the digits as written: a float of 0.15 is not 0.15.
-        rows = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=Decimal)
+        rows = toml_values(path.read_text(encoding="utf-8"), Decimal)
         return {name: row.price() for name, row in _File.model_validate(rows).models.items()}
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise InputError(f"{path}: the price file cannot be read: {error}") from error
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
         raise InputError(f"{path}: {place}: {first['msg']}") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path}: the price file cannot be read: {error}") from error
 
 
 def price_of(

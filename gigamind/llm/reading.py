@@ -32,7 +32,10 @@ def own_object(text: str, request: Sequence[Message]) -> str | None:
     objects = _objects(bare if _is_object(bare) else said)
     if not _is_object(bare):
         objects = _without_quotes(objects, request)
-    different = {json.dumps(json.loads(one), sort_keys=True): one for one in objects}
+    try:
+        different = {json.dumps(json.loads(one), sort_keys=True): one for one in objects}
+    except RecursionError:
+        return None
     return next(iter(different.values())) if len(different) == 1 else None
 
 
@@ -51,6 +54,8 @@ def cut_off(text: str | None) -> bool:
     except json.JSONDecodeError as error:
         rest = said[error.pos :]
         return "Unterminated" in error.msg or any(word.startswith(rest) for word in _LITERALS)
+    except (ValueError, RecursionError):  # a number of 5 000 digits; nested too deeply
+        return False
     return False
 
 

@@ -9,10 +9,11 @@ import json
 import os
 import re
 from functools import lru_cache
-from urllib.parse import quote, quote_plus, unquote
+from urllib.parse import parse_qsl, quote, quote_plus, unquote
 
 _REDACTED = "[redacted]"
 _SHORTEST = 8  # of a variable's value: a shorter one is a number or a word
+_LOOKED_AT = 100_000  # characters of a text for a message
 _WHOLE_WORD = 8  # below it, a password is taken out only where it stands for itself
 _NAME = re.compile(
     r"(?:^|_)(?:\w*KEYS?|\w*TOKENS?|\w*SECRETS?|\w*PASS(?:WORD|WD|PHRASE)?|\w*CREDENTIALS?|AUTH|BEARER|PAT)(?:_|$)|_PWD$",
@@ -27,18 +28,26 @@ _SHAPES = (
 _USERINFO = re.compile(r"(?<=//)([^/\s@:\"']+)(?::([^/\s@\"']*))?(?=@)")
 _addresses: set[str] = set()
 _variables: set[str] = set()
+_values: set[str] = set()
 
 
 def keep_secret(address: str | None) -> None:
-    """Remember the name and the password that stand in an address, so that `redacted` knows them."""
+    """Remember name, password and query of an address, so that `redacted` knows them."""
     if address and "@" in address:
         _addresses.add(address)
+    for _, value in parse_qsl((address or "").partition("?")[2]):
+        keep_secret_value(value)
 
 
 def keep_secret_of(variable: str | None) -> None:
     """Remember an environment variable that holds a key, whatever its name says."""
     if variable:
         _variables.add(variable)
+
+
+def keep_secret_value(value: str) -> None:
+    """Remember a value that may be a key, such as that of a header, and the word behind its scheme."""
+    _values.update(part for part in (value, value.rpartition(" ")[2]) if len(part) >= _SHORTEST)
 
 
 def without_secrets(address: str) -> str:
@@ -53,6 +62,17 @@ def redacted(text: str) -> str:
     return re.sub("|".join((*_patterns(tuple(sorted(_secrets()))), *_SHAPES)), _REDACTED, text)
 
 
+def one_line(text: str, most: int) -> str:
+    """At most so many characters of a text that anybody may have sent, without secrets, for a message.
+
+    Of white space one blank is left, and of what moves a cursor or turns the direction of writing nothing.  Secrets go
+    first: of one that is cut, the first half would stay.
+    """
+    shown = "".join(char if char.isprintable() else " " for char in redacted(text[:_LOOKED_AT]))
+    line = " ".join(shown.split())
+    return line if len(line) <= most else f"{line[:most]}…"
+
+
 def _secrets() -> set[str]:
     environment = dict(os.environ)
     found = {
@@ -65,7 +85,7 @@ def _secrets() -> set[str]:
             pair = f"{unquote(user)}:{unquote(password)}".encode()
             secret = password or user
             found |= {secret, unquote(secret), base64.b64encode(pair).decode()}
-    return found - {""}
+    return (found | _values) - {""}
 
 
 @lru_cache(maxsize=4096)

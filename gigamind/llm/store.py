@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 from gigamind.checksum import checked, with_checksum
 from gigamind.errors import InputError, LlmError, UnwrittenError
 from gigamind.llm.settings import StoreMode
+from gigamind.runs.folders import private_folder
 from gigamind.runs.store import Journal
 
 Record = Mapping[str, Any]
@@ -136,7 +137,7 @@ class Store:
             return None
         try:
             found = read(checked(json.loads(text)))
-        except (ValueError, TypeError, LookupError):
+        except (ValueError, TypeError, LookupError, RecursionError):
             self._tell_once(f"{path}: holds no such reply: it is asked for anew", "foreign")
             return None
         with contextlib.suppress(OSError):  # of somebody else, or read-only
@@ -148,7 +149,7 @@ class Store:
         unfinished = path.with_name(f".{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
         text = json.dumps(with_checksum(record), ensure_ascii=False, sort_keys=True, indent=1)
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            private_folder(path.parent)
             unfinished.write_text(text + "\n", encoding="utf-8")
             unfinished.replace(path)
         except OSError as error:

@@ -169,7 +169,7 @@ class OpenAIClient:
         async with post as answer:
             streams = request.on_text and answer.content_type == EVENT_STREAM
             body = (
-                await put_together(answer.content, request.on_text)
+                await put_together(answer.content.iter_any(), request.on_text)
                 if streams and request.on_text
                 else await answer.read()
             )
@@ -304,7 +304,7 @@ def _error_text(body: bytes) -> str:
     text = body.decode("utf-8", "replace")
     try:
         told = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
     error = _field(told, "error") or told
     said = _field(error, "message") or _field(error, "detail") or text
@@ -320,7 +320,7 @@ def _answer(model: str, body: bytes) -> Answer:
     """
     try:
         return answer_of(json.loads(body))
-    except (ValueError, TypeError, AttributeError, LookupError):
+    except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
         told = _error_text(body)
         raise lost(model, f"no completion: {told}", "malformed_response") from None
 

@@ -134,7 +134,7 @@ def _read(out: Path) -> PastRun | None:
         overall: dict[str, Any] = summary["overall"]
         measured: dict[str, object] = overall["intervals"]
         values = {key: overall[key.partition(".")[0]][key.partition(".")[2]] for key in measured}
-    except (OSError, ValueError, KeyError, ValidationError):
+    except (OSError, ValueError, KeyError, ValidationError, RecursionError):
         return None
     figures = {key: value for key, value in values.items() if value is not None}
     return PastRun(run, figures)

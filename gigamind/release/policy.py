@@ -1,6 +1,5 @@
 """gates.toml: when a release is stopped, and what its rules gave."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal
@@ -10,6 +9,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from gigamind.assets import asset
 from gigamind.choices import Phase
 from gigamind.errors import InputError
+from gigamind.loading import toml_values
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better, may_gate
 from gigamind.records.card import CardRequirements
@@ -183,10 +183,10 @@ def read_policy(path: Path | None, phase: Phase) -> Policy:
     """
     file = path or asset("deployments") / "gates.toml"
     try:
-        content = tomllib.loads(file.read_text("utf-8"))
+        content = toml_values(file.read_text("utf-8"))
     except OSError as error:
         raise InputError(f"{file}: cannot be read ({error.strerror})") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except ValueError as error:
         raise InputError(f"{file}: not TOML: {error}") from error
     try:
         policy = Policy.model_validate(content)

@@ -106,7 +106,7 @@ def _object(path: Path) -> dict[str, object]:
         content = checked(json.loads(read_written(path, _MISSING), parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
         raise InputError(f"{path}:{error.lineno}: not JSON, or cut short ({error.msg})") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: {error}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: not a snapshot of gigamind; make one with --save-snapshot")

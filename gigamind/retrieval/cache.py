@@ -20,6 +20,7 @@ import numpy as np
 
 from gigamind.errors import IndexingError
 from gigamind.retrieval.embed import Embedder, Vectors
+from gigamind.runs.folders import private_folder
 
 _BATCH = 64
 _LOOKUP = 500  # SQLite allows 999 variables in a statement of an old build
@@ -55,7 +56,7 @@ def embed_all(
 @contextmanager
 def _opened(cache: Path) -> Generator[sqlite3.Connection]:
     try:
-        cache.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(cache.parent)
     except OSError as error:
         raise IndexingError(
             f"{cache.parent}: the cache cannot be written ({error}): name another --cache-dir"

@@ -33,6 +33,7 @@ from gigamind.retrieval.index import (
     rounded,
     unit,
 )
+from gigamind.runs.folders import private_folder
 
 _BATCH = 1_000
 _UNITS, _CHECKSUM = "units.npy", "units.blake2b"
@@ -155,7 +156,7 @@ def _open(place: Path, release: Callable[[], None]) -> EdgeIndex:
 def _build_aside(place: Path, content: IndexContent) -> None:
     """Build in a folder of this process's own, then rename; whoever comes second keeps the first one's shard."""
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(place.parent)
         aside = Path(tempfile.mkdtemp(prefix=".building-", dir=place.parent))
     except OSError as error:
         raise IndexingError(

@@ -173,7 +173,7 @@ def _json(folder: Path, file: str) -> dict[str, object]:
         return {}
     try:
         content = json.loads(path.read_text("utf-8"))
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not JSON: {error}") from error
     if not isinstance(content, dict):
         raise InputError(f"{path}: no JSON object")

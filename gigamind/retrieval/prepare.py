@@ -21,6 +21,7 @@ from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS, RetrievalSettings
+from gigamind.runs.folders import private_folder
 from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault
@@ -104,7 +105,7 @@ def _keyword_index(
 
 def _save(index: KeywordIndex, place: Path) -> None:
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        private_folder(place.parent)
         aside = place.with_name(f".{place.name}.{os.getpid()}")
         try:
             index.save(aside)

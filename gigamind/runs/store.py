@@ -98,7 +98,7 @@ def read_journal(path: Path) -> Iterator[dict[str, Any]]:
                 return
             try:
                 row = checked(json.loads(line))
-            except ValueError:
+            except (ValueError, RecursionError):
                 row = None
             if not isinstance(row, dict):
                 raise InputError(

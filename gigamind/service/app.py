@@ -2,12 +2,14 @@
 
 import asyncio
 import contextlib
+import json
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from importlib import resources
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict
@@ -82,6 +84,7 @@ def create_app(
     )
     app.add_middleware(Guard, options=options)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
     app.add_exception_handler(GigamindError, _told)
+    app.add_exception_handler(RequestValidationError, _invalid)
     _add_health(app, figures)
     _add_asking(app, options, figures, heartbeat_s)
     _add_notes(app, options)
@@ -103,6 +106,13 @@ async def _told(_request: Request, error: Exception) -> Response:
     """Our errors as HTTP has them; a failure of the search or a model is not the asker's."""
     failed = isinstance(error, EmbeddingError | IndexingError | LlmError)
     return JSONResponse({"detail": str(error)}, 502 if failed else 400)
+
+
+async def _invalid(_request: Request, error: Exception) -> Response:
+    """What is wrong with a request, in ASCII and without the values: some, as half a character, cannot be sent back."""
+    errors = cast("RequestValidationError", error).errors()
+    detail = [{name: one[name] for name in ("type", "loc", "msg")} for one in errors]
+    return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
 
 
 def _add_health(app: FastAPI, figures: Figures) -> None:

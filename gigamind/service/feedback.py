@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.errors import InputError
+from gigamind.runs.folders import private_folder
 from gigamind.service.answering import Answered
 
 LABELS, ANSWERS, QUERIES = "labels.jsonl", "answers.jsonl", "queries.jsonl"
@@ -23,7 +24,7 @@ class Feedback:
         self._folder = folder
         self._lock = threading.Lock()
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            private_folder(folder)
             (folder / LABELS).open("ab").close()
         except OSError as error:
             raise InputError(

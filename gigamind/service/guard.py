@@ -75,7 +75,7 @@ class Guard:
 
     def _refusal(self, scope: Scope) -> JSONResponse | None:
         headers, path = Headers(scope=scope), scope["path"]
-        host = urlsplit(f"//{headers.get('host', '')}").hostname or ""
+        host = _host(headers.get("host", ""))
         if is_loopback(self._options.host) and not is_loopback(host):
             return _refused(421, "this service answers to the name of this machine alone")
         if path in _OPEN:
@@ -105,8 +105,19 @@ class Guard:
         return hmac.compare_digest(given.encode(), token.encode())
 
 
+def _host(told: str) -> str:
+    """The name in a `Host`; "" where there is none, or an address that is none, such as "["."""
+    try:
+        return urlsplit(f"//{told}").hostname or ""
+    except ValueError:
+        return ""
+
+
 def _differs(origin: str, headers: Headers) -> bool:
-    return urlsplit(origin).netloc != headers.get("host", "")
+    try:
+        return urlsplit(origin).netloc != headers.get("host", "")
+    except ValueError:  # no address
+        return True
 
 
 def _refused(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:

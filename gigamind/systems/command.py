@@ -17,13 +17,14 @@ from collections.abc import Callable, Sequence
 from typing import IO, Generic, cast
 
 from gigamind.errors import InputError, SystemFailedError
-from gigamind.llm.redaction import redacted
+from gigamind.llm.redaction import one_line
 from gigamind.systems.dialect import Dialect, Told
 from gigamind.systems.protocol import Query
 
 _MOST_FAILURES = 3  # in a row, without an answer between them
 _ERROR_LINES = 5
 _SHOWN = 200
+_LAST_WORDS = 2_000  # characters of its stderr
 _END_S = 0.5
 
 
@@ -80,7 +81,7 @@ class Command(Generic[Told]):
             return self._dialect.read(told)
         except (ValueError, RecursionError) as error:
             raise SystemFailedError(
-                f"the command wrote no {self._dialect.what} ({error}): {redacted(line[:_SHOWN]).strip()}"
+                f"the command wrote no {self._dialect.what} ({error}): {one_line(line, _SHOWN)}"
             ) from error
 
     def _end(self) -> None:
@@ -128,7 +129,7 @@ class _Process:
         """
         if not self._lines.empty() and (early := self._lines.get()):
             raise SystemFailedError(
-                f"the command wrote a line that no query asked for: {redacted(early[:_SHOWN]).strip()}"
+                f"the command wrote a line that no query asked for: {one_line(early, _SHOWN)}"
             )
         try:
             stdin = cast("IO[str]", self._child.stdin)
@@ -166,7 +167,7 @@ class _Process:
             return ""
 
     def _last_words(self) -> str:
-        told = redacted(" / ".join(line.strip() for line in self._errors))
+        told = one_line(" / ".join(line.strip() for line in self._errors), _LAST_WORDS)
         return f"its stderr ends: {told}" if told else "it said nothing on stderr"
 
 

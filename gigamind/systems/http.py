@@ -10,7 +10,7 @@ import httpx
 from tenacity import RetryCallState, Retrying, retry_if_result, stop_after_attempt
 
 from gigamind.errors import InputError, SystemFailedError
-from gigamind.llm.redaction import keep_secret, keep_secret_of, redacted
+from gigamind.llm.redaction import keep_secret, keep_secret_value, one_line, redacted
 from gigamind.retrieval.embedders import load_embedder
 from gigamind.systems.dialect import Dialect, Told
 from gigamind.systems.preset import Endpoint
@@ -44,8 +44,8 @@ class HttpSystem(Generic[Told]):
     def __init__(self, address: str, preset: Endpoint[Told], dialect: Dialect[Told]) -> None:
         self._preset, self._dialect = preset, dialect
         keep_secret(address)
-        for variable in preset.variables:
-            keep_secret_of(variable)
+        for value in preset.sent_headers().values():
+            keep_secret_value(value)
         self._embedder: Embedder | None = (
             load_embedder(preset.embedder) if preset.embedder else None
         )
@@ -170,5 +170,4 @@ def _quoted(reply: httpx.Response) -> str:
 
 def _shown(text: str) -> str:
     """The beginning of a text on one line, without secrets."""
-    line = " ".join(redacted(text[: 4 * _SHOWN]).split())
-    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+    return one_line(text, _SHOWN)

@@ -50,7 +50,7 @@ def _last_run(path: Path) -> Path:
 def _verdict(file: Path) -> ReleaseVerdict:
     try:
         return ReleaseVerdict.load(json.loads(file.read_text("utf-8")))
-    except (OSError, ValueError, KeyError) as error:
+    except (OSError, ValueError, KeyError, RecursionError) as error:
         raise InputError(
             f"{file}: not as gigamind writes it ({error}); evaluate that run again"
         ) from error

@@ -2,9 +2,6 @@
 
 import contextlib
 import json
-import socket
-import threading
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Mapping
@@ -15,10 +12,10 @@ from typing import Any
 import pytest
 import uvicorn
 from demo_serve import respond
+from served_app import serving
 from sse import events
 
 from gigamind.llm.fake import FakeServer, running
-from gigamind.service.app import create_app
 from gigamind.service.options import ServiceOptions
 
 NOTES = {
@@ -98,26 +95,7 @@ def serve(model: FakeServer, tmp_path: Path) -> Iterator[Start]:
                 **changes,
             }
             options = ServiceOptions.model_validate(given)
-            return stack.enter_context(_serving(options, model, heartbeat_s))
+            url, server = stack.enter_context(serving(options, heartbeat_s))
+            return Service(url, model, server)
 
         yield start
-
-
-@contextlib.contextmanager
-def _serving(options: ServiceOptions, model: FakeServer, heartbeat_s: float) -> Iterator[Service]:
-    listener = socket.create_server(("127.0.0.1", 0))
-    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    app = create_app(options, heartbeat_s=heartbeat_s)
-    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
-    server = uvicorn.Server(config)
-    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
-    thread.start()
-    deadline = time.monotonic() + 20
-    while not server.started and time.monotonic() < deadline:
-        time.sleep(0.02)
-    try:
-        yield Service(url, model, server)
-    finally:
-        server.should_exit = True
-        thread.join(20)
-        listener.close()

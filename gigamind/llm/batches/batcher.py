@@ -288,7 +288,7 @@ class Batcher:
             for line in filter(str.strip, lines):
                 try:
                     custom_id, outcome = self._provider.read(json.loads(line))
-                except (ValueError, KeyError, TypeError, AttributeError):
+                except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
                     continue  # whose it is cannot be told: that one has no result
                 outcomes[custom_id] = outcome
         return outcomes

@@ -264,7 +264,7 @@ class Wire:
         try:
             error = json.loads(text)["error"]
             kind, told = str(error.get("code") or error.get("type") or ""), str(error["message"])
-        except (ValueError, TypeError, KeyError, AttributeError):
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
             kind, told = "", text
         wait = answer.headers.get("Retry-After", "")
         return LlmError(

@@ -1,0 +1,35 @@
+"""The real service on a port of its own, in a thread."""
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Generator
+
+import uvicorn
+
+from gigamind.service.app import HEARTBEAT_S, create_app
+from gigamind.service.options import ServiceOptions
+
+
+@contextlib.contextmanager
+def serving(
+    options: ServiceOptions, heartbeat_s: float = HEARTBEAT_S
+) -> Generator[tuple[str, uvicorn.Server]]:
+    """Its address and its server, which has started."""
+    listener = socket.create_server(("127.0.0.1", 0))
+    url = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    app = create_app(options, heartbeat_s=heartbeat_s)
+    config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=5)
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]}, daemon=True)
+    thread.start()
+    deadline = time.monotonic() + 20
+    while not server.started and time.monotonic() < deadline:
+        time.sleep(0.02)
+    try:
+        yield url, server
+    finally:
+        server.should_exit = True
+        thread.join(20)
+        listener.close()
