@@ -168,8 +168,16 @@ def test_no_pattern_is_slow_on_the_same_characters_again_and_again(kind):
     assert slow(patterns(), repeated + "\n!", repeated + "가") == []
 
 
-def test_a_megabyte_without_a_space_is_read_at_once():
-    assert slow(patterns(), "a" * MANY_CHARS, limit=6 * LIMIT) == []
+def test_no_pattern_is_slow_behind_what_it_begins_with():
+    beginnings = ("#", "see", "__a__", "<title>", "q 0 d")
+    behind = [f"{beginning}{' ' * CHARS}\n!" for beginning in beginnings]
+    assert slow(patterns(), *behind) == []
+
+
+@pytest.mark.timeout(300)  # on a busy machine; each takes seconds of the processor
+@pytest.mark.parametrize("kind", ["a", "[", "a a a "])
+def test_a_megabyte_is_read_at_once(kind):
+    assert slow(patterns(), kind * (MANY_CHARS // len(kind)), limit=6 * LIMIT) == []
 
 
 def test_slow_patterns_are_told_from_fast_ones():

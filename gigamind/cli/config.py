@@ -21,7 +21,7 @@ FILE = "gigamind.toml"
 _FOUND = "gigamind.config"  # the file that options come from
 _DEFAULT_GROUP = "eval"  # whose commands go by their own names
 _NOT_IN_A_FILE = {"config", "quiet", "help", "help_all"}
-_TABLE = re.compile(r"\s*\[\s*(?P<name>[^\[\]]+?)\s*\]")
+_TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
 
 
 class ConfigFile(NamedTuple):

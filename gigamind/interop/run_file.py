@@ -7,7 +7,6 @@ nothing.  JSON lines are in the order of their hits.
 import hashlib
 import json
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from gigamind.interop.source import decoded, placed_lines, read_bytes
 
 # A note's name may have spaces, which the format does not foresee: what stands between the second column and the last
 # three is the name.
-_TREC = re.compile(r"(\S+)\s+\S+\s+(\S.*?)\s+(\S+)\s+(\S+)\s+\S+")
+_BEFORE, _BEHIND = 2, 3
 _FORMATS = 'six columns "query Q0 note rank score tag", or a JSON object {"id": ..., "hits": [...]}'
 Told = TypeVar("Told")
 
@@ -128,11 +127,12 @@ def _trec_rankings(
 ) -> dict[str, Ranking[RankedNote]]:
     rows: dict[str, list[_Row]] = {}
     for place, line in lines:
-        found = _TREC.fullmatch(line)
-        if found is None:
+        head = line.split(maxsplit=_BEFORE)
+        tail = head[_BEFORE].rsplit(maxsplit=_BEHIND) if len(head) > _BEFORE else []
+        if len(tail) <= _BEHIND:
             problems.append(f"{place}: {len(line.split())} columns, where a run has six")
             continue
-        name, note, rank, score = found.groups()
+        name, (note, rank, score, _) = head[0], tail
         rows.setdefault(name, []).append(_Row(note, rank, score_of(score) or 0.0))
     return {
         name: Ranking(tuple(_ordered(own)), dict(_duplicates(own))) for name, own in rows.items()

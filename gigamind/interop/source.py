@@ -100,8 +100,8 @@ def json_whole(path: Path, what: str) -> object:
         raise InputError(
             f"{path}:{error.lineno}: broken JSON ({error.msg}); mend or export it anew"
         ) from error
-    except RecursionError as error:
-        raise InputError(f"{path}: nested too deeply; export it anew") from error
+    except (ValueError, RecursionError) as error:  # a number of 5 000 digits; nested too deeply
+        raise InputError(f"{path}: cannot be read ({error}); export it anew") from error
 
 
 def table_rows(path: Path, what: str) -> list[tuple[str, Fields]]:

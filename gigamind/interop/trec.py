@@ -11,12 +11,13 @@ from pathlib import Path
 from gigamind.interop.collection import Imported, judged_query, unjudgeable
 from gigamind.interop.source import json_lines, placed_lines, read_text, refuse_problems
 
-_QREL = re.compile(r"(\S+)\s+\S+\s+(\S.*?)\s+([+-]?\d{1,9})")
+_GRADE = re.compile(r"[+-]?\d{1,9}")
+_BEFORE = 2
 _TOPIC = re.compile(r"<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>", re.DOTALL | re.IGNORECASE)
 _NUMBER = re.compile(
     r"""number\s*=\s*["']([^"']+)|<num>\s*(?:Number:)?\s*([^\s<]+)""", re.IGNORECASE
 )
-_TITLE = re.compile(r"<(?:title|query)>\s*(?:Topic:)?\s*([^<]*?)\s*(?:<|$)", re.IGNORECASE)
+_TITLE = re.compile(r"<(?:title|query)>\s*(?:Topic:)?([^<]*)", re.IGNORECASE)
 _BREAKS_COLUMNS = re.compile(r"[\s%]")
 
 
@@ -49,12 +50,12 @@ def read_trec(qrels: Path, topics: Path | None) -> Imported:
     """
     judged = Judgements(qrels)
     for place, line in placed_lines(qrels, read_text(qrels, "the judgements")):
-        found = _QREL.fullmatch(line)
-        if found is None:
+        head = line.split(maxsplit=_BEFORE)
+        tail = head[_BEFORE].rsplit(maxsplit=1) if len(head) > _BEFORE else []
+        if not tail[1:] or not _GRADE.fullmatch(tail[1]):
             judged.problems.append(f'{place}: expected four columns, "query 0 document grade"')
         else:
-            query, document, grade = found.groups()
-            judged.add(place, query, document, int(grade))
+            judged.add(place, head[0], tail[0], int(tail[1]))
     if not judged.grades and not judged.problems:
         judged.problems.append(
             f'{qrels}: holds no judgement; write "query 0 document grade" a line'

@@ -302,7 +302,7 @@ def http(content: bytes) -> None:
     named = [(name.decode("latin-1"), value.strip()) for name, value in headers]
     try:
         status, answer = asked(method, path, named, body)
-    except (ValueError, HTTPException):
+    except (ValueError, HTTPException, ConnectionError):
         return  # no client sends that, or the server ends the connection
     assert status < 500, (status, answer[:500])
 

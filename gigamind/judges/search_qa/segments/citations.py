@@ -9,7 +9,7 @@ from gigamind.spans import Span
 
 _AROUND = " \t*_`>-–—•·()"
 _LABEL_ALONE = re.compile(
-    r"(?:출처|근거|참고|참조|sources?|references?|see(?: also)?|cited(?: in)?)\s*[:：]?[\s,;·/]*",
+    r"(?:출처|근거|참고|참조|sources?|references?|see(?: also)?|cited(?: in)?)\s*+[:：]?[\s,;·/]*+",
     re.IGNORECASE,
 )
 _NAME = re.compile(

@@ -128,7 +128,7 @@ _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)([^`]*)$")
 _ATTRIBUTES = re.compile(r"(?:\{[^{}]*\}|[\w-]++=\S++|\s)*$")
 _PROSE_IN_FENCE = frozenset({"", "text", "txt", "plaintext", "markdown", "md"})
 _HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]+")
-_BOLD_ALONE = re.compile(r"[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t]*[:：]?[ \t]*$")
+_BOLD_ALONE = re.compile(r"[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t]*+[:：]?[ \t]*+$")
 _RULE = re.compile(r"[ \t>]*(?:(?:[-*_][ \t]*){3,}|=+[ \t]*)$")
 _ITEM = re.compile(
     r"[ \t>]*(?:[-*+•·◦▪‣–][ \t]+(?:\[[ xX]\][ \t]+)?|\d{1,3}[.)][ \t]+(?!\d+\.(?:\s|$))"
