@@ -46,8 +46,8 @@ def keep_secret_of(variable: str | None) -> None:
 
 
 def keep_secret_value(value: str) -> None:
-    """Remember a value that may be a key, such as that of a header, and the word behind its scheme."""
-    _values.update(part for part in (value, value.rpartition(" ")[2]) if len(part) >= _SHORTEST)
+    """Remember the words of a value that may hold a key, such as that of a header, behind the name of its scheme."""
+    _values.update(word for word in value.split() if len(word) >= _SHORTEST)
 
 
 def without_secrets(address: str) -> str:

@@ -173,6 +173,4 @@ def test_what_changed_of_an_item_is_told_in_korean():
     assert change_in("ko", "rank 1 -> not found, verdict now wrong") == (
         "1위 → 찾지 못함; 맞던 판정이 틀림"
     )
-    assert change_in("ko", "lost b.md; 3 -> 4 wrong suggestions") == (
-        "놓침: b.md; 틀린 제안 3 → 4"
-    )
+    assert change_in("ko", "lost b.md; 3 -> 4 wrong suggestions") == ("놓침: b.md; 틀린 제안 3 → 4")
