@@ -169,7 +169,7 @@ def test_no_pattern_is_slow_on_the_same_characters_again_and_again(kind):
 
 
 def test_no_pattern_is_slow_behind_what_it_begins_with():
-    beginnings = ("#", "see", "__a__", "<title>", "q 0 d")
+    beginnings = ("#", "see", "__a__", "<title>", "q 0 d", "판정", "유용성", "verdict")
     behind = [f"{beginning}{' ' * CHARS}\n!" for beginning in beginnings]
     assert slow(patterns(), *behind) == []
 
