@@ -2,8 +2,8 @@
 
 A table holds options of one command and has its name: [search], [links] and [answers] those of `gigamind eval`,
 [suggest-links], [memory.graduate], [judge.test] and so on the others; [search] serves `gigamind tune search`, too.  The
-command line counts before the environment (GIGAMIND_EVAL_SEARCH_TOPK), which counts before the file.  Paths are relative
-to the file's folder.
+command line counts before the environment (GIGAMIND_EVAL_SEARCH_TOPK), which counts before the file.  Paths are
+relative to the file's folder.
 """
 
 import os
