@@ -15,6 +15,7 @@ from gigamind.reports.release import (
     Release,
     decision_told,
     main_keys,
+    plain_verdict,
     reasons_told,
     verdict_told,
 )
@@ -53,6 +54,7 @@ def render_experiment(
         version=experiment.runs[-1].run.app_version,
         headline=headline(experiment, say),
         gate=decided.gate if decided else None,
+        read_as=plain_verdict(decided) if decided else "",
         verdict=verdict_told(decided, say) if decided else "",
         decision=decision_told(decided, say) if decided else "",
         reasons=reasons_told(decided.gate, decided.comparison, say) if decided else [],

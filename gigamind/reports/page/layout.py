@@ -36,6 +36,7 @@ from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.release import (
     Release,
     decision_told,
+    plain_verdict,
     reasons_told,
     relaxed_told,
     verdict_told,
@@ -134,6 +135,7 @@ def render_page(
         errors=record.errors,
         comparison=comparison,
         gate=gate,
+        read_as=plain_verdict(release) if release else "",
         verdict=verdict_told(release, say) if release else "",
         decision=decision_told(release, say) if release else "",
         reasons=reasons,
