@@ -136,7 +136,7 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     promoted = gigamind("baseline", "promote", "base", "--folder", "kept")
     assert promoted.code == 0, promoted.stderr
     # In keyword mode the threshold finds nothing unanswerable.
-    told = "warning: unanswerable: F1, unanswerable: FAR at the worst there is, so a run that is no"
+    told = "warning: unanswerable: F1, unanswerable: FAR at the worst there is, so this baseline gives no"
     assert promoted.stderr.startswith(told)
     assert "--unanswerable-mode calibrated and promote that run." in promoted.stderr
     ended = gigamind("compare", "kept", "base", "--fail-on-regression", "--gates", "gates.toml")
@@ -207,10 +207,10 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
     asked = ("compare", *(runs / f"top{depth}" for depth in (3, 5, 8)))
     ended = gigamind(*asked, "--out", "three", "--lang", "ko")
     assert ended.code == 0, ended.stderr
-    assert "top3 대비 top5, top8: 모든 실행이 평가한 질의 40건" in ended.stdout
-    told = [line for line in ended.stdout.splitlines() if line.startswith("판정 없음: ")]
+    assert "기준 실행은 top3, 비교한 실행은 top5, top8입니다(모두 평가한 질의 40건)" in ended.stdout
+    told = [line for line in ended.stdout.splitlines() if line.startswith("출시 판정 없음: ")]
     assert told == [
-        "판정 없음: 게이트는 실행 하나를 기준 실행 하나와 비교합니다. 판정이 필요하면 실행을 두 개만 지정하십시오."
+        "출시 판정 없음: 게이트는 실행 하나를 기준 실행 하나와 비교합니다. 판정이 필요하면 실행을 두 개만 지정하십시오."
     ]
     folder = Path("three")
     assert sorted(path.name for path in folder.iterdir()) == ["compare.html", "compare.json"]
