@@ -1,13 +1,14 @@
 """Options of commands from `gigamind.toml`, so that daily commands need none.
 
 A table holds options of one command and has its name: [search], [links] and [answers] those of `gigamind eval`,
-[suggest-links], [memory.graduate], [judge.test] and so on the others.  The command line counts before the environment
-(GIGAMIND_EVAL_SEARCH_TOPK), which counts before the file.  Paths are relative to the file's folder.
+[suggest-links], [memory.graduate], [judge.test] and so on the others; [search] serves `gigamind tune search`, too.  The
+command line counts before the environment (GIGAMIND_EVAL_SEARCH_TOPK), which counts before the file.  Paths are
+relative to the file's folder.
 """
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, cast
 
@@ -20,6 +21,15 @@ from gigamind.loading import ConfigReport, meant_by, toml_values
 FILE = "gigamind.toml"
 _FOUND = "gigamind.config"  # the file that options come from
 _DEFAULT_GROUP = "eval"  # whose commands go by their own names
+_LENT = {"tune.search": "search"}  # whose options a table's command takes, too
+_OF_ONE_RUN = {
+    "out",
+    "resume",
+    "compare",
+    "junit",
+    "fail_on_regression",
+    "save_snapshot",
+}  # not lent
 _NOT_IN_A_FILE = {"config", "quiet", "help", "help_all"}
 _TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
 
@@ -97,7 +107,7 @@ def options_from_file(context: click.Context, named: Path | None) -> dict[str, A
     if wrong := next(_wrong_tables(config, context.find_root()), None):
         raise InputError(wrong)
     table = _table_of(context)
-    values = _values(config, table, context)
+    values = _lent(config, table, context) | _values(config, table, context)
     if values:
         context.meta[_FOUND] = config.path
     return values
@@ -181,15 +191,34 @@ def _homes(root: click.Context) -> dict[str, click.Group]:
     return homes
 
 
-def _values(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:
+def _lent(config: ConfigFile, table: str, context: click.Context) -> dict[str, Any]:
+    """What another command's table has of this command's options, but for what is of one run."""
+    lender = _LENT.get(table)
+    if lender is None:
+        return {}
+    known = {name for name, _ in _options(context.command)} - _OF_ONE_RUN
+    keys = [key for key in _table(config, lender) if key.replace("-", "_") in known]
+    return _values(config, lender, context, keys)
+
+
+def _table(config: ConfigFile, table: str) -> dict[str, Any]:
     found: Any = config.tables
     for word in table.split("."):
         found = cast("dict[str, Any]", found).get(word, {}) if isinstance(found, dict) else {}
     if not isinstance(found, dict):
         raise InputError(f"{config.where(table)}: {table}: must be a table, such as [{table}]")
+    return cast("dict[str, Any]", found)
+
+
+def _values(
+    config: ConfigFile, table: str, context: click.Context, keys: Iterable[str] | None = None
+) -> dict[str, Any]:
+    """The values of a table, or those of these keys in it, by parameter."""
+    found = _table(config, table)
     options = dict(_options(context.command))
     values: dict[str, Any] = {}
-    for key, value in cast("dict[str, Any]", found).items():
+    for key in found if keys is None else keys:
+        value = found[key]
         name = key.replace("-", "_")
         where = config.where(table, key)
         if name not in options:

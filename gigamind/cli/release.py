@@ -11,7 +11,7 @@ from gigamind.cli.command import Group, command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell, tell_written
 from gigamind.evaluation.options import ReleaseOptions, validated
-from gigamind.wording import AUTO, LanguageChoice, language_of
+from gigamind.wording import AUTO, LanguageChoice, language_of, words
 
 
 @click.group(cls=Group)
@@ -31,11 +31,18 @@ def baseline() -> None:
 @prints_json
 def promote(run: Path, folder: Path) -> None:
     """Make RUN (an out folder or a snapshot.json) the baseline that counts in the folder, at once or not at all."""
+    from gigamind.release.gates import at_worst
+    from gigamind.release.policy import read_policy
     from gigamind.release.snapshot import promote as promote_snapshot
     from gigamind.release.snapshot import read_snapshot
+    from gigamind.reports.release import no_verdict_told
     from gigamind.tasks import KINDS
 
-    file = promote_snapshot(read_snapshot(run, KINDS), folder)
+    snapshot = read_snapshot(run, KINDS)
+    file = promote_snapshot(snapshot, folder)
+    if worst := at_worst(snapshot, read_policy(None, "mvp")):
+        say = words("ko" if snapshot.config.get("lang") == "ko" else "en")
+        click.echo(no_verdict_told(worst, say), err=True)
     tell_written(file, {"runs": 1}, f"Baseline: {file}")
 
 

@@ -16,14 +16,32 @@ from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.loading import ConfigReport
 from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
-from gigamind.reports.comparison import headline, mismatches_told
+from gigamind.reports.comparison import passing_told
+from gigamind.reports.figures import plain_label
 from gigamind.reports.page.model_costs import cost_lines
+from gigamind.reports.release import (
+    decision_told,
+    main_figures,
+    mismatches_beside,
+    reasons_told,
+    ungated_told,
+)
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import Words, change_in, counted, warning_in, words
+from gigamind.wording import (
+    Words,
+    between,
+    change_in,
+    counted,
+    share,
+    warning_in,
+    words,
+)
 
 _LINES_SHOWN = 10
+_ITEMS_SHOWN = 5
 _TEXT_CHARS = 120  # of a question
 
 
@@ -43,11 +61,11 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
 
 
 def show_finished(name: TaskName, finished: Evaluated[Any], told: Sequence[str]) -> None:
-    """A run, and the gates' verdict where it is complete and was compared."""
-    show_run(TASKS[name], finished.summary, finished.out, told)
+    """The gates' verdict where the run is complete and was compared, and the run."""
     if finished.verdict and finished.summary.status == "complete":
         run = RunReport.model_validate_json((finished.out / "run.json").read_bytes())
         show_release(finished.verdict, finished.out, words_of(run))
+    show_run(TASKS[name], finished.summary, finished.out, told)
 
 
 def show_run(
@@ -58,6 +76,8 @@ def show_run(
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
     say = words_of(run)
     console.print(_figures(task, summary, say))
+    detail = "summary.md" if (out / "summary.md").exists() else "summary.json"
+    console.print(say("terminal.all_figures", place=out / detail))
     llm = view.llm(summary)
     lines = (view.finding(summary, say), view.caution(summary, say), view.times(summary, say))
     for line in (*filter(None, lines), *(cost_lines(llm, say) if llm else ())):
@@ -96,12 +116,14 @@ def plain_console(*, stderr: bool = False) -> Console:
 
 
 def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
-    """The gates' verdict, the rules that were broken, and the queries that got worse."""
+    """Whether to release, the gates' verdict with its reasons, and the items that got worse."""
     console, gate, comparison = plain_console(), verdict.gate, verdict.comparison
-    told = gate.verdict.upper() if say.language == "en" else say(f"gate.{gate.verdict}")
-    console.print(f"\n{say('terminal.gate', phase=gate.phase, verdict=told)}")
-    console.print(headline(comparison, gate, say))
-    for what, meaning in mismatches_told(comparison, say):
+    console.print(decision_told(verdict.release, say))
+    told = say("terminal.gate", phase=gate.phase, verdict=say(f"terminal.verdict_{gate.verdict}"))
+    console.print(" – ".join(filter(None, (told, ungated_told(verdict.release, say)))))
+    for reason in (*reasons_told(gate, comparison, say), *passing_told(gate, say)):
+        console.print(f"  {printable(reason)}")
+    for what, meaning in mismatches_beside(gate, comparison, say):
         console.print(f"  {what}: {meaning}")
     lost = [
         say("terminal.lost", what=f"{_short(item.text)} ({item.id})") for item in comparison.lost
@@ -115,32 +137,37 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
         if item.change == "worse"
     ]
     for lines in (lost, worse):
-        for line in lines[:_LINES_SHOWN]:
+        for line in lines[:_ITEMS_SHOWN]:
             console.print(f"  {printable(line)}")
-        if len(lines) > _LINES_SHOWN:
-            console.print(f"  {say('terminal.more', count=len(lines) - _LINES_SHOWN)}")
+        if len(lines) > _ITEMS_SHOWN:
+            console.print(f"  {say('terminal.more', count=len(lines) - _ITEMS_SHOWN)}")
     if out:
         pages = ("compare.html", "compare.md")
         page = out / next(p for p in pages if (out / p).exists())
         console.print(say("terminal.comparison", place=page))
+    console.print()
 
 
 def _short(text: str) -> str:
     return textwrap.shorten(text, _TEXT_CHARS, placeholder=" …")
 
 
-def _figures(task: Task[Any, Any, Any], summary: BaseModel, say: Words) -> Table:
+def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # noqa: ANN401  of the task's own kind
+    """The few figures of all items that summary.md shows of each slice, too."""
     table = Table(
         *(say(f"page.{name}") for name in ("metric", "value", "interval", "count")),
         box=None,
         pad_edge=False,
     )
     main = blocks_of(task.name)[0]
-    for row in task.view.rows(summary, say):
-        name = row.metric
-        if row.block != main:
-            name = say(f"terminal.{row.block}", metric=name)
-        table.add_row(name, row.value, row.interval, str(row.n))
+    figures = main_figures(summary.overall)
+    few = [figure for figure in figures if (of := metric_of(figure.key)) and of.use.summary]
+    for figure in few or figures:
+        name = plain_label(figure.key, say)
+        if figure.block != main:
+            name = say(f"terminal.{figure.block}", metric=name)
+        interval = figure.interval
+        table.add_row(name, share(figure.value), between(interval), str(interval.n))
     return table
 
 

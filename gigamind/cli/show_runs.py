@@ -6,13 +6,13 @@ from rich.table import Table
 
 from gigamind.cli.show import plain_console, show_release
 from gigamind.evaluation.experiment import Held
+from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories
 from gigamind.reports.page.experiment import (
     certainty,
     figure_rows,
     finding,
     headline,
-    metric_name,
     notices,
     why_no_verdict,
 )
@@ -26,6 +26,11 @@ _LEVELS_SHOWN = 10
 def show_experiment(held: Held, out: Path | None) -> None:
     """The main figures side by side, what surely differs, and of two runs the verdict, or why there is none."""
     console, say, experiment = plain_console(), words(held.lang), held.experiment
+    if held.verdict and not held.verdict.gate.is_refused:
+        show_release(held.verdict, None, say)
+    else:
+        release = held.verdict.release if held.verdict else None
+        console.print(printable(why_no_verdict(release, say)))
     console.print(headline(experiment, say))
     names = [run.label for run in experiment.runs]
     table = Table(say("page.metric"), say("page.count"), *names, box=None, pad_edge=False)
@@ -42,11 +47,6 @@ def show_experiment(held: Held, out: Path | None) -> None:
     console.print(certainty(experiment, say))
     for notice in notices(experiment, say):
         console.print(f"  {printable(notice)}")
-    if held.verdict and not held.verdict.gate.is_refused:
-        show_release(held.verdict, None, say)
-    else:
-        release = held.verdict.release if held.verdict else None
-        console.print(printable(why_no_verdict(release, say)))
     if out:
         console.print(say("terminal.comparison", place=out / "compare.html"))
 

@@ -166,7 +166,7 @@ def _write(
         try:
             verdict = reference.judge(snapshot)
         except InputError as error:  # what was measured is kept, even where it cannot be compared
-            refused = error
+            refused = InputError(f"{error}; the run itself is kept in {out}")
         else:
             files |= verdict.files(outputs.lang)
             if SUMMARY_FILE in files:

@@ -1,5 +1,6 @@
 """What changed between two runs, and how surely: metrics, items and speed; with what else differs, see `mismatch`."""
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from math import fsum
 from typing import Any, Literal
@@ -11,17 +12,27 @@ from gigamind.metrics.table import is_lower_better
 from gigamind.records.schema import SpeedReport
 from gigamind.release.mismatch import Mismatch, checklists, mismatches
 from gigamind.release.model import (
+    SLICE_KINDS,
     Change,
     Checks,
     ComparedTask,
     EvalSnapshot,
     Shown,
+    SliceName,
     SnapshotHit,
+    SnapshotItem,
     Speed,
     checks_of,
 )
 from gigamind.stats.intervals import CONFIDENCE
-from gigamind.stats.paired import PairedComparison, compare_metrics, compare_ratios, holm
+from gigamind.stats.paired import (
+    ALPHA,
+    MIN_PAIRS,
+    PairedComparison,
+    compare_metrics,
+    compare_ratios,
+    holm,
+)
 from gigamind.stats.ratio import ratio_of_means
 
 Snapshot = EvalSnapshot[Any, Any]
@@ -42,11 +53,12 @@ class MetricChange(_Part):
         n: items that both measured.
         difference: current - baseline.
         low, high: its interval (BCa bootstrap), of 95 % where nothing else is said; null for a ratio that is no mean
-            over items.
+            over items.  A bootstrap of fewer than six changed items is too narrow: pages show `interval`.
         p_value: of the paired test; null where none fits.
         p_adjusted: after Holm, over all metrics of this comparison.
         detectable: the smallest difference that so many items show in 80 of 100 cases.
-        improved, worse: items on which the current run is better, worse; the others are equal.
+        improved, worse: items on which the current run is better, worse.
+        changed: items that differ; of a ratio more than those, for an item's own quotient may stay the same.
     """
 
     metric: str
@@ -62,6 +74,27 @@ class MetricChange(_Part):
     detectable: float | None = None
     improved: int = 0
     worse: int = 0
+    changed: int = 0
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """Its interval, where as many items changed as the test needs to tell a difference from chance."""
+        if self.low is None or self.high is None or self.changed < MIN_PAIRS:
+            return None
+        return self.low, self.high
+
+    @property
+    def is_better(self) -> bool | None:
+        """Whether it is surely better (True) or worse (False): the one place that decides what pages call so.
+
+        None where chance may explain it: the interval holds 0, or the adjusted p-value is not below 0.05.
+        """
+        if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:
+            return None
+        low, high = self.interval
+        if low <= 0 <= high:
+            return None
+        return (low > 0) is not is_lower_better(self.metric)
 
     @property
     def drop(self) -> float | None:
@@ -137,6 +170,7 @@ class Comparison(_Part):
         unchecked: shared items that were checked in the baseline and not in the current run, where they are.
         unchanged: shared items that ended alike.
         changes: the worse first, the worst of them first.
+        worse_in: the slice that every item that got worse stands in, where chance would not put them there.
         figures: of the current run alone, over all its items.
     """
 
@@ -156,6 +190,7 @@ class Comparison(_Part):
     speed: tuple[SpeedChange, ...]
     unchanged: int
     changes: tuple[ItemChange, ...]
+    worse_in: SliceName | None = None
     figures: dict[str, float] = {}
 
     @property
@@ -215,7 +250,27 @@ def compare(
             _item_change(after.id, change, task.shown(before), task.shown(after))
             for change, before, after in changed
         ),
+        worse_in=_worse_in(
+            [after for _, after in pairs],
+            [after for change, _, after in changed if change.gain < 0],
+        ),
         figures=figures_over(task, current.items),
+    )
+
+
+def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> SliceName | None:
+    """Of several slices a language before others, and the smallest of a kind.
+
+    With a share s of the items in a slice, k items drawn at random lie all there with a chance of less than s**k, which
+    is multiplied by the number of slices that were looked at (Bonferroni).
+    """
+    sizes = Counter(name for item in items for name in item.slices)
+    shared = set(worse[0].slices).intersection(*(item.slices for item in worse)) if worse else ()
+    told = [
+        name for name in shared if len(sizes) * (sizes[name] / len(items)) ** len(worse) < ALPHA
+    ]
+    return min(
+        told, key=lambda name: (SLICE_KINDS.index(name[0]), sizes[name], name[1]), default=None
     )
 
 
@@ -323,6 +378,7 @@ def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -
         detectable=found.detectable_difference,
         improved=found.worse if lower else found.improved,
         worse=found.improved if lower else found.worse,
+        changed=found.n - found.unchanged,
     )
 
 

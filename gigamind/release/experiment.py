@@ -23,12 +23,11 @@ from gigamind.release.compare import (
     name_of,
 )
 from gigamind.release.mismatch import check_task
-from gigamind.release.model import SliceKind, SliceName
+from gigamind.release.model import SLICE_KINDS, SliceKind, SliceName
 from gigamind.stats.intervals import CONFIDENCE
 from gigamind.stats.paired import MIN_PAIRS, holm
 
 MOST_TAGS = 15  # the largest, as in report.html
-_KINDS: Sequence[SliceKind] = ("language", "cross_lingual", "difficulty", "tag")
 
 
 class _Part(BaseModel):
@@ -225,7 +224,7 @@ def _slices(
         for item in run.items:
             for name in item.slices:
                 members.setdefault(name, set()).add(item.id)
-    ordered = sorted(members, key=lambda name: (_KINDS.index(name[0]), -len(members[name])))
+    ordered = sorted(members, key=lambda name: (SLICE_KINDS.index(name[0]), -len(members[name])))
     tags = [name for name in ordered if name[0] == "tag"]
     shown = [name for name in ordered if name not in tags[MOST_TAGS:]]
     made = tuple(_slice(name, members[name], runs, seed, confidence) for name in shown)

@@ -4,15 +4,22 @@ A rule that nothing can be said about is no pass.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from gigamind.choices import Phase
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.card import HeldCard, JudgeCard
 from gigamind.records.judged import JudgeReport
-from gigamind.release.compare import Comparison, LostItem, MetricChange, SpeedChange
-from gigamind.release.model import BLOCK, Relaxable
+from gigamind.release.compare import (
+    Comparison,
+    LostItem,
+    MetricChange,
+    SpeedChange,
+    figures_over,
+)
+from gigamind.release.mismatch import Mismatch
+from gigamind.release.model import BLOCK, EvalSnapshot, Relaxable
 from gigamind.release.policy import (
     GateResult,
     Policy,
@@ -142,11 +149,8 @@ def judge_release(
         InputError: the policy names a figure that nothing gives.
     """
     policy.refuse_unknown(comparison.task)
-    relaxed: tuple[Relaxable, ...] = tuple(
-        mismatch.relaxed_by
-        for mismatch in comparison.mismatches
-        if mismatch.relaxed_by is not None and mismatch.relaxed_by in policy.comparable.relax
-    )
+    differing = [one for one in comparison.mismatches if one.relaxed_by in policy.comparable.relax]
+    relaxed: tuple[Relaxable, ...] = tuple(one.relaxed_by for one in differing if one.relaxed_by)
     refusals = [
         mismatch.meaning
         for mismatch in comparison.mismatches
@@ -172,7 +176,7 @@ def judge_release(
     told = [rule for rule in rules if _is_told(rule, verdict)]
     told.sort(key=lambda rule: rule.why not in UNKNOWABLE)
     reasons = [rule.explanation for rule in told]
-    reasons += [relaxation(key, words("en")) for key in relaxed]
+    reasons += [relaxation(mismatch, words("en")) for mismatch in differing]
     return GateResult(
         phase=phase, verdict=verdict, rules=rules, reasons=tuple(reasons), relaxed=relaxed
     )
@@ -183,9 +187,10 @@ UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
 """Why nothing can be known of a figure, which is told before what is known to be worse."""
 
 
-def relaxation(key: Relaxable, say: Words) -> str:
-    """That the runs differ, and are compared all the same."""
-    return say("rule.relaxed", key=key, what=say(f"relaxed.{key}"))
+def relaxation(mismatch: Mismatch, say: Words) -> str:
+    """That the runs differ, in what, and are compared all the same."""
+    key, detail = mismatch.relaxed_by, f" ({mismatch.detail})" if mismatch.detail else ""
+    return say("rule.relaxed", key=key, what=f"{say(f'relaxed.{key}')}{detail}")
 
 
 def _quality_rules(
@@ -250,13 +255,13 @@ def _quality(
     before, after = (change.baseline, change.current) if change else (None, None)
     if change is None or change.drop is None or before is None or after is None:
         return _unmeasured(comparison, name, before, after)
-    worst = 1.0 if is_lower_better(name) else 0.0
-    if before == after == worst and policy.bound(name) is None:
+    if before == after == _worst(name) and policy.bound(name) is None:
         told = _Told("worst", before=f"{before:.4f}")
         return told.rule(name, "not-comparable", baseline=before, current=after)
     allowed = policy.allowed_drop(phase, comparison.items)
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
-    small = ("small",) if comparison.items < policy.small_sample.below else ()
+    is_small = comparison.items < policy.small_sample.below and change.n
+    small = ("small",) if is_small else ()
     return _Told(
         "drop",
         (*small, *remark),
@@ -264,9 +269,25 @@ def _quality(
         after=f"{after:.4f}",
         drop=f"{max(0.0, change.drop):.4f}",
         limit=f"{allowed:g}",
-        n=str(comparison.items),
+        n=str(change.n),
+        weight=f"{1 / max(1, change.n):.4f}",
+        units=comparison.task,
         needed=str(needed),
     ).rule(name, status, baseline=before, current=after, limit=allowed)
+
+
+def _worst(name: str) -> float:
+    return 1.0 if is_lower_better(name) else 0.0
+
+
+def at_worst(run: EvalSnapshot[Any, Any], policy: Policy) -> list[str]:
+    """The gated metrics that a run has at the worst there is: as a baseline it could tell no other run to be worse."""
+    figures = figures_over(run.kind, run.items)
+    return [
+        name
+        for name in policy.gated
+        if figures.get(name) == _worst(name) and policy.bound(name) is None
+    ]
 
 
 def _unmeasured(

@@ -27,6 +27,7 @@ class Part(BaseModel):
 
 
 SliceKind = Literal["language", "cross_lingual", "difficulty", "tag"]
+SLICE_KINDS: tuple[SliceKind, ...] = get_args(SliceKind)
 SliceName = tuple[SliceKind, str]
 """A part of the items, such as ("language", "ko"); the key is "" where the kind says all."""
 

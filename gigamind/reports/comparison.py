@@ -8,7 +8,15 @@ from gigamind.release.gates import LOST
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import GateResult, RuleResult
 from gigamind.release.shortfall import METRIC, number
-from gigamind.reports.release import mismatch_told, reasons_told
+from gigamind.reports.page.headline import too_few
+from gigamind.reports.release import (
+    Release,
+    decision_told,
+    mismatches_beside,
+    reasons_told,
+    unheld_told,
+    verdict_told,
+)
 from gigamind.reports.text import code, render
 from gigamind.wording import Language, Words, change_in, share, words
 
@@ -20,26 +28,28 @@ _TIMES = frozenset({"search_p95", "cold_start"})
 
 def render_comparison(comparison: Comparison, gate: GateResult, language: Language = "en") -> str:
     """The comparison and the gates' verdict as Markdown."""
-    say = words(language)
+    say, release = words(language), Release(comparison, gate)
     return render(
         "compare.md.jinja",
         say=say,
         comparison=comparison,
         gate=gate,
-        title=say(f"compare.title_{gate.verdict}"),
-        headline=headline(comparison, gate, say),
-        mismatches=mismatches_told(comparison, say),
+        title=decision_told(release, say),
+        verdict=verdict_told(release, say),
+        reasons=[*reasons_told(gate, comparison, say), *passing_told(gate, say)],
+        mismatches=mismatches_beside(gate, comparison, say),
         shared=_shared(comparison, say),
         silent=(("unjudged", comparison.unjudged), ("unchecked", comparison.unchecked)),
         shown=_ITEMS_SHOWN,
         version=_version,
-        value=_value,
+        named=functools.partial(_named, say),
+        baseline=_baseline,
         current=_current,
         mark=functools.partial(_mark, say),
         limit=functools.partial(_limit, say),
         figure=share,
         signed=signed,
-        interval=_interval,
+        interval=functools.partial(_interval, say),
         p=_p,
         notes=_notes,
         ranking=functools.partial(_ranking, say),
@@ -47,38 +57,10 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
     )
 
 
-def headline(comparison: Comparison, gate: GateResult, say: Words) -> str:
-    """The verdict in one or two sentences."""
-    worse = sum(change.change == "worse" for change in comparison.changes)
-    items = say(
-        "compare.items",
-        worse=worse,
-        better=len(comparison.changes) - worse,
-        shared=comparison.shared,
-        units=say(f"units.{comparison.task}"),
-    )
-    reasons = reasons_told(gate, comparison, say)
-    if gate.verdict == "passed":
-        told = say("compare.none_worse", phase=gate.phase, items=items)
-        return " ".join([told, *reasons])
-    if gate.is_refused:
-        return " ".join(reasons)
-    return f"{' '.join(reasons)} {items}"
-
-
-def mismatches_told(comparison: Comparison, say: Words) -> list[tuple[str, str]]:
-    """In what the runs differ, each with what that means."""
-    if say.language == "en":
-        return [(one.what, one.meaning) for one in comparison.mismatches]
-    return [
-        (_named(one.what, say), mismatch_told(one, comparison.task, say))
-        for one in comparison.mismatches
-    ]
-
-
-def _named(what: str, say: Words) -> str:
-    key = f"what.{what.replace(' ', '_')}"
-    return say(key) if say.knows(key) else what
+def passing_told(gate: GateResult, say: Words) -> list[str]:
+    """What a verdict that names no failure rests on, and what no gate could hold."""
+    passed = [say("compare.none_worse", phase=gate.phase)] if gate.verdict == "passed" else []
+    return [*passed, *filter(None, [unheld_told(gate, say)])]
 
 
 def signed(value: float | None) -> str:
@@ -103,6 +85,15 @@ def _version(run: RunName) -> str:
     return f"{run.app_version} {(run.git_commit or '')[:12]}".strip()
 
 
+def _named(say: Words, rule: RuleResult) -> str:
+    """The metric; of a time that passes hold, what they hold, for the p95 beside it holds nothing."""
+    return say("compare.cost") if rule.why == "normalised" else rule.metric
+
+
+def _baseline(rule: RuleResult) -> str:
+    return "1.00" if rule.why == "normalised" else _value(rule.metric, rule.baseline)
+
+
 def _value(metric: str, value: float | None) -> str:
     if value is None:
         return "–"
@@ -110,7 +101,9 @@ def _value(metric: str, value: float | None) -> str:
 
 
 def _current(rule: RuleResult) -> str:
-    """Of a judge card the agreement where it could be lowest, with its interval and labels."""
+    """Of a judge card the agreement where it could be lowest, with its interval and labels; of passes, the ratio."""
+    if rule.why == "normalised":
+        return rule.values["ratio"]
     if rule.metric != METRIC or rule.n is None:
         return _value(rule.metric, rule.current)
     ends = "" if rule.low is None else f" [{number(rule.low)}, {number(rule.high)}]"
@@ -118,9 +111,11 @@ def _current(rule: RuleResult) -> str:
 
 
 def _mark(say: Words, rule: RuleResult) -> str:
-    of_card = f"compare.card_{rule.status}"
-    is_card = rule.metric == METRIC and say.knows(of_card)
-    return say(of_card if is_card else f"compare.mark_{rule.status}")
+    of_card, skipped = f"compare.card_{rule.status}", f"compare.skipped_{rule.why}"
+    if rule.metric == METRIC and say.knows(of_card):
+        return say(of_card)
+    is_known = rule.status == "skipped" and say.knows(skipped)
+    return say(skipped if is_known else f"compare.mark_{rule.status}")
 
 
 def _limit(say: Words, rule: RuleResult) -> str:
@@ -131,17 +126,18 @@ def _limit(say: Words, rule: RuleResult) -> str:
     if rule.why in _BOUNDS:
         return f"{_BOUNDS[rule.why]} {rule.limit:g}"
     if rule.why == "normalised":
-        return f"× {rule.limit:.2f}"
+        return f"≤ {rule.limit:.2f}"
     if rule.metric in _TIMES:
         return f"{rule.limit:,.0f} ms"
     key = "compare.limit_lost" if rule.metric in LOST else "compare.limit_worse"
     return say(key, limit=f"{rule.limit:g}")
 
 
-def _interval(change: MetricChange) -> str:
-    if change.low is None or change.high is None:
-        return "–"
-    return f"{signed(change.low)} – {signed(change.high)}"
+def _interval(say: Words, change: MetricChange) -> str:
+    if change.interval is None:
+        return too_few(change, say) or "–"
+    low, high = change.interval
+    return f"{signed(low)} – {signed(high)}"
 
 
 def _p(value: float | None) -> str:

@@ -25,7 +25,14 @@ from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
 from gigamind.reports.page.model_costs import cost
 from gigamind.reports.page.svg import svg_file
-from gigamind.reports.release import Release, main_figures, mismatch_told, reasons_told
+from gigamind.reports.release import (
+    Release,
+    main_figures,
+    plain_verdict,
+    reasons_told,
+    relaxed_told,
+    ungated_told,
+)
 from gigamind.reports.text import inline, render
 from gigamind.reports.views import View
 from gigamind.wording import Words, between, change_in, moment, share, signed
@@ -121,7 +128,7 @@ def decide(
         say,
         not_run=view.not_run(record.summary),
     )
-    told = [notice for notice in notes if notice not in {*reasons, *_relaxed(release, say)}]
+    told = [notice for notice in notes if notice not in {*reasons, *relaxed_told(release, say)}]
     return _page(
         end,
         reasons,
@@ -179,7 +186,7 @@ def _end_of(record: Record[Any, Any], release: Release | None, refused: str | No
     if record.run.status == "interrupted":
         return "interrupted"
     if release and (refused is None or release.gate.verdict == "failed"):
-        return release.gate.verdict
+        return plain_verdict(release)
     return "no-result" if refused else "measured"
 
 
@@ -198,16 +205,8 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
         if rule.why
     }
     decided = [called.get(reason, reason) for reason in told]
+    decided += filter(None, [ungated_told(release, say)])
     return [*decided, *own] if gate.verdict == "failed" else [*own, *decided]
-
-
-def _relaxed(release: Release | None, say: Words) -> list[str]:
-    """That the runs differ, where the reasons say already that they are compared all the same."""
-    if release is None:
-        return []
-    comparison, gate = release
-    relaxed = [found for found in comparison.mismatches if found.relaxed_by in gate.relaxed]
-    return [mismatch_told(mismatch, comparison.task, say) for mismatch in relaxed]
 
 
 def _name(metric: str, say: Words) -> str:
@@ -277,7 +276,7 @@ def _row(
         _value(metric, before),
         _value(metric, after),
         difference,
-        change_interval(change) or "–",
+        change_interval(change, say) or "–",
         _allowed(rule) if rule else "–",
     )
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
 from gigamind.metrics.spec import blocks_of
-from gigamind.metrics.table import keys_in, label
+from gigamind.metrics.table import keys_in, label, metric_of
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import IntervalReport
 from gigamind.wording import Language, Words, between, share
@@ -54,6 +54,13 @@ class MetricRow(NamedTuple):
 def plain_label(key: str, say: Words) -> str:
     """What summary.md and the terminal call a metric."""
     return label(key, None if say.language == "en" else say.language)
+
+
+def metric_name(key: str, say: Words) -> str:
+    """What pages call a metric; of two with one name, that of unanswerable queries says so."""
+    name = label(key, say.language)
+    apart = key.startswith("unanswerable.") and metric_of(key) is not None
+    return say("figure.unanswerable_metric", metric=name) if apart else name
 
 
 def figure_of(part: Part, key: str) -> Figure | None:

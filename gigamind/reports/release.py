@@ -1,6 +1,11 @@
-"""What summary.md and the summary of a CI job say of a run beside its baseline, in English or Korean."""
+"""What summary.md and the summary of a CI job say of a run beside its baseline, in English or Korean.
 
+And what all outputs say first of a comparison: whether to release, how many items got worse, and the verdict.
+"""
+
+import functools
 import html
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -8,15 +13,16 @@ from gigamind.metrics.table import in_order, label, metric_of
 from gigamind.release.compare import Comparison, MetricChange
 from gigamind.release.gates import relaxation
 from gigamind.release.mismatch import Mismatch
-from gigamind.release.policy import GateResult
-from gigamind.reports.figures import Figure, Part, figures_of, measured
+from gigamind.release.policy import GateResult, Verdict
+from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render
-from gigamind.wording import Words, between, share, signed, words
+from gigamind.wording import Words, between, change_in, share, signed, words
 
 MOST_BYTES = 6_000
 _SHOWN = 5
 _REASONS = 8
 _TEXT_CHARS = 100
+_UNGATED = 4
 
 
 class Release(NamedTuple):
@@ -24,6 +30,85 @@ class Release(NamedTuple):
 
     comparison: Comparison
     gate: GateResult
+
+
+def decision_told(release: Release, say: Words) -> str:
+    """Whether to release, and how many items got worse, in plain words."""
+    if release.gate.is_refused:
+        return f"{say('decision.not-comparable')}."
+    verdict = plain_verdict(release)
+    told = say(f"decision.{'inconclusive' if verdict == 'not-comparable' else verdict}")
+    return f"{told}. {items_told(release.comparison, say)}"
+
+
+def plain_verdict(release: Release) -> Verdict:
+    """The verdict as people must read it: with warnings, where gates that passed hold nothing of what got worse."""
+    verdict = release.gate.verdict
+    return "warned" if verdict == "passed" and _ungated(release) else verdict
+
+
+def items_told(comparison: Comparison, say: Words) -> str:
+    """How many items got worse and how many better, and in which slice alone they got worse."""
+    counts = Counter(change.change for change in comparison.changes)
+    ways = [way for way in ("worse", "improved") if counts[way]]
+    return say(
+        f"decision.items_{'both' if len(ways) > 1 else ways[0] if ways else 'alike'}",
+        shared=comparison.shared,
+        units=say(f"units.{comparison.task}"),
+        worse=counts["worse"],
+        improved=counts["improved"],
+        all_in=_all_in(comparison, say),
+    )
+
+
+def _all_in(comparison: Comparison, say: Words) -> str:
+    if comparison.worse_in is None:
+        return ""
+    kind, key = comparison.worse_in
+    own = f"decision.slice_{kind}_{key}"
+    part = say(own) if say.knows(own) else say(f"page.kind_{kind}", key=key)
+    return say("decision.all_in", part=part)
+
+
+def verdict_told(release: Release, say: Words) -> str:
+    """The verdict, and by name what surely got worse that no gate holds, where the gates passed."""
+    return " – ".join(
+        filter(None, (say(f"gate.{release.gate.verdict}"), ungated_told(release, say)))
+    )
+
+
+def ungated_told(release: Release, say: Words) -> str:
+    """What surely got worse and no gate holds, where the gates passed; "" where nothing did."""
+    found = _ungated(release)
+    if not found:
+        return ""
+    named = [metric_name(change.metric, say) for change in found[:_UNGATED]]
+    metrics = ", ".join([*named, "…"] if len(found) > _UNGATED else named)
+    return say("release.ungated", count=len(found), metrics=metrics)
+
+
+def _ungated(release: Release) -> list[MetricChange]:
+    comparison, gate = release
+    if gate.verdict not in {"passed", "warned"}:
+        return []
+    held = {rule.metric for rule in gate.rules}
+    changes = comparison.metrics
+    return [one for one in changes if one.is_better is False and one.metric not in held]
+
+
+def unheld_told(gate: GateResult, say: Words) -> str:
+    """The metrics that a gate was to hold and nobody measured; "" where there are none."""
+    rules = (rule for rule in gate.rules if rule.status == "skipped" and metric_of(rule.metric))
+    metrics = ", ".join(metric_name(rule.metric, say) for rule in rules)
+    return say("release.unheld", metrics=metrics) if metrics else ""
+
+
+def no_verdict_told(worst: Sequence[str], say: Words) -> str:
+    """That a baseline gives no verdict, for it has these gated metrics at their worst, and what to type."""
+    of_verdicts = all(name.startswith("unanswerable.") for name in worst)
+    mend = say(f"terminal.at_worst_{'verdicts' if of_verdicts else 'bounds'}")
+    metrics = ", ".join(metric_name(name, say) for name in worst)
+    return say("terminal.at_worst", metrics=metrics, mend=mend)
 
 
 def release_section(release: Release, say: Words, *, shown: int = _SHOWN) -> str:
@@ -40,23 +125,18 @@ def release_section(release: Release, say: Words, *, shown: int = _SHOWN) -> str
             for kind in ("worse", "improved")
         },
     }
-    items = say(
-        "release.items",
-        shared=comparison.shared,
-        units=say(f"units.{comparison.task}"),
-        worse=len(by_kind["worse"]),
-        improved=len(by_kind["improved"]),
-    )
     return render(
         "release.md.jinja",
         say=say,
         gate=gate,
-        items=items,
+        verdict=verdict_told(release, say),
+        items=items_told(comparison, say),
         reasons=reasons_told(gate, comparison, say),
         most_reasons=_REASONS if shown else 1,
         moved=list(_moved(comparison)),
         label=label,
         signed=signed,
+        what=functools.partial(change_in, say.language),
         items_by_kind=list(by_kind.items()),
         shown=shown,
     )
@@ -72,9 +152,45 @@ def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) ->
             mismatch.meaning: mismatch_told(mismatch, comparison.task, say)
             for mismatch in comparison.mismatches
         }
-    told |= {relaxation(key, words("en")): relaxation(key, say) for key in gate.relaxed}
+        told |= {
+            relaxation(mismatch, words("en")): relaxation(mismatch, say)
+            for mismatch in relaxed(gate, comparison)
+        }
     told[words("en")("rule.no_shared")] = say("rule.no_shared")
     return [told.get(reason, reason) for reason in gate.reasons]
+
+
+def relaxed(gate: GateResult, comparison: Comparison) -> list[Mismatch]:
+    """In what the runs differ and are compared all the same, which is among the reasons."""
+    return [one for one in comparison.mismatches if one.relaxed_by in gate.relaxed]
+
+
+def relaxed_told(release: Release | None, say: Words) -> list[str]:
+    """What the runs differ in, where the reasons say already that they are compared all the same."""
+    if release is None:
+        return []
+    comparison, gate = release
+    return [mismatch_told(one, comparison.task, say) for one in relaxed(gate, comparison)]
+
+
+def mismatches_beside(
+    gate: GateResult, comparison: Comparison, say: Words
+) -> list[tuple[str, str]]:
+    """In what else the runs differ than the reasons say, each with what that means."""
+    reasons = {*gate.reasons}
+    others = [
+        one
+        for one in comparison.mismatches
+        if one.meaning not in reasons and one.relaxed_by not in gate.relaxed
+    ]
+    if say.language == "en":
+        return [(one.what, one.meaning) for one in others]
+    return [(_named(one.what, say), mismatch_told(one, comparison.task, say)) for one in others]
+
+
+def _named(what: str, say: Words) -> str:
+    key = f"what.{what.replace(' ', '_')}"
+    return say(key) if say.knows(key) else what
 
 
 def mismatch_told(mismatch: Mismatch, task: str, say: Words) -> str:
@@ -90,7 +206,7 @@ def mismatch_told(mismatch: Mismatch, task: str, say: Words) -> str:
 
 
 def _moved(comparison: Comparison) -> Iterator[tuple[MetricChange, str]]:
-    """Metrics whose interval excludes no change, and those that the current run lacks; the worse first."""
+    """Metrics that surely changed, and those that the current run lacks; the worse first."""
     ways = [(change, _way(change)) for change in comparison.metrics]
     for wanted in ("gone", "worse", "improved"):
         yield from ((change, wanted) for change, way in ways if way == wanted)
@@ -99,15 +215,16 @@ def _moved(comparison: Comparison) -> Iterator[tuple[MetricChange, str]]:
 def _way(change: MetricChange) -> str:
     if change.baseline is not None and change.current is None:
         return "gone"
-    if change.low is None or change.high is None or change.low <= 0 <= change.high:
-        return ""
-    return "worse" if (change.drop or 0.0) > 0 else "improved"
+    return {True: "improved", False: "worse", None: ""}[change.is_better]
 
 
 def with_section(summary: str, release: Release, say: Words) -> str:
-    """summary.md with the comparison before its first section."""
-    head, mark, rest = summary.partition("\n## ")
-    return f"{head}\n{release_section(release, say).rstrip()}\n{mark}{rest}"
+    """summary.md with the decision in its first line, and the comparison before its first section."""
+    title, _, text = summary.partition("\n")
+    head, mark, rest = text.partition("\n## ")
+    decision = f"**{inline(decision_told(release, say))}**"
+    section = release_section(release, say).rstrip()
+    return f"{title}\n\n{decision}\n{head}\n{section}\n{mark}{rest}"
 
 
 def step_summary(task: str, part: Part | None, release: Release | None, say: Words) -> str:

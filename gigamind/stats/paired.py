@@ -286,7 +286,7 @@ class PairedComparison:
             None with fewer than six pairs or, for graded values, when all differences are equal.
         improved: items whose value grew.
         worse: items whose value fell.
-        unchanged: items whose value is the same.
+        unchanged: items whose value is the same; of the others of a ratio some may be neither improved nor worse.
         confidence: of the interval.
     """
 
@@ -350,10 +350,11 @@ def compare_metrics(
 def compare_ratios(
     terms: Mapping[str, Matrix], *, seed: int, label: str, confidence: float = CONFIDENCE
 ) -> dict[str, PairedComparison]:
-    """Compare figures that are sums over items, divided; the means of the outcome are those quotients.
+    """Compare figures in [0, 1] that are sums over items, divided; the means of the outcome are those quotients.
 
     An item counts by what it adds to its run's quotient, linearised around the quotient of both runs together (the
-    delta method), so that tests and intervals are those of means.  It is improved when its own quotient grew.
+    delta method), so that tests and intervals are those of means, which can reach beyond what is possible and are cut
+    to it.  It is improved when its own quotient grew, and unchanged when it adds the same to both runs.
 
     Args:
         terms: n x 2 x 2 of each metric: item, baseline and current, numerator and denominator.
@@ -390,12 +391,16 @@ def _linearised(terms: Matrix) -> tuple[Matrix, Matrix]:
 
 
 def _recounted(compared: PairedComparison, terms: Matrix) -> PairedComparison:
-    """Improved and worse by the items' own quotients: what an equal one weighs depends on the others."""
+    """By the items' own quotients, for what an equal one weighs depends on the others; the interval within [-1, 1]."""
     over, under = terms[:, :, 0], terms[:, :, 1]
     ways = over[:, 1] * under[:, 0] - over[:, 0] * under[:, 1]
-    improved, worse = int((ways > 0).sum()), int((ways < 0).sum())
     return replace(
-        compared, improved=improved, worse=worse, unchanged=compared.n - improved - worse
+        compared,
+        low=max(-1.0, compared.low),
+        high=min(1.0, compared.high),
+        improved=int((ways > 0).sum()),
+        worse=int((ways < 0).sum()),
+        unchanged=int((terms[:, 0] == terms[:, 1]).all(axis=1).sum()),
     )
 
 

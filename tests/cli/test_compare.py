@@ -70,7 +70,7 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place, gigamind
     found = {item["id"] for item in baseline if item["metrics"].get("mrr")}
     assert damaged & found <= broken
     page = (place / "worse" / "compare.md").read_text("utf-8")
-    assert page.startswith("# 출시 게이트: 실패\n")
+    assert page.startswith("# 출시하지 마십시오. 질의 188건 중 ")
     assert all(
         name in page for name in sorted(report["comparison"]["lost"][i]["id"] for i in range(3))
     )
@@ -91,7 +91,9 @@ def test_the_same_vault_compared_with_itself_passes(gigamind):
     ended = gigamind(*search(EXAMPLES / "vault", "again"), *flags)
     assert ended.code == 0, ended.stdout
     assert "Release gate (mvp): PASSED" in ended.stdout
-    assert "0 of 202 shared queries got worse, 0 better" in ended.stdout
+    assert ended.stdout.startswith(
+        "May be released: no gate failed. All 202 queries ended alike.\n"
+    )
 
 
 def test_two_finished_runs_are_compared_without_running_anything(place, gigamind):
@@ -133,6 +135,10 @@ def test_a_snapshot_has_no_texts_for_a_report_beside_the_comparison(place, gigam
 def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     promoted = gigamind("baseline", "promote", "base", "--folder", "kept")
     assert promoted.code == 0, promoted.stderr
+    # In keyword mode the threshold finds nothing unanswerable.
+    told = "warning: unanswerable: F1, unanswerable: FAR at the worst there is, so this baseline gives no"
+    assert promoted.stderr.startswith(told)
+    assert "--unanswerable-mode calibrated and promote that run." in promoted.stderr
     ended = gigamind("compare", "kept", "base", "--fail-on-regression", "--gates", "gates.toml")
     assert ended.code == 0
     assert "PASSED" in ended.stdout
@@ -166,6 +172,17 @@ def test_a_bad_baseline_is_found_before_any_work_and_nothing_is_written(place, g
     assert "cut.json:1: not JSON, or cut short" in ended.stderr
 
 
+def test_a_run_of_another_embedding_model_is_kept_and_the_error_says_where(place, gigamind):
+    snapshot = json.loads((place / "base" / "snapshot.json").read_text("utf-8"))
+    del snapshot["checksum"]
+    snapshot["environment"]["embedding_model"] = "another@1"
+    (place / "embedded.json").write_text(json.dumps(snapshot), "utf-8")
+    ended = gigamind(*search(EXAMPLES / "vault", "kept-run"), "--compare", "embedded.json")
+    assert ended.code == 1
+    assert ended.stderr.rstrip().endswith("; the run itself is kept in kept-run")
+    assert (place / "kept-run" / "summary.json").exists()
+
+
 def test_another_dataset_is_an_error_that_junit_tells_too(place, gigamind):
     snapshot = json.loads((place / "base" / "snapshot.json").read_text("utf-8"))
     del snapshot["checksum"]
@@ -190,10 +207,10 @@ def test_runs_of_other_settings_are_held_against_the_first_without_a_verdict(run
     asked = ("compare", *(runs / f"top{depth}" for depth in (3, 5, 8)))
     ended = gigamind(*asked, "--out", "three", "--lang", "ko")
     assert ended.code == 0, ended.stderr
-    assert "top3 대비 top5, top8: 모든 실행이 평가한 질의 40건" in ended.stdout
-    told = [line for line in ended.stdout.splitlines() if line.startswith("판정 없음: ")]
+    assert "기준 실행은 top3, 비교한 실행은 top5, top8입니다(모두 평가한 질의 40건)" in ended.stdout
+    told = [line for line in ended.stdout.splitlines() if line.startswith("출시 판정 없음: ")]
     assert told == [
-        "판정 없음: 게이트는 실행 하나를 기준 실행 하나와 비교합니다. 판정이 필요하면 실행을 두 개만 지정하십시오."
+        "출시 판정 없음: 게이트는 실행 하나를 기준 실행 하나와 비교합니다. 판정이 필요하면 실행을 두 개만 지정하십시오."
     ]
     folder = Path("three")
     assert sorted(path.name for path in folder.iterdir()) == ["compare.html", "compare.json"]

@@ -3,7 +3,12 @@
 import json
 import shutil
 
+import click
 import pytest
+
+from gigamind.cli.config import options_from_file
+from gigamind.cli.main import cli
+from gigamind.cli.tune import tune
 
 CONFIG = """# of a team
 [search]
@@ -128,3 +133,19 @@ def test_a_file_that_is_named_must_be_there(case, search):
     ended = search("--config", case / "none.toml")
     assert ended.code == 1
     assert "none.toml: the options cannot be read" in ended.stderr
+
+
+def test_tuning_takes_what_the_table_of_search_says_but_for_what_is_of_one_run(config):
+    text = config.read_text("utf-8").replace("topk = 2", 'topk = 2\nout = "mine"\nrunner = "x"')
+    config.write_text(f'{text}\n[tune.search]\nmodes = ["keyword"]\ntopk = 3\n', "utf-8")
+    root = click.Context(cli, info_name="gigamind")
+    group = click.Context(tune, info_name="tune", parent=root)
+    search = click.Context(tune.commands["search"], info_name="search", parent=group)
+    assert options_from_file(search, None) == {
+        "dataset": "queries.jsonl",
+        "notes": "vault",
+        "mode": "keyword",
+        "speed_passes": 0,
+        "topk": 3,
+        "modes": ["keyword"],
+    }

@@ -124,3 +124,67 @@ def test_each_difference_of_the_runs_is_named(snapshot, changed, what, severity)
 
 def test_a_baseline_from_before_there_was_a_choice_of_fusion_is_a_weighted_one(snapshot):
     assert compare(snapshot({"a": 1}), snapshot({"a": 1}, fusion="weighted")).mismatches == ()
+
+
+def moved(snapshot, worse, better=0, total=200):
+    """hit@1 of a run in which so many items lost their first place, and so many others won it."""
+    items = [f"q{i}" for i in range(total)]
+    before = {name: 2 if i < better else 1 for i, name in enumerate(items)}
+    after = {name: 2 if i >= total - worse else 1 for i, name in enumerate(items)}
+    return compare(snapshot(before), snapshot(after)).metric("search.hit_at_1")
+
+
+@pytest.mark.parametrize(
+    ("worse", "better", "is_better"),
+    [
+        (20, 0, False),
+        (0, 20, True),
+        (3, 0, None),  # all one way in 1 of 4 such cases
+        (5, 0, None),
+        (6, 0, None),  # p is 0.031, and above 0.05 once it is adjusted
+        (20, 15, None),
+    ],
+)
+def test_a_change_is_sure_where_neither_interval_nor_adjusted_p_allow_chance(
+    snapshot, worse, better, is_better
+):
+    assert moved(snapshot, worse, better).is_better is is_better
+
+
+def test_fewer_than_six_changed_items_have_no_interval_to_show(snapshot):
+    assert moved(snapshot, 5).interval is None
+    six = moved(snapshot, 6)
+    assert six.interval == (six.low, six.high)
+
+
+def test_a_rise_of_a_rate_of_errors_is_surely_worse(snapshot):
+    runs = (snapshot({f"u{i}": verdict for i in range(20)}) for verdict in ("right", "wrong"))
+    assert compare(*runs).metric("unanswerable.far").is_better is False
+
+
+def languages(run, english):
+    """The run with so many of its items in English, the others in Korean."""
+    items = [
+        item.model_copy(update={"language": "en" if i < english else "ko"})
+        for i, item in enumerate(run.items)
+    ]
+    return run.model_copy(update={"items": tuple(items)})
+
+
+@pytest.mark.parametrize(
+    ("worse", "english", "slice_of_all"),
+    [
+        (10, 20, ("language", "ko")),  # 0.5**10 by chance
+        (10, 31, None),  # one of them is English
+        (4, 20, None),  # 0.5**4 by chance, for each of two languages
+        (10, 0, None),  # all are Korean, whether worse or not
+        (0, 20, None),
+    ],
+)
+def test_the_slice_that_holds_all_that_got_worse_is_named_where_chance_does_not_explain_it(
+    snapshot, worse, english, slice_of_all
+):
+    before = snapshot({f"q{i}": 1 for i in range(40)})
+    after = snapshot({f"q{i}": 2 if i >= 40 - worse else 1 for i in range(40)})
+    compared = compare(languages(before, english), languages(after, english))
+    assert compared.worse_in == slice_of_all

@@ -9,7 +9,7 @@ from gigamind.errors import InputError
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SpeedReport
 from gigamind.release.compare import compare
-from gigamind.release.gates import judge_release
+from gigamind.release.gates import at_worst, judge_release
 from gigamind.release.policy import read_policy
 from gigamind.wording import words
 
@@ -467,3 +467,35 @@ def test_every_explanation_can_be_said_in_korean(snapshot, policy):
     for rule in gate.rules:
         assert rule.told(words("en")) == rule.explanation
         assert re.search("[가-힣]", rule.told(words("ko"))), rule
+
+
+def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(snapshot, policy):
+    unanswerable = {f"u{i}": "right" for i in range(3)}
+    runs = [
+        snapshot({f"q{i}": rank if i == 0 else 1 for i in range(24)} | unanswerable)
+        for rank in (1, 2)
+    ]
+    (rule,) = verdict(*runs, policy()).failed
+    assert "(small sample: N = 24, so one of the queries weighs 0.0417)" in rule.explanation
+
+
+def test_the_gates_that_come_with_gigamind_hold_refusals_as_well_as_false_answers():
+    """A judge that refuses more questions has the better FAR: one without the other lets any through."""
+    held = read_policy(None, "mvp").quality.metrics
+    assert {"unanswerable.far", "unanswerable.false_refusals"} <= {*held}
+
+
+@pytest.mark.parametrize(
+    ("answer", "text", "worst"),
+    [
+        ("wrong", POLICY, ["unanswerable.far"]),
+        ("right", POLICY, []),
+        ("wrong", POLICY + '[ceilings]\n"unanswerable.far" = 1.0\n', []),
+    ],
+)
+def test_a_baseline_with_a_gated_metric_at_its_worst_is_known(
+    snapshot, policy, answer, text, worst
+):
+    run = snapshot({f"u{i}": answer for i in range(20)})
+    gated = policy(text.replace('"search.hit_at_1"', '"unanswerable.far"'))
+    assert at_worst(run, gated) == worst

@@ -89,6 +89,6 @@ def test_compare_md_speaks_of_notes_and_shows_both_lists_of_suggestions(links):
     comparison = compare(links({"a.md": (2, 2, 2)}), links({"a.md": (1, 1, 2)}))
     gate = judge_release(comparison, read_policy(None, "beta"), "beta")
     text = render_comparison(comparison, gate)
-    assert "1 of 1 shared notes got worse, 0 better." in text
+    assert text.startswith("# Do not release. Of 1 notes 1 got worse, none better.\n")
     assert "1. **a.md** (`a.md`): lost t1.md\n   - expected: `t0.md`, `t1.md`\n" in text
     assert "   - baseline: `t0.md` 0.900, `t1.md` 0.800\n   - current: `t0.md` 0.900\n" in text

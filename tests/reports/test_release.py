@@ -4,17 +4,20 @@ import pytest
 from gate_policy import shipped
 
 from gigamind.records.schema import IntervalReport
-from gigamind.release.compare import compare
-from gigamind.release.gates import judge_release
+from gigamind.release.compare import SpeedChange, compare
+from gigamind.release.gates import judge_release, speed_rule
 from gigamind.release.mismatch import Mismatch
-from gigamind.release.policy import read_policy
+from gigamind.release.policy import GateResult, read_policy
+from gigamind.reports.comparison import render_comparison
 from gigamind.reports.release import (
     MOST_BYTES,
     Release,
+    decision_told,
     mismatch_told,
     reasons_told,
     release_section,
     step_summary,
+    verdict_told,
     with_section,
 )
 from gigamind.tasks.search.compare import SearchComparison
@@ -47,9 +50,8 @@ def release(make_record, make_item, tmp_path):
 def test_the_section_has_the_verdict_what_moved_and_which_items(release):
     text = release_section(release, EN)
     assert text.startswith(
-        "## Against the baseline\n\n**Release gate failed** (MVP). Of 40 queries"
+        "## Against the baseline\n\n**Release gate failed** (MVP). Of 40 queries 20 got worse, none better."
     )
-    assert "20 got worse and 0 better" in text
     assert "| MRR | 1.000 | 0.500 | −0.500 | surely worse |" in text
     assert "### Worse (20)" in text
     assert "- 15 more: see compare.md" in text
@@ -58,13 +60,20 @@ def test_the_section_has_the_verdict_what_moved_and_which_items(release):
 
 def test_the_section_speaks_korean(release):
     text = release_section(release, KO)
-    assert "**출시 게이트 실패** (MVP). 두 실행이 모두 평가한 질의 40건 중 20건이 나빠지고" in text
-    assert "0.5000만큼 나빠졌습니다. 허용치는 0.03입니다 (N = 40, 작은 표본)." in text
+    assert "(MVP). 질의 40건 중 20건이 나빠졌고 개선된 것은 없습니다." in text
+    assert (
+        "0.5000만큼 나빠졌습니다. 허용치는 0.03입니다 (N = 40, 작은 표본. 질의 한 건의 비중이 0.0250입니다)."
+        in text
+    )
+    assert "(`q0`): 1위 → 찾지 못함" in text
 
 
-def test_the_section_stands_before_the_first_of_the_summary(release):
+def test_the_decision_is_the_first_line_and_the_section_stands_before_the_first(release):
     text = with_section("# Run\n\nAll is well.\n\n## Ranking\n\nrows\n", release, EN)
-    assert text.startswith("# Run\n\nAll is well.\n\n## Against the baseline\n")
+    assert text.startswith(
+        "# Run\n\n**Do not release. Of 40 queries 20 got worse, none better.**\n\nAll is well."
+        "\n\n## Against the baseline\n"
+    )
     assert text.endswith("\n\n## Ranking\n\nrows\n")
 
 
@@ -105,3 +114,59 @@ def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release
     gate = judge_release(comparison, read_policy(None, "mvp"), "mvp")
     assert reasons_told(gate, comparison, KO) == [told]
     assert reasons_told(gate, comparison, EN) == ["Retrieval was set differently."]
+
+
+def ungated(release):
+    """The same runs, of whose metrics the gates hold none that got worse, and so pass."""
+    passed = tuple(rule for rule in release.gate.rules if rule.status == "passed")
+    update = {"verdict": "passed", "rules": passed, "reasons": ()}
+    return Release(release.comparison, release.gate.model_copy(update=update))
+
+
+def test_a_passed_gate_names_what_got_worse_that_no_gate_holds(release):
+    found = ungated(release)
+    assert verdict_told(found, KO) == (
+        "출시 게이트 통과 – 게이트에 없는 지표 2개가 나빠짐: hit@1, MRR"
+    )
+    assert verdict_told(release, KO) == "출시 게이트 실패"
+    assert decision_told(found, KO).startswith("출시해도 됩니다. 다만 경고가 있습니다. ")
+    assert "no gate holds got worse: hit@1, MRR" in release_section(found, EN)
+    page = render_comparison(found.comparison, found.gate, "ko")
+    assert "**출시 게이트 통과 – 게이트에 없는 지표 2개가 나빠짐: hit@1, MRR** (MVP)" in page
+
+
+@pytest.mark.parametrize(
+    ("worse_in", "told"),
+    [
+        (None, "질의 40건 중 20건이 나빠졌고"),
+        (("language", "ko"), "질의 40건 중 20건(모두 한국어)이 나빠졌고"),
+        (("tag", "결제"), "질의 40건 중 20건(모두 태그: 결제)이 나빠졌고"),
+    ],
+)
+def test_the_decision_names_the_slice_that_holds_all_that_got_worse(release, worse_in, told):
+    comparison = release.comparison.model_copy(update={"worse_in": worse_in})
+    said = decision_told(Release(comparison, release.gate), KO)
+    assert said == f"출시하지 마십시오. {told} 개선된 것은 없습니다."
+
+
+def test_runs_that_cannot_be_compared_have_no_decision_but_that(release):
+    refused = GateResult(phase="mvp", verdict="not-comparable", rules=(), reasons=("x",))
+    told = decision_told(Release(release.comparison, refused), EN)
+    assert told == "Undecided, for the runs cannot be compared."
+
+
+def test_what_no_gate_could_hold_is_named_and_a_skipped_row_says_why(release):
+    text = render_comparison(*release, "ko")
+    assert "측정하지 않아 게이트가 지키지 못한 지표: nDCG@10, 재현율@10, 답 없음: F1" in text
+    assert "| – 두 실행 모두 측정하지 않음 | search.ndcg_at_10 | – | – | – |" in text
+
+
+def test_the_row_of_speed_shows_what_is_held_which_is_not_the_p95(release):
+    change = SpeedChange(
+        name="search_p95", baseline_ms=40, current_ms=90, ratio=1.02, low=0.99, high=1.05,
+        passes=8, baseline_passes=8, query_ms=10,
+    )  # fmt: skip
+    rule = speed_rule(change, read_policy(None, "mvp").speed.search_p95)
+    gate = release.gate.model_copy(update={"rules": (rule,)})
+    text = render_comparison(release.comparison, gate)
+    assert "| ✅ ok | cost of a query, in units of a fixed load | 1.00 | 1.02 | ≤ 1.15 |" in text

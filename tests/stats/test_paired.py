@@ -212,3 +212,17 @@ def test_the_means_of_quotients_are_the_quotients(rows):
         assert found["m"].current_mean == pytest.approx(over[1] / under[1])
     else:
         assert found == {}
+
+
+def test_the_difference_of_two_quotients_stays_within_what_is_possible():
+    found = compare_ratios(
+        ratio([[0, 9], [1, 1]], [[0, 1], [1, 1]], [[0, 1], [1, 1]]), seed=1, label="x"
+    )["m"]
+    assert found.difference == 1.0
+    assert -1.0 <= found.low <= found.high <= 1.0
+
+
+def test_an_item_that_leaves_a_quotient_changed_it_though_its_own_is_no_better():
+    """A false alarm that is gone: it adds 0 of 1, then nothing."""
+    found = compare_ratios(ratio([[0, 1], [0, 0]], [[1, 1], [1, 1]]), seed=1, label="x")["m"]
+    assert (found.improved, found.worse, found.unchanged) == (0, 0, 1)

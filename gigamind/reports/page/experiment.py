@@ -3,14 +3,22 @@
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from gigamind.metrics.table import in_order, label, metric_of
+from gigamind.metrics.table import in_order
 from gigamind.release.compare import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
+from gigamind.reports.figures import metric_name
 from gigamind.reports.page.charts import Difference, Differences
-from gigamind.reports.page.headline import change_interval, sure, told_changes
+from gigamind.reports.page.headline import change_interval, told_changes
 from gigamind.reports.page.layout import drawn, items_script, listing_script, rendered
 from gigamind.reports.page.svg import shortened
-from gigamind.reports.release import Release, main_keys, reasons_told
+from gigamind.reports.release import (
+    Release,
+    decision_told,
+    main_keys,
+    plain_verdict,
+    reasons_told,
+    verdict_told,
+)
 from gigamind.wording import Language, Words, change_in, moment, share, signed, words
 
 _HITS = 10
@@ -36,8 +44,7 @@ def render_experiment(
         report: address of the last run's report beside the first; "" where there is none.
     """
     say = words(lang)
-    gate = release.gate if release else None
-    verdict = gate if gate and not gate.is_refused else None
+    decided = release if release and not release.gate.is_refused else None
     return rendered(
         "experiment.html.jinja",
         say,
@@ -46,9 +53,12 @@ def render_experiment(
         experiment=experiment,
         version=experiment.runs[-1].run.app_version,
         headline=headline(experiment, say),
-        gate=verdict,
-        reasons=reasons_told(verdict, release.comparison, say) if verdict and release else [],
-        no_verdict="" if verdict else why_no_verdict(release, say),
+        gate=decided.gate if decided else None,
+        read_as=plain_verdict(decided) if decided else "",
+        verdict=verdict_told(decided, say) if decided else "",
+        decision=decision_told(decided, say) if decided else "",
+        reasons=reasons_told(decided.gate, decided.comparison, say) if decided else [],
+        no_verdict="" if decided else why_no_verdict(release, say),
         findings=[finding(experiment, place, say) for place in _others(experiment)],
         notices=list(notices(experiment, say)),
         setup_names=[setting_name(name, say) for name in experiment.reference.setup],
@@ -88,7 +98,7 @@ def headline(experiment: Experiment, say: Words) -> str:
 def finding(experiment: Experiment, place: int, say: Words) -> str:
     """What surely differs between a run and the first one, in a sentence."""
     comparison = experiment.comparisons[place - 1]
-    moved = [change for change in comparison.metrics if sure(change) is not None]
+    moved = [change for change in comparison.metrics if change.is_better is not None]
     run = experiment.runs[place].label
     if not moved:
         return say("experiment.same", run=run)
@@ -108,10 +118,10 @@ def why_no_verdict(release: Release | None, say: Words) -> str:
 def certainty(experiment: Experiment, say: Words) -> str:
     """What the intervals hold, and why they are corrected."""
     compared = len(experiment.comparisons)
-    if compared == 1:
-        return say("experiment.certainty_one")
     each = f"{100 * experiment.correction.confidence:.4g}"
-    return say("experiment.certainty_many", compared=compared, each=each)
+    kind = "one" if compared == 1 else "many"
+    told = say(f"experiment.certainty_{kind}", compared=compared, each=each)
+    return f"{told} {say('experiment.clear')}"
 
 
 def notices(experiment: Experiment, say: Words) -> Iterator[str]:
@@ -140,13 +150,6 @@ def setting_name(name: str, say: Words) -> str:
     return say(key) if say.knows(key) else name
 
 
-def metric_name(key: str, say: Words) -> str:
-    """What people call a metric; of two with one name, that of unanswerable queries says so."""
-    name = label(key, say.language)
-    apart = key.startswith("unanswerable.") and metric_of(key) is not None
-    return say("figure.unanswerable_metric", metric=name) if apart else name
-
-
 def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
     comparison = experiment.comparisons[place - 1]
     main = main_keys([change.metric for change in comparison.metrics])
@@ -155,8 +158,8 @@ def _chart(experiment: Experiment, place: int, say: Words) -> Differences:
         Difference(
             metric_name(change.metric, say),
             change.difference,
-            None if change.low is None or change.high is None else (change.low, change.high),
-            sure(change),
+            change.interval,
+            change.is_better,
         )
         for change in shown
         if change.difference is not None
@@ -180,14 +183,14 @@ class Cell(NamedTuple):
     moved: str
 
 
-def _cell(value: float | None, change: MetricChange | None) -> Cell:
+def _cell(value: float | None, change: MetricChange | None, say: Words) -> Cell:
     if change is None:
         return Cell(share(value), "–", "", None, "–", "–")
     return Cell(
         share(value),
         signed(change.difference),
-        change_interval(change),
-        sure(change),
+        change_interval(change, say),
+        change.is_better,
         _p(change.p_adjusted),
         f"{change.improved} / {change.worse}",
     )
@@ -202,15 +205,19 @@ def _p(value: float | None) -> str:
 def figure_rows(
     experiment: Experiment, say: Words, *, main: bool = False
 ) -> Iterator[tuple[str, int, str, list[Cell]]]:
-    """Every metric, or the main ones: name, items, value in the first run, and what became of it in the others."""
+    """Every metric, or the main ones: name, items, value in the first run, and what became of it in the others.
+
+    Values are over the items that both runs measured; with more than two runs, whose pairs differ in those, over each
+    run's own.
+    """
     for key in main_keys(experiment.metrics) if main else in_order(experiment.metrics):
         changes = [comparison.metric(key) for comparison in experiment.comparisons]
-        cells = [
-            _cell(run.figures.get(key), change)
-            for run, change in zip(experiment.runs[1:], changes, strict=True)
-        ]
+        before, *after = (run.figures.get(key) for run in experiment.runs)
+        if len(changes) == 1 and (only := changes[0]) and only.difference is not None:
+            before, after = only.baseline, [only.current]
+        cells = [_cell(value, change, say) for value, change in zip(after, changes, strict=True)]
         n = max((change.n for change in changes if change), default=0)
-        yield metric_name(key, say), n, share(experiment.reference.figures.get(key)), cells
+        yield metric_name(key, say), n, share(before), cells
 
 
 class SliceTable(NamedTuple):
@@ -227,16 +234,20 @@ def _slice_table(experiment: Experiment, place: int, say: Words) -> SliceTable:
         experiment.runs[place].label,
         [metric_name(key, say) for key in main],
         [
-            (say(f"page.kind_{one.kind}", key=one.key), one.items, _slice_cells(one, place, main))
+            (
+                say(f"page.kind_{one.kind}", key=one.key),
+                one.items,
+                _slice_cells(one, place, main, say),
+            )
             for one in experiment.slices
         ],
     )
 
 
-def _slice_cells(part: SliceChanges, place: int, main: Sequence[str]) -> list[Cell]:
+def _slice_cells(part: SliceChanges, place: int, main: Sequence[str], say: Words) -> list[Cell]:
     by_name = {change.metric: change for change in part.metrics[place - 1] if change.n}
     found = [by_name.get(key) for key in main]
-    return [_cell(change.current if change else None, change) for change in found]
+    return [_cell(change.current if change else None, change, say) for change in found]
 
 
 def _changed(experiment: Experiment) -> list[str]:

@@ -57,7 +57,8 @@ def against(
     if not comparison.shared:
         key = f"headline.{comparison.task}_not_paired"
         return say(key) if say.knows(key) else say("headline.not_paired")
-    moved = [m for m in comparison.metrics if m.metric.startswith(leading) and sure(m) is not None]
+    leaders = (change for change in comparison.metrics if change.metric.startswith(leading))
+    moved = [change for change in leaders if change.is_better is not None]
     if not moved:
         return say("headline.same")
     kind, changes = told_changes(moved, main, say)
@@ -68,7 +69,7 @@ def told_changes(
     moved: Sequence[MetricChange], main: Sequence[str], say: Words
 ) -> tuple[Literal["better", "worse", "mixed"], str]:
     """Which way metrics surely moved, and the largest changes, of those in `main` if there are any."""
-    ways = {sure(change) for change in moved}
+    ways = {change.is_better for change in moved}
     kind = "mixed" if len(ways) > 1 else "better" if True in ways else "worse"
     shown = [change for change in moved if change.metric in main] or list(moved)
     listed = sorted(shown, key=lambda change: -abs(change.difference or 0.0))[:_CHANGES_TOLD]
@@ -82,13 +83,6 @@ def told_changes(
         )
         for change in listed
     )
-
-
-def sure(change: MetricChange) -> bool | None:
-    """Whether the 95 % interval lies wholly on the better or the worse side of 0; None when it holds 0."""
-    if change.low is None or change.high is None or change.drop is None:
-        return None
-    return change.drop < 0 if change.low > 0 or change.high < 0 else None
 
 
 def card(
@@ -111,8 +105,8 @@ def card(
         low=low,
         high=high,
         difference=signed(change.difference) if change else "",
-        difference_interval=change_interval(change),
-        better=sure(change) if change else None,
+        difference_interval=change_interval(change, say),
+        better=change.is_better if change else None,
         ceiling=ceiling,
         bad=_bad(figure, low, high, ceiling),
     )
@@ -173,11 +167,18 @@ def notices(
             yield mismatch_told(mismatch, task, say)
 
 
-def change_interval(change: MetricChange | None) -> str:
-    """The 95 % interval of a difference; "" where there is none."""
-    if change is None or change.low is None:
-        return ""
-    return f"{signed(change.low)} … {signed(change.high)}"
+def change_interval(change: MetricChange | None, say: Words) -> str:
+    """The 95 % interval of a difference, or that too few items changed for one; "" where there is none."""
+    if change is None or change.interval is None:
+        return too_few(change, say) if change else ""
+    low, high = change.interval
+    return f"{signed(low)} … {signed(high)}"
+
+
+def too_few(change: MetricChange, say: Words) -> str:
+    """That too few items changed for an interval; "" where that is not why there is none."""
+    is_so = change.low is not None and change.changed and change.interval is None
+    return say("page.few_changed", count=change.changed) if is_so else ""
 
 
 def percent(value: float | None) -> str:

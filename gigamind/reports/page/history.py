@@ -6,9 +6,10 @@ from pathlib import Path
 from markupsafe import Markup
 
 from gigamind.metrics.table import in_order
+from gigamind.reports.figures import metric_name
 from gigamind.reports.history import Histories, LevelShift, RunHistory
 from gigamind.reports.page.charts import Course, Trend
-from gigamind.reports.page.experiment import metric_name, setting_name
+from gigamind.reports.page.experiment import setting_name
 from gigamind.reports.page.layout import drawn, rendered
 from gigamind.reports.release import main_keys
 from gigamind.wording import Language, Words, moment, share, words

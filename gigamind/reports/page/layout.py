@@ -30,11 +30,17 @@ from gigamind.reports.page.headline import (
     change_interval,
     notices,
     seed_of,
-    sure,
 )
 from gigamind.reports.page.model_costs import model_block
 from gigamind.reports.page.svg import inline_svg
-from gigamind.reports.release import reasons_told
+from gigamind.reports.release import (
+    Release,
+    decision_told,
+    plain_verdict,
+    reasons_told,
+    relaxed_told,
+    verdict_told,
+)
 from gigamind.reports.text import upright
 from gigamind.wording import (
     Language,
@@ -107,6 +113,7 @@ def render_page(
     """
     say = words(lang)
     comparison = held_against(baseline, record)
+    release = Release(comparison, gate) if comparison and gate else None
     content = tell(record, say, comparison, baseline)
     noticed = notices(
         record,
@@ -116,6 +123,8 @@ def render_page(
         unjudged=content.unjudged,
         generated=content.generated,
     )
+    reasons = reasons_told(gate, comparison, say) if gate else []
+    said = {*reasons, *relaxed_told(release, say)}
     return rendered(
         content.template,
         say,
@@ -126,12 +135,15 @@ def render_page(
         errors=record.errors,
         comparison=comparison,
         gate=gate,
-        reasons=reasons_told(gate, comparison, say) if gate else [],
+        read_as=plain_verdict(release) if release else "",
+        verdict=verdict_told(release, say) if release else "",
+        decision=decision_told(release, say) if release else "",
+        reasons=reasons,
         headline=content.headline,
-        notices=list(noticed),
+        notices=[notice for notice in noticed if notice not in said],
         warnings=[warning_in(say.language, told) for told in record.run.warnings],
         cards=list(content.cards),
-        metric_rows=list(_metric_rows(content, comparison, say.language)),
+        metric_rows=list(_metric_rows(content, comparison, say)),
         slice_metrics=[label(key, say.language) for key in content.columns],
         slice_rows=[
             (name, (*counts, *values_of(part, content.columns)))
@@ -221,20 +233,21 @@ def items_script(
 
 
 def _metric_rows(
-    content: Content, comparison: Comparison | None, language: Language
+    content: Content, comparison: Comparison | None, say: Words
 ) -> Iterator[dict[str, object]]:
-    """Every metric with its interval, and what it was in the baseline on the shared items."""
+    """Every metric with its interval; beside a baseline what it is in both runs, on the items that both measured."""
     for figure in content.figures:
         change = comparison.metric(figure.key) if comparison else None
+        paired = change if change and change.difference is not None else None
         yield {
-            "label": content.called(figure) if content.called else figure.label(language),
-            "value": share(figure.value),
+            "label": content.called(figure) if content.called else figure.label(say.language),
+            "value": share(paired.current if paired else figure.value),
             "interval": between(figure.interval),
-            "n": figure.interval.n,
+            "n": paired.n if paired else figure.interval.n,
             "before": share(change.baseline if change else None),
             "difference": signed(change.difference if change else None),
-            "change_interval": change_interval(change) or "–",
-            "better": sure(change) if change else None,
+            "change_interval": change_interval(change, say) or "–",
+            "better": change.is_better if change else None,
         }
 
 

@@ -16,7 +16,7 @@ from gigamind.release.compare import Comparison
 from gigamind.release.model import BLOCK, PASS_RATE
 from gigamind.reports.figures import Figure, figure_of, figures_of, keys_of, measured
 from gigamind.reports.page.charts import Chart, Shown, drawn, forest
-from gigamind.reports.page.headline import Card, against, card, change_interval, sure
+from gigamind.reports.page.headline import Card, against, card, change_interval
 from gigamind.reports.page.layout import (
     Content,
     Seat,
@@ -311,7 +311,7 @@ def quality_block(
         "rates": [share(part.pass_rate) for part in parts],
         "interval": between(overall),
         "unproven": "",
-        "change": _change(PASS_RATE, compared),
+        "change": _change(PASS_RATE, compared, say),
     }
     rows = [
         {
@@ -319,7 +319,7 @@ def quality_block(
             "rates": [share(part.items[place].rate) for part in parts],
             "interval": between(item),
             "unproven": item.unproven,
-            "change": _change(f"{BLOCK}.{item.id}", compared),
+            "change": _change(f"{BLOCK}.{item.id}", compared, say),
         }
         for place, item in enumerate(overall.items)
     ]
@@ -331,7 +331,7 @@ def quality_block(
     }
 
 
-def _change(metric: str, comparison: Comparison | None) -> dict[str, object] | None:
+def _change(metric: str, comparison: Comparison | None, say: Words) -> dict[str, object] | None:
     """Against the baseline, over the answers that both runs checked."""
     change = comparison.metric(metric) if comparison else None
     if change is None:
@@ -339,8 +339,8 @@ def _change(metric: str, comparison: Comparison | None) -> dict[str, object] | N
     return {
         "before": share(change.baseline),
         "difference": signed(change.difference),
-        "interval": change_interval(change) or "–",
-        "better": sure(change),
+        "interval": change_interval(change, say) or "–",
+        "better": change.is_better,
     }
 
 

@@ -17,7 +17,7 @@ from gigamind.metrics.answerability import (
 )
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import in_order, keys_in, label
-from gigamind.reports.figures import Figure, figure_of, figures_of, measured
+from gigamind.reports.figures import Figure, figure_of, figures_of, measured, metric_name
 from gigamind.reports.page.charts import Chart, Line, Mark, Pen, Shown, Steps, drawn, forest
 from gigamind.reports.page.headline import seed_of
 from gigamind.tasks.search.compare import SearchSnapshot
@@ -61,13 +61,6 @@ def slices(summary: SummaryReport, tags: int) -> Iterator[Slice]:
     largest = sorted(others, key=lambda pair: -pair[1].counts.queries)
     for key, part in largest[:tags]:
         yield Slice("tag", key, part)
-
-
-def metric_name(metric: Figure, say: Words) -> str:
-    """What people call a metric; of two with one name, that of unanswerable queries says so."""
-    name = metric.label(say.language)
-    apart = metric.block == "unanswerable"
-    return say("figure.unanswerable_metric", metric=name) if apart else name
 
 
 def _difficulty(key: str) -> tuple[int, str]:
@@ -136,7 +129,7 @@ def search_figures(
     old = baseline.metrics if baseline else None
 
     def named(metrics: Iterable[Figure]) -> Shown:
-        return {metric_name(metric, say): metric for metric in metrics}
+        return {metric_name(metric.key, say): metric for metric in metrics}
 
     def parts(summary: SummaryReport, tags: int) -> Shown:
         return {

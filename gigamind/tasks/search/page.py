@@ -16,6 +16,7 @@ from gigamind.metrics.table import about, keys_in, label
 from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
 from gigamind.release.compare import Comparison
+from gigamind.reports.figures import metric_name
 from gigamind.reports.page.headline import Card, against, card, percent
 from gigamind.reports.page.layout import (
     Content,
@@ -32,7 +33,6 @@ from gigamind.tasks.search.figures import (
     all_metrics,
     judging,
     main_metrics,
-    metric_name,
     search_figures,
     slices,
 )
@@ -231,7 +231,7 @@ def search_content(
         headline=headline(record, comparison, say),
         cards=cards(record, comparison, say),
         figures=all_metrics(record.summary.overall),
-        called=lambda metric: metric_name(metric, say),
+        called=lambda metric: metric_name(metric.key, say),
         columns=keys_in("page", blocks_of("search"), record.summary.overall.deepest),
         slices=[
             (

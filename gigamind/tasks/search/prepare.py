@@ -201,7 +201,7 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
     if options.is_builtin:
         if options.notes is None:
             raise InputError("--notes: must be given; only another --system needs no vault")
-        return (*_idle_fusion(options), *(_blunt_threshold(options, judge.judge) if judge else ()))
+        return (*_idle_fusion(options), *(blunt_threshold(options, judge.judge) if judge else ()))
     fields = SearchEvalOptions.model_fields
     told = [name for name in OF_ENGINE if getattr(options, name) != fields[name].default]
     if told:
@@ -227,7 +227,7 @@ def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
     return tuple(told)
 
 
-def _blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
+def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
     """A word on a threshold that can never tell an unanswerable query.
 
     The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note

@@ -26,7 +26,7 @@ from gigamind.systems.health import SystemHealth
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.holes import measure_holes
 from gigamind.tasks.search.options import Pace
-from gigamind.tasks.search.prepare import Prepared
+from gigamind.tasks.search.prepare import Prepared, blunt_threshold
 from gigamind.tasks.search.schema import (
     ItemReport,
     ItemResult,
@@ -122,9 +122,8 @@ def record_run(
     """All that the out folder of a run is to hold."""
     results = with_verdicts(run.results, run.asked) if run.asked else run.results
     summary = summarise(prepared, judges, run, results, passes)
-    if summary.system:
-        odd = (*prepared.warnings, *_odd(prepared, summary, results))
-        prepared = replace(prepared, warnings=odd)
+    more = _odd(prepared, summary, results) if summary.system else _advised_cost(prepared, summary)
+    prepared = replace(prepared, warnings=(*prepared.warnings, *more))
     failures = [result for result in results if isinstance(result, ErrorReport)]
     return Record(
         run_report(
@@ -169,6 +168,17 @@ def _slice(part: SliceSummary) -> SliceReport:
         unanswerable={name: found.value for name, found in part.unanswerable.items()},
         intervals=intervals("search", part.search) | intervals("unanswerable", part.unanswerable),
     )
+
+
+def _advised_cost(prepared: Prepared, summary: SummaryReport) -> Iterator[str]:
+    """What the judge that the word on a blunt threshold advises would do in this run."""
+    judge = prepared.judge.judge if prepared.judge else None
+    if judge is None or not blunt_threshold(prepared.options, judge):
+        return
+    for rates in summary.judges:
+        if rates.kind == "calibrated" and rates.both_rates is not None:
+            counts = rates.model_dump(include={"refused", "answerable", "missed", "unanswerable"})
+            yield warning("advised_cost", **counts)
 
 
 def _odd(

@@ -14,7 +14,6 @@ from gigamind.metrics.table import label
 from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import Comparison, MetricChange, compare
 from gigamind.release.snapshot import read_run
-from gigamind.reports.page.headline import sure
 from gigamind.reports.page.tune import findings, render_tuning
 from gigamind.reports.tuning import Tuning
 from gigamind.tasks.search.command import eval_command
@@ -119,7 +118,7 @@ def _moved(comparison: Comparison, say: Words) -> Iterator[str]:
         yield say("tune.first", now=now, before=before, queries=hit.n)
     ranked = [change for change in comparison.metrics if change.metric.startswith("search.")]
     worse = sorted(
-        (change for change in ranked if sure(change) is False),
+        (change for change in ranked if change.is_better is False),
         key=lambda change: change.difference or 0.0,
     )[:_WORSE_TOLD]
     told = ", ".join(_change_told(change, say) for change in worse)

@@ -9,7 +9,7 @@ from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import Reference
 from gigamind.release.experiment import hold_against
 from gigamind.release.policy import read_policy
-from gigamind.reports.page.experiment import render_experiment
+from gigamind.reports.page.experiment import figure_rows, render_experiment
 from gigamind.tasks import KINDS
 from gigamind.wording import words
 
@@ -82,3 +82,23 @@ def test_a_report_is_linked_where_there_is_one(runs):
 @pytest.mark.parametrize("task", get_args(TaskName))
 def test_every_task_has_its_headline(lang, task):
     assert words(lang).knows(f"experiment.headline_{task}")
+
+
+def row_of_mrr(experiment):
+    (row,) = (row for name, *row in figure_rows(experiment, words("en")) if name == "MRR")
+    return row
+
+
+def test_values_of_two_runs_are_over_the_items_that_both_measured(make_record, make_item):
+    """Else the difference of the columns is another than the one beside them."""
+
+    def run(*ranks):
+        items = [make_item(id=f"q{n}", metrics={"mrr": rank}) for n, rank in enumerate(ranks)]
+        return KINDS["search"].take_snapshot(make_record(items))
+
+    two = run(1.0, 0.5, 0.0), run(0.5, 0.5, None)
+    n, before, (cell,) = row_of_mrr(hold_against(["one", "two"], two))
+    assert (n, before, cell.value, cell.difference) == (2, "0.750", "0.500", "−0.250")
+    three = hold_against(["one", "two", "three"], (*two, run(1.0, 0.5, 0.5)))
+    n, before, _ = row_of_mrr(three)
+    assert (n, before) == (3, "0.500")  # pairs of runs differ in the items, so each has its own

@@ -5,7 +5,7 @@ import pytest
 from gigamind.records.schema import IntervalReport
 from gigamind.release.compare import compare
 from gigamind.reports.figures import Figure
-from gigamind.reports.page.headline import card, notices, sure
+from gigamind.reports.page.headline import card, notices
 from gigamind.tasks import KINDS
 from gigamind.tasks.search.page import cards, headline
 from gigamind.wording import moment, words
@@ -98,7 +98,7 @@ def test_a_rising_far_is_worse(make_record, make_item):
     change = compare(*map(KINDS["search"].take_snapshot, runs)).metric("unanswerable.far")
     assert change is not None
     assert change.difference == 1.0
-    assert sure(change) is False
+    assert change.is_better is False
 
 
 @pytest.mark.parametrize(

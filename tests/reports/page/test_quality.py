@@ -35,7 +35,15 @@ def comparison(*metrics):
     """Of runs in which each of these fell by 0.25, surely."""
     changes = (
         MetricChange(
-            metric=name, n=4, baseline=0.75, current=0.5, difference=-0.25, low=-0.5, high=-0.1
+            metric=name,
+            n=4,
+            baseline=0.75,
+            current=0.5,
+            difference=-0.25,
+            low=-0.5,
+            high=-0.1,
+            p_adjusted=0.01,
+            changed=6,
         )
         for name in metrics
     )

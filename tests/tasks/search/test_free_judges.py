@@ -69,6 +69,21 @@ def test_page_and_summary_say_what_each_would_cost(make_options, lang, sentence)
     assert f"| threshold ({chosen}) | 0.300 |" in (done.out / "summary.md").read_text("utf-8")
 
 
+def test_the_word_on_a_blunt_threshold_says_what_the_judge_that_it_advises_would_cost(
+    make_options, tmp_path
+):
+    done = evaluate(make_options(mode="keyword", out=tmp_path / "blunt"))
+    (rates,) = (rates for rates in done.summary.judges if rates.kind == "calibrated")
+    told = (
+        f"{rates.refused} of {rates.answerable} answerable queries refused,"
+        f" {rates.missed} of {rates.unanswerable} unanswerable ones taken for answerable"
+    )
+    assert told in json.loads((done.out / "run.json").read_text("utf-8"))["warnings"][-1]
+    sharp = evaluate(make_options(mode="keyword", min_score=0.0, out=tmp_path / "sharp"))
+    warnings = json.loads((sharp.out / "run.json").read_text("utf-8"))["warnings"]
+    assert "would cost in this run" not in " ".join(warnings)
+
+
 def test_rates_count_both_kinds_of_error():
     def item(number, *, answerable, unanswerable):
         verdict = FreeVerdict(unanswerable=unanswerable, score=0.5)
