@@ -5,7 +5,6 @@ and forgive particles (MRR of BM25 on KorQuAD paragraphs: whitespace words 0.835
 analyser 0.938).
 """
 
-import functools
 import re
 import unicodedata
 from collections.abc import Sequence
@@ -36,16 +35,11 @@ def tokens(text: str) -> list[str]:
 
     `"RAG 시스템의 v2"` gives `["rag", "시스", "스템", "템의", "v2"]`; a CJK run of one character stays as it is.
     """
-    return [token for run in runs(text) for token in tokens_of(run)]
+    runs = _ANY_RUN.findall(unicodedata.normalize("NFC", text).lower())
+    return [token for run in runs for token in _tokens_of(run)]
 
 
-def runs(text: str) -> list[str]:
-    """The stretches of a text that tokens are cut from, lower-cased: a word, or a part of it in one kind of letters."""
-    return _ANY_RUN.findall(unicodedata.normalize("NFC", text).lower())
-
-
-def tokens_of(run: str) -> list[str]:
-    """The tokens of one of the `runs` of a text."""
+def _tokens_of(run: str) -> list[str]:
     if len(run) > 1 and _CJK_FIRST.match(run):
         return [run[i : i + 2] for i in range(len(run) - 1)]
     return [run]
@@ -280,15 +274,9 @@ def short_words(text: str) -> list[tuple[str, str]]:
 
     A bigram hides such a word: 책을, 책은 and 책 share no token.  야 and 다 end more verbs than nouns: 내야, 타다.
     """
-    return [(word[0], word[:2]) for word in hangul_words(text) if is_short(word)]
+    words = _SHORT_WORD.findall(unicodedata.normalize("NFC", text))
+    return [(word[0], word[:2]) for word in words if _is_short(word)]
 
 
-def hangul_words(text: str) -> list[str]:
-    """Words of one to six syllables, of which `is_short` tells."""
-    return _SHORT_WORD.findall(unicodedata.normalize("NFC", text))
-
-
-@functools.lru_cache(maxsize=65_536)  # a vault repeats its words
-def is_short(word: str) -> bool:
-    """Whether it is a word of one syllable, alone or with particles; see `short_words`."""
+def _is_short(word: str) -> bool:
     return len(word) == 1 or (word[1:] not in {"야", "다"} and is_particle(word[0], word, 1))

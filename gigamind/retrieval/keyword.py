@@ -14,19 +14,19 @@ import math
 from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
-from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.text import hangul_words, is_short, runs, short_words, tokens, tokens_of
+from gigamind.text import short_words, tokens
 
 _K1, _B, _EPSILON = 1.5, 0.75, 0.25  # rank-bm25's
 _BATCH = 1_000_000  # occurrences that are counted at once
 _CHUNK_BITS = 32
 _MOST_REMEMBERED = 500_000  # words
+_LONGEST_REMEMBERED = 40  # characters; what is longer is seldom a word, and seldom comes again
 _SHORT = "^"  # before a word of one syllable, as a term: no token begins with it
 _LAYOUT = b"2"  # of the file: an older one fails its checksum, and is built again
 _CHECKSUM_BYTES = 16  # the archive's own checksums miss a damaged header
@@ -148,12 +148,13 @@ def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
     five times as long and nine times the memory.
     """
     rows, short = _Rows(), _Rows()
-    of_run, of_word = _RowsOfRun(rows), _RowOfWord(short)
+    of_word = _RowsOfWord(rows, short)
     tokens_of_texts, words_of_texts = _Postings(), _Postings()
     for text in texts:
-        tokens_of_texts.add(list(chain.from_iterable(map(of_run.__getitem__, runs(text)))))
-        found = map(of_word.__getitem__, hangul_words(text))
-        words_of_texts.add([row for row in found if row >= 0])
+        found = np.frombuffer(b"".join(map(of_word.__getitem__, text.split())), np.int32)
+        is_token = found >= 0
+        tokens_of_texts.add(found[is_token])
+        words_of_texts.add(~found[~is_token])
     tokens_held, words_held = tokens_of_texts.by_row(len(rows)), words_of_texts.by_row(len(short))
     size, lengths = tokens_of_texts.size, tokens_of_texts.lengths
     known = _idf(np.diff(tokens_held.starts), size)
@@ -192,32 +193,24 @@ class _Rows(dict[str, int]):
         return row
 
 
-class _RowsOfRun(dict[str, tuple[int, ...]]):
-    """The rows of the tokens of a run of letters.  A vault repeats its words, and few of them fill the memory."""
+class _RowsOfWord(dict[str, bytes]):
+    """The rows of what stands between white space, as int32: of its tokens, then of its short words as -1 - row.
 
-    def __init__(self, rows: _Rows) -> None:
+    No token goes over white space.  A vault repeats its words, and few of them fill the memory.
+    """
+
+    def __init__(self, rows: _Rows, short: _Rows) -> None:
         super().__init__()
-        self._rows = rows
+        self._rows, self._short = rows, short
 
-    def __missing__(self, run: str) -> tuple[int, ...]:
+    def __missing__(self, word: str) -> bytes:
+        found = array("i", [self._rows[token] for token in tokens(word)])
+        found.extend(~self._short[_SHORT + short] for short, _ in short_words(word))
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
-        self[run] = found = tuple(self._rows[token] for token in tokens_of(run))
-        return found
-
-
-class _RowOfWord(dict[str, int]):
-    """The row of a word of one syllable, with particles or without; -1 for any other."""
-
-    def __init__(self, rows: _Rows) -> None:
-        super().__init__()
-        self._rows = rows
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= _MOST_REMEMBERED:
-            self.clear()
-        self[word] = found = self._rows[_SHORT + word[0]] if is_short(word) else -1
-        return found
+        if len(word) <= _LONGEST_REMEMBERED:
+            self[word] = found.tobytes()
+        return found.tobytes()
 
 
 class _Held(NamedTuple):
@@ -232,29 +225,31 @@ class _Postings:
     """Which terms chunks hold, and how often: counted a batch of chunks at a time, in flat arrays."""
 
     def __init__(self) -> None:
-        self._rows = array("i")
+        self._rows: list[npt.NDArray[np.int32]] = []
+        self._waiting = 0
         self._lengths = array("i")
         self._counted: list[tuple[npt.NDArray[np.int32], ...]] = []
         self._first = 0
 
-    def add(self, rows: list[int]) -> None:
+    def add(self, rows: npt.NDArray[np.int32]) -> None:
         """The terms of the next chunk, with repetitions."""
-        self._rows.extend(rows)
+        self._rows.append(rows)
         self._lengths.append(len(rows))
-        if len(self._rows) >= _BATCH:
+        self._waiting += len(rows)
+        if self._waiting >= _BATCH:
             self._count()
 
     def _count(self) -> None:
         lengths = np.array(self._lengths[self._first :], np.int64)
         chunk = np.repeat(np.arange(len(lengths), dtype=np.int64) + self._first, lengths)
-        pairs = np.array(self._rows, np.int64) << _CHUNK_BITS | chunk
-        distinct, occurrences = np.unique(pairs, return_counts=True)
+        rows = np.concatenate([np.empty(0, np.int32), *self._rows]).astype(np.int64)
+        distinct, occurrences = np.unique(rows << _CHUNK_BITS | chunk, return_counts=True)
         rows, chunks = distinct >> _CHUNK_BITS, distinct & (1 << _CHUNK_BITS) - 1
         self._counted.append(
             (rows.astype(np.int32), chunks.astype(np.int32), occurrences.astype(np.int32))
         )
         self._first += len(lengths)
-        self._rows = array("i")
+        self._rows, self._waiting = [], 0
 
     @property
     def size(self) -> int:
