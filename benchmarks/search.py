@@ -32,7 +32,7 @@ from gigamind.retrieval.balanced import NO_CHUNKS, Balance, cosine_scale
 from gigamind.retrieval.chunk import chunk_notes
 from gigamind.retrieval.edge import open_edge
 from gigamind.retrieval.embedders import UseMultilingual
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, highest, score_notes
 from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex, unit
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.retrieval.prepare import open_retriever
@@ -120,7 +120,7 @@ def strongest(count: int, queries: int) -> None:
         return best(ALPHA * semantic + (1 - ALPHA) * lexical)
 
     def words(query: str, _vector: np.ndarray) -> list[int]:
-        return best(keyword.scores(query))
+        return highest(keyword.scores(query), TOPK).tolist()
 
     sides = {"gigamind": ours, "NumPy": numpy, "BM25": words} | bm25s_of(made.texts, keyword)
     spent: dict[str, list[float]] = {name: [] for name in sides}

@@ -28,6 +28,7 @@ Ints = npt.NDArray[np.int64]
 # at 20 000 chunks either way).
 _SHORTLIST = 64
 _SHORTLIST_PER_HIT = 8
+_ROWS = 64  # in which scores are folded to bound the highest
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +112,21 @@ class Scored:
 
     def top(self, k: int) -> Ints:
         """The `k` best notes with a final score above 0, by falling final score, then place (trec_eval's rule)."""
-        candidates = np.flatnonzero(self.final > 0)
-        return candidates[np.lexsort((candidates, self.final[candidates]))[::-1][:k]]
+        return highest(self.final, k)
+
+
+def highest(scores: Floats, k: int) -> Ints:
+    """Places of the `k` highest scores above 0, by falling score, then falling place.
+
+    The k highest maxima of columns are k of the scores, so the least of them bounds what can be among the k highest.
+    That is one pass, whatever the scores; a partition of all of them takes 60 times as long where most are equal.
+    """
+    columns, bar = len(scores) // _ROWS, 0.0
+    if columns > k:
+        maxima = scores[: columns * _ROWS].reshape(_ROWS, columns).max(axis=0)
+        bar = float(np.partition(maxima, -k)[-k])
+    candidates = np.flatnonzero(scores >= bar if bar > 0 else scores > 0)
+    return candidates[np.lexsort((candidates, scores[candidates]))[::-1][:k]]
 
 
 def score_notes(

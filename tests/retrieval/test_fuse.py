@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from gigamind.retrieval.edge import open_edge
-from gigamind.retrieval.fuse import ChunkLayout, Fusion, Scored, score_notes
+from gigamind.retrieval.fuse import ChunkLayout, Fusion, Scored, highest, score_notes
 
 
 def unit(vectors: np.ndarray) -> np.ndarray:
@@ -187,3 +187,13 @@ def test_notes_stand_by_final_score_and_not_by_base_score():
 def test_equal_notes_fall_by_place_and_so_by_path_as_in_trec_eval():
     equal = np.full(3, 0.5)  # a.md, b.md, 다.md: notes stand in path order
     assert Scored(equal, equal, equal, equal).top(3).tolist() == [2, 1, 0]
+
+
+@given(st.integers(0, 2**32 - 1), st.sampled_from([1, 64, 1_000, 5_000]), st.integers(1, 40))
+def test_the_highest_of_thousands_are_those_of_a_full_sort(seed, count, k):
+    random = np.random.default_rng(seed)
+    scores = np.round(random.normal(size=count), 1) * (random.random(count) < random.random())
+
+    sort = sorted(range(count), key=lambda place: (scores[place], place), reverse=True)
+
+    assert highest(scores, k).tolist() == [place for place in sort if scores[place] > 0][:k]
