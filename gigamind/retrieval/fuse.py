@@ -174,15 +174,42 @@ def nearest_notes(
     if len(ids) < chunks:
         floor = max(0.0, float(cosines[-1]) + LAST_DIGIT)  # an engine may order by one more
         possible = fusion.join(floor, lexical) * fusion.boosts
-        exact = fusion.join(best[known], lexical[..., known]) * fusion.boosts[..., known]
-        bar = (
-            np.partition(exact, -fusion.topk)[..., [-fusion.topk]]
-            if exact.shape[-1] >= fusion.topk
-            else 0.0
-        )
-        unsure = np.flatnonzero(~known & np.atleast_2d(possible >= bar).any(axis=0))
+        unsure = _unsure(possible, best, known, lexical, fusion)
+        if len(unsure) > _SHORTLIST:  # the most promising raise the bar for all others
+            promise = np.atleast_2d(possible[..., unsure]).max(axis=0)
+            _look_up(unsure[highest(promise, _SHORTLIST)], best, known, layout, index, query)
+            unsure = _unsure(possible, best, known, lexical, fusion)
         if len(unsure):
-            owned = layout.chunks(unsure)
-            np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned))
-            known[unsure] = True
+            _look_up(unsure, best, known, layout, index, query)
     return best, known
+
+
+def _unsure(
+    possible: Floats,
+    best: Floats,
+    known: npt.NDArray[np.bool_],
+    lexical: Floats,
+    fusion: Fusion[Any],
+) -> Ints:
+    """Notes that are not known and may still reach the `topk` best of those that are."""
+    exact = fusion.join(best[known], lexical[..., known]) * fusion.boosts[..., known]
+    bar = (
+        np.partition(exact, -fusion.topk)[..., [-fusion.topk]]
+        if exact.shape[-1] >= fusion.topk
+        else 0.0
+    )
+    return np.flatnonzero(~known & np.atleast_2d(possible >= bar).any(axis=0))
+
+
+def _look_up(  # noqa: PLR0917  the inner step of `nearest_notes`
+    notes: Ints,
+    best: Floats,
+    known: npt.NDArray[np.bool_],
+    layout: ChunkLayout,
+    index: VectorIndex,
+    query: Vectors,
+) -> None:
+    """Make these notes known."""
+    owned = layout.chunks(notes)
+    np.maximum.at(best, layout.note_of[owned], index.cosines(query, owned))
+    known[notes] = True
