@@ -25,7 +25,7 @@ help:
 	@echo "make audit   hold the pinned packages to the known weaknesses; make sbom: list them as CycloneDX (sbom.json)"
 	@echo "make lint    format check, ruff, pyright, import layers"
 	@echo "make conformance    make docs/conformance.md anew from tests/conformance/demands"
-	@echo "make bench   measure speed beside the packages used plainly (minutes)"
+	@echo "make bench   measure speed beside its opponents into benchmarks/RESULTS.md (20 minutes); ONLY="search ranking", MILLION=1"
 	@echo "make bench-verdicts    how well fusions rank and free judges decide, XQUAD=DIR with xquad.en.json, ... (minutes)"
 	@echo "make server  start a Prefect server on loopback; make deploy, make worker: see deployments/README.md"
 	@echo "make run     start a deployment and show its end: DEPLOYMENT=eval-search/search-nightly"
@@ -128,7 +128,7 @@ conformance: $(READY)
 	PYTHONPATH=tests/conformance $(BIN)/python -m demands
 
 bench: $(READY)
-	$(BIN)/python benchmarks/search.py
+	$(BIN)/python benchmarks/all.py $(if $(ONLY),--only $(ONLY)) $(if $(MILLION),--million)
 
 bench-verdicts: $(READY)
 	$(BIN)/python benchmarks/verdicts.py $(if $(XQUAD),--xquad $(XQUAD))

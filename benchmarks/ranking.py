@@ -1,25 +1,34 @@
-"""What ranking metrics cost, beside pytrec_eval, in one run and as a ratio of CPU; and whether both say the same.
+"""What ranking metrics cost, beside pytrec_eval, ir_measures and ranx, in one run and as ratios of CPU.
 
-    python benchmarks/ranking.py             # 100 000 queries of 100 hits; --queries 10000 --hits 100
+    python benchmarks/ranking.py --queries 20000            # all four; medians of five runs
+    python benchmarks/ranking.py --only pytrec_eval         # 100 000 queries of 100 hits: we and pytrec_eval
 
-Both measure hit, nDCG and recall at 1, 3, 5, 10 and the depth of the rankings, and MRR, of the same generated rankings
+All measure hit, nDCG and recall at 1, 3, 5, 10 and the depth of the rankings, and MRR, of the same generated rankings
 and graded judgements, from the Python objects that each takes to the figures of each query.
 """
 
 import argparse
 import gc
+import json
 import random
+import statistics
 import time
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
+import ir_measures
 import pytrec_eval
+from opponents import find_opponents
 
 from gigamind.metrics.ranking_table import RankedQuery
 from gigamind.metrics.rankings import CUTOFFS, measure_rankings
 
 Qrels = dict[str, dict[str, int]]
 OURS = {"hit_at": "success", "ndcg_at": "ndcg_cut", "recall_at": "recall"}
+IN_IR_MEASURES = {"hit_at": "Success", "ndcg_at": "nDCG", "recall_at": "R"}
+IN_RANX = {"hit_at": "hit_rate", "ndcg_at": "ndcg", "recall_at": "recall"}
 
 
 def main() -> None:
@@ -27,27 +36,72 @@ def main() -> None:
     parser.add_argument("--queries", type=int, default=100_000)
     parser.add_argument("--hits", type=int, default=100)
     parser.add_argument("--judged", type=int, default=20, help="judged notes a query")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--only", nargs="+", help="these opponents")
+    parser.add_argument("--json", type=Path, help="where the figures go as well")
     arguments = parser.parse_args()
+    find_opponents()
     depth, cutoffs = arguments.hits, sorted({*CUTOFFS, arguments.hits})
     qrels, rankings = generated(arguments.queries, depth, arguments.judged)
     plain = [RankedQuery(ranking, qrels[name]) for name, ranking in rankings.items()]
-    holes = [RankedQuery(r.ranking, r.qrels, is_judged=True) for r in plain]
-    ours, ours_s = timed(lambda: measure_rankings(plain, depth))
-    _, holes_s = timed(lambda: measure_rankings(holes, depth))
     scores = {
         name: {note: float(depth - place) for place, note in enumerate(ranking)}
         for name, ranking in rankings.items()
     }
+    sides: dict[str, Callable[[], Any]] = {"gigamind": lambda: measure_rankings(plain, depth)}
+    sides |= {
+        name: measure
+        for name, measure in opponents(qrels, scores, cutoffs).items()
+        if not arguments.only or name in arguments.only
+    }
+    spent: dict[str, list[float]] = {name: [] for name in sides}
+    results: dict[str, Any] = {}
+    for _ in range(arguments.runs):
+        for name, measure in sides.items():
+            results.pop(name, None)
+            results[name], taken = timed(measure)
+            spent[name].append(taken)
+    pairs = zip(results["gigamind"], results["pytrec_eval"].values(), strict=True)
+    figures = {
+        "queries": arguments.queries,
+        "hits": depth,
+        "runs": arguments.runs,
+        "cpu_s": {name: statistics.median(times) for name, times in spent.items()},
+        "largest_difference": max(apart(o, t, cutoffs) for o, t in pairs),
+    }
+    print(json.dumps(figures, indent=1))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures), "utf-8")
+
+
+def opponents(
+    qrels: Qrels, scores: dict[str, dict[str, float]], cutoffs: list[int]
+) -> dict[str, Callable[[], Any]]:
+    """Each that is here, ready to measure."""
     told = ",".join(map(str, cutoffs))
     names = {"recip_rank", *(f"{measure}.{told}" for measure in OURS.values())}
-    theirs, theirs_s = timed(lambda: pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(scores))
-    print(f"{arguments.queries} queries x {depth} hits, {arguments.judged} judged notes a query")
-    print(
-        f"pytrec_eval {theirs_s:.2f} s of CPU; gigamind {ours_s:.2f} s: {ours_s / theirs_s:.2f} times"
-    )
-    print(f"with judged@k and the bounds of nDCG@k {holes_s:.2f} s: {holes_s / theirs_s:.2f} times")
-    pairs = zip(ours, theirs.values(), strict=True)
-    print(f"largest difference of a figure: {max(apart(o, t, cutoffs) for o, t in pairs):.1e}")
+    measures = [ir_measures.RR]
+    measures += [
+        getattr(ir_measures, name) @ k for name in IN_IR_MEASURES.values() for k in cutoffs
+    ]
+    sides: dict[str, Callable[[], Any]] = {
+        "pytrec_eval": lambda: pytrec_eval.RelevanceEvaluator(qrels, names).evaluate(scores),
+        "ir_measures": lambda: list(ir_measures.iter_calc(measures, qrels, scores)),
+    }
+    if find_spec("ranx"):
+        import ranx
+
+        wanted = ["mrr", *(f"{name}@{k}" for name in IN_RANX.values() for k in cutoffs)]
+
+        def by_ranx(count: int | None = None) -> Any:  # noqa: ANN401
+            some = list(scores)[:count]
+            judged = ranx.Qrels({name: qrels[name] for name in some})
+            run = ranx.Run({name: scores[name] for name in some})
+            return ranx.evaluate(judged, run, wanted, return_mean=False)
+
+        by_ranx(100)  # compiles
+        sides["ranx"] = by_ranx
+    return sides
 
 
 def generated(queries: int, hits: int, judged: int) -> tuple[Qrels, dict[str, list[str]]]:

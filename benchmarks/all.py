@@ -1,0 +1,141 @@
+"""Everything that is compared with an opponent, part by part; benchmarks/RESULTS.md is made of what the parts found.
+
+    make bench                                               # all parts: less than 20 minutes on two quiet cores
+    python benchmarks/all.py --only ranking evidence         # these again; the others stand as they were found last
+    python benchmarks/all.py --million                       # besides, a million chunks: an hour, 20 GB of disk
+
+Each part is a process with a time limit, and writes its figures to benchmarks/out/NAME.json; what fails, takes too
+long or is not installed is named in RESULTS.md.  The opponents of benchmarks/requirements*.txt are installed by the
+first run, in environments of their own.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import results
+from opponents import OUT, home, python
+
+HERE = Path(__file__).parent
+SIZES = (1_000, 5_000, 20_000, 100_000)
+COMPARED = (20_000, 100_000)
+MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A script with its arguments; `limit_s` is what it may take on busy cores."""
+
+    name: str
+    command: tuple[str, ...]
+    limit_s: int = 240
+
+
+def alone(side: str, chunks: int, limit_s: int = 240) -> Part:
+    name = f"alone-{side.replace(' ', '-')}-{chunks}"
+    queries = "30" if chunks > min(COMPARED) else "40"
+    command = ("strong.py", "--alone", side, "--chunks", str(chunks), "--queries", queries)
+    return Part(name, command, limit_s)
+
+
+PARTS = (
+    Part("search-20000", ("strong.py", "--chunks", "20000", "--queries", "40")),
+    Part("search-100000", ("strong.py", "--chunks", "100000", "--queries", "30"), 480),
+    *(
+        alone(side, chunks)
+        for side in ("NumPy", "Qdrant Edge", "BM25", "bm25s")
+        for chunks in COMPARED
+    ),
+    *(alone("gigamind", chunks) for chunks in SIZES),
+    Part("ranking", ("ranking.py", "--queries", "20000")),
+    Part("ranking-100000", ("ranking.py", "--only", "pytrec_eval", "--runs", "3")),
+    Part("evidence", ("evidence.py", "--fast", "--quotes", "60")),
+    Part("start", ("start.py",)),
+    Part("answers", ("answers.py",), 300),
+    Part("report", ("report.py",)),
+)
+THE_MILLION = (alone("gigamind", MILLION, 7200),)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", nargs="+", metavar="PART", help="parts whose names begin so")
+    parser.add_argument("--million", action="store_true", help="a million chunks as well")
+    parser.add_argument("--no-install", action="store_true", help="do with the opponents at hand")
+    arguments = parser.parse_args()
+    OUT.mkdir(exist_ok=True)
+    if not arguments.no_install:
+        install("", "requirements.txt")
+        install("ragas", "requirements-ragas.txt")
+    for part in (*PARTS, *(THE_MILLION if arguments.million else ())):
+        if not arguments.only or part.name.startswith(tuple(arguments.only)):
+            run(part)
+    names = [part.name for part in (*PARTS, *THE_MILLION)]
+    (HERE / "RESULTS.md").write_text(results.page(OUT, names), "utf-8")
+
+
+def install(opponent: str, requirements: str) -> None:
+    """The environment of these opponents, where it is not there; without them the benchmark goes on."""
+    if python(opponent).is_file():
+        return
+    print(f"installing {requirements} into {home(opponent)}", flush=True)
+    try:
+        subprocess.run([sys.executable, "-m", "venv", str(home(opponent))], check=True)
+        pip = [
+            str(python(opponent)),
+            "-m",
+            "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+        ]
+        subprocess.run([*pip, "--no-deps", "-r", str(HERE / requirements)], check=True, timeout=900)
+    except subprocess.SubprocessError as error:
+        shutil.rmtree(home(opponent), ignore_errors=True)
+        print(f"left out: {error}", flush=True)
+
+
+def run(part: Part) -> None:
+    """Its figures with when and how long, or why there are none."""
+    figures, log = OUT / f"{part.name}.json", OUT / f"{part.name}.log"
+    figures.unlink(missing_ok=True)
+    script, *given = part.command
+    command = [sys.executable, str(HERE / script), *given, "--json", str(figures)]
+    # Else each process would compile the package anew.
+    environment = {n: v for n, v in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
+    print(f"{part.name} ...", end=" ", flush=True)
+    start = time.perf_counter()
+    failed = ""
+    with (
+        log.open("w", encoding="utf-8") as told,
+        subprocess.Popen(
+            command, env=environment, stdout=told, stderr=told, start_new_session=True
+        ) as process,
+    ):
+        try:
+            process.wait(part.limit_s)
+        except subprocess.TimeoutExpired:
+            failed = f"took more than {part.limit_s} s"
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # what it has started, too
+    if process.returncode and not failed:
+        lines = log.read_text("utf-8", errors="replace").strip().splitlines()
+        failed = lines[-1][:300] if lines else f"exit code {process.returncode}"
+    wall = time.perf_counter() - start
+    found = None if failed else json.loads(figures.read_text("utf-8"))
+    kept = {"date": time.strftime("%Y-%m-%d"), "wall_s": wall, "failed": failed, "found": found}
+    figures.write_text(json.dumps(kept), "utf-8")
+    print(f"{wall:.0f} s {failed}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

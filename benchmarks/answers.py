@@ -1,0 +1,141 @@
+"""A whole evaluation of the same answers by us, ragas and inspect_ai: calls, tokens, CPU an answer.
+
+    python benchmarks/answers.py              # ragas and inspect_ai of benchmarks/requirements.txt
+
+One scripted server on loopback answers at once.  We judge claim by claim with quotes and grade; ragas measures
+faithfulness and factual correctness; inspect_ai grades by its `model_graded_qa`.  They do not ask the same: this is
+what each costs as it comes, not which is right.  CPU an answer is the slope between few answers and all, so starting
+is not in it.  Tokens are those that the server tells.
+"""
+
+import argparse
+import json
+import os
+import resource
+import statistics
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+from unicodedata import normalize
+
+from llm_peers import QUIET
+from llm_server import stats
+from opponents import python
+
+from gigamind.vault.notes import read_vault
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = ROOT / "examples"
+FEW, RUNS = 4, 5
+COUNTED = ("total", "prompt_tokens", "completion_tokens")
+SERVER = """
+import time
+from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
+from gigamind.llm.fake import running
+known = read_labelled_answers(None, None).answers
+
+def respond(body):
+    prompt = str(body["messages"][-1]["content"])
+    about = next((one for one in known if one.case.question in prompt), None)
+    ours = "response_format" in body and about is not None and not body["model"].startswith("by-schema")
+    return CREDULOUS.said(about, body["response_format"], prompt) if ours else None
+
+with running() as server:
+    server.respond = respond
+    print(server.url, flush=True)
+    time.sleep(10**6)
+"""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="where the figures go as well")
+    arguments = parser.parse_args()
+    figures = measured()
+    print(json.dumps(figures, indent=1))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures), "utf-8")
+
+
+def measured() -> dict[str, dict[str, float] | str]:
+    rows = (EXAMPLES / "answers.jsonl").read_text("utf-8").splitlines()
+    figures: dict[str, dict[str, float] | str] = {}
+    with TemporaryDirectory() as place, scripted() as url:
+        folder = Path(place)
+        notes = {note.path: note.text for note in read_vault(EXAMPLES / "vault").notes}
+        for name, count in (("few", FEW), ("all", len(rows))):
+            (folder / f"{name}.jsonl").write_text("\n".join(rows[:count]) + "\n", "utf-8")
+            told = [with_notes(json.loads(row), notes) for row in rows[:count]]
+            (folder / f"{name}.json").write_text(json.dumps(told), "utf-8")
+        for side in ("gigamind", "ragas", "inspect_ai"):
+            try:
+                figures[side] = costs(side, url, folder, len(rows))
+            except subprocess.SubprocessError as error:
+                told = getattr(error, "stderr", None) or b""
+                figures[side] = f"{error} {told.decode(errors='replace')[-500:]}"
+    return figures
+
+
+def with_notes(row: dict[str, Any], notes: dict[str, str]) -> dict[str, object]:
+    """What the others need of a row: question, answer and the text of its notes."""
+    texts = [
+        note["text"] if "text" in note else notes[normalize("NFC", note["path"])]
+        for note in row["context_notes"]
+    ]
+    return {"question": row["question"], "answer": row["answer"], "notes": texts}
+
+
+def costs(side: str, url: str, folder: Path, answers: int) -> dict[str, float]:
+    slopes: list[float] = []
+    whole: list[float] = []
+    seen: dict[str, int] = {}
+    for run in range(RUNS):
+        few = cpu_of(side, url, folder / "few.jsonl", folder / f"{side}-{run}-few")
+        before = stats(url)
+        whole.append(cpu_of(side, url, folder / "all.jsonl", folder / f"{side}-{run}-all"))
+        after = stats(url)
+        seen = {name: after[name] - before[name] for name in COUNTED}
+        slopes.append(1000 * (whole[-1] - few) / (answers - FEW))
+    return {
+        "answers": answers,
+        "calls": seen["total"] / answers,
+        "prompt_tokens": seen["prompt_tokens"] / answers,
+        "completion_tokens": seen["completion_tokens"] / answers,
+        "cpu_ms_an_answer": statistics.median(slopes),
+        "cpu_s_whole": statistics.median(whole),
+    }
+
+
+def cpu_of(side: str, url: str, dataset: Path, out: Path) -> float:
+    """CPU seconds of a process that evaluates these answers, its start included."""
+    if side == "gigamind":
+        command = [sys.executable, "-m", "gigamind", "eval", "answers", "--dataset", str(dataset)]
+        command += ["--notes", str(EXAMPLES / "vault"), "--model", "openai/script", "--quiet"]
+        command += ["--api-base", url, "--store-mode", "off", "--out", str(out)]
+        command += ["--max-in-flight", "16", "--model-timeout-s", "60"]
+        environment = {**os.environ, **QUIET}
+    else:
+        script = Path(__file__).with_name("peers") / f"answers_with_{side}.py"
+        command = [str(python(side)), str(script), url, str(dataset.with_suffix(".json")), str(out)]
+        environment = {n: v for n, v in (os.environ | QUIET).items() if n != "PYTHONPATH"}
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    subprocess.run(command, env=environment, check=True, capture_output=True, timeout=120)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+@contextmanager
+def scripted() -> Generator[str]:
+    with subprocess.Popen([sys.executable, "-c", SERVER], stdout=subprocess.PIPE, text=True) as run:
+        try:
+            yield run.stdout.readline().strip()
+        finally:
+            run.terminate()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,353 @@
+"""benchmarks/RESULTS.md, made of the figures that the parts of benchmarks/all.py left: what is slower comes first."""
+
+import json
+import os
+import platform
+from collections.abc import Iterator, Sequence
+from math import log
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+Figures = dict[str, Any]
+SIZES = (1_000, 5_000, 20_000, 100_000)
+COMPARED = (20_000, 100_000)
+
+
+class Duel(NamedTuple):
+    """One figure of ours beside an opponent's, in one unit; less is better."""
+
+    what: str
+    opponent: str
+    ours: float
+    theirs: float
+    unit: str
+
+    @property
+    def ratio(self) -> float:
+        return self.ours / self.theirs
+
+    def row(self) -> tuple[str, ...]:
+        return (
+            self.what,
+            self.opponent,
+            f"{figure(self.ours)} {self.unit}",
+            f"{figure(self.theirs)} {self.unit}",
+            f"**{self.ratio:.2f}**",
+        )
+
+
+class Goal(NamedTuple):
+    """What a figure of ours is to be at most."""
+
+    what: str
+    ours: float
+    limit: float
+    unit: str
+
+    def row(self) -> tuple[str, ...]:
+        reached = "yes" if self.ours <= self.limit else "**no**"
+        return (
+            self.what,
+            f"{figure(self.ours)} {self.unit}",
+            f"{self.limit:g} {self.unit}",
+            reached,
+        )
+
+
+def page(out: Path, names: Sequence[str]) -> str:
+    """The page; parts that were not run are named with why."""
+    kept: Figures = {
+        name: json.loads((out / f"{name}.json").read_text("utf-8"))
+        for name in names
+        if (out / f"{name}.json").is_file()
+    }
+    found: Figures = {name: part["found"] for name, part in kept.items() if part["found"]}
+    duels = list(all_duels(found))
+    slower = sorted((duel for duel in duels if duel.ratio > 1), key=lambda duel: -duel.ratio)
+    heads = ("work", "opponent", "gigamind", "opponent's", "times")
+    dates = sorted({part["date"] for part in kept.values()})
+    minutes = sum(part["wall_s"] for name, part in kept.items() if "1000000" not in name) / 60
+    parts = [
+        "# Results",
+        introduction(dates, minutes),
+        "## Slower than an opponent",
+        table(heads, [duel.row() for duel in slower]) if slower else "Nothing that was measured.",
+        "## As fast or faster",
+        table(heads, [duel.row() for duel in duels if duel.ratio <= 1]),
+        "Qdrant Edge's own fusion is another one, by ranks of chunks: its ranking is not ours, which is exact.",
+        "## What is to be reached",
+        table(("figure", "gigamind", "to reach", "reached"), [goal.row() for goal in goals(found)]),
+        *search(found),
+        *scaling(found),
+        *million(kept),
+        *evidence(found),
+        *ranking(found),
+        *answers(found),
+        *start_and_report(found),
+        *missing(kept, names),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def introduction(dates: Sequence[str], minutes: float) -> str:
+    return (
+        f"Made by `make bench` ({', '.join(dates)}; {minutes:.0f} minutes) on {machine()}. Medians of five runs where"
+        " nothing else is said, of CPU and not of wall time, both sides in turn in one process; memory of each in a"
+        " process of its own. What the scripts measure, and on which data, stands in [README.md](README.md)."
+    )
+
+
+def machine() -> str:
+    """The processor, its cores and what runs on it."""
+    told = Path("/proc/cpuinfo")
+    lines = told.read_text("utf-8").splitlines() if told.is_file() else []
+    model = next((line.split(":", 1)[1].strip() for line in lines if "model name" in line), "")
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return f"{model or platform.processor()}, {cores} cores, {system}, NumPy {np.__version__}"
+
+
+def all_duels(found: Figures) -> Iterator[Duel]:
+    for chunks in COMPARED:
+        if part := found.get(f"search-{chunks}"):
+            yield from duels_of_queries(part)
+        yield from duels_of_indexes(found, chunks)
+    yield from duels_of_ranking(found)
+    rows = {(row["method"], row["edits"]): row for row in found.get("evidence", ())}
+    for (method, edits), row in rows.items():
+        if method != "gigamind":
+            what = f"a quote of 200 in 100 kB, {edits:.0%} changed"
+            yield Duel(what, method, rows["gigamind", edits]["ms"], row["ms"], "ms")
+    yield from duels_of_answers(found.get("answers", {}))
+
+
+PAIRS = (
+    ("hybrid", "gigamind", "NumPy"),
+    ("hybrid", "gigamind", "Qdrant Edge"),
+    ("BM25", "BM25", "bm25s"),
+)
+
+
+def duels_of_queries(part: Figures) -> Iterator[Duel]:
+    for kind, ours, theirs in PAIRS:
+        for quantile in ("p50", "p95"):
+            if theirs in part["ms"]:
+                mine, other = (part["ms"][side][quantile] for side in (ours, theirs))
+                what = f"{kind} top 10, {part['chunks']:,} chunks, {quantile}"
+                yield Duel(what, theirs, mine, other, "ms")
+
+
+def duels_of_indexes(found: Figures, chunks: int) -> Iterator[Duel]:
+    for kind, ours, theirs in PAIRS:
+        mine, other = (of_alone(found, side, chunks) for side in (ours, theirs))
+        if mine and other:
+            for what, name, unit in (("build", "build_s", "s"), ("peak memory", "peak_gb", "GB")):
+                yield Duel(
+                    f"{kind}, {chunks:,} chunks: {what}", theirs, mine[name], other[name], unit
+                )
+
+
+def duels_of_ranking(found: Figures) -> Iterator[Duel]:
+    for name in ("ranking", "ranking-100000"):
+        part = found.get(name, {"cpu_s": {}})
+        for theirs, taken in part["cpu_s"].items():
+            if theirs != "gigamind":
+                what = f"ranking metrics, {part['queries']:,} queries x {part['hits']} hits"
+                yield Duel(what, theirs, part["cpu_s"]["gigamind"], taken, "s")
+
+
+def duels_of_answers(part: Figures) -> Iterator[Duel]:
+    whole = {side: costs for side, costs in part.items() if isinstance(costs, dict)}
+    ours = whole.pop("gigamind", None)
+    for side, costs in whole.items() if ours else ():
+        for what, name, unit in (
+            ("CPU", "cpu_ms_an_answer", "ms"),
+            ("calls", "calls", ""),
+            ("prompt tokens", "prompt_tokens", ""),
+        ):
+            yield Duel(f"evaluation of an answer: {what}", side, ours[name], costs[name], unit)
+
+
+def of_alone(found: Figures, side: str, chunks: int) -> Figures | None:
+    return found.get(f"alone-{side.replace(' ', '-')}-{chunks}")
+
+
+def goals(found: Figures) -> Iterator[Goal]:
+    """Those of the project that this page answers."""
+    yield from goals_beside_opponents(found)
+    if part := of_alone(found, "gigamind", 100_000):
+        yield Goal("build of 100,000 chunks, CPU", part["build_s"], 12, "s")
+        yield Goal("its peak memory, queries included", part["peak_gb"], 1.3, "GB")
+    if part := found.get("start"):
+        for mode, limit in (("keyword", 1.5), ("hybrid", 3)):
+            yield Goal(f"start to figures, {mode}, CPU", part[mode]["cpu_s"], limit, "s")
+    if (part := found.get("report")) and "loaded_s" in part:
+        yield Goal("report of 50,000 items, until its list stands", part["loaded_s"], 2, "s")
+
+
+def goals_beside_opponents(found: Figures) -> Iterator[Goal]:
+    for chunks in COMPARED:
+        if part := found.get(f"search-{chunks}"):
+            for duel in duels_of_queries(part):
+                limit = {"NumPy": 1.15, "bm25s": 1}.get(duel.opponent)
+                if limit:
+                    yield Goal(f"{duel.what}, to {duel.opponent}", duel.ratio, limit, "times")
+    for duel in duels_of_ranking(found):
+        if duel.opponent == "pytrec_eval":
+            yield Goal(f"{duel.what}, to pytrec_eval", duel.ratio, 1, "times")
+    rows = {(row["method"], row["edits"]): row for row in found.get("evidence", ())}
+    for (method, edits), row in rows.items():
+        if method == "edlib":
+            ratio = rows["gigamind", edits]["ms"] / row["ms"]
+            yield Goal(f"aligner, 100 kB, {edits:.0%} changed, to edlib", ratio, 1, "times")
+
+
+def search(found: Figures) -> Iterator[str]:
+    yield "## Search"
+    rows: list[tuple[str, ...]] = []
+    same: list[str] = []
+    for chunks in COMPARED:
+        part = found.get(f"search-{chunks}", {"ms": {}})
+        for side, times in part["ms"].items():
+            own = of_alone(found, side, chunks) or {}
+            built = figure(own["build_s"]) if own else "-"
+            peak = f"{own['peak_gb']:.2f}" if own else "-"
+            ms = (figure(times["p50"]), figure(times["p95"]))
+            rows.append((f"{chunks:,}", side, *ms, built, peak))
+        if "same_as_numpy" in part:
+            asked = part["queries"] * part["runs"]
+            same.append(f"{part['same_as_numpy']} of {asked} at {chunks:,} chunks")
+    yield table(("chunks", "side", "p50 ms", "p95 ms", "build s", "peak GB"), rows)
+    if same:
+        yield f"The top 10 of gigamind is that of NumPy in {', '.join(same)}."
+
+
+def scaling(found: Figures) -> Iterator[str]:
+    parts = {chunks: part for chunks in SIZES if (part := of_alone(found, "gigamind", chunks))}
+    if len(parts) < len(SIZES):
+        return
+    yield "## Scaling"
+    names = ("build_s", "p50", "p95", "peak_gb")
+    rows = [
+        (f"{chunks:,}", *(figure(part[name]) for name in names)) for chunks, part in parts.items()
+    ]
+    exponents = [slope([(chunks, part[name]) for chunks, part in parts.items()]) for name in names]
+    large = [slope([(c, parts[c][name]) for c in COMPARED]) for name in names]
+    rows.append(("exponent, all", *(f"{value:.2f}" for value in exponents)))
+    rows.append(("exponent, 20,000 to 100,000", *(f"{value:.2f}" for value in large)))
+    yield table(("chunks", "build s", "query p50 ms", "p95 ms", "peak GB"), rows)
+    yield "Exponents of a fit of the logarithms; the 0.1 GB that every process needs lower that of memory."
+
+
+def slope(points: Sequence[tuple[float, float]]) -> float:
+    return float(np.polyfit([log(x) for x, _ in points], [log(y) for _, y in points], 1)[0])
+
+
+def million(kept: Figures) -> Iterator[str]:
+    yield "## A million chunks"
+    part = kept.get("alone-gigamind-1000000")
+    if not part:
+        yield "Not run: `python benchmarks/all.py --million --only alone-gigamind-1000000`."
+    elif part["failed"]:
+        yield f"Broke after {part['wall_s'] / 60:.0f} minutes: {part['failed']}"
+    else:
+        one = part["found"]
+        yield (
+            f"Nothing broke: built in {one['build_s']:.0f} s of CPU, {one['p50']:.0f} ms a query,"
+            f" p95 {one['p95']:.0f} ms, peak memory {one['peak_gb']:.1f} GB, of which {one['texts_gb']:.1f} GB are the"
+            " texts and the program."
+        )
+
+
+def evidence(found: Figures) -> Iterator[str]:
+    if rows := found.get("evidence"):
+        yield "## Evidence"
+        told = [
+            (
+                row["method"],
+                f"{row['edits']:.0%}",
+                f"{row['right']:.2f}",
+                f"{row['exact']:.2f}",
+                figure(row["ms"]),
+                figure(row["p95"]),
+            )
+            for row in sorted(rows, key=lambda row: (row["method"] != "gigamind", row["method"]))
+        ]
+        yield table(("method", "edits", "right span", "exact bounds", "mean ms", "p95 ms"), told)
+
+
+def ranking(found: Figures) -> Iterator[str]:
+    if part := found.get("ranking"):
+        yield "## Ranking metrics"
+        rows = [(side, figure(taken)) for side, taken in part["cpu_s"].items()]
+        yield table(("side", f"CPU s, {part['queries']:,} queries x {part['hits']} hits"), rows)
+        yield f"The largest difference to a figure of pytrec_eval is {part['largest_difference']:.0e}."
+
+
+def answers(found: Figures) -> Iterator[str]:
+    if part := found.get("answers"):
+        yield "## A whole evaluation of answers"
+        names = ("calls", "prompt_tokens", "completion_tokens", "cpu_ms_an_answer", "cpu_s_whole")
+        whole = {side: costs for side, costs in part.items() if isinstance(costs, dict)}
+        rows = [(side, *(figure(costs[name]) for name in names)) for side, costs in whole.items()]
+        heads = ("calls", "prompt tokens", "reply tokens", "CPU ms", "whole process, CPU s")
+        yield table(("side", *heads), rows)
+        yield (
+            "An answer each, but for the last column. ragas: faithfulness and factual correctness; inspect_ai:"
+            " `model_graded_qa`. They do not ask the same, and no call is worth the same."
+        )
+        failed = [f"{side}: {costs}" for side, costs in part.items() if isinstance(costs, str)]
+        yield from (f"Left out, {one}" for one in failed)
+
+
+def start_and_report(found: Figures) -> Iterator[str]:
+    if part := found.get("start"):
+        yield "## Start to figures"
+        rows = [
+            (name, *(figure(run[key]) for key in ("cpu_s", "wall_s", "peak_gb")))
+            for name, run in part.items()
+        ]
+        yield table(("run", "CPU s", "wall s", "peak GB"), rows)
+    if part := found.get("report"):
+        yield "## A large report"
+        browser = (
+            f"{part['browser']}: first paint after {part['first_paint_s']:.2f} s, loaded with its list after"
+            f" {part['loaded_s']:.2f} s."
+            if "loaded_s" in part
+            else f"Not opened: {part['browser']}."
+        )
+        yield (
+            f"report.html of {part['items']:,} items: {part['mb']:.0f} MB, made in {part['made_cpu_s']:.1f} s of CPU"
+            f" with {part['made_peak_gb']:.2f} GB. {browser}"
+        )
+
+
+def missing(kept: Figures, names: Sequence[str]) -> Iterator[str]:
+    lost = [f"- {name}: {part['failed']}" for name, part in kept.items() if part["failed"]]
+    lost += [f"- {name}: not run" for name in names if name not in kept and "1000000" not in name]
+    left = [
+        f"- {opponent}: not installed"
+        for opponent, part, key in (
+            ("bm25s", "search-20000", "ms"),
+            ("ranx", "ranking", "cpu_s"),
+        )
+        if kept.get(part, {}).get("found") and opponent not in kept[part]["found"][key]
+    ]
+    rows = kept.get("evidence", {}).get("found") or ()
+    if rows and not any(row["method"] == "edlib" for row in rows):
+        left.append("- edlib: not installed")
+    if lost or left:
+        yield "## Left out"
+        yield "\n".join([*lost, *left])
+
+
+def figure(value: float) -> str:
+    """Three digits that matter."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    lines = [heads, ["---", *(["---:"] * (len(heads) - 1))], *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

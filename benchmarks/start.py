@@ -1,0 +1,70 @@
+"""What it takes from the start of the command to its figures: the example run, its index cached; and `--help`.
+
+python benchmarks/start.py            # medians of five processes: CPU, wall, peak memory
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+RUNS = 5
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--json", type=Path, help="where the figures go as well")
+    arguments = parser.parse_args()
+    program = [sys.executable, "-m", "gigamind"]
+    example = [*program, "eval", "search", "--dataset", str(EXAMPLES / "queries.jsonl")]
+    example += ["--notes", str(EXAMPLES / "vault")]
+    with TemporaryDirectory() as place:
+        folder = Path(place)
+        figures = {"--help": of([*program, "--help"], folder)}
+        for mode in ("keyword", "hybrid"):
+            once([*example, "--mode", mode, "--out", str(folder / f"{mode}-warm")], folder)
+            runs = [
+                [*example, "--mode", mode, "--out", f"{folder / mode}-{n}"] for n in range(RUNS)
+            ]
+            figures[mode] = median([once(command, folder) for command in runs])
+    print(json.dumps(figures, indent=1))
+    if arguments.json:
+        arguments.json.write_text(json.dumps(figures), "utf-8")
+
+
+def of(command: list[str], folder: Path) -> dict[str, float]:
+    return median([once(command, folder) for _ in range(RUNS)])
+
+
+def median(runs: list[dict[str, float]]) -> dict[str, float]:
+    return {name: statistics.median(run[name] for run in runs) for name in runs[0]}
+
+
+def once(command: list[str], folder: Path) -> dict[str, float]:
+    """CPU and wall seconds, and peak memory, of one process."""
+    environment = {**os.environ, "GIGAMIND_CACHE_DIR": str(folder / "cache")}
+    start = time.perf_counter()
+    with subprocess.Popen(
+        command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as run:
+        told = run.stderr.read() if run.stderr else b""
+        _, status, usage = os.wait4(run.pid, 0)
+        run.returncode = os.waitstatus_to_exitcode(status)
+    if run.returncode:
+        raise SystemExit(told.decode(errors="replace"))
+    wall = time.perf_counter() - start
+    return {
+        "cpu_s": usage.ru_utime + usage.ru_stime,
+        "wall_s": wall,
+        "peak_gb": usage.ru_maxrss / 1e6,
+    }
+
+
+if __name__ == "__main__":
+    main()
