@@ -147,7 +147,9 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
 def _nearest_ends(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
     """The fewest edits, at most `limit`, from the quote to a window of `text`, and the rising ends of such windows."""
     pattern = Pattern.of(quote)
-    step = len(quote)
+    step = 2 * len(
+        quote
+    )  # fewer overlap more; longer ones leave more to search: 0.86 of the time of one length
     width = len(quote) + limit + step  # a window that starts in one step ends within the block
     # Each distinct block is searched once: a million "㈜" have three, with many starts each.
     blocks: dict[str, list[int]] = {}
