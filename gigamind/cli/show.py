@@ -15,7 +15,7 @@ from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.loading import ConfigReport
-from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.spec import BLOCKS, blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
 from gigamind.reports.comparison import passing_told
@@ -153,7 +153,7 @@ def _short(text: str) -> str:
 
 
 def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # noqa: ANN401  of the task's own kind
-    """The few figures of all items that summary.md shows of each slice, too."""
+    """The few figures of all items that summary.md shows of each slice, too, and those of a checklist."""
     table = Table(
         *(say(f"page.{name}") for name in ("metric", "value", "interval", "count")),
         box=None,
@@ -161,7 +161,11 @@ def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # n
     )
     main = blocks_of(task.name)[0]
     figures = main_figures(summary.overall)
-    few = [figure for figure in figures if (of := metric_of(figure.key)) and of.use.summary]
+    few = [
+        figure
+        for figure in figures
+        if BLOCKS[figure.block].beside or ((of := metric_of(figure.key)) and of.use.summary)
+    ]
     for figure in few or figures:
         name = plain_label(figure.key, say)
         if figure.block != main:

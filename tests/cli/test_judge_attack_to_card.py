@@ -159,6 +159,8 @@ def gates(case):
         for key, value in {**LOW, "cards": f'"{policy}"'}.items():
             text, found = re.subn(f"^{key} = [^ \n]+", f"{key} = {value}", text, flags=re.MULTILINE)
             assert found == 1
+        # Both runs refuse all that is answerable, which could not get worse: that is said to be enough.
+        text = text.replace("\n[ceilings]", '\n[ceilings]\n"unanswerable.false_refusals" = 1.0')
         (case / "gates.toml").write_text(text, encoding="utf-8")
         return ("--gates", "gates.toml", "--fail-on-regression")
 
