@@ -15,7 +15,7 @@ from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
 from gigamind.loading import ConfigReport
-from gigamind.metrics.spec import BLOCKS, blocks_of
+from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
 from gigamind.reports.comparison import passing_told
@@ -161,17 +161,17 @@ def _figures(task: Task[Any, Any, Any], summary: Any, say: Words) -> Table:  # n
     )
     main = blocks_of(task.name)[0]
     figures = main_figures(summary.overall)
-    few = [
-        figure
-        for figure in figures
-        if BLOCKS[figure.block].beside or ((of := metric_of(figure.key)) and of.use.summary)
-    ]
+    few = [figure for figure in figures if (of := metric_of(figure.key)) and of.use.summary]
     for figure in few or figures:
         name = plain_label(figure.key, say)
         if figure.block != main:
             name = say(f"terminal.{figure.block}", metric=name)
         interval = figure.interval
         table.add_row(name, share(figure.value), between(interval), str(interval.n))
+    for row in task.view.rows(summary, say):
+        if row.block == "checklist":
+            name = say("terminal.checklist", metric=row.metric)
+            table.add_row(name, row.value, row.interval, str(row.n))
     return table
 
 
