@@ -432,7 +432,7 @@ class _Guarded:
 
     @property
     def most_in_flight(self) -> int:
-        return max(model.settings.max_in_flight for model in every_model(self.models))
+        return max((one.settings.max_in_flight for one in every_model(self.models)), default=1)
 
     async def __call__(self, key: ItemKey, item: Any) -> Any:  # noqa: ANN401  JSON values
         if self._hopeless:
@@ -472,7 +472,7 @@ async def _all(
     try:
         found = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # whoever comes next begins at once, and the pace is that of them all
-            await asyncio.sleep(max(map(_rest_s, every_model(guarded.models))))
+            await asyncio.sleep(max(map(_rest_s, every_model(guarded.models)), default=0.0))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)
         if unwritten is None or others is not None:
