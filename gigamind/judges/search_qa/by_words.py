@@ -141,8 +141,10 @@ def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:
 def _by_rule(one: JudgedClaim) -> JudgedClaim:
     """What becomes of a sentence that no model has said a word about, and so said nothing that is unverified."""
     support = one.support
-    if one.verdict == "supported" and not (support and support.foreign):
-        return replace(one, told=None)
+    if one.verdict == "supported" and support and not support.foreign:
+        if not support.new_names:
+            return replace(one, told=None)
+        return replace(one, told=None, verdict="not_found", note=None, doubt="new_name")
     against = support and not support.sparse and not _SAYS_OTHERWISE.isdisjoint(one.contradictions)
     if against and one.evidence:
         note = one.evidence.quote.source_index + 1

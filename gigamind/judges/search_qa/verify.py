@@ -29,6 +29,7 @@ Doubt = (
         "quote_of_another_note",
         "quote_changed",
         "contradiction",
+        "new_name",
         "little_in_common",
         "not_confirmed",
         "not_looked_at",

@@ -4,7 +4,7 @@ from gigamind.reports.cards.line import tried
 from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
 from gigamind.wording import Words
 
-_OF_SUPPORT = ("contradiction", "not_confirmed", "not_looked_at", "little_in_common")
+_OF_SUPPORT = ("contradiction", "new_name", "not_confirmed", "not_looked_at", "little_in_common")
 
 
 def doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
@@ -24,7 +24,7 @@ def doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     if not proven or claim.source is None:
         return doors
     if claim.doubt:
-        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[2:] else False)]
+        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[3:] else False)]
     if claim.said:
         return [*doors, ("confirmed", True)]
     return [*doors, ("flagged", None) if claim.contradictions else ("says", True)]
