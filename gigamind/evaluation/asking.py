@@ -219,6 +219,8 @@ def ask_all(
                 f"{error}; the run was stopped, and what it was told by then is kept: make room, and continue it"
                 f" with --resume {out}"
             ) from error
+        finally:
+            ledger.close()  # models close it, too, where there are any
         if folder != run:
             for skipped in (one for one in known.values() if one.outcome == "skipped_budget"):
                 store.append(skipped)  # whoever gathers must know that it was tried

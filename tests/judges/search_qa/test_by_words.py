@@ -102,7 +102,7 @@ def test_the_fingerprint_changes_with_the_file(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "text, said",
+    ("text", "said"),
     [
         ('kind = "words"\nprompt = "x/v1"\n', "prompt"),
         ('kind = "threshold"\n', "must be one of search_qa, words to judge answers, and is 'threshold'"),
