@@ -219,6 +219,8 @@ def ask_all(
                 f"{error}; the run was stopped, and what it was told by then is kept: make room, and continue it"
                 f" with --resume {out}"
             ) from error
+        finally:
+            ledger.close()  # models close it, too, where there are any
         if folder != run:
             for skipped in (one for one in known.values() if one.outcome == "skipped_budget"):
                 store.append(skipped)  # whoever gathers must know that it was tried
@@ -432,7 +434,7 @@ class _Guarded:
 
     @property
     def most_in_flight(self) -> int:
-        return max(model.settings.max_in_flight for model in every_model(self.models))
+        return max((one.settings.max_in_flight for one in every_model(self.models)), default=1)
 
     async def __call__(self, key: ItemKey, item: Any) -> Any:  # noqa: ANN401  JSON values
         if self._hopeless:
@@ -472,7 +474,7 @@ async def _all(
     try:
         found = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # whoever comes next begins at once, and the pace is that of them all
-            await asyncio.sleep(max(map(_rest_s, every_model(guarded.models))))
+            await asyncio.sleep(max(map(_rest_s, every_model(guarded.models)), default=0.0))
     except ExceptionGroup as errors:
         unwritten, others = errors.split(UnwrittenError)
         if unwritten is None or others is not None:

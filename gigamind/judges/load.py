@@ -9,6 +9,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import InputError
 from gigamind.judges.own import OwnJudge
 from gigamind.judges.protocol import AnswerCase, Judge
+from gigamind.judges.search_qa.by_words import load_words_judge
 from gigamind.judges.search_qa.judge import load_search_qa
 from gigamind.judges.spec import JudgeFile, read_judge_file
 from gigamind.judges.unanswerable import UnanswerableJudge, load_question_judge
@@ -19,6 +20,11 @@ ENTRY_POINTS = "gigamind.judges"
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
 ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
 """Judges that ask a model about an answer or a question, by the kind of their file."""
+OF_ANSWERS: Mapping[str, Callable[[Path, PromptLanguage], Judge[AnswerCase, Any]]] = {
+    "search_qa": load_search_qa,
+    "words": load_words_judge,
+}
+"""Judges of answers that come with gigamind, by the kind of their file."""
 
 
 def load_judge(name: str | Path, language: PromptLanguage = "auto") -> Judge[Any, Any]:
@@ -79,7 +85,15 @@ def load_answer_judge(name: Path, language: PromptLanguage) -> Judge[AnswerCase,
         InputError: see `load_judge`.
     """
     own = _own_class(str(name))
-    return own(language) if own is not None else load_search_qa(name, language)
+    if own is not None:
+        return own(language)
+    path = judge_file(str(name))
+    kind = _kind_of(path)
+    if kind not in OF_ANSWERS:
+        raise InputError(
+            f"{path}: kind: must be one of {', '.join(OF_ANSWERS)} to judge answers, and is {kind!r}"
+        )
+    return OF_ANSWERS[kind](path, language)
 
 
 def judge_file(name: str) -> Path:

@@ -300,12 +300,13 @@ def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsk
         adopt(judge.metrics)
     except ValueError as error:
         raise InputError(f"--judge {path}: {error}") from error
-    model = named(judge.models(options))
+    models = judge.models(options)
+    model = named(models)
     report = JudgeReport(
         kind=judge.kind,
         file=short_name(path),
         fingerprint=judge.fingerprint(model),
-        model=model,
+        model=model if models else None,
         languages=judge.languages,
         scales=dict(judge.scales) if judge.metrics else {},
         metrics=tuple(map(MetricReport.of, judge.metrics)),

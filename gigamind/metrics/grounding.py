@@ -52,7 +52,7 @@ class GroundingTable:
     Attributes:
         notes: how many there were; they are numbered from 1.
         relevant: numbers of those that bear on the question; None when nobody says.
-        omissions: how many things are proven to be asked for and left out.
+        omissions: how many things are proven to be asked for and left out; None when nobody can say.
         answerable: whether anybody says that the notes answer the question.
         facts: that people say belong into the answer, and that a note backs; empty where nobody says.
     """
@@ -60,7 +60,7 @@ class GroundingTable:
     claims: tuple[ClaimRow, ...]
     notes: int
     relevant: frozenset[int] | None = None
-    omissions: int = 0
+    omissions: int | None = 0
     answerable: bool = False
     facts: tuple[FactRow, ...] = ()
 
@@ -144,9 +144,11 @@ def share_given(supported: int, omitted: int, *, answerable: bool) -> float | No
 
 
 def completeness(table: GroundingTable) -> float | None:
-    """Labelled facts that the answer gives, over all; where there are none, `share_given`."""
+    """Labelled facts that the answer gives, over all; where there are none, `share_given` of what is left out."""
     if table.facts:
         return _share(one.given for one in table.facts)
+    if table.omissions is None:
+        return None
     supported = sum(one.is_supported for one in table.claims)
     return share_given(supported, table.omissions, answerable=table.answerable)
 

@@ -62,6 +62,25 @@ def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     assert "answered by http://127.0.0.1:" in page
 
 
+def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path):
+    (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
+    asked = ["eval", "answers", "--dataset", str(EXAMPLES / "answers.jsonl"), "--judge", "words"]
+    asked += ["--notes", str(EXAMPLES / "vault")]
+    compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
+    with serving(RAG, EXAMPLES / "vault") as address:
+        first = gigamind(tmp_path, *asked, "--system", address, "--out", "first")
+        assert first.returncode == 0, first.stderr
+        equal = gigamind(tmp_path, *asked, "--system", address, "--out", "equal", *compared)
+    assert equal.returncode == 0, equal.stdout + equal.stderr
+    with serving(forgetful, EXAMPLES / "vault") as address:
+        worse = gigamind(tmp_path, *asked, "--system", address, "--out", "worse", *compared)
+    assert worse.returncode == 4, worse.stdout + worse.stderr
+    summary = json.loads((tmp_path / "first" / "summary.json").read_text("utf-8"))
+    assert summary["counts"]["answers_evaluated"] == 40
+    assert (summary["llm"], summary["overall"]["answers"]["utility"]) == (None, None)
+    assert "Judged by words, not by meaning" in first.stdout
+
+
 @pytest.mark.prefect
 @pytest.mark.timeout(600)
 def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack, judge: FakeServer):

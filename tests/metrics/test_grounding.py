@@ -99,6 +99,13 @@ def test_an_answer_without_claims_has_no_shares_of_claims():
     assert found == dict.fromkeys(found) | measured
 
 
+def test_nobody_says_what_is_left_out_so_completeness_is_of_labelled_facts_alone():
+    facts = (FactRow(given=True, vital=True), FactRow(given=False, vital=False))
+    assert measure_claims(GroundingTable(CLAIMS, 3, omissions=None))["completeness"] is None
+    found = measure_claims(GroundingTable(CLAIMS, 3, omissions=None, facts=facts))
+    assert found["completeness"] == 1 / 2
+
+
 def test_no_relevant_note_leaves_nothing_to_use():
     found = measure_claims(GroundingTable(CLAIMS, 3, frozenset()))
     assert found["context_utilisation"] is None

@@ -116,7 +116,7 @@ class Judgement:
         correctness: verified supported claims over all, in [0, 1]; None without claims.
         completeness: supported claims over those and what is left out; see `metrics.grounding`.  None, too, unless
             `tells_omissions`.
-        utility: in [0, 1], by the rule for abstentions.
+        utility: in [0, 1], by the rule for abstentions; None, as is confidence, where no model was asked.
         confidence: None without claims.
         abstains: it says that the notes do not tell, whatever it says besides.
         answerable: whether the notes answer the question, proven by a quote.
@@ -137,7 +137,7 @@ class Judgement:
     coverage: tuple[Coverage, ...]
     correctness: float | None
     completeness: float | None
-    utility: float
+    utility: float | None
     confidence: Confidence | None
     abstains: bool
     answerable: bool
@@ -156,6 +156,11 @@ class Judgement:
     def claims(self) -> tuple[JudgedClaim, ...]:
         """The sentences that state something."""
         return tuple(one for one in self.sentences if one.role == "claim")
+
+    @property
+    def voted_utility(self) -> float:
+        """That of a seat, which always tells one."""
+        return self.utility or 0.0
 
 
 async def judge_answer(
@@ -179,18 +184,18 @@ async def judge_answer(
     trial, said = await _second_look(
         judge, case.question, verifier.to_look_at(judged), asking, seat
     )
-    heard = _Heard(reply, findings, verifier.looked_at(judged, said), trial)
-    return await asyncio.to_thread(_judgement, case, pieces, verifier, heard)
+    heard = Heard(reply, findings, verifier.looked_at(judged, said), trial)
+    return await asyncio.to_thread(judgement_of, case, pieces, verifier, heard)
 
 
 @dataclass(frozen=True, slots=True)
-class _Heard:
+class Heard:
     """What was told of an answer: `findings` by the ids of its sentences, and `judged`, what each amounts to."""
 
     reply: SearchQAReply
     findings: Mapping[int, ClaimFinding]
     judged: Sequence[JudgedClaim]
-    trial: Trial | None
+    trial: Trial | None = None
 
 
 async def _second_look(
@@ -236,10 +241,10 @@ def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
         )
 
 
-def _judgement(
-    case: AnswerCase, pieces: Sequence[Piece], verifier: Verifier, heard: _Heard
+def judgement_of(
+    case: AnswerCase, pieces: Sequence[Piece], verifier: Verifier, heard: Heard
 ) -> Judgement:
-    """The judgement that it amounts to."""
+    """The judgement that what was told amounts to."""
     reply = heard.reply
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
@@ -361,14 +366,14 @@ async def judge_answer_by_panel(
 
     async def ask(seat: Seat) -> Vote[float]:
         found = said[seat] = await judge_answer(judge, case, pieces, asking, seat)
-        graded = found.utility if found.correctness is None else found.correctness
+        graded = found.voted_utility if found.correctness is None else found.correctness
         return Vote(graded, proven=_is_clear(found, fields.near))
 
     if not fields.is_panel:
         await ask(first)
         return PanelOfAnswer(said.get(first), None, {}, {})
     ballot = await hold_ballot(fields, first.model, ask, thresholds=_CORRECTNESS)
-    votes = {seat: Vote(said[seat].utility) for seat in ballot.asked if seat in ballot.votes}
+    votes = {seat: Vote(said[seat].voted_utility) for seat in ballot.asked if seat in ballot.votes}
     panel = decide_graded(votes, ballot.asked, fields)
     by_seat = {seat: said[seat] for seat in votes}
     whole = None if panel.value is None else _together(list(by_seat.values()))
@@ -379,7 +384,7 @@ def _is_clear(found: Judgement, near: float) -> bool:
     """Whether one seat is enough for an adaptive panel: no quote failed, and the utility is not near its threshold."""
     doubted = any(one.doubt is not None for one in found.claims)
     unproven = found.abstains and bool(found.told_answerable) and not found.answerable
-    return not doubted and not unproven and not is_near(found.utility, [_UTILITY], near)
+    return not doubted and not unproven and not is_near(found.voted_utility, [_UTILITY], near)
 
 
 def _together(found: Sequence[Judgement]) -> Judgement:
@@ -392,7 +397,7 @@ def _together(found: Sequence[Judgement]) -> Judgement:
     reported = median(one.reported_utility or 0.0 for one in found)
     told = 2 * sum(bool(one.told_answerable) for one in found) >= len(found)
     useful = utility(kind, reported, answerable=told)
-    speaker = min(found, key=lambda one: (_apart(one, correct), abs(one.utility - useful)))
+    speaker = min(found, key=lambda one: (_apart(one, correct), abs(one.voted_utility - useful)))
     omissions = tuple(one for one in speaker.omissions if _is_agreed(one, found))
     return replace(
         speaker,
@@ -518,36 +523,38 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
 
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[PanelOfAnswer]:
         """Without a note that has text, there is nothing to judge by, and no score."""
-        panel = await judge_answer_by_panel(self.judge_in(case.language), case, asking)
-        judgement, errors = panel.judgement, tuple(panel.errors.values())
-        if judgement is None:
-            code = panel.panel.code if panel.panel else None
-            votes = "; ".join(f"{seat.name}: {error}" for seat, error in panel.errors.items())
-            why = f"no vote of {votes}" if panel.panel else ""
-            return Verdict({}, panel, errors=errors, code=code or "", why=why)
-        told = [claim.told == "supported" for claim in judgement.claims]
-        return Verdict(
-            {
-                "correctness": judgement.correctness,
-                "completeness": judgement.completeness,
-                "utility": judgement.utility,
-            },
-            panel,
-            told={
-                "correctness": sum(told) / len(told) if told else None,
-                "utility": judgement.reported_utility,
-            },
-            proof=tuple(
-                Proof.of(place.quote.source_index + 1, place, proven=claim.note is not None)
-                for claim in judgement.claims
-                if (place := claim.evidence) is not None
-            ),
-            text="\n".join(
-                (judgement.summary, judgement.utility_reason, *judgement.reported_issues)
-            ),
-            flags=judgement.flagged,
-            errors=errors,
-        )
+        return verdict_of(await judge_answer_by_panel(self.judge_in(case.language), case, asking))
+
+
+def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
+    """What it says of the answer, in the terms that all judges share."""
+    judgement, errors = panel.judgement, tuple(panel.errors.values())
+    if judgement is None:
+        code = panel.panel.code if panel.panel else None
+        votes = "; ".join(f"{seat.name}: {error}" for seat, error in panel.errors.items())
+        why = f"no vote of {votes}" if panel.panel else ""
+        return Verdict({}, panel, errors=errors, code=code or "", why=why)
+    told = [claim.told == "supported" for claim in judgement.claims if claim.told]
+    return Verdict(
+        {
+            "correctness": judgement.correctness,
+            "completeness": judgement.completeness,
+            "utility": judgement.utility,
+        },
+        panel,
+        told={
+            "correctness": sum(told) / len(told) if told else None,
+            "utility": judgement.reported_utility,
+        },
+        proof=tuple(
+            Proof.of(place.quote.source_index + 1, place, proven=claim.note is not None)
+            for claim in judgement.claims
+            if (place := claim.evidence) is not None
+        ),
+        text="\n".join((judgement.summary, judgement.utility_reason, *judgement.reported_issues)),
+        flags=judgement.flagged,
+        errors=errors,
+    )
 
 
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 from pydantic.json_schema import SkipJsonSchema
 
 from gigamind.judges.panel import PanelJudgeFile
@@ -40,16 +40,23 @@ MOST_CLAIMS = 200
 """Sentences of one call."""
 
 
-class SearchQAJudgeFile(PanelJudgeFile):
+class ProofRules(BaseModel):
+    """What a claim has to pass beside its quote; the models of judge files inherit it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
+    contradiction: Literal["refuse", "flag"] = "refuse"
+    second_look: Literal["doubtful", "all", "never"] = "doubtful"
+
+
+class SearchQAJudgeFile(PanelJudgeFile, ProofRules):
     """A judge file of kind `search_qa`."""
 
     kind: Literal["search_qa"]
     tokens_per_claim: Annotated[int, Field(ge=16, le=2_000)] = 160
     claims_per_call: Annotated[int, Field(ge=1, le=MOST_CLAIMS)] = 24
     max_claims: Annotated[int, Field(ge=1, le=2_000)] = 200
-    min_quote_chars: Annotated[int, Field(ge=1, le=100)] = 8
-    contradiction: Literal["refuse", "flag"] = "refuse"
-    second_look: Literal["doubtful", "all", "never"] = "doubtful"
     second_model: Annotated[str, Field(max_length=200)] = ""
     second_prompt: PromptName = "search_qa_second/v1"
     claims: Literal["sentences", "llm"] = "sentences"

@@ -14,7 +14,7 @@ from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned, Alignment
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.omissions import is_same_place
-from gigamind.judges.search_qa.reply import ClaimFinding
+from gigamind.judges.search_qa.reply import ClaimFinding, ToldRole
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Role
@@ -38,6 +38,9 @@ _CLAUSES = re.compile(
     r"[,;:—–](?: and\b)?|\b(?:but|however|while|although|though|whereas|because|so|and|yet)\b"
     r"|(?<=지만)\s|(?<=는데)\s|(?<=으나)\s|(?<=[가-힣]고)\s|(?<=[가-힣]며)\s|(?<=니다)\s"
 )
+_BY_FORM: tuple[ToldRole, ...] = (
+    "abstention", "question", "heading", "lead_in", "source", "courtesy",
+)  # fmt: skip
 _OVER_OTHERS: frozenset[Role] = frozenset({"lead_in", "heading"})  # these may name what follows
 _ASKS = re.compile(r"[?？][\W_]*$")
 _END = 80  # characters at the end of a sentence that are looked at
@@ -64,6 +67,13 @@ class Roles:
         titles = " ".join(note.title for note in notes)
         self._titles, self._numbers_of_titles = stems(titles), known_numbers(titles)
         self._notes = stems(" ".join(f"{note.title} {note.text}" for note in notes))
+
+    def by_form(self, claim: Claim) -> ToldRole:
+        """What a sentence is by its form and its words alone: a claim, unless all of it says another role."""
+        for role in _BY_FORM:
+            if self.veto(claim, role, claim.piece.text) is None:
+                return role
+        return "claim"
 
     def veto(self, claim: Claim, role: Role, words: str) -> Veto | None:
         """Why a sentence is a claim although the model says that it is another thing; None where it is none.

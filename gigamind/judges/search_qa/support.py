@@ -59,6 +59,7 @@ class Support:
         doubtful: to be looked at a second time.
         foreign: claim and passage are of two languages, so that words tell nothing.
         sparse: they are of one, and have little in common.
+        new_names: of one, and the claim has a name that stands nowhere in the note.
     """
 
     contradictions: tuple[Contradiction, ...]
@@ -66,6 +67,7 @@ class Support:
     doubtful: bool
     foreign: bool = False
     sparse: bool = False
+    new_names: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +106,9 @@ def support(
             found.append(name)
         doubtful = doubtful or verdict is not None
     doubtful = doubtful or (bool(changes) and _is_of_other_mode(says, source))
-    doubtful = doubtful or is_edited(changes, around.keys) or _names_new(says, around, note)
-    doubtful = doubtful or bool(found)
-    return Support(tuple(dict.fromkeys(found)), share, doubtful, sparse=sparse)
+    new_names = _names_new(says, around, note)
+    doubtful = doubtful or is_edited(changes, around.keys) or new_names or bool(found)
+    return Support(tuple(dict.fromkeys(found)), share, doubtful, sparse=sparse, new_names=new_names)
 
 
 def _share(says: Reading, around: _Around) -> float:

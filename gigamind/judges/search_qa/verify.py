@@ -12,7 +12,7 @@ from gigamind.evidence.align import align, align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
-from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, SearchQAJudgeFile, Told
+from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, ProofRules, Told
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece, Role
@@ -29,6 +29,7 @@ Doubt = (
         "quote_of_another_note",
         "quote_changed",
         "contradiction",
+        "new_name",
         "little_in_common",
         "not_confirmed",
         "not_looked_at",
@@ -45,6 +46,7 @@ class JudgedClaim:
     """A sentence and what became of the model's word about it; one that is no claim has the verdict `not_found`.
 
     Attributes:
+        told: what the model said; None where none was asked.
         verdict: the one that counts.
         note: number of the note that proves it, from 1; None without proof.
         evidence: where the quote stands, or why it does not; None when none was given.
@@ -60,7 +62,7 @@ class JudgedClaim:
     """
 
     claim: Claim
-    told: Told
+    told: Told | None
     verdict: Verdict
     note: int | None
     evidence: Alignment | None
@@ -84,11 +86,11 @@ class JudgedClaim:
 class Verifier:
     """Checks quotes against the notes of one item."""
 
-    def __init__(self, notes: Sequence[Source], question: str, file: SearchQAJudgeFile) -> None:
+    def __init__(self, notes: Sequence[Source], question: str, rules: ProofRules) -> None:
         self._notes = notes
         self._texts = [note.text for note in notes]
         self._question = question
-        self._file = file
+        self._rules = rules
         self._known: dict[int, frozenset[Number]] = {}
 
     def judge(
@@ -118,7 +120,7 @@ class Verifier:
         if not isinstance(place, Aligned):
             return place, self._why_not_found(place)
         text = self._texts[place.quote.source_index]
-        return strongest(place, text, self._file.min_quote_chars, says=says)
+        return strongest(place, text, self._rules.min_quote_chars, says=says)
 
     def _judged(self, claim: Claim, finding: ClaimFinding, place: Alignment) -> JudgedClaim:
         if finding.verdict == "not_found":
@@ -143,7 +145,7 @@ class Verifier:
             return judged
         passage = passage_of(place.span, note.text)
         found = support(said, passage, title=note.title, question=self._question, note=note.text)
-        refused = found.contradictions and self._file.contradiction == "refuse"
+        refused = found.contradictions and self._rules.contradiction == "refuse"
         return replace(
             judged,
             new_numbers=new_numbers(
@@ -156,7 +158,7 @@ class Verifier:
 
     def to_look_at(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
         """The claims to be looked at once more, by the rule of the judge file."""
-        asked = self._file.second_look
+        asked = self._rules.second_look
         believed = (one for one in claims if one.verdict == "supported" and one.support)
         return [
             one for one in believed if asked == "all" or (asked == "doubtful" and _is_doubtful(one))
@@ -180,7 +182,7 @@ class Verifier:
             return "not_confirmed"
         if not _is_doubtful(one) or one.support is None:
             return None
-        if self._file.second_look != "never":
+        if self._rules.second_look != "never":
             return "not_looked_at"
         return "little_in_common" if one.support.sparse else None
 

@@ -4,15 +4,19 @@ from gigamind.reports.cards.line import tried
 from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
 from gigamind.wording import Words
 
-_OF_SUPPORT = ("contradiction", "not_confirmed", "not_looked_at", "little_in_common")
+_OF_SUPPORT = ("contradiction", "new_name", "not_confirmed", "not_looked_at", "little_in_common")
 
 
 def doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     """What a claim had to pass to be supported, in order: each with whether it did; None where nobody can tell.
 
-    The model says so; its quote is proven; the sentence around the quote says the claim.
+    The model says so, where one was asked; its quote is proven; the sentence around the quote says the claim.
     """
-    doors: list[tuple[str, bool | None]] = [(f"told_{claim.told}", claim.told == "supported")]
+    doors: list[tuple[str, bool | None]] = []
+    if claim.told:
+        doors.append((f"told_{claim.told}", claim.told == "supported"))
+    elif claim.evidence is None:
+        return doors
     if claim.told == "not_found":
         return doors
     proven = claim.doubt is None or claim.doubt in _OF_SUPPORT
@@ -20,7 +24,7 @@ def doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     if not proven or claim.source is None:
         return doors
     if claim.doubt:
-        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[2:] else False)]
+        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[3:] else False)]
     if claim.said:
         return [*doors, ("confirmed", True)]
     return [*doors, ("flagged", None) if claim.contradictions else ("says", True)]
@@ -33,8 +37,13 @@ def contradictions(claim: EvaluatedClaim) -> list[tuple[str, str]]:
 
 
 def not_believed(summary: AnswerSummaryReport, say: Words) -> str:
-    """How many claims that the model calls supported are not, and why; "" where it calls none so."""
+    """How many claims that the model calls supported are not, and why; "" where it calls none so.
+
+    Of claims that no model was asked about, how far their verdicts go.
+    """
     told, stopped = summary.told.get("supported", 0), summary.not_believed
+    if not summary.told and summary.counts.claims:
+        return say("answer.by_words")
     if not told:
         return ""
     if not stopped:

@@ -36,14 +36,16 @@ from gigamind.tasks.answers.schema import (
     SourceSentence,
 )
 
-_ISSUES: dict[Language, dict[Verdict, str]] = {
+_ISSUES: dict[Language, dict[Verdict | Literal["other_words"], str]] = {
     "ko": {
         "not_found": "‘{}’ — 노트에 없는 내용입니다.",
+        "other_words": "‘{}’ — 노트에 이런 낱말로 된 문장이 없습니다.",
         "contradicted": "‘{}’ — 노트의 내용과 다릅니다.",
         "unverified": "‘{}’ — 근거로 든 인용이 뒷받침하지 못합니다.",
     },
     "en": {
         "not_found": "“{}” — not in the notes.",
+        "other_words": "“{}” — no sentence of the notes has these words.",
         "contradicted": "“{}” — the notes say otherwise.",
         "unverified": "“{}” — the quote given for it does not support it.",
     },
@@ -88,10 +90,16 @@ def grounding_issues(judgement: Judgement, language: Language) -> tuple[str, ...
     """A sentence for each claim that is not supported, in the order of the answer."""
     said = _ISSUES[language]
     return tuple(
-        said[judged.verdict].format(judged.claim.piece.text)
+        said[_issue(judged)].format(judged.claim.piece.text)
         for judged in judgement.claims
         if judged.verdict != "supported"
     )
+
+
+def _issue(judged: JudgedClaim) -> Verdict | Literal["other_words"]:
+    """What is the matter; that a claim is not in the notes is nothing that words alone can tell."""
+    by_words = judged.told is None and judged.verdict == "not_found"
+    return "other_words" if by_words else judged.verdict
 
 
 def _claim(judged: JudgedClaim, answer: Utf16, notes: list[Utf16]) -> EvaluatedClaim:

@@ -145,7 +145,9 @@ def grounding_of(
             rows,
             notes,
             relevant if relevant is not None else _told(evaluation),
-            omissions=sum(one.doubt is None for one in evaluation.omissions),
+            omissions=None
+            if evaluation.completeness is None
+            else sum(one.doubt is None for one in evaluation.omissions),
             answerable=bool(evaluation.told_answerable),
             facts=tuple(
                 FactRow(given=fact.claim is not None, vital=fact.vital)
@@ -181,7 +183,11 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
         for told, said in both
         if told.correctness is not None and said.correctness is not None
     ]
-    useful = [abs(told.utility - said.utility) for told, said in both if said.utility is not None]
+    useful = [
+        abs(told.utility - said.utility)
+        for told, said in both
+        if told.utility is not None and said.utility is not None
+    ]
     abstained = [told.abstains is said.abstains for told, said in both if said.abstains is not None]
     matched = [
         _same(told, claim)

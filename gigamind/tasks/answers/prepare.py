@@ -5,6 +5,7 @@ Notes for a question are the first that search finds, 12 000 characters in all (
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from gigamind.assets import asset
@@ -23,7 +24,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
 from gigamind.evaluation.inputs import Inputs, PreparedInput
 from gigamind.evaluation.progress import Progress
-from gigamind.judges.load import load_answer_judge
+from gigamind.judges.load import kind_named, load_answer_judge
 from gigamind.judges.protocol import AnswerCase, Chosen, Judge, chosen
 from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.records.schema import SystemReport
@@ -47,8 +48,14 @@ def choose_answer_judge(options: AnswerEvalOptions) -> Chosen[Judge[AnswerCase, 
     Raises:
         InputError: its file cannot be used, or no model is named.
     """
+    if options.judge is None and options.model is None:
+        raise InputError(
+            "--model: must be given, such as --model openai/gpt-4o-mini (a model of a server of your own counts, with"
+            " --api-base), or --judge words, which asks no model"
+        )
     path = options.judge or asset("judges") / "search_qa.toml"
-    return chosen(load_answer_judge(path, options.judge_lang), path, options)
+    judge = load_answer_judge(path, options.judge_lang)
+    return chosen(judge, Path(kind_named(str(path))[0]), options)
 
 
 @dataclass(frozen=True, slots=True)

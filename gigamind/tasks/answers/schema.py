@@ -86,6 +86,7 @@ class EvaluatedClaim(AnswerSentence):
 
     Attributes:
         cited: numbers of the notes that the answer names for it.
+        told: what the model said; null where none was asked.
         cut: `part` of a sentence that a model cut; `uncut` when its parts did not stand in the sentence.
         source: the sentence around a proven quote and the heading above it, which the claim was held against.
         contradictions: what in it speaks against the claim; `share`: of the claim's words that it has, in [0, 1].
@@ -96,7 +97,7 @@ class EvaluatedClaim(AnswerSentence):
     """
 
     cited: tuple[int, ...]
-    told: Told
+    told: Told | None
     verdict: Verdict
     note: int | None
     doubt: str | None
@@ -117,7 +118,7 @@ class SearchQAEvaluation(Report):
 
     Attributes:
         correctness: in [0, 1]; None without claims, where the seed has a number always.  So is `confidence`.
-        utility: in [0, 1].
+        utility: in [0, 1]; None where no model was asked.
         completeness: in [0, 1]; by what the model shows to be left out.  None where nothing was to be given.
         asides: the sentences that are no claims.
         notices: what makes the evaluation less sure than others.
@@ -127,7 +128,7 @@ class SearchQAEvaluation(Report):
 
     correctness: float | None
     completeness: float | None = None
-    utility: float
+    utility: float | None
     confidence: Confidence | None
     source_coverage: tuple[SourceCoverage, ...]
     grounding_issues: tuple[str, ...]

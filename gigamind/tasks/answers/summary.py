@@ -56,7 +56,8 @@ def record_answers(
         prepared.judge.report,
     )
     errors = [*prepared.errors, *failures(asked)]
-    return Record(report, summary, items, errors, asked.attempts, summary.llm)
+    attempts = asked.attempts if summary.llm else None
+    return Record(report, summary, items, errors, attempts, summary.llm)
 
 
 def summarise_answers(
@@ -90,7 +91,7 @@ def summarise_answers(
             not fact.counts for item in items if item.labels for fact in item.labels.facts
         ),
         notices=_counted(name for told in judged for name in told.notices),
-        told=_counted(claim.told for claim in claims),
+        told=_counted(claim.told for claim in claims if claim.told),
         not_believed=_counted(
             claim.doubt or claim.verdict
             for claim in claims
@@ -147,8 +148,14 @@ def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookRepor
 
 def _llm(
     prepared: PreparedAnswers, asked: ModelRun, items: Sequence[AnswerItemReport]
-) -> LlmReport:
-    """What was asked: evaluations and, apart from them, checks; nothing can be judged without a context note."""
+) -> LlmReport | None:
+    """What was asked: evaluations and, apart from them, checks; nothing can be judged without a context note.
+
+    None where no model had a part in the run.
+    """
+    judge = prepared.judge.report
+    if not (judge.asks_a_model or prepared.gate or prepared.options.answer_model):
+        return None
     judged = {item.id for item in _answered(items) if item.outcome != "without_context"}
     results = {
         key: result
@@ -223,9 +230,9 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 def _correlation(items: Sequence[AnswerItemReport]) -> CorrelationReport:
     both = [
-        (item.evaluation.correctness, item.evaluation.utility)
+        (told.correctness, told.utility)
         for item in items
-        if item.evaluation and item.evaluation.correctness is not None
+        if (told := item.evaluation) and told.correctness is not None and told.utility is not None
     ]
     r = correlation(both)
     return CorrelationReport(r=r, n=len(both), separate=None if r is None else r <= INSEPARABLE)

@@ -1,0 +1,105 @@
+"""How far the judge of answers that asks no model agrees with people: `judges/words.toml`, as a whole.
+
+    python benchmarks/words_judge.py                    # the labelled examples, and sentences of texts made false
+    python benchmarks/words_judge.py --data DIR         # with begin_wow_dev.jsonl and kornli_dev.jsonl
+
+An answer of BEGIN or KorNLI counts as called supported where all its claims are.  Their halves are those of
+grounding.py, where the thresholds of `support` were chosen, on the labelled examples, too; none was chosen here.
+"""
+
+import argparse
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+from forgeries import VAULT, cases, package_docs, texts_of
+from grounding import ANSWERS, pairs_of, rows
+
+from gigamind.assets import asset
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.by_words import judged_by_words, load_words_judge
+from gigamind.judges.search_qa.judge import Judgement
+from gigamind.judges.search_qa.segments.claims import comparable
+from gigamind.llm.fences import Source
+from gigamind.stats.agreement import binary_agreement
+
+FILE = load_words_judge(asset("judges") / "words.toml").file
+Found = Sequence[tuple[bool, bool]]  # by people, by the judge
+
+
+def judged(question: str, answer: str, *notes: Source) -> Judgement:
+    return judged_by_words(AnswerCase(question, answer, notes), FILE)
+
+
+def is_supported(text: str, said: str) -> bool:
+    claims = judged("", said, Source("", text)).claims
+    return bool(claims) and all(one.verdict == "supported" for one in claims)
+
+
+def examples() -> Iterator[tuple[str, bool, bool]]:
+    """Each labelled claim: its language, or that its note is in another; by people; by the judge."""
+    notes = {
+        unicodedata.normalize("NFC", path.relative_to(VAULT).as_posix()): path.read_text("utf-8")
+        for path in VAULT.rglob("*.md")
+    }
+    for row in rows(ANSWERS):
+        context = (
+            Source(
+                one.get("title") or Path(one["path"]).stem, one.get("text") or notes[one["path"]]
+            )
+            for one in row["context_notes"]
+        )
+        found = judged(row["question"], row["answer"], *context)
+        verdicts = {comparable(one.claim.piece.text): one.verdict for one in found.claims}
+        group = "another language" if "cross-lingual" in row["tags"] else row["language"]
+        for label in row["labels"]["claims"]:
+            verdict = verdicts.get(comparable(label["text"]))
+            yield group, label["verdict"] == "supported", verdict == "supported"
+
+
+def row_of(name: str, found: Found) -> str:
+    people, called = sum(one for one, _ in found), sum(one for _, one in found)
+    both = sum(one and other for one, other in found)
+    truth, said = (np.array(one, dtype=np.bool_) for one in zip(*found, strict=True))
+    kappa = binary_agreement(truth, said, seed=0, label=name)["cohen_kappa"]
+    cells = [both / called if called else None, both / people if people else None, kappa.value]
+    shown = (f"{one:.2f}" if one is not None else "-" for one in cells)
+    return f"| {name} | {len(found):,} | {people} | {called} | {' | '.join(shown)} |"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--data", type=Path, help="folder of BEGIN and KorNLI")
+    parser.add_argument("--seed", type=int, default=9)
+    options = parser.parse_args()
+    print("| what | n | supported by people | by the judge | precision | recall | kappa |")
+    print("|---|---:|---:|---:|---:|---:|---:|")
+    for name, pairs in pairs_of(options.data).items() if options.data else ():
+        for half, what in ((True, "chosen on"), (False, "measured")):
+            found = [
+                (one.supported, is_supported(one.text, one.said))
+                for one in pairs
+                if one.is_for_choosing is half
+            ]
+            print(row_of(f"{name}, {what}", found))
+    groups: defaultdict[str, list[tuple[bool, bool]]] = defaultdict(list)
+    for group, people, called in examples():
+        groups[group].append((people, called))
+    for group, found in groups.items():
+        print(row_of(f"examples, {group}", found))
+    made: defaultdict[tuple[bool, str], dict[str, list[bool]]] = defaultdict(
+        lambda: {"ko": [], "en": []}
+    )
+    for case in cases([*texts_of(VAULT), *package_docs()], options.seed):
+        supported = is_supported(case.note, case.quote)
+        made[case.forged, case.kind][case.language].append(supported)
+    print("\n| of such sentences, supported | ko | en |\n|---|---:|---:|")
+    for (forged, kind), found in sorted(made.items()):
+        told = (f"{sum(called)} of {len(called)}" for called in found.values())
+        print(f"| {'false' if forged else 'honest'}: {kind} | {' | '.join(told)} |")
+
+
+if __name__ == "__main__":
+    main()

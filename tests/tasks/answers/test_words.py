@@ -1,0 +1,180 @@
+"""Runs of the judge that asks no model: the same every time, resumed, compared, gated, held against labels."""
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gigamind.assurance.certify import certify
+from gigamind.errors import InputError
+from gigamind.evaluation.asking import is_resumable
+from gigamind.metrics.table import label
+from gigamind.tasks import evaluate, judged_kinds
+
+EXAMPLES = Path(__file__).parents[3] / "examples"
+
+
+@pytest.fixture
+def by_words(options):
+    """The options of a run over the five answers, or others."""
+    return lambda **changes: options(**({"model": None, "judge": "words"} | changes))
+
+
+@pytest.fixture
+def texts():
+    """What is the same in files of equal runs: all but times, folders and the run's own id."""
+
+    def read(folder, run):
+        untimed = re.compile(r'"latency_ms": ?[\d.]+')
+        return untimed.sub("", (folder / "per_item.jsonl").read_text("utf-8")), run.overall
+
+    return read
+
+
+class Stopping:
+    """Progress of a run that somebody stops by Ctrl-C once two answers are judged."""
+
+    def stage(self, name, done, _):
+        if (name, done) == ("Judging", 2):
+            signal.raise_signal(signal.SIGINT)
+
+
+def test_each_claim_is_judged_without_a_model_and_what_words_cannot_tell_is_not_measured(
+    by_words, by_id, server
+):
+    run = evaluate(by_words())
+    found = by_id(run.out)
+    verdicts = {
+        name: [claim["verdict"] for claim in line["evaluation"]["claims"]]
+        for name, line in found.items()
+        if line["evaluation"]
+    }
+    assert verdicts == {
+        "good": ["supported"],
+        "mixed": ["supported", "not_found"],
+        "forged": [
+            "not_found"
+        ],  # half of its words are in the sentence: too few to be about the same
+        "silent": [],
+    }
+    assert found["silent"]["evaluation"]["abstains"]
+    assert found["alone"]["outcome"] == "without_context"
+    overall = run.summary.overall.answers
+    assert overall["correctness"] == pytest.approx((1 + 1 / 2 + 0) / 3)
+    assert overall["utility"] is overall["completeness"] is run.summary.llm is None
+    assert not server.seen.bodies
+    assert not (run.out / "attempts.jsonl").exists()
+    judge = json.loads((run.out / "run.json").read_text("utf-8"))["judge"]
+    assert (judge["kind"], judge["file"], judge["model"]) == ("words", "judges/words.toml", None)
+
+
+@pytest.mark.parametrize(
+    ("lang", "caution", "unmeasured"),
+    [
+        ("en", "Judged by words, not by meaning", "Not measured, for no answer has what they need: "),
+        ("ko", "뜻이 아니라 낱말로 판정했습니다", "측정하지 않은 지표: "),
+    ],
+)  # fmt: skip
+def test_the_reports_say_that_words_are_judged_and_that_usefulness_is_not_measured(
+    by_words, answers, lang, caution, unmeasured
+):
+    run = evaluate(by_words(lang=lang, items=[answers[0], answers[2]]))
+    summary, page = ((run.out / name).read_text("utf-8") for name in ("summary.md", "report.html"))
+    assert caution in summary
+    assert caution in page
+    assert unmeasured + label("answers.utility", lang) in summary
+    for text in (summary, page.partition("<script")[0]):
+        assert "None" not in text
+    if lang == "ko":
+        prose = re.sub(
+            r"^\|.*$|`[^`]*`|[\w./-]+\.(?:md|toml|jsonl)", "", summary, flags=re.MULTILINE
+        )
+        assert not re.search(r"[a-z]{3,} [a-z]{3,}", prose)
+
+
+def test_equal_runs_are_equal_and_one_that_was_stopped_ends_as_if_it_was_not(by_words, texts):
+    whole = evaluate(by_words())
+    stopped = by_words()
+    halted = evaluate(stopped, Stopping())
+    assert halted.summary.status == "interrupted"
+    assert 0 < halted.summary.counts.not_run < 5
+    assert is_resumable(stopped.out)
+    resumed = evaluate(by_words(resume=stopped.out, out=None))
+    assert not is_resumable(stopped.out)
+    for other in (resumed, evaluate(by_words())):
+        assert texts(other.out, other.summary) == texts(whole.out, whole.summary)
+
+
+def test_a_run_is_compared_and_a_drop_stops_the_release(by_words, item, leave, tmp_path):
+    asked = [item(f"a{n:02}", "-") for n in range(40)]
+
+    def system(name, right):
+        days = [15 if place < right else 20 for place in range(40)]
+        rows = [
+            {
+                "id": one["id"],
+                "answer": f"연차는 첫해에 {n}일을 준다.",
+                "contexts": [{"text": leave}],
+            }
+            for one, n in zip(asked, days, strict=True)
+        ]
+        file = tmp_path / f"{name}.jsonl"
+        file.write_text("\n".join(json.dumps(row, ensure_ascii=False) for row in rows), "utf-8")
+        return by_words(items=asked, system=f"run:{file}", notes=None)
+
+    def judged(name, right):
+        return evaluate(system(name, right).model_copy(update={"compare": before.out}))
+
+    before = evaluate(system("before", 40))
+    assert judged("again", 40).verdict.gate.verdict == "passed"
+    mixed = judged("mixed", 10)
+    assert mixed.verdict.gate.verdict == "failed"
+    correctness = mixed.verdict.comparison.metric("answers.correctness")
+    assert (correctness.baseline, correctness.current) == (1.0, 0.25)
+    assert mixed.verdict.comparison.metric("answers.utility") is None
+
+
+def test_runs_of_this_judge_and_of_a_model_are_not_held_against_each_other(
+    by_words, options, server, replies
+):
+    server.script.extend(replies.every)
+    asked = evaluate(options())
+    verdict = evaluate(by_words(compare=asked.out)).verdict
+    assert verdict.gate.verdict == "not-comparable"
+
+
+def test_without_a_model_the_error_names_both_ways_out(options):
+    with pytest.raises(InputError, match=r"--model: must be given.*--api-base.*--judge words"):
+        evaluate(options(model=None))
+
+
+def test_no_library_of_models_is_loaded_and_no_network_asked(by_words, tmp_path):
+    options = by_words()
+    code = (
+        "import socket, sys\n"
+        "def refuse(*_): raise AssertionError('a network')\n"
+        "socket.socket.connect = refuse\n"
+        "from gigamind.cli.main import main\n"
+        "try: main(sys.argv[1:])\n"
+        "finally: print(sorted({'litellm', 'instructor', 'openai', 'aiohttp', 'httpx'} & set(sys.modules)))\n"
+    )
+    given = ["--dataset", str(options.dataset), "--notes", str(options.notes), "--judge", "words"]
+    done = subprocess.run(
+        [sys.executable, "-c", code, "eval", "answers", *given, "--out", str(tmp_path / "out")],
+        capture_output=True, text=True, check=True, cwd=tmp_path,
+    )  # fmt: skip
+    assert done.stdout.splitlines()[-1] == "[]"
+    assert (tmp_path / "out" / "report.html").exists()
+
+
+def test_a_card_holds_it_against_labels(by_words):
+    run = evaluate(by_words(dataset=EXAMPLES / "answers.jsonl", notes=EXAMPLES / "vault"))
+    card = certify([run.out], judged_kinds(), created_at="2026-11-24T00:00:00+00:00")
+    supported = next(one for one in card.scales if one.name == "supported").overall
+    assert (card.judge.kind, card.judge.model, supported.items) == ("words", None, 73)
+    assert supported.figures["cohen_kappa"].value == pytest.approx(0.531, abs=0.001)
+    assert not any(one.name == "utility" and one.overall.items for one in card.scales)
