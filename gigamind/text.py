@@ -158,7 +158,7 @@ def _append_trimmed(found: list[Span], text: str, start: int, end: int) -> None:
 # Korean particles follow the last sound of a word: 이/가, 은/는, 을/를.  The sound is known for Hangul, digits and
 # abbreviations in Latin; for Latin words it is told by the spelling, as Korean writes them (이미지, 파일, 봇, 테스트).
 # Where it is not known, both forms stand: 이(가).
-Pair = Literal["이/가", "은/는", "을/를"]
+Pair = Literal["이/가", "은/는", "을/를", "과/와"]
 
 # A particle agrees with the word before the bracket.
 _ASIDE = re.compile(r"(?:(?<!\s)\s++)?[(（\[][^()（）\[\]]*[)）\]]\s*$")

@@ -42,6 +42,7 @@ LOCALS = {
     "judges/quotes.py": {"before": r"(?<!\w)", "stem": "a", "behind": r"(?!\.?\d)"},
     "judges/search_qa/segments/lines.py": {"fence": "```"},
     "llm/faults.py": {"name": "max_tokens"},
+    "messages.py": {"parts": ["", "{}", ": no ", "{#}", " of ", "{w}", ""]},
     "metrics/spec.py": {"parts": ["recall_at_", "{k}", "_ceiling"]},
     "wording.py": {"form": "lost {what}; found {found}"},
 }
