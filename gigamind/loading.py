@@ -94,6 +94,8 @@ def read_toml(path: Path, what: str) -> dict[str, Any]:
     """
     try:
         return toml_values(path.read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file. Give the path of a {what}.") from error
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the {what} cannot be read: {error}") from error
 

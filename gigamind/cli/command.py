@@ -3,6 +3,7 @@
 A page of help shows the options of a few first; `--help-all` shows all of them.
 """
 
+import difflib
 import os
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
@@ -16,6 +17,7 @@ _MANY = 30  # options, from which on a page of help shows the first ones only
 _EVERYWHERE = "General"
 CONFIG_VARIABLE = "GIGAMIND_CONFIG"
 _PLAIN = "Options"
+_LEAST_ALIKE = 0.5  # of a mistyped command
 
 
 class GroupedOption(click.Option):
@@ -61,6 +63,8 @@ class Command(click.Command):
             self.params.append(_help_all())
 
     def invoke(self, ctx: click.Context) -> Any:  # noqa: ANN401  click's own
+        if ctx.params.get("lang") and ctx.obj is not None:
+            ctx.obj.choice = ctx.params["lang"]
         if not ctx.meta.get(_QUIET):
             return super().invoke(ctx)
         # Errors are told where they are caught, which is further out.
@@ -104,6 +108,22 @@ class Group(click.Group):
     """A group whose commands are of this house."""
 
     command_class = Command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """As click does; of a name that is none, the nearest are told with the words that go before them."""
+        name = args[0]
+        if name.startswith("-") or self.get_command(ctx, name):
+            return super().resolve_command(ctx, args)
+        known = self.callable_names(ctx)
+        near = difflib.get_close_matches(name, known, 1, _LEAST_ALIKE)
+        meant = f"; did you mean {ctx.command_path} {known[near[0]]}?" if near else ""
+        raise click.UsageError(f"No such command '{name}'{meant}", ctx)
+
+    def callable_names(self, ctx: click.Context) -> dict[str, str]:
+        """What people may type for a command, and the words that call it."""
+        return {name: name for name in self.list_commands(ctx)}
 
 
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401  click's own

@@ -79,6 +79,8 @@ def read_config(path: Path) -> ConfigFile:
     """
     try:
         text = path.read_text(encoding="utf-8-sig")
+    except FileNotFoundError as error:
+        raise InputError(f"{path}: no such file. `gigamind init` writes one.") from error
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(
             f"{path}: the options cannot be read ({error}); save it as UTF-8"

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import click
 
 from gigamind.cli.command import Group
+from gigamind.cli.errors import translated
 from gigamind.cli.output import prints_json, tell, tell_written
 from gigamind.errors import DatasetError, InputError
 
@@ -143,10 +144,10 @@ def label(path: Path, labels: Path, out: Path) -> None:
 
 def _show_check(found: "DatasetCheckDocument") -> None:
     for error in found.problems:
-        click.echo(error.describe(Path(found.dataset)))
+        click.echo(translated(error.describe(Path(found.dataset))))
     if found.stops:
-        click.echo(f"An evaluation would stop: {found.stops}")
-    click.echo(f"{found.usable} of {found.rows} rows can be used")
+        click.echo(translated(f"An evaluation would stop: {found.stops}"))
+    click.echo(translated(f"{found.usable} of {found.rows} rows can be used"))
 
 
 class _Rows(NamedTuple):

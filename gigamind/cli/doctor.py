@@ -22,6 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
+from gigamind.cli.errors import translated
 from gigamind.cli.lazy import every_command
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
@@ -407,8 +408,9 @@ def _show(document: DoctorDocument) -> None:
     from gigamind.text import printable
 
     for finding in document.findings:
-        click.echo(f"{_MARKS[finding.status]}  {finding.area:<9} {printable(finding.what)}")
-        if finding.mend:
-            click.echo(f"    {'':<9} {printable(finding.mend)}")
+        what, mend = (printable(translated(told)) for told in (finding.what, finding.mend))
+        click.echo(f"{_MARKS[finding.status]}  {finding.area:<9} {what}")
+        if mend:
+            click.echo(f"    {'':<9} {mend}")
     problems = sum(finding.status == "problem" for finding in document.findings)
-    click.echo(f"{problems} to mend" if problems else "nothing to mend")
+    click.echo(translated(f"{problems} to mend" if problems else "nothing to mend"))

@@ -9,6 +9,7 @@ import click
 
 from gigamind.cli.command import command
 from gigamind.cli.config import FILE
+from gigamind.cli.errors import translated
 from gigamind.cli.output import prints_json, tell_written
 from gigamind.errors import InputError
 from gigamind.wording import LanguageChoice, language_of
@@ -68,7 +69,7 @@ def _quoted(text: str) -> str:
 
 
 def _asked(question: str, usual: str) -> str:
-    return str(click.prompt(question, default=usual, err=True)).strip()
+    return str(click.prompt(translated(question), default=usual, err=True)).strip()
 
 
 def _following(notes: str, dataset: Path) -> str:

@@ -26,11 +26,17 @@ def every_command(
 
 
 class LazyGroup(Group):
-    """A group over `lazy`."""
+    """A group over `lazy`; of its command `short`, a group, people may take the commands for its own."""
 
-    def __init__(self, *arguments: Any, lazy: Commands, **settings: Any) -> None:  # noqa: ANN401  click's own
+    def __init__(self, *arguments: Any, lazy: Commands, short: str = "", **settings: Any) -> None:  # noqa: ANN401  click's own
         super().__init__(*arguments, **settings)
         self._lazy = lazy
+        self._short = short
+
+    def callable_names(self, ctx: click.Context) -> dict[str, str]:
+        below = self.get_command(ctx, self._short)
+        names = below.list_commands(ctx) if isinstance(below, click.Group) else []
+        return {name: f"{self._short} {name}" for name in names} | super().callable_names(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         del ctx

@@ -96,6 +96,7 @@ def fake_server(port: int) -> None:
     """Play a model on loopback that answers any schema at no cost, and misbehaves on request."""
     from gigamind.llm.fake import run
     from gigamind.llm.fake_batch import BatchServer
+    from gigamind.llm.serve import taken_port
 
     try:
         with run(BatchServer(), port) as server:
@@ -106,7 +107,7 @@ def fake_server(port: int) -> None:
                 "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'.",
             )
     except OSError as error:
-        raise InputError(f"port {port} cannot be used: {error}") from error
+        raise taken_port(port, error) from error
 
 
 def _wait(*lines: str) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gigamind.cli.command import command
+from gigamind.cli.errors import translated
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import EvaluationError, LlmCode, LlmError
 from gigamind.llm.redaction import without_secrets
@@ -116,7 +117,7 @@ def check(
     try:
         model = connect(settings, prices=prices)
     except LlmError as error:
-        click.echo(advice_for(error, settings), err=True)
+        click.echo(translated(advice_for(error, settings)), err=True)
         raise
     checkup = asyncio.run(_looked_at(model))
     _tell(model, checkup)
@@ -124,7 +125,8 @@ def check(
     advice = checkup.advice if checkup.error else _advice(found, settings)
     tell(_document(model, checkup, found, advice), lambda: None)  # people saw it as it came
     if advice:
-        click.echo(f"\n{advice}" if found else advice, err=True)
+        told = translated(advice)
+        click.echo(f"\n{told}" if found else told, err=True)
     else:
         _tell_what_next(settings, judges)
     if checkup.error:

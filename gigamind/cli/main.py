@@ -10,6 +10,7 @@ from typing import NoReturn
 
 import click
 
+from gigamind.cli.errors import Spoken, show_error, show_usage_error, translated
 from gigamind.cli.extras import extra_of
 from gigamind.cli.lazy import LazyGroup
 from gigamind.cli.signals import Stop, ctrl_c_is_ignored, stoppable
@@ -52,6 +53,7 @@ _COMMANDS = {
 @click.group(
     cls=LazyGroup,
     lazy=_COMMANDS,
+    short="eval",
     context_settings={
         "help_option_names": ["-h", "--help"],
         "auto_envvar_prefix": "GIGAMIND",  # GIGAMIND_EVAL_SEARCH_TOPK and so on
@@ -79,42 +81,39 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     given = sys.argv[1:] if arguments is None else list(arguments)
     with stoppable() as stop:
         if given and given[0] in _LONG and not _HELP & set(given) and ctrl_c_is_ignored():
-            click.echo(
-                f"Ctrl-C is ignored, as this was started in the background: stop it by `kill {os.getpid()}`.",
-                err=True,
-            )
+            ignored = f"Ctrl-C is ignored, as this was started in the background: stop it by `kill {os.getpid()}`."
+            click.echo(translated(ignored, Spoken(given).language), err=True)
         code = _run(given, stop)
     sys.exit(code)
 
 
 def _run(arguments: Sequence[str], stop: Stop) -> int:
+    spoken = Spoken(arguments)
     try:
-        return int(cli.main(arguments, "gigamind", standalone_mode=False) or 0)
+        return int(cli.main(arguments, "gigamind", standalone_mode=False, obj=spoken) or 0)
     except click.ClickException as error:
-        error.show()
+        show_usage_error(error, spoken.language)
         return InputError.exit_code  # not click's 2, which here means: notes not accessible
     except GigamindError as error:
-        from gigamind.text import printable_lines
-
-        # It may quote a dataset or a model, and neither may speak to the terminal.
-        click.echo(f"Error: {printable_lines(str(error))}", err=True)
+        show_error(str(error), spoken.language)
         return error.exit_code
     except (KeyboardInterrupt, click.Abort):
-        click.echo("Interrupted." if stop.signal == signal.SIGINT else "Terminated.", err=True)
+        ended = "Interrupted." if stop.signal == signal.SIGINT else "Terminated."
+        click.echo(translated(ended, spoken.language), err=True)
         return stop.exit_code
     except OSError as error:
         if error.errno not in _NO_ROOM:
             traceback.print_exc()
         else:
             where = f"{error.filename}: " if error.filename else ""
-            click.echo(f"Error: {where}cannot be written ({error.strerror})", err=True)
+            show_error(f"{where}cannot be written ({error.strerror})", spoken.language)
         return GigamindError.exit_code
     except Exception as error:  # noqa: BLE001  a bug: Python's own exit code for it, 1, says that the input is wrong
         missing = extra_of(error)
         if missing is None:
             traceback.print_exc()
         else:
-            click.echo(f"Error: {missing}", err=True)
+            show_error(missing, spoken.language)
         return GigamindError.exit_code if missing is None else InputError.exit_code
 
 

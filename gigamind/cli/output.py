@@ -52,8 +52,9 @@ def tell(document: object, show: Callable[[], None]) -> None:
 def tell_written(out: Path, counts: Mapping[str, int], line: str) -> None:
     """Tell of a file or folder that was written: what is in it for a program, the line for people."""
     from gigamind.cli.documents import WrittenDocument
+    from gigamind.cli.errors import translated
 
-    tell(WrittenDocument(out=str(out), counts=dict(counts)), lambda: click.echo(line))
+    tell(WrittenDocument(out=str(out), counts=dict(counts)), lambda: click.echo(translated(line)))
 
 
 def is_for_program() -> bool:

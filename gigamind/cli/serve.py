@@ -1,15 +1,22 @@
 """`gigamind serve`: people ask their notes in a browser, and see how far each answer may be trusted."""
 
+import logging
 import os
+import socket
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gigamind.cli.command import command
+from gigamind.cli.errors import translated
 from gigamind.cli.options import options_of
+from gigamind.errors import GigamindError
 from gigamind.evaluation.options import validated
 from gigamind.service.options import ServiceOptions
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
 
 TOKEN_VARIABLE = "GIGAMIND_SERVICE_TOKEN"  # noqa: S105  the name of a variable
 _DRAINING_S = 30
@@ -30,19 +37,39 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Answer questions over the notes, with an evaluation of each answer: page, API and metrics on one port."""
     import uvicorn
 
+    from gigamind.llm.serve import taken_port
     from gigamind.service.app import create_app
 
     values["token"] = values["token"] or os.environ.get(TOKEN_VARIABLE)
     options = validated(ServiceOptions, values)
     sys.setswitchinterval(_SWITCH_S)
-    click.echo(f"gigamind serves {options.notes} at http://{options.host}:{options.port}", err=True)
-    uvicorn.run(
-        create_app(options),
-        host=options.host,
-        port=options.port,
+    app = create_app(options)
+    family = socket.AF_INET6 if ":" in options.host else socket.AF_INET
+    try:
+        listening = socket.create_server((options.host, options.port), family=family)
+    except OSError as error:
+        raise taken_port(options.port, error) from error
+    config = uvicorn.Config(
+        app,
         log_level="warning",
         access_log=False,
         timeout_graceful_shutdown=_DRAINING_S,
         timeout_keep_alive=_KEEP_ALIVE_S,
         server_header=False,
     )
+    # Why it cannot start is told by who called, in one line; uvicorn would tell it with its traceback.
+    logging.getLogger("uvicorn.error").addFilter(lambda _: _refused(app) is None)
+    with listening:
+        port = listening.getsockname()[1]
+        told = f"gigamind serves {options.notes} at http://{options.host}:{port}"
+        click.echo(translated(told), err=True)
+        try:
+            uvicorn.Server(config).run(sockets=[listening])
+        except SystemExit:  # of a start that failed
+            if refused := _refused(app):
+                raise refused from None
+            raise
+
+
+def _refused(app: "FastAPI") -> GigamindError | None:
+    return getattr(app.state, "refused", None)

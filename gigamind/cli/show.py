@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from gigamind.choices import TaskName
+from gigamind.cli.errors import spoken, translated
 from gigamind.evaluation.asking import is_resumable
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
@@ -48,16 +49,16 @@ _TEXT_CHARS = 120  # of a question
 def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
     """The outcome of `--dry-run`, and what the run would need, were it the first."""
     console = plain_console()
-    console.print(checked.terminal)
+    console.print(translated(checked.terminal))
     show_lines(console, "problem", [error.message for error in checked.errors])
-    show_lines(console, "warning", checked.warnings)
+    show_lines(console, "warning", [warning_in(spoken(), text) for text in checked.warnings])
     console.print(f"dataset_hash {checked.dataset_hash}")
     if checked.notes_hash:
         console.print(f"notes_hash   {checked.notes_hash}")
     for work in checked.estimate():
-        console.print(f"estimate: {work.describe()}")
+        console.print(translated(f"estimate: {work.describe()}"))
     if config:
-        console.print(f"from {config.file}: {', '.join(config.options)}")
+        console.print(translated(f"from {config.file}: {', '.join(config.options)}"))
 
 
 def show_finished(name: TaskName, finished: Evaluated[Any], told: Sequence[str]) -> None:
@@ -179,7 +180,7 @@ def show_lines(console: Console, kind: str, lines: Sequence[str]) -> None:
     """The first lines of a kind, and how many there are."""
     if lines:
         title = f"{len(lines)} {kind}{'' if len(lines) == 1 else 's'}:"
-        _show_first(console, title, lines, words("en"))
+        _show_first(console, translated(title), list(map(translated, lines)), words(spoken()))
 
 
 def _show_first(console: Console, title: str, lines: Sequence[str], say: Words) -> None:

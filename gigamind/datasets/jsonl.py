@@ -1,5 +1,6 @@
 """Reads a dataset of queries, links or answers: usable rows, and for all others what is wrong and how to mend it."""
 
+import codecs
 import difflib
 import hashlib
 import json
@@ -18,6 +19,12 @@ from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem, QuestionIt
 from gigamind.errors import DatasetError, InputError
 
 _BOM = b"\xef\xbb\xbf"
+_EXAMPLES: Mapping[type[Row], str] = {
+    QueryItem: '{"id": "q1", "query": "...", "answerable": true, "expected_notes": ["note.md"]}',
+    LinkItem: '{"id": "l1", "source_note": "a.md", "anchor": "...", "expected_links": ["b.md"]}',
+    QuestionItem: '{"id": "a1", "question": "..."}',
+    AnswerItem: '{"id": "a1", "question": "...", "answer": "...", "context_notes": [...]}',
+}
 _MOST_DIGITS = 300  # Python refuses to read 4 300, and a float ends at 308
 
 Item = TypeVar("Item", QueryItem, LinkItem, QuestionItem)
@@ -74,6 +81,7 @@ def _read(path: Path, model: type[Item]) -> Dataset[Item]:
         DatasetError: the file holds no row.
     """
     content = _content(path)
+    _refuse_other_formats(path, content, model)
     items: list[Item] = []
     errors: list[RowError] = []
     seen: dict[str, int] = {}
@@ -122,6 +130,31 @@ def _content(path: Path) -> bytes:
         ) from error
 
 
+def _refuse_other_formats(path: Path, content: bytes, model: type[Row]) -> None:
+    """Say it once of a file that is wrong as a whole, not of each of its lines.
+
+    Raises:
+        InputError: it is UTF-16, one JSON array, or has no line that begins as an object does.
+    """
+    into = f"{path.stem}-rows.jsonl"
+    if content.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise InputError(f"{path}: is UTF-16. Convert it: iconv -f UTF-16 -t UTF-8 {path} > {into}")
+    rows = list(_rows(content))
+    if not rows:
+        return
+    line, row = rows[0]
+    if row.startswith(b"[") and (len(rows) == 1 or not row.endswith(b"]")):
+        raise InputError(
+            f"{path}:{line}: is one JSON array. Write an object a line: jq -c '.[]' {path} > {into}"
+        )
+    if any(begun.startswith(b"{") for _, begun in rows):
+        return
+    begins = shortened(row.decode(errors="replace"))
+    raise InputError(
+        f"{path}:{line}: no JSON, but {begins}. Write an object a line: {_EXAMPLES[model]}"
+    )
+
+
 def _rows(content: bytes) -> Iterator[tuple[int, bytes]]:
     """Lines that are not blank, with their numbers."""
     for line, row in enumerate(content.removeprefix(_BOM).split(b"\n"), start=1):
@@ -157,7 +190,13 @@ def _decode(line: int, row: bytes) -> str | RowError:
         return row.decode()
     except UnicodeDecodeError as error:
         message = f"invalid UTF-8 at byte {error.start} of the line"
-        return RowError(line, "", "", message, "Save the file as UTF-8")
+        return RowError(
+            line,
+            "",
+            "",
+            message,
+            "Convert the file: iconv -f CP949 -t UTF-8 (or whatever it is in)",
+        )
 
 
 class _BadRowError(ValueError):

@@ -74,7 +74,9 @@ def hold_runs(
         InputError: a run cannot be read, they are of different tasks or datasets, or more than two are to be gated.
     """
     if len(paths) < _LEAST:
-        raise InputError("name two runs or more: the others are held against the first one")
+        raise InputError(
+            "name two runs or more, such as: gigamind compare runs/a runs/b; the others are held against the first"
+        )
     gated = options.fail_on_regression or options.junit is not None
     if len(paths) > _LEAST and gated:
         raise InputError(

@@ -22,7 +22,7 @@ def read_text(path: Path, max_bytes: int) -> str:
             data = file.read(max_bytes + 1)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
-        raise InputError(f"{path}: cannot be read ({reason})") from error
+        raise InputError(f"{path}: cannot be read ({reason}); check its path") from error
     return decoded(data, str(path), max_bytes)
 
 

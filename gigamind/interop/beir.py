@@ -42,7 +42,11 @@ def _qrels(folder: Path, split: str | None) -> Path:
     splits = {path.stem: path for path in sorted((folder / "qrels").glob("*.tsv"))}
     name = split or (next(iter(splits)) if len(splits) == 1 else "test")
     if name not in splits:
-        there = f"; there is {', '.join(splits)}: name one by --split" if splits else ""
+        there = (
+            f"; there is {', '.join(splits)}: name one by --split"
+            if splits
+            else "; give a folder with corpus.jsonl, queries.jsonl and qrels/"
+        )
         raise InputError(f"{folder / 'qrels' / name}.tsv: no such file{there}")
     return splits[name]
 

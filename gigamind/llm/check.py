@@ -8,6 +8,7 @@ from pydantic import Field
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.ask import LanguageModel
+from gigamind.llm.faults import missing_provider
 from gigamind.llm.ledger import Attempt
 from gigamind.llm.replies import ModelReply, ToldConfidence
 from gigamind.llm.settings import ModelSettings
@@ -53,42 +54,18 @@ async def check(model: LanguageModel) -> Checkup:
 
 def advice_for(error: LlmError, settings: ModelSettings) -> str:
     """How to mend an error, as a sentence or two."""
-    if _NO_PROVIDER in str(error):
-        return _meant(settings)
     advice = _advice(error, settings)
-    return advice if "/" in settings.model else f"{advice} {_meant(settings)}"
-
-
-_NO_PROVIDER = "LLM Provider NOT provided"  # litellm's words
-_FAMILIES = {
-    **dict.fromkeys(("gpt", "o1", "o3", "o4", "chatgpt", "text-embedding"), "openai"),
-    "claude": "anthropic",
-    "gemini": "gemini",
-    "mistral": "mistral",
-    "deepseek": "deepseek",
-    "command": "cohere_chat",
-    "grok": "xai",
-}
-
-
-def _meant(settings: ModelSettings) -> str:
-    """What the name of a model without its provider may be meant for."""
-    name = settings.model
-    if settings.api_base:
-        return f"The provider is missing: openai/{name} for a server of the OpenAI protocol."
-    family = next((known for known in _FAMILIES if name.lower().startswith(known)), None)
-    if family:
-        return f"The provider is missing: did you mean {_FAMILIES[family]}/{name}?"
-    return (
-        f"The provider is missing: such as openai/{name}, anthropic/{name} or ollama_chat/{name}."
-    )
+    missing = missing_provider(settings.model, settings.api_base)
+    if missing in str(error):
+        return missing
+    return advice if "/" in settings.model else f"{advice} {missing}"
 
 
 def _advice(error: LlmError, settings: ModelSettings) -> str:
     if settings.mode == "json_schema":
         if error.code == "invalid_output":
             return "Its reply is not as asked for: try --structured md_json, or a larger model."
-        if error.code == "bad_request" and error.status != HTTPStatus.NOT_FOUND:
+        if error.code == "bad_request" and error.status not in {None, HTTPStatus.NOT_FOUND}:
             return "The model gives no structured output: try --structured md_json."
     advice = _ADVICE.get(error.code, "This model cannot judge as it is called here.")
     if error.status == HTTPStatus.NOT_FOUND:

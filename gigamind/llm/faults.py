@@ -89,6 +89,25 @@ def lost(model: str, why: str, code: LlmCode = "server_error") -> LlmError:
     return LlmError(f"{model}: {scrub(why)}", code, None, None, may_cost=True)
 
 
+def missing_provider(name: str, api_base: str | None) -> str:
+    """What the name of a model without a known provider may be meant for."""
+    bare = name.rpartition("/")[2]
+    if api_base:
+        return f"The provider is missing: openai/{name} for a server of the OpenAI protocol."
+    family = next((known for known in _FAMILIES if bare.lower().startswith(known)), None)
+    if family:
+        return f"The provider is missing: did you mean {_FAMILIES[family]}/{bare}?"
+    return (
+        f"The provider is missing: such as openai/{name}, anthropic/{name} or ollama_chat/{name}."
+    )
+
+
+def unset_key(model: str, variable: str) -> str:
+    """What to say where a variable of the environment holds no key."""
+    first = variable.partition(" ")[0]
+    return f"{model}: set {variable} in the environment, such as: export {first}=..."
+
+
 def refused_parameter(text: str, names: Collection[str]) -> str | None:
     """Which of the parameters that were sent a server says it does not take; None where it says something else."""
     if not _UNSUPPORTED.search(text):
@@ -106,6 +125,16 @@ def scrub(text: str) -> str:
     """A text on one line, without secrets, at most 300 characters long."""
     return one_line(text, _LONGEST_CHARS)
 
+
+_FAMILIES = {
+    **dict.fromkeys(("gpt", "o1", "o3", "o4", "chatgpt", "text-embedding"), "openai"),
+    "claude": "anthropic",
+    "gemini": "gemini",
+    "mistral": "mistral",
+    "deepseek": "deepseek",
+    "command": "cohere_chat",
+    "grok": "xai",
+}
 
 _HINTS: dict[LlmCode, str] = {
     "auth_failed": "; check the provider's key in the environment",

@@ -107,7 +107,8 @@ def read_prices(path: Path) -> dict[str, Price]:
     except ValidationError as error:
         first = error.errors()[0]
         place = ".".join(str(part) for part in first["loc"])
-        raise InputError(f"{path}: {place}: {first['msg']}") from None
+        pattern = '[models."NAME"] with prompt and completion, in USD a million tokens'
+        raise InputError(f"{path}: {place}: {first['msg']}; write {pattern}") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{path}: the price file cannot be read: {error}") from error
 

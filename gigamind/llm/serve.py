@@ -47,7 +47,7 @@ def serving(
     try:  # llama.cpp would load the model first, and then say nothing of the port
         socket.create_server((_LOOPBACK, port)).close()
     except OSError as error:
-        raise InputError(f"port {port} cannot be used: {error}") from error
+        raise taken_port(port, error) from error
     params = engine.CommonParams()  # its server listens on loopback unless told otherwise
     params.model.path = str(file)
     params.model_alias = {file.stem}
@@ -71,12 +71,22 @@ def serving(
         del server  # which ends it
 
 
+def taken_port(port: int, error: OSError) -> InputError:
+    """Our error for a port that cannot be listened on."""
+    why = os.strerror(error.errno) if error.errno else error  # asyncio tells the address once more
+    return InputError(
+        f"--port {port}: cannot be used ({why}); give another, or 0 for any that is free"
+    )
+
+
 def _check_file(file: Path) -> None:
     try:
         with file.open("rb") as stream:
             magic = stream.read(len(_MAGIC))
     except OSError as error:
-        raise InputError(f"{file}: the model cannot be read: {error.strerror}") from error
+        raise InputError(
+            f"{file}: the model cannot be read ({error.strerror}); check its path"
+        ) from error
     if magic != _MAGIC:
         raise InputError(f"{file} is no GGUF file, the one format that llama.cpp reads")
 

@@ -14,7 +14,15 @@ from weakref import WeakKeyDictionary, WeakSet
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
-from gigamind.llm.faults import error_of_status, lost, refused_parameter, scrub, unreached
+from gigamind.llm.faults import (
+    error_of_status,
+    lost,
+    missing_provider,
+    refused_parameter,
+    scrub,
+    unreached,
+    unset_key,
+)
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.redaction import keep_secret, keep_secret_of
@@ -30,6 +38,7 @@ _NOT_A_COMPLETION = (
     "Empty or i",
     "Invalid \\escape",
 )
+_NO_PROVIDER = "LLM Provider NOT provided"  # litellm's words
 _UNREACHED = ("Connection error", "Cannot connect to host")
 _Loop = asyncio.AbstractEventLoop
 # litellm's connections are one pool: closed for one model, they would be closed for all.
@@ -124,8 +133,7 @@ class LitellmClient:
         needed = [own] if own else [name for name in missing if name.endswith("_KEY")]
         needed = [name for name in needed if not os.environ.get(name)]
         if needed and (own or not settings.api_base):
-            names = " or ".join(needed)
-            raise LlmError(f"{settings.model}: set {names} in the environment", "auth_failed")
+            raise LlmError(unset_key(settings.model, " or ".join(needed)), "auth_failed")
         return missing
 
 
@@ -163,6 +171,9 @@ def taken(settings: ModelSettings, parameters: dict[str, int | float]) -> dict[s
     try:
         model, provider, *_ = litellm.get_llm_provider(settings.model, api_base=settings.api_base)
     except Exception as error:  # noqa: BLE001  a name without a provider that litellm knows
+        if _NO_PROVIDER in str(error):
+            message = f"{settings.model}: {missing_provider(settings.model, settings.api_base)}"
+            raise LlmError(message, "bad_request") from None
         raise error_from(error, settings.model, settings.api_base) from None
     supported = litellm.get_supported_openai_params(model=model, custom_llm_provider=provider)
     return {

@@ -24,6 +24,7 @@ from gigamind.llm.faults import (
     lost,
     refused_parameter,
     unreached,
+    unset_key,
     without_password,
 )
 from gigamind.llm.prices import on_loopback
@@ -130,7 +131,9 @@ class OpenAIClient:
             raise lost(model, f"no answer within {seconds}", "timeout") from None
         except (aiohttp.InvalidURL, aiohttp.NonHttpUrlClientError):
             address = without_password(self._address)
-            raise LlmError(f"{model}: {address} is no address", "bad_request") from None
+            raise LlmError(
+                f"{model}: {address} is no address; write it as http://HOST:PORT/v1", "bad_request"
+            ) from None
         except aiohttp.ClientProxyConnectionError:
             raise unreached(model, self._proxy or "") from None
         except aiohttp.ClientSSLError as error:
@@ -252,7 +255,7 @@ class OpenAIClient:
             return
         name = own or self._provider.key
         if not os.environ.get(name):
-            raise LlmError(f"{self._settings.model}: set {name} in the environment", "auth_failed")
+            raise LlmError(unset_key(self._settings.model, name), "auth_failed")
 
 
 def _without_user(address: str) -> tuple[str, str | None]:

@@ -185,7 +185,7 @@ def read_policy(path: Path | None, phase: Phase) -> Policy:
     try:
         content = toml_values(file.read_text("utf-8"))
     except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror})") from error
+        raise InputError(f"{file}: cannot be read ({error.strerror}); check its path") from error
     except ValueError as error:
         raise InputError(f"{file}: not TOML: {error}") from error
     try:

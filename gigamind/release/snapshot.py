@@ -105,7 +105,10 @@ def _object(path: Path) -> dict[str, object]:
     try:
         content = checked(json.loads(read_written(path, _MISSING), parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
-        raise InputError(f"{path}:{error.lineno}: not JSON, or cut short ({error.msg})") from error
+        raise InputError(
+            f"{path}:{error.lineno}: not JSON, or cut short ({error.msg});"
+            " give a snapshot.json or the out folder of a run"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: {error}") from error
     if not isinstance(content, dict):

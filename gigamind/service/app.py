@@ -61,6 +61,8 @@ def create_app(
         models: opens the models, in the event loop that serves.
         heartbeat_s: seconds of silence of a stream until a comment is sent.
 
+    Where it cannot start, `state.refused` is why.
+
     Raises:
         InputError: the folder of feedback cannot be written.
     """
@@ -69,8 +71,12 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncGenerator[None]:
-        opened = await asyncio.to_thread(desk, options)
-        asked = models(options, figures)
+        try:
+            opened = await asyncio.to_thread(desk, options)
+            asked = models(options, figures)
+        except GigamindError as error:
+            app.state.refused = error
+            raise
         app.state.answering = Answering(options, opened, asked, figures)
         try:
             yield

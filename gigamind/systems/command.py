@@ -112,7 +112,7 @@ class _Process:
             )
         except OSError as error:
             raise InputError(
-                f"--system command: {arguments[0]} cannot be started ({error.strerror})"
+                f"--system command: {arguments[0]} cannot be started ({error.strerror}); give the path of the program"
             ) from error
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
         self._errors: deque[str] = deque(maxlen=_ERROR_LINES)

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Generic, cast
 from urllib.parse import unquote, urlsplit, urlunsplit
 
@@ -27,9 +28,10 @@ _SERVER_ERROR = 500
 
 @dataclass(frozen=True, slots=True)
 class _Again:
-    """A reply after which it is worth asking again; `after_s`: as the server asks."""
+    """A reply after which it is worth asking again; `hint` is how to mend it, `after_s` as the server asks."""
 
     why: str
+    hint: str = ""
     after_s: float | None = None
 
 
@@ -85,7 +87,7 @@ class HttpSystem(Generic[Told]):
 
         reply = retrying(send)
         if isinstance(reply, _Again):
-            raise SystemFailedError(f"{reply.why}, {len(tries)} times")
+            raise SystemFailedError(f"{reply.why}, {len(tries)} times{reply.hint}")
         told = self._read(reply)
         return replace(told, oddities={"asked_again": len(tries) - 1}) if len(tries) > 1 else told
 
@@ -101,13 +103,16 @@ class HttpSystem(Generic[Told]):
             limit = f"{self._preset.timeout_s:g} s (timeout_s of --system-config)"
             raise SystemFailedError(f"no answer within {limit}") from error
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
-            return _Again(f"the connection failed ({_shown(str(error) or type(error).__name__)})")
+            return _Again(
+                f"the connection failed ({_shown(str(error) or type(error).__name__)})",
+                hint=f"; is there a server at {redacted(str(self._url))}? Start it, or mend --system",
+            )
         except httpx.HTTPError as error:
             raise SystemFailedError(f"cannot be asked: {_shown(str(error))}") from error
         if reply.status_code == _BUSY or reply.status_code >= _SERVER_ERROR:
             return _Again(
                 f"it answered with status {reply.status_code}{_quoted(reply)}",
-                _seconds(reply.headers.get("Retry-After", "")),
+                after_s=_seconds(reply.headers.get("Retry-After", "")),
             )
         return reply
 
@@ -120,7 +125,8 @@ class HttpSystem(Generic[Told]):
             told = cast("object", json.loads(reply.content))
         except (ValueError, RecursionError):
             kind = reply.headers.get("Content-Type", "something").partition(";")[0]
-            raise SystemFailedError(f"it answered {kind}, not JSON{_quoted(reply)}") from None
+            hint = " (is --system the address of its API?)" if kind == "text/html" else ""
+            raise SystemFailedError(f"it answered {kind}, not JSON{hint}{_quoted(reply)}") from None
         try:
             return self._preset.read(told)
         except ValueError as error:
@@ -129,6 +135,8 @@ class HttpSystem(Generic[Told]):
     def _hint(self, reply: httpx.Response) -> str:
         if reply.is_redirect:
             return " (give the address that it leads to)"
+        if reply.status_code == HTTPStatus.NOT_FOUND:
+            return " (mend the path in --system)"
         unset = self._preset.unset if reply.status_code in {401, 403} else []
         return f" (${unset[0]} is not set)" if unset else ""
 

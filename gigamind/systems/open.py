@@ -182,7 +182,9 @@ def _file_hash(path: Path) -> str:
         with path.open("rb") as file:
             return hashlib.file_digest(file, "sha256").hexdigest()
     except OSError as error:
-        raise InputError(f"--system run:{path}: cannot be read ({error.strerror})") from error
+        raise InputError(
+            f"--system run:{path}: cannot be read ({error.strerror}); check its path"
+        ) from error
 
 
 def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[str, ...]:

@@ -132,7 +132,7 @@ def test_a_table_must_be_a_table(case, gigamind):
 def test_a_file_that_is_named_must_be_there(case, search):
     ended = search("--config", case / "none.toml")
     assert ended.code == 1
-    assert "none.toml: the options cannot be read" in ended.stderr
+    assert "none.toml: no such file. `gigamind init` writes one." in ended.stderr
 
 
 def test_tuning_takes_what_the_table_of_search_says_but_for_what_is_of_one_run(config):

@@ -134,7 +134,7 @@ def test_a_variable_that_nothing_reads_is_noted(doctor, monkeypatch):
 def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
     ended = gigamind("init", "--notes", "vault", "--dataset", "queries.jsonl", "--lang", "ko")
     assert (ended.code, ended.stderr) == (0, "")
-    assert ended.stdout.endswith("Next: gigamind eval search\n")
+    assert ended.stdout.endswith("다음: gigamind eval search\n")
     written = tomllib.loads((healthy / "gigamind.toml").read_text("utf-8"))
     search = {"notes": "vault", "dataset": "queries.jsonl", "lang": "ko"}
     assert written == {"search": search, "suggest-links": {"notes": "vault"}}
@@ -144,7 +144,7 @@ def test_init_writes_what_eval_and_doctor_then_read(doctor, healthy, gigamind):
 
 def test_init_asks_three_questions_at_a_terminal(healthy):
     terminal = Terminal(healthy, "init", LC_ALL="ko_KR.UTF-8")
-    for question, answer in (("notes", ""), ("questions", "new.jsonl"), ("language", "")):
+    for question, answer in (("노트", ""), ("질문", "new.jsonl"), ("언어", "")):
         terminal.read_until(question)
         terminal.type(f"{answer}\n")
     code, output = terminal.end()

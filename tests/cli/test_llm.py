@@ -240,7 +240,7 @@ def test_a_model_cannot_be_served_without_a_gguf_file_nor_without_the_engine(
     without = gigamind("llm", "serve", file)
 
     assert [ended.code for ended in (missing, other, without)] == [1, 1, 1]
-    assert "the model cannot be read: No such file" in missing.stderr
+    assert "the model cannot be read (No such file" in missing.stderr
     assert "is no GGUF file" in other.stderr
     assert "pip install 'gigamind-eval[local]'" in without.stderr
     assert [ended.stderr.count("\n") for ended in (missing, other, without)] == [1, 1, 1]
@@ -250,4 +250,4 @@ def test_a_port_that_is_taken_is_bad_input(gigamind, server):
     port = server.url.rpartition(":")[2].removesuffix("/v1")
     ended = gigamind("llm", "fake-server", "--port", port)
     assert ended.code == 1
-    assert f"port {port} cannot be used" in ended.stderr
+    assert f"--port {port}: cannot be used" in ended.stderr

@@ -48,7 +48,7 @@ def test_links_are_counted_by_anchor(write_rows):
 
 
 def test_a_dataset_without_a_usable_row_is_described_too(read_rows):
-    found = describe_queries(read_rows("broken"))
+    found = describe_queries(read_rows("{broken"))
     assert (found.rows, found.rejected) == (0, 1)
 
 
@@ -56,4 +56,4 @@ def test_the_kind_is_told_by_the_first_readable_row(write_rows):
     assert dataset_kind(write_rows("broken", json.dumps({"anchor": "x"}))) == "links"
     assert dataset_kind(write_rows(json.dumps({"query": "x", "anchor": "x"}))) == "queries"
     assert dataset_kind(write_rows("broken")) == "queries"
-    assert read_queries(write_rows("broken")).items == ()
+    assert read_queries(write_rows("{broken")).items == ()

@@ -228,7 +228,10 @@ def test_a_line_of_invalid_utf8_is_an_error_and_the_rest_is_read(write_rows):
     dataset = read_queries(path)
 
     assert messages(dataset) == [
-        "queries.jsonl:1: invalid UTF-8 at byte 8 of the line. Save the file as UTF-8."
+        (
+            "queries.jsonl:1: invalid UTF-8 at byte 8 of the line."
+            " Convert the file: iconv -f CP949 -t UTF-8 (or whatever it is in)."
+        )
     ]
     assert dataset.lines == {"q": 2}
 

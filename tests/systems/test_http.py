@@ -119,12 +119,15 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
 @pytest.mark.parametrize(
     ("reply", "message"),
     [
-        ((200, "<html>Log in</html>"), "it answered text/html, not JSON: <html>Log in</html>"),
+        (
+            (200, "<html>Log in</html>"),
+            "it answered text/html, not JSON (is --system the address of its API?): <html>Log in</html>",
+        ),
         ((200, "{cut"), "it answered application/json, not JSON: {cut"),
         ((200, {"error": "x"}), 'no list of hits at "hits" of the reply (it has error)'),
         ((200, {"hits": [{"id": 3}]}), 'hit 1 has no name of a note at "note" (it has id)'),
         ((200, [1]), 'no list of hits at "hits" of the reply (it is a list)'),
-        ((404, {"no": 1}), 'it answered with status 404: {"no": 1}'),
+        ((404, {"no": 1}), 'it answered with status 404 (mend the path in --system): {"no": 1}'),
         ((302, ""), "it answered with status 302 (give the address that it leads to)"),
         ((500, "down"), "it answered with status 500: down, 2 times"),
     ],

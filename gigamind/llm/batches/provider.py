@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.faults import scrub
+from gigamind.llm.faults import scrub, unset_key
 from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.sender import with_retries
 from gigamind.llm.settings import ModelSettings
@@ -101,7 +101,7 @@ class Provider(ABC):
         key_variable = settings.key_variable or self.key_variable
         wants_key = self._is_itself or settings.key_variable
         if wants_key and not os.environ.get(key_variable):
-            message = f"{settings.model}: set {key_variable} in the environment"
+            message = unset_key(settings.model, key_variable)
             raise LlmError(message, "auth_failed")
 
     @property

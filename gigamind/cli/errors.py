@@ -1,0 +1,89 @@
+"""What a command tells in the language of its call: the one line that it ends with where it failed, and others.
+
+That line says what is wrong, where, and what to type.
+"""
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import cast, get_args
+
+import click
+
+from gigamind.cli.command import Command
+from gigamind.wording import Language, LanguageChoice, language_of
+
+
+class Spoken:
+    """The language of a call: what `--lang` says, on the command line or in gigamind.toml; else the environment.
+
+    Attributes:
+        choice: of the command that runs, once its options are known.
+    """
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.choice: LanguageChoice = _choice(arguments)
+
+    @property
+    def language(self) -> Language:
+        return language_of(self.choice)
+
+
+def _choice(arguments: Sequence[str]) -> LanguageChoice:
+    """What `--lang` says, of a command line that may be wrong elsewhere."""
+    words = [part for argument in arguments for part in argument.split("=", 1)]
+    told = next((after for word, after in pairwise(words) if word == "--lang"), "")
+    return cast("LanguageChoice", told) if told in get_args(LanguageChoice) else "auto"
+
+
+def spoken() -> Language:
+    """The language of the running command."""
+    context = click.get_current_context(silent=True)
+    told = context.obj if context else None
+    return told.language if isinstance(told, Spoken) else language_of()
+
+
+def translated(message: str, language: Language | None = None) -> str:
+    """What is told, in a language; without one, in that of the running command."""
+    language = language or spoken()
+    if language == "en":
+        return message
+    from gigamind.messages import message_in
+
+    return message_in(language, message)
+
+
+def show_error(message: str, language: Language) -> None:
+    """Print what is wrong, to standard error."""
+    from gigamind.text import printable_lines
+
+    head = "오류" if language == "ko" else "Error"
+    # It may quote a dataset or a model, and neither may speak to the terminal.
+    click.echo(f"{head}: {printable_lines(translated(message, language))}", err=True)
+
+
+def show_usage_error(error: click.ClickException, language: Language) -> None:
+    """Print what is wrong with a command line, and which one to type; a group alone shows its help."""
+    if isinstance(error, click.exceptions.NoArgsIsHelpError) or not isinstance(
+        error, click.UsageError
+    ):
+        error.show()
+        return
+    message = error.format_message().rstrip(".")
+    if isinstance(error, click.NoSuchOption):
+        meant = f"; did you mean {error.possibilities[0]}?" if error.possibilities else ""
+        message = f"No such option '{error.option_name}'{meant}"
+    full_stop = "" if message.endswith("?") else "."
+    show_error(f"{message}{full_stop} {_remedy(error)}", language)
+
+
+def _remedy(error: click.UsageError) -> str:
+    if error.ctx is None:
+        return "See gigamind --help"
+    command, path = error.ctx.command, error.ctx.command_path
+    if (
+        isinstance(error, click.MissingParameter)
+        and isinstance(command, Command)
+        and command.examples
+    ):
+        return f"Such as: {command.examples[0]}"
+    return f"See {path} --help"

@@ -1,0 +1,155 @@
+"""A folder as a new user has it after some minutes: notes, questions, three runs, and much that is not right."""
+
+import http.server
+import json
+import os
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import closing, redirect_stderr, redirect_stdout
+from io import StringIO
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+
+from gigamind.cli.main import main
+
+NOTES = {
+    "deploy.md": "# Deploy\n\nThe deploy runs every Friday, as [[garden]] says.\n",
+    "휴가.md": "# 휴가\n\n휴가는 팀장에게 신청한다. [[deploy]] 전날은 피한다.\n",
+    "garden.md": "# Garden\n\nThe garden has roses.\n",
+}
+ROW = {"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}
+ROWS: list[dict[str, object]] = [
+    ROW,
+    {"id": "b", "query": "휴가 신청", "answerable": True, "expected_notes": ["휴가.md"]},
+    {"id": "c", "query": "zebra", "answerable": False, "expected_notes": []},
+]
+ANSWER = {"id": "a", "question": "When?", "answer": "Friday.", "context_notes": [{"path": "a.md"}]}
+
+
+def lines(*rows: object) -> str:
+    return "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+
+
+FILES: dict[str, str | bytes] = {
+    "queries.jsonl": lines(*ROWS),
+    "other.jsonl": lines({**ROW, "id": "z"}),
+    "answers.jsonl": lines(ANSWER),
+    "questions.csv": "id,query\na,deploy\n",
+    "array.json": json.dumps(ROWS),
+    "pretty.json": json.dumps(ROWS, indent=2),
+    "empty.jsonl": "",
+    "utf16.jsonl": lines(*ROWS).encode("utf-16"),
+    "cp949.jsonl": lines(ROWS[1]).encode("cp949"),
+    "cut.jsonl": '{"id": "d", "query": \n',
+    "no-field.jsonl": lines({name: ROW[name] for name in ROW if name != "query"}),
+    "no-list.jsonl": lines({**ROW, "expected_notes": "deploy.md"}),
+    "typo.jsonl": lines({**ROW, "expected_notes": ["deply.md"]}),
+    "twice.jsonl": lines(ROW, ROW),
+    "unsure.jsonl": lines({**ROW, "expected_notes": []}),
+    "two-columns.run": "a deploy.md\n",
+    "foreign.run": "zz Q0 deploy.md 1 1.0 mine\n",
+    "broken.toml": "[search\n",
+    "typo.toml": "[search]\ntopkk = 3\n",
+    "text.toml": "[search]\ntopk = 'ten'\n",
+    "judge.toml": 'kind = "threshhold"\n',
+    "cut-judge.toml": "kind =\n",
+    "gates.toml": "[phases.mvp]\n",
+    "prices.toml": "x = 1\n",
+    "system.toml": 'url = "http://127.0.0.1"\n',
+    "labels.txt": "relevant\n",
+    "labels.jsonl": lines({"id": "zz", "note": "deploy.md", "gain": 1}),
+    "quotes.jsonl": '{"quot": "x"}\n',
+    "talk.jsonl": lines({"role": "user", "content": "Hello."}),
+    "set.txt": "question\n",
+    "set.json": "{}",
+    "set.csv": "id,query\na,deploy\n",
+    "model.gguf": "no model",
+    "full/file.txt": "x",
+    "no-notes/file.txt": "x",
+}
+
+
+class Ended(NamedTuple):
+    """How a command ended."""
+
+    code: int
+    stdout: str
+    stderr: str
+
+
+def call(*arguments: str) -> Ended:
+    """Run a command in this process."""
+    out, err = StringIO(), StringIO()
+    with redirect_stdout(out), redirect_stderr(err), pytest.raises(SystemExit) as end:
+        main(arguments)
+    return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
+
+
+class NoSearch(http.server.BaseHTTPRequestHandler):
+    """A web site, which is no search: one page, and nothing else."""
+
+    def do_GET(self) -> None:
+        found = self.path == "/page"
+        body = b"<html>Welcome</html>" if found else b"Not Found"
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.send_response(200 if found else 404)
+        self.send_header("Content-Type", "text/html" if found else "text/plain")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def do_POST(self) -> None:
+        self.do_GET()
+
+    def log_message(self, *args: Any) -> None:
+        del args
+
+
+@pytest.fixture(scope="module")
+def gigamind() -> Callable[..., Ended]:
+    """Runs a command."""
+    return call
+
+
+@pytest.fixture(scope="module")
+def ports() -> Iterator[dict[str, int]]:
+    """One at which a web site listens, and one at which nobody does."""
+    with closing(socket.create_server(("127.0.0.1", 0))) as free:
+        closed = free.getsockname()[1]
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), NoSearch)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    yield {"taken": server.server_port, "closed": closed}
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder; commands are called in it, without keys and without an answering Prefect server."""
+    folder = tmp_path_factory.mktemp("place")
+    for name, content in FILES.items():
+        path = folder / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    for name, text in NOTES.items():
+        (folder / "vault" / name).parent.mkdir(exist_ok=True)
+        (folder / "vault" / name).write_text(text, "utf-8")
+    (folder / "nothing").mkdir()
+    with pytest.MonkeyPatch.context() as environment:
+        environment.chdir(folder)
+        environment.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
+        for name in [name for name in os.environ if name.endswith("_API_KEY")]:
+            environment.delenv(name)
+        search = "eval search --notes vault --mode keyword --speed-passes 0 --quiet"
+        commands = (
+            f"{search} --dataset queries.jsonl --out run",
+            f"{search} --dataset other.jsonl --out other-run",
+            "eval generate-links --notes vault --out-notes bare --dataset links.jsonl",
+            "eval links --dataset links.jsonl --notes bare --no-semantic --out links-run",
+        )
+        made = [call(*command.split()) for command in commands]
+        assert [ended.code for ended in made] == [0] * len(made), made
+        yield folder
