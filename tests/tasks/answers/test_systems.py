@@ -195,8 +195,11 @@ def test_what_is_odd_about_contexts_is_counted_by_item_and_said(asked, answering
         ({"answer": ANSWER, "contexts": "a text"}, "the contexts are no list"),
         ({"answer": ANSWER, "contexts": [{"id": 1}]}, "context 1 is neither a text nor"),
         ({"answer": ANSWER, "contexts": [7]}, "context 1 is neither a text nor"),
-        ((200, "<html>Log in</html>"), "it answered text/html, not JSON: <html>Log in"),
-        ((404, {"no": 1}), 'it answered with status 404: {"no": 1}'),
+        (
+            (200, "<html>Log in</html>"),
+            "it answered text/html, not JSON (is --system the address of its API?): <html>Log in",
+        ),
+        ((404, {"no": 1}), 'it answered with status 404 (mend the path in --system): {"no": 1}'),
     ],
 )
 @pytest.mark.usefixtures("judged")
