@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from itertools import accumulate, chain
 from operator import eq
 
+from gigamind.linking.brackets import bracketed
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span
@@ -25,6 +26,8 @@ _LONGEST_ADDRESS = 2_000
 
 _NO_TEXT = "it stands in no running text, where links may be (but in code, a heading, a link, HTML, math, a comment)"
 _ADDRESS = "it stands in an address or a tag"
+_BRACKETS = "it stands in brackets or right behind them, and some programs would read them as one link"
+_BRACKETS = "it stands in or beside brackets, which would be read as one link with it"
 _NO_LINK = "no link with these words leads to {target} alone"
 _OVERLAPS = "it overlaps another suggestion"
 _OTHERWISE = "with a link here, the text around it would be read otherwise (such as ** that ends no bold text any more)"
@@ -73,10 +76,15 @@ def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
     refusals: list[Refusal] = []
     wanted: list[Insertion] = []
     places = _places(note, [suggestion.span for suggestion in suggestions])
+    brackets = bracketed(note)
     for suggestion in sorted(suggestions, key=lambda suggestion: suggestion.span):
         end = wanted[-1].span.end if wanted else 0
         in_table = places.get(suggestion.span)
         insertion = _insertion(note, suggestion, writer, in_table=in_table, done=end)
+        if isinstance(insertion, Insertion) and _joins(insertion, note.text, brackets):
+            insertion = _BRACKETS
+        if isinstance(insertion, Insertion) and _joins(insertion, note.text, brackets):
+            insertion = _BRACKETS
         if isinstance(insertion, Insertion):
             wanted.append(insertion)
         else:
@@ -106,6 +114,17 @@ def _insertion(
     anchor, target = suggestion.anchor, suggestion.target
     link = writer.link(anchor, target, note.path, in_table=in_table)
     return _NO_LINK.format(target=target) if link is None else Insertion(span, link, suggestion)
+
+
+def _joins(insertion: Insertion, text: str, brackets: Sequence[Span]) -> bool:
+    """Whether a link would be part of brackets; to mkdocs `[text] [label]` is one link, in spite of the space."""
+    start = insertion.span.start
+    at = bisect_right(brackets, start, key=lambda span: span.start)
+    if not at:
+        return False
+    end = brackets[at - 1].end
+    spaced = start == end + 1 and text[end].isspace() and not insertion.link.startswith("[[")
+    return start <= end or spaced
 
 
 def _in_address(text: str, span: Span) -> bool:
