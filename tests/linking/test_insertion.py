@@ -94,7 +94,7 @@ def test_no_link_goes_where_text_is_no_running_text(linked_of, text):
     linked = linked_of(text)
     assert (linked.text, linked.insertions) == (text, ())
     assert len(linked.refusals) == text.count("게이트") > 0
-    assert all("it stands in" in refusal.why for refusal in linked.refusals)
+    assert {refusal.why for refusal in linked.refusals} <= {"no_text", "address"}
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,7 @@ def test_no_link_makes_the_text_around_it_another(linked_of, text):
     linked = linked_of(text)
     (refusal,) = linked.refusals
     assert linked.text == text
-    assert "would be read otherwise" in refusal.why
+    assert refusal.why == "otherwise"
 
 
 @pytest.mark.parametrize(
@@ -129,7 +129,7 @@ def test_no_link_makes_the_text_around_it_another(linked_of, text):
 def test_brackets_that_another_program_may_read_as_a_link_are_left_alone(linked_of, text, style):
     linked = linked_of(text, style=style)
     assert (linked.text, linked.insertions) == (text, ())
-    assert all("brackets" in refusal.why or "in code" in refusal.why for refusal in linked.refusals)
+    assert {refusal.why for refusal in linked.refusals} <= {"no_text", "brackets"}
 
 
 @pytest.mark.parametrize(
@@ -172,9 +172,9 @@ def test_suggestions_that_overlap_or_that_the_note_does_not_hold_are_refused(vau
     )
     linked = insert(note, [whole, moved, first], LinkWriter(vault, Identities(vault.notes)))
     assert linked.text == "[[other]] gate, other"
-    assert [(one.suggestion, one.why.split()[1]) for one in linked.refusals] == [
+    assert [(one.suggestion, one.why) for one in linked.refusals] == [
         (whole, "overlaps"),
-        (moved, "stands"),
+        (moved, "no_text"),
     ]
 
 
