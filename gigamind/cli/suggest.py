@@ -4,7 +4,7 @@ import difflib
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 import click
 from click.core import ParameterSource
@@ -13,6 +13,7 @@ from gigamind.cli.command import command, is_quiet
 from gigamind.cli.output import is_for_program, prints_json, tell
 from gigamind.errors import InputError
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
+from gigamind.wording import AUTO, LanguageChoice, Words, language_of, words
 
 if TYPE_CHECKING:
     from gigamind.cli.suggestions import Suggested
@@ -75,9 +76,16 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
     help="folder for a copy of the vault with the links",
 )
 @click.option("--in-place", is_flag=True, help="write the links into the notes; can be undone")
-@click.option("--yes", is_flag=True, help="write every suggested link, and ask about none")
+@click.option("--yes", is_flag=True, help="write every suggested name, and ask about none")
+@click.option("--phrases", is_flag=True, help="with --yes, write phrases, too")
 @click.option(
     "--undo", "undo_file", type=_path, metavar="FILE", help="take the links of --in-place out again"
+)
+@click.option(
+    "--lang",
+    type=click.Choice(get_args(LanguageChoice)),
+    default="auto",
+    help=f"language of what is shown and asked; {AUTO}",
 )
 @prints_json
 @click.pass_context
@@ -98,22 +106,25 @@ def suggest(
     copy: Path | None,
     in_place: bool,
     yes: bool,
+    phrases: bool,
     undo_file: Path | None,
+    lang: LanguageChoice,
 ) -> None:
     """Suggest links for one note, or for all, with confidence and reason; write them if asked to.
 
     Positions are UTF-16 code units of the note's file, half-open, as editors count them.
 
-    With --apply or --in-place, each link is asked about, unless --yes is given.  --in-place keeps the notes as they
-    were, and an undo file, in .gigamind/links of the vault.
+    With --apply or --in-place, each link is asked about, unless --yes is given, which writes names alone.  --in-place
+    keeps the notes as they were, and an undo file, in .gigamind/links of the vault.
     """
+    say = words(language_of(lang))
     if undo_file is not None:
         _check_alone(context)
         from gigamind.cli.suggest_apply import undone
 
-        undone(undo_file)
+        undone(undo_file, say)
         return
-    applied = _applied(copy, in_place=in_place, yes=yes)
+    applied = _applied(copy, in_place=in_place, yes=yes, phrases=phrases)
     del form  # says the same as --json
     _check_choices(name, every=every, out=out, applied=applied)
     _check_places(notes, out, copy)
@@ -133,7 +144,9 @@ def suggest(
     vault = read_vault(notes)
     identities = Identities(vault.notes)
     chosen = vault.notes if name is None else (_note(vault, identities, name),)
-    options = SuggestOptions(most, min_confidence, not include_linked, context_chars)
+    options = SuggestOptions(
+        most, min_confidence, not include_linked, context_chars, language=say.language
+    )
     with progress_bar() as progress:
         suggester = load_suggester(
             vault,
@@ -144,15 +157,21 @@ def suggest(
         )
         suggester.prepare(chosen, functools.partial(progress.stage, "Phrases"))
         found: list[Suggested] = []
+        left_out = False
         for note in chosen:
-            found.append(Suggested(note, suggester.suggest(note, options)))
+            suggestions = suggester.suggest(note, options)
+            names = [one for one in suggestions if phrases or not yes or not one.is_phrase]
+            left_out |= len(names) < len(suggestions)
+            found.append(Suggested(note, names))
             progress.stage("Notes", len(found), len(chosen))
     writer = LinkWriter(vault, identities)
     if applied:
-        _apply(found, vault, writer, copy, yes=yes)
+        _apply(found, vault, writer, copy, say, yes=yes)
+        if left_out:
+            click.echo(say("suggest.phrases_left"))
     else:
         shown = [note_document(one) for one in found]
-        tell(shown if every else shown[0], lambda: _show(found, writer, out, every=every))
+        tell(shown if every else shown[0], lambda: _show(found, writer, out, say, every=every))
 
 
 def _check_alone(context: click.Context) -> None:
@@ -160,16 +179,18 @@ def _check_alone(context: click.Context) -> None:
     for parameter in context.command.params:
         name = parameter.name or ""
         given = context.get_parameter_source(name) == ParameterSource.COMMANDLINE
-        if given and name != "undo_file":
+        if given and name not in {"undo_file", "lang"}:
             raise InputError(
                 f"{parameter.opts[0]}: makes no sense with --undo, whose file tells what to undo"
             )
 
 
-def _applied(copy: Path | None, *, in_place: bool, yes: bool) -> bool:
+def _applied(copy: Path | None, *, in_place: bool, yes: bool, phrases: bool) -> bool:
     """Whether links are to be written."""
     if copy is not None and in_place:
         raise InputError("give either --apply, for a copy, or --in-place")
+    if phrases and not yes:
+        raise InputError("--phrases: says what --yes writes. Give --yes, too, or leave it out.")
     if yes and copy is None and not in_place:
         raise InputError("--yes: says to write every link; give --apply COPY or --in-place, too")
     return copy is not None or in_place
@@ -204,36 +225,36 @@ def _apply(
     vault: "Vault",
     writer: "LinkWriter",
     copy: Path | None,
+    say: Words,
     *,
     yes: bool,
 ) -> None:
     from gigamind.cli import suggest_apply
 
     if copy is None:
-        suggest_apply.in_place(found, vault, writer, yes=yes)
+        suggest_apply.in_place(found, vault, writer, say, yes=yes)
     else:
-        suggest_apply.into_copy(found, vault, writer, copy, yes=yes)
+        suggest_apply.into_copy(found, vault, writer, copy, say, yes=yes)
 
 
 def _show(
-    found: "Sequence[Suggested]", writer: "LinkWriter", out: Path | None, *, every: bool
+    found: "Sequence[Suggested]", writer: "LinkWriter", out: Path | None, say: Words, *, every: bool
 ) -> None:
     from gigamind.cli import suggestions
 
     if not every:
-        click.echo(suggestions.note_text(found[0], writer))
+        click.echo(suggestions.note_text(found[0], writer, say))
         return
     if out is not None:
         from gigamind.datasets.write import write_lines
 
         as_text = out.suffix == ".md"
         write_lines(
-            out, [suggestions.vault_text(found, writer)] if as_text else suggestions.as_json(found)
+            out,
+            [suggestions.vault_text(found, writer, say)] if as_text else suggestions.as_json(found),
         )
-    click.echo(suggestions.summary(found, writer))
-    click.echo(
-        f"\nAll of them: {out}" if out else "\nAll of them, note by note: --out FILE.md (or .jsonl)"
-    )
+    click.echo(suggestions.summary(found, writer, say))
+    click.echo("\n" + (say("suggest.all_in", file=out) if out else say("suggest.all_how")))
 
 
 def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":

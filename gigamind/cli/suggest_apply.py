@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from gigamind.cli.suggestions import Suggested, count_of
+from gigamind.cli.suggestions import Suggested
 from gigamind.errors import InputError, NotesError
 from gigamind.linking.apply import InPlaceWriter, write_copy
 from gigamind.linking.insertion import Insertion, LinkedNote, insert, line_of
@@ -15,6 +15,7 @@ from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.undo import undo
 from gigamind.text import printable
 from gigamind.vault.notes import Note, Vault
+from gigamind.wording import Words, counted
 
 _AROUND = 60  # code points of its line on either side of a link that is asked about
 # With what the same keys give on a Korean keyboard.
@@ -35,23 +36,31 @@ def check_terminal() -> None:
 
 
 def into_copy(
-    every: Sequence[Suggested], vault: Vault, writer: LinkWriter, out: Path, *, yes: bool
+    every: Sequence[Suggested],
+    vault: Vault,
+    writer: LinkWriter,
+    out: Path,
+    say: Words,
+    *,
+    yes: bool,
 ) -> None:
     """Write a copy of the vault with the links.
 
     Raises:
         NotesError: notes were changed meanwhile, so that they are in the copy without links; or nothing can be copied.
     """
-    linked = list(_accepted(every, writer, yes=yes))
+    linked = list(_accepted(every, writer, say, yes=yes))
     if not linked:
-        click.echo("No link was written, so there is no copy.")
+        click.echo(say("suggest.no_copy"))
         return
     written, problems = write_copy(vault, out, linked)
-    click.echo(f"{_links_in(written)}, in the copy {out}. The vault {vault.root} is as it was.")
+    click.echo(_told("copied", written, say, copy=out, vault=vault.root))
     _end(problems)
 
 
-def in_place(every: Sequence[Suggested], vault: Vault, writer: LinkWriter, *, yes: bool) -> None:
+def in_place(
+    every: Sequence[Suggested], vault: Vault, writer: LinkWriter, say: Words, *, yes: bool
+) -> None:
     """Write the links into the notes of the vault, each note as soon as all of its links are decided on.
 
     Raises:
@@ -62,7 +71,7 @@ def in_place(every: Sequence[Suggested], vault: Vault, writer: LinkWriter, *, ye
     problems: list[NotesError] = []
     with InPlaceWriter(vault) as notes:
         try:
-            for linked in _accepted(every, writer, yes=yes):
+            for linked in _accepted(every, writer, say, yes=yes):
                 try:
                     notes.write(linked)
                 except NotesError as error:
@@ -70,15 +79,14 @@ def in_place(every: Sequence[Suggested], vault: Vault, writer: LinkWriter, *, ye
                 else:
                     written.append(linked)
         finally:  # also when it is interrupted
-            click.echo(f"{_links_in(written)}." if written else "No link was written.")
+            click.echo(_told("wrote", written, say) if written else say("suggest.wrote_nothing"))
             if written and notes.undo_file:
-                click.echo(
-                    f"To undo: gigamind suggest-links --undo {shlex.quote(str(notes.undo_file))}"
-                )
+                command = f"gigamind suggest-links --undo {shlex.quote(str(notes.undo_file))}"
+                click.echo(say("suggest.undo", command=command))
     _end(problems)
 
 
-def undone(file: Path) -> None:
+def undone(file: Path, say: Words) -> None:
     """Take the links of an undo file out again.
 
     Raises:
@@ -86,14 +94,22 @@ def undone(file: Path) -> None:
         NotesError: notes were changed since; the others are restored.
     """
     result = undo(file)
-    already = f"; {len(result.untouched)} had no links of it" if result.untouched else ""
-    click.echo(f"Restored {count_of(len(result.restored), 'note')}{already}.")
+    notes = counted(len(result.restored), "note", "notes", say)
+    others = len(result.untouched)
+    click.echo(
+        say("suggest.restored_some" if others else "suggest.restored", notes=notes, others=others)
+    )
     _end(result.problems)
 
 
-def _links_in(written: Sequence[LinkedNote]) -> str:
+def _told(key: str, written: Sequence[LinkedNote], say: Words, **values: object) -> str:
     links = sum(len(linked.insertions) for linked in written)
-    return f"Wrote {count_of(links, 'link')} into {count_of(len(written), 'note')}"
+    return say(
+        f"suggest.{key}",
+        links=counted(links, "link", "links", say),
+        notes=counted(len(written), "note", "notes", say),
+        **values,
+    )
 
 
 def _end(problems: Sequence[NotesError]) -> None:
@@ -101,19 +117,21 @@ def _end(problems: Sequence[NotesError]) -> None:
         raise NotesError("\n".join(map(str, problems)))
 
 
-def _accepted(every: Sequence[Suggested], writer: LinkWriter, *, yes: bool) -> Iterator[LinkedNote]:
+def _accepted(
+    every: Sequence[Suggested], writer: LinkWriter, say: Words, *, yes: bool
+) -> Iterator[LinkedNote]:
     """The notes that get links, one after the other; what cannot be written is told, and not asked about."""
-    questions = _Questions(sum(len(one.suggestions) for one in every), yes=yes)
+    questions = _Questions(sum(len(one.suggestions) for one in every), say, yes=yes)
     for note, suggestions in every:
         if not suggestions:
             continue
         linked = insert(note, suggestions, writer)
         for refusal in linked.refusals:
-            place = f"{note.path}:{line_of(note, refusal.suggestion.span)}"
-            what = printable(
-                f'{place}: "{refusal.suggestion.anchor}" becomes no link: {refusal.why}'
-            )
-            click.echo(what, err=True)
+            suggestion = refusal.suggestion
+            place = f"{note.path}:{line_of(note, suggestion.span)}"
+            why = say(f"no_link.{refusal.why}", target=suggestion.target)
+            told = say("suggest.refused", place=place, anchor=suggestion.anchor, why=why)
+            click.echo(printable(told), err=True)
         questions.done += len(linked.refusals)
         wanted = [one for one in linked.insertions if questions.accepts(note, one)]
         if len(wanted) < len(linked.insertions):
@@ -132,11 +150,12 @@ class _Questions:
         ended: no more links are wanted.
     """
 
-    def __init__(self, total: int, *, yes: bool) -> None:
+    def __init__(self, total: int, say: Words, *, yes: bool) -> None:
         self.done = 0
         self.ended = False
         self._total = total
         self._yes = yes
+        self._say = say
 
     def accepts(self, note: Note, insertion: Insertion) -> bool:
         """Whether a link is to be written."""
@@ -144,9 +163,7 @@ class _Questions:
         if self._yes or self.ended:
             return self._yes
         self._show(note, insertion)
-        answer = click.prompt(
-            "  Write it? (y)es, (n)o, (a)ll from here, (q)uit", err=True, value_proc=_answer
-        )
+        answer = click.prompt(f"  {self._say('suggest.ask')}", err=True, value_proc=self._answer)
         self._yes, self.ended = answer == "a", answer == "q"
         return answer in {"y", "a"}
 
@@ -158,18 +175,19 @@ class _Questions:
         context = (
             printable(left) + click.style(printable(insertion.link), bold=True) + printable(right)
         )
-        place = f"{note.path}:{line_of(note, span)}"
-        click.echo(
-            f"\n{printable(place)} ({self.done} of {self._total})\n"
-            f"  {context.strip()}\n"
-            f'  "{printable(suggestion.anchor)}" → {printable(suggestion.target)},'
-            f" confidence {suggestion.confidence:.2f}: {printable(suggestion.reason)}",
-            err=True,
+        place = printable(f"{note.path}:{line_of(note, span)}")
+        question = self._say(
+            "suggest.question",
+            anchor=printable(suggestion.anchor),
+            target=printable(suggestion.target),
+            confidence=f"{suggestion.confidence:.2f}",
+            reason=printable(suggestion.reason),
         )
+        counted_place = self._say("suggest.place", place=place, number=self.done, total=self._total)
+        click.echo(f"\n{counted_place}\n  {context.strip()}\n  {question}", err=True)
 
-
-def _answer(typed: str) -> str:
-    answer = _ANSWERS.get(typed.strip().lower()[:1])
-    if answer is None:
-        raise click.BadParameter("type y, n, a or q")
-    return answer
+    def _answer(self, typed: str) -> str:
+        answer = _ANSWERS.get(typed.strip().lower()[:1])
+        if answer is None:
+            raise click.BadParameter(self._say("suggest.answers"))
+        return answer

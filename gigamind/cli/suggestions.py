@@ -12,6 +12,7 @@ from gigamind.records.folder import as_json as text_of
 from gigamind.spans import Utf16
 from gigamind.text import printable
 from gigamind.vault.notes import Note
+from gigamind.wording import Words, counted
 
 _SUREST, _TARGETS = 20, 10
 
@@ -23,57 +24,58 @@ class Suggested(NamedTuple):
     suggestions: list[LinkSuggestion]
 
 
-def count_of(number: int, what: str) -> str:
-    """Such as "1 link", "2 links"."""
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
-
-
-def note_text(suggested: Suggested, writer: LinkWriter) -> str:
+def note_text(suggested: Suggested, writer: LinkWriter, say: Words) -> str:
     """The suggestions of one note, as the document's example 10.4 has them."""
     note, suggestions = suggested
     if not suggestions:
-        return "No link suggestions."
+        return say("suggest.nothing")
     units = Utf16(note.text)
-    parts = [f"Found {count_of(len(suggestions), 'link suggestion')}:"]
+    count = counted(len(suggestions), "suggestion", "suggestions", say)
+    parts = [say("suggest.found", suggestions=count)]
     for number, suggestion in enumerate(suggestions, start=1):
         start, end = units.span_from_code_points(suggestion.span)
-        parts.append(
-            f"{number}. {_arrow(suggestion, writer)}\n"
-            f"   Position: {start}-{end}, Confidence: {suggestion.confidence:.2f}\n"
-            f"   Reason: {printable(suggestion.reason)}\n"
-            f"   Scores: {_scores(suggestion)}"
+        confidence = f"{suggestion.confidence:.2f}"
+        lines = (
+            f"{number}. {_arrow(suggestion, note, writer)}",
+            say("suggest.position", start=start, end=end, confidence=confidence),
+            say("suggest.reason", reason=printable(suggestion.reason)),
+            say("suggest.scores", scores=_scores(suggestion, say)),
         )
+        parts.append("\n   ".join(lines))
     return "\n\n".join(parts)
 
 
-def _scores(suggestion: LinkSuggestion) -> str:
-    return ", ".join(f"{name} {value:.2f}" for name, value in suggestion.scores._asdict().items())
+def _scores(suggestion: LinkSuggestion, say: Words) -> str:
+    scores = suggestion.scores._asdict().items()
+    return ", ".join(f"{say(f'suggest.{name}')} {value:.2f}" for name, value in scores)
 
 
-def vault_text(every: Sequence[Suggested], writer: LinkWriter) -> str:
+def vault_text(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
     """All suggestions, note by note."""
-    parts = (f"# {printable(one.note.path)}\n{note_text(one, writer)}" for one in _having(every))
-    return "\n\n".join((_headline(every), *parts))
+    parts = (
+        f"# {printable(one.note.path)}\n{note_text(one, writer, say)}" for one in _having(every)
+    )
+    return "\n\n".join((_headline(every, say), *parts))
 
 
-def summary(every: Sequence[Suggested], writer: LinkWriter) -> str:
+def summary(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
     """How many suggestions there are, the surest, and which notes are suggested most."""
     rows = [(note, suggestion) for note, suggestions in every for suggestion in suggestions]
     rows.sort(key=lambda row: (-row[1].confidence, row[0].path, row[1].span))
-    lines = [_headline(every)]
+    lines = [_headline(every, say)]
     if rows:
-        lines.append("\nThe surest:")
+        lines.append(f"\n{say('suggest.surest')}")
     for note, suggestion in rows[:_SUREST]:
         place = f"{printable(note.path)}:{line_of(note, suggestion.span)}"
         lines += [
-            f"  {suggestion.confidence:.2f}  {place}: {_arrow(suggestion, writer)}",
+            f"  {suggestion.confidence:.2f}  {place}: {_arrow(suggestion, note, writer)}",
             f"        {printable(suggestion.reason)}",
         ]
     targets = Counter(suggestion.target for _, suggestion in rows)
     if len(targets) < len(rows):
-        lines.append("\nSuggested most:")
+        lines.append(f"\n{say('suggest.most')}")
         lines += [
-            f"  {number:4}  [[{printable(writer.name(target))}]]"
+            f"  {number:4}  {printable(writer.place(target, ''))}"
             for target, number in targets.most_common(_TARGETS)
         ]
     return "\n".join(lines)
@@ -106,10 +108,16 @@ def _having(every: Sequence[Suggested]) -> list[Suggested]:
     return [one for one in every if one.suggestions]
 
 
-def _headline(every: Sequence[Suggested]) -> str:
+def _headline(every: Sequence[Suggested], say: Words) -> str:
     total = sum(len(one.suggestions) for one in every)
-    return f"{count_of(total, 'link suggestion')} in {len(_having(every))} of {count_of(len(every), 'note')}."
+    return say(
+        "suggest.in_vault",
+        suggestions=counted(total, "suggestion", "suggestions", say),
+        having=len(_having(every)),
+        notes=counted(len(every), "note", "notes", say),
+    )
 
 
-def _arrow(suggestion: LinkSuggestion, writer: LinkWriter) -> str:
-    return f'"{printable(suggestion.anchor)}" → [[{printable(writer.name(suggestion.target))}]]'
+def _arrow(suggestion: LinkSuggestion, note: Note, writer: LinkWriter) -> str:
+    place = writer.place(suggestion.target, note.path)
+    return f'"{printable(suggestion.anchor)}" → {printable(place)}'

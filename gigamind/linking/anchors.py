@@ -12,6 +12,7 @@ from typing import Literal
 
 from ahocorasick_rs import AhoCorasick, MatchKind
 
+from gigamind.linking.brackets import bracketed
 from gigamind.spans import Span
 from gigamind.text import is_particle
 from gigamind.vault.identity import Identities
@@ -61,8 +62,18 @@ def running_text(note: Note) -> RunningText:
             piece = _NO_PROSE.sub(lambda match: "\n" * len(match[0]), piece)
         pieces += ["\n" * (span.start - done), piece]
         done = span.end
-    folded, origins = _folded("".join(pieces))
+    folded, origins = _folded(_without_brackets("".join(pieces), note))
     return RunningText(folded, start, None if origins is None else tuple(origins))
+
+
+def _without_brackets(body: str, note: Note) -> str:
+    """The body with what stands in brackets blanked, where no link may be written."""
+    pieces: list[str] = []
+    start, done = note.document.body_start, 0
+    for span in bracketed(note):
+        pieces += [body[done : span.start - start], "\n" * len(span)]
+        done = span.end - start
+    return "".join([*pieces, body[done:]])
 
 
 def _folded(text: str) -> tuple[str, list[int] | None]:

@@ -10,7 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, chain
 from operator import eq
+from typing import Literal
 
+from gigamind.linking.brackets import bracketed
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span
@@ -23,11 +25,6 @@ _TAG = re.compile(r"<(?P<closing>/?)(?P<name>[A-Za-z][\w-]*)")
 _VOID = re.compile(r"area|base|br|col|embed|hr|img|input|link|meta|source|wbr")
 _LONGEST_ADDRESS = 2_000
 
-_NO_TEXT = "it stands in no running text, where links may be (but in code, a heading, a link, HTML, math, a comment)"
-_ADDRESS = "it stands in an address or a tag"
-_NO_LINK = "no link with these words leads to {target} alone"
-_OVERLAPS = "it overlaps another suggestion"
-_OTHERWISE = "with a link here, the text around it would be read otherwise (such as ** that ends no bold text any more)"
 _END = Mark("leaf", "", 0, 0)
 
 
@@ -45,12 +42,16 @@ class Insertion:
     suggestion: LinkSuggestion
 
 
+Reason = Literal["no_text", "address", "brackets", "no_target", "overlaps", "otherwise"]
+"""Why there can be no link; the table "no_link" of words says it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A suggestion that cannot be written, and why, as the end of a sentence."""
+    """A suggestion that cannot be written."""
 
     suggestion: LinkSuggestion
-    why: str
+    why: Reason
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,17 +74,20 @@ def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
     refusals: list[Refusal] = []
     wanted: list[Insertion] = []
     places = _places(note, [suggestion.span for suggestion in suggestions])
+    brackets = bracketed(note)
     for suggestion in sorted(suggestions, key=lambda suggestion: suggestion.span):
         end = wanted[-1].span.end if wanted else 0
         in_table = places.get(suggestion.span)
         insertion = _insertion(note, suggestion, writer, in_table=in_table, done=end)
+        if isinstance(insertion, Insertion) and _joins(insertion, note.text, brackets):
+            insertion = "brackets"
         if isinstance(insertion, Insertion):
             wanted.append(insertion)
         else:
             refusals.append(Refusal(suggestion, insertion))
     kept = _readable(note, [], wanted)
     spans = {one.span for one in kept}
-    refusals += [Refusal(one.suggestion, _OTHERWISE) for one in wanted if one.span not in spans]
+    refusals += [Refusal(one.suggestion, "otherwise") for one in wanted if one.span not in spans]
     return LinkedNote(note, _with_links(note.text, kept), tuple(kept), tuple(refusals))
 
 
@@ -94,18 +98,29 @@ def line_of(note: Note, span: Span) -> int:
 
 def _insertion(
     note: Note, suggestion: LinkSuggestion, writer: LinkWriter, *, in_table: bool | None, done: int
-) -> Insertion | str:
+) -> Insertion | Reason:
     """The insertion, or why there is none; `in_table`: None of no running text; `done`: where the one before ends."""
     span = suggestion.span
     if in_table is None or span.slice(note.text) != suggestion.anchor:
-        return _NO_TEXT
+        return "no_text"
     if span.start < done:
-        return _OVERLAPS
+        return "overlaps"
     if _in_address(note.text, span):
-        return _ADDRESS
+        return "address"
     anchor, target = suggestion.anchor, suggestion.target
     link = writer.link(anchor, target, note.path, in_table=in_table)
-    return _NO_LINK.format(target=target) if link is None else Insertion(span, link, suggestion)
+    return "no_target" if link is None else Insertion(span, link, suggestion)
+
+
+def _joins(insertion: Insertion, text: str, brackets: Sequence[Span]) -> bool:
+    """Whether a link would be part of brackets; to mkdocs `[text] [label]` is one link, in spite of the space."""
+    start = insertion.span.start
+    at = bisect_right(brackets, start, key=lambda span: span.start)
+    if not at:
+        return False
+    end = brackets[at - 1].end
+    spaced = start == end + 1 and text[end].isspace() and not insertion.link.startswith("[[")
+    return start <= end or spaced
 
 
 def _in_address(text: str, span: Span) -> bool:

@@ -39,6 +39,13 @@ class LinkWriter:
         names = [stem, path] if self._stems[stem.casefold()] == 1 else [path]
         return next((name for name in names if self._means(name, target)), target)
 
+    def place(self, target: str, source: str) -> str:
+        """Where a link from the note at path `source` to the one at `target` leads, as it is written."""
+        name = self.name(target)
+        if self._wikilinks and not _NO_WIKILINK.search(name):
+            return f"[[{name}]]"
+        return _relative(target, source)
+
     def link(self, anchor: str, target: str, source: str, *, in_table: bool = False) -> str | None:
         """The link from the note at path `source` to the one at `target`, with `anchor` as its text.
 
@@ -73,5 +80,8 @@ def _same_file_name(anchor: str, stem: str) -> bool:
 
 
 def _markdown_link(anchor: str, target: str, source: str) -> str:
-    relative = posixpath.relpath(target, posixpath.dirname(source) or ".")
-    return f"[{anchor}]({_ENCODED.sub(lambda found: quote(found[0]), relative)})"
+    return f"[{anchor}]({_ENCODED.sub(lambda found: quote(found[0]), _relative(target, source))})"
+
+
+def _relative(target: str, source: str) -> str:
+    return posixpath.relpath(target, posixpath.dirname(source) or ".")

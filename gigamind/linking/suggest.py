@@ -22,6 +22,7 @@ from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
+from gigamind.wording import Language
 
 LEAST_CONFIDENCE = 0.1  # what is wrong nine times in ten is no suggestion
 # Phrases are many, and what is right among the least sure is outnumbered; chosen on the vaults that the weights were
@@ -40,6 +41,7 @@ class SuggestOptions:
         exclude_existing: leave out targets that the note links to already.  Existing links themselves never move.
         context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
         unlikely: also what is less sure than the `floor`.
+        language: of the reasons; None: that of the note.
     """
 
     max_suggestions: int = 10
@@ -47,6 +49,7 @@ class SuggestOptions:
     exclude_existing: bool = True
     context_chars: int = 400
     unlikely: bool = False
+    language: Language | None = None
 
 
 def floor(min_confidence: float, features: Features | None = None) -> float:
@@ -78,6 +81,11 @@ class LinkSuggestion:
     reason: str
     context: str
     features: Features
+
+    @property
+    def is_phrase(self) -> bool:
+        """Whether the words mean the target without being a name of it."""
+        return isinstance(self.features, MeantFeatures)
 
 
 class LinkSuggester:
@@ -132,7 +140,7 @@ class LinkSuggester:
         chosen = options or SuggestOptions()
         least = chosen.min_confidence if chosen.unlikely else floor(chosen.min_confidence)
         shown = (
-            self._suggestion(note, one, confidence, chosen.context_chars)
+            self._suggestion(note, one, confidence, chosen)
             for one in self._best(note, chosen, self.calibration, least)
             if (confidence := logistic(one.odds))
             >= (least if chosen.unlikely else floor(least, one.candidate.features))
@@ -184,11 +192,13 @@ class LinkSuggester:
         return self._read[2]
 
     def _suggestion(
-        self, note: Note, weighed: "_Weighed", confidence: float, around: int
+        self, note: Note, weighed: "_Weighed", confidence: float, options: SuggestOptions
     ) -> LinkSuggestion:
         span, target = weighed.candidate.span, weighed.candidate.target
         features = weighed.candidate.features
+        around = options.context_chars
         left = max(note.document.body_start, span.start - around // 2)
+        language = options.language or ("ko" if note_language(note) == "ko" else "en")
         return LinkSuggestion(
             anchor=span.slice(note.text),
             span=span,
@@ -196,7 +206,7 @@ class LinkSuggester:
             target_title=self._titles[target],
             confidence=confidence,
             scores=scores(features),
-            reason=reason(features, note_language(note)),
+            reason=reason(features, language),
             context=note.text[left : span.end + around // 2].strip(),
             features=features,
         )

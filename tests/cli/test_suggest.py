@@ -10,6 +10,7 @@ from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.linking.link_text import LinkWriter
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
+from gigamind.wording import words
 
 NOTES = {
     "RAG 아키텍처.md": "---\nlang: ko\naliases: [RAG 시스템]\n---\n구조.",
@@ -37,11 +38,44 @@ def test_a_suggestion_reads_as_the_format_says(suggest):
         "\n"
         '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
         f"   Position: 20-27, Confidence: {confidence}\n"
-        "   Reason: 노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 연결함\n"
+        "   Reason: alias of the note; linked in 1 of 1 other notes that say it\n"
         f"   Scores: {scores}\n"
     )
     assert re.fullmatch(r"mention 0\.\d\d, context 0\.\d\d, centrality 1\.00", scores)
     assert ended.code == 0
+
+
+def test_a_suggestion_is_korean_through_and_through_where_that_is_asked_for(suggest, monkeypatch):
+    def shown(*options):
+        return re.sub(r"\d\.\d\d", "N", suggest("--note", "gigamind", *options).stdout)
+
+    assert shown("--lang", "ko") == (
+        "링크 제안 1개를 찾았습니다.\n"
+        "\n"
+        '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
+        "   위치: 20-27, 확신도: N\n"
+        "   근거: 노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 링크함\n"
+        "   점수: 언급 N, 문맥 N, 중심성 N\n"
+    )
+    assert suggest("--note", "gigamind", "--min-confidence", 1, "--lang", "ko").stdout == (
+        "제안할 링크가 없습니다.\n"
+    )
+    assert not re.search(
+        "[A-Za-z]{3,}",
+        re.sub(
+            "RAG|projects|gigamind|FILE|jsonl|out|md", "", suggest("--all", "--lang", "ko").stdout
+        ),
+    )
+    english = shown()
+    monkeypatch.setenv("LC_ALL", "ko_KR.UTF-8")
+    assert shown("--lang", "en") == english
+    assert shown() == shown("--lang", "ko")
+
+
+def test_a_target_is_shown_as_it_would_be_written(suggest, tmp_path):
+    for name in ("other.md", "more.md"):
+        (tmp_path / "v" / name).write_text("[RAG 시스템](RAG%20아키텍처.md)", encoding="utf-8")
+    assert '1. "RAG 시스템" → ../RAG 아키텍처.md\n' in suggest("--note", "gigamind").stdout
 
 
 def test_json_carries_range_confidence_and_features(suggest):
@@ -89,7 +123,7 @@ def test_phrases_that_mean_a_note_are_suggested_unless_names_alone_are_asked_for
     )
     shown = suggest("--note", "t", "--semantic").stdout
     assert '. "휴가 정책" → [[연차 사용 규정]]\n' in shown
-    assert "그 노트의 “연차 사용 규정" in shown
+    assert 'close in meaning to "연차 사용 규정' in shown
     assert (tmp_path / "cache" / "embeddings.sqlite").is_file()
     assert suggest("--note", "t").stdout == "No link suggestions.\n"
     found = json.loads(suggest("--note", "t", "--semantic", "--format", "json").stdout)
@@ -110,7 +144,7 @@ def test_all_notes_are_summed_up(suggest, tmp_path):
         "\n"
         "The surest:\n"
         f'  {confidence}  projects/gigamind.md:4: "RAG 시스템" → [[RAG 아키텍처]]\n'
-        "        노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 연결함\n"
+        "        alias of the note; linked in 1 of 1 other notes that say it\n"
         "\n"
         "All of them, note by note: --out FILE.md (or .jsonl)\n"
     )
@@ -151,8 +185,8 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
         )
         for rank, note in enumerate(vault.notes)
     ]
-    lines = summary(every, LinkWriter(vault, Identities(vault.notes))).splitlines()
-    assert lines[0] == "2100 link suggestions in 100 of 102 notes."
+    lines = summary(every, LinkWriter(vault, Identities(vault.notes)), words("en")).splitlines()
+    assert lines[0] == "2,100 link suggestions in 100 of 102 notes."
     rows = [line for line in lines if line.startswith("  1.00  ")]
     assert rows[0] == '  1.00  n00.md:1: "gate" → [[gate]]'
     assert len([line for line in lines if '"gate" → ' in line]) == 20

@@ -84,6 +84,36 @@ def test_in_place_links_are_written_and_undone(apply, folder, gigamind):
     assert notes_hash(folder / "vault") == before
 
 
+def test_a_whole_korean_run_is_korean(apply, gigamind):
+    ended = apply("--in-place", "--yes", "--lang", "ko")
+    assert ended.stdout.startswith("노트 2개에 링크 3개를 추가했습니다.\n되돌리는 명령: gigamind ")
+    assert ended.stderr.startswith(
+        "bold.md:1: “게이트”에는 링크를 걸지 않습니다. 여기에 링크를 걸면 "
+    )
+    file = re.search(r"--undo (\S+)\n", ended.stdout)[1]
+    undone = gigamind("suggest-links", "--undo", file, "--lang", "ko")
+    assert (undone.code, undone.stdout) == (0, "노트 2개를 되돌렸습니다.\n")
+    assert apply("--apply", "copy", "--yes", "--lang", "ko").stdout == (
+        "사본 copy의 노트 2개에 링크 3개를 추가했습니다. 보관함 vault에는 변경이 없습니다.\n"
+    )
+
+
+def test_phrases_are_written_only_where_that_is_said(folder, gigamind, monkeypatch):
+    monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(folder / "cache"))
+    for path in NOTES:
+        (folder / "vault" / path).unlink()
+    rules = "# 연차 사용 규정\n\n연차는 입사 1년 뒤부터 쓴다. 쉬는 날은 팀장이 승인한다."
+    (folder / "vault" / "연차 사용 규정.md").write_text(rules, encoding="utf-8")
+    (folder / "vault" / "t.md").write_text("휴가 정책을 먼저 읽는다.", encoding="utf-8")
+    command = ("suggest-links", "--notes", "vault", "--all", "--min-confidence", "0", "--yes")
+    told = gigamind(*command, "--apply", "names").stdout.splitlines()
+    assert told[0] == "No link was written, so there is no copy."
+    assert told[1].startswith("Phrases were left out")
+    gigamind(*command, "--apply", "copy", "--phrases")
+    written = (folder / "copy" / "t.md").read_text("utf-8")
+    assert written == "휴가 [[연차 사용 규정|정책]]을 먼저 읽는다."
+
+
 def test_what_was_changed_since_is_told_and_left(apply, folder, gigamind):
     file = undo_file(apply("--in-place", "--yes").stdout)
     (folder / "vault" / "a.md").write_text("mine", encoding="utf-8")
@@ -114,6 +144,7 @@ def test_a_note_that_may_not_be_written_is_told_and_the_others_are_written(apply
             "give either --apply, for a copy, or --in-place",
         ),
         (("--yes",), "give --apply COPY or --in-place, too"),
+        (("--in-place", "--phrases"), "--phrases: says what --yes writes"),
         (("--apply", "vault/copy", "--yes"), "--apply vault/copy: overlaps the vault"),
         (("--apply", ".", "--yes"), "--apply .: overlaps the vault"),
         (("--apply", "full", "--yes"), "--apply full: exists already"),
@@ -149,7 +180,7 @@ def test_each_link_is_asked_about_as_it_would_stand(folder):
     terminal, code, output = ask(folder, "n\n", "maybe\n", "ㅛ\n", "y\n")
     shown = terminal.shown.replace("\r", "")
     assert "\na.md:1 (1 of 4)\n  [[limit|임계값]]은 게이트에서\n" in shown
-    assert re.search(r'\n  "임계값" → limit.md, confidence 0\.\d\d: 노트 제목과 같음', shown)
+    assert re.search(r'\n  "임계값" → limit.md, confidence 0\.\d\d: title of the note', shown)
     assert "\na.md:1 (2 of 4)\n  임계값은 [[gate|게이트]]에서\n" in shown
     assert "Error: type y, n, a or q" in shown
     assert "\nb.md:3 (3 of 4)\n" in shown

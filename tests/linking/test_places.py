@@ -22,6 +22,7 @@ def folded(vault_of):
         "[name](https://example.org)", "> # name", "- `name`",
         "https://example.org/name", "www.name.org", "a@name.org",
         "#name", "see #name/part", "^name", "\\[[name]]",
+        "[name]", "[`a`, name][b.c]", "[a][name]", "[a [b] name]",
     ],
 )  # fmt: skip
 def test_what_is_no_running_text_is_no_place(folded, text):
@@ -32,7 +33,7 @@ def test_what_is_no_running_text_is_no_place(folded, text):
     "text",
     [
         "name", "- name", "> name", "**name**", "| a |\n|---|\n| name |", "100%% of name",
-        "x[^1]\n\n[^1]: name", "it's name & co",
+        "x[^1]\n\n[^1]: name", "\\[name\\]", "[a\n\nname]", "[a] name", "it's name & co",
     ],
 )  # fmt: skip
 def test_running_text_is_a_place_wherever_it_stands(folded, text):
@@ -40,7 +41,7 @@ def test_running_text_is_a_place_wherever_it_stands(folded, text):
 
 
 def test_signs_that_turn_out_to_be_text_do_not_cut_it(folded):
-    assert folded("see [one] *two & Three_four-five") == "see [one] *two & three four five"
+    assert folded("see [one *two & Three_four-five") == "see [one *two & three four five"
 
 
 def test_markup_keeps_words_apart_as_line_feeds(folded):

@@ -14,7 +14,7 @@ NEW = replace(PLAIN, linked_notes=0, saying_notes=0)
         ("title", "title of the note", "노트 제목과 같음"),
         ("alias", "alias of the note", "노트의 별칭과 같음"),
         ("heading", "first heading of the note", "노트의 첫 제목과 같음"),
-        ("text", "other notes link it with these words", "다른 노트에서 이 말로 연결함"),
+        ("text", "other notes link it with these words", "다른 노트에서 이 말로 링크함"),
     ],
 )
 def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
@@ -28,7 +28,7 @@ def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
         (
             {"linked_notes": 2, "saying_notes": 5},
             "linked in 2 of 5 other notes that say it",
-            "이 말을 쓴 다른 노트 5개 중 2개가 연결함",
+            "이 말을 쓴 다른 노트 5개 중 2개가 링크함",
         ),
         (
             {"commonness": 0.5, "folders_between": 1},
@@ -43,7 +43,7 @@ def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
         (
             {"cue_beside": 1.0},
             "links of this vault stand between such words",
-            "이 vault에서 링크가 놓이는 문맥",
+            "이 보관함에서 링크가 놓이는 문맥",
         ),
         (
             {"words_shared": 0.2},
@@ -53,9 +53,9 @@ def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
         (
             {"neighbours": 1.0},
             "both notes are linked with the same notes",
-            "두 노트가 같은 노트들과 연결됨",
+            "두 노트가 같은 노트들과 링크됨",
         ),
-        ({"linked_back": True}, "that note links here", "그 노트가 이 노트를 연결함"),
+        ({"linked_back": True}, "that note links here", "그 노트가 이 노트를 링크함"),
     ],
 )
 def test_what_else_speaks_for_a_link_is_told_behind_it(changed, english, korean):
@@ -77,13 +77,9 @@ def test_a_phrase_says_the_passage_that_it_is_near_to(passage):
     meant = replace(MEANT, name_cosine=0.5, beginning_cosine=0.614, passage=passage)
     assert reason(meant, "en") == f'close in meaning to "{passage}" of the note (cosine 0.61)'
     assert reason(meant, "ko") == f"그 노트의 “{passage}”에 뜻이 가까움(코사인 0.61)"
-    assert reason(replace(meant, linked_back=True), "ko").endswith("; 그 노트가 이 노트를 연결함")
+    assert reason(replace(meant, linked_back=True), "ko").endswith("; 그 노트가 이 노트를 링크함")
 
 
 @pytest.mark.parametrize(("chars", "shown"), [(60, "개" * 60), (61, "개" * 60 + "…")])
 def test_a_long_passage_is_cut(chars, shown):
     assert f"“{shown}”" in reason(replace(MEANT, passage="개" * chars), "ko")
-
-
-def test_notes_in_other_languages_are_told_in_english():
-    assert reason(NEW, "ja") == reason(NEW, "en")
