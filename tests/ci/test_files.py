@@ -31,6 +31,17 @@ def test_the_example_for_github_gives_the_action_inputs_that_it_has_and_options_
     parsed(["eval", "search", "--dataset", gate["with"]["dataset"], *given])
 
 
+def test_the_page_of_ci_names_inputs_and_a_hook_that_exist():
+    text = (ROOT / "docs" / "ci.md").read_text("utf-8")
+    workflow, config = map(yaml.safe_load, re.findall(r"(?s)```yaml\n(.*?)```", text))
+    gate = workflow["jobs"]["gate"]["steps"][-1]
+    (written,) = (step for step in GITHUB["jobs"]["gate"]["steps"] if step.get("id") == "gate")
+    assert gate["with"].items() <= written["with"].items()
+    (used,) = config["repos"][0]["hooks"]
+    assert used["id"] == HOOK["id"]
+    assert parsed([*shlex.split(HOOK["entry"])[1:], *used["args"], "queries.jsonl"]).params["notes"]
+
+
 @pytest.mark.parametrize("task", ["search", "answers", "links"])
 def test_every_option_that_the_action_gives_is_one_of_each_evaluation(task):
     environment = [step.get("env", {}) for step in ACTION["runs"]["steps"]]

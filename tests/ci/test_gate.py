@@ -143,7 +143,8 @@ def test_a_run_that_is_as_good_passes_and_all_outputs_stand(runner):
 
 
 def test_a_run_that_regressed_ends_in_4_and_names_what_got_worse(runner):
-    (runner.folder / "vault" / "apple.md").write_text("# fig\n\nfig fig\n", "utf-8")
+    (runner.folder / "vault" / "apple.md").write_text("fig\n", "utf-8")
+    (runner.folder / "vault" / "fig.md").write_text("apple, which is 배\n", "utf-8")
     (runner.folder / "vault" / "cherry.md").unlink()
     assert runner.evaluate(baseline="base", lang="ko") == 4
     assert (runner.outputs["verdict"], runner.outputs["exit-code"]) == ("failed", "4")
@@ -245,6 +246,7 @@ def test_a_token_that_may_not_comment_fails_no_gate(runner):
 
 def test_without_a_pull_request_there_is_no_comment(runner):
     (runner.folder / "event.json").write_text("{}")
+    written(runner, "good")
     ended = runner.run("Comment", token="secret")
     assert (ended.returncode, ended.stdout) == (
         0,
@@ -252,6 +254,7 @@ def test_without_a_pull_request_there_is_no_comment(runner):
     )
 
 
+@pytest.mark.timeout(300)
 def test_the_checkout_of_the_action_is_what_is_installed(tmp_path, monkeypatch):
     # No index and no other packages: those that build it are of the environment of the tests.
     for name, value in {"NO_INDEX": "1", "NO_DEPS": "1", "NO_BUILD_ISOLATION": "false"}.items():
