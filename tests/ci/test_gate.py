@@ -152,7 +152,7 @@ def test_a_run_that_regressed_ends_in_4_and_names_what_got_worse(runner):
     title = "### ❌ 검색 평가 · 출시 게이트 실패 (BETA)\n"
     assert runner.comment.startswith(f"{MARKER}\n{title}")
     shown = runner.comment.split("<details>")[0]
-    assert "### 더는 평가하지 못한 항목 (1)\n\n- **cherry** (`q2`)\n" in shown
+    assert "### 이번에는 평가하지 못한 항목 (1)\n\n- **cherry** (`q2`)\n" in shown
     assert "- **fig** (`q4`): 1위 → 2위\n" in shown
     summary = (runner.folder / "summary.md").read_text("utf-8")
     assert summary.startswith(title)
