@@ -60,6 +60,7 @@ class EvalKeywords(TypedDict, total=False):
     figures: Literal["svg"]
     save_snapshot: bool
     junit: File
+    comment: File
 
 
 class ModelKeywords(TypedDict, total=False):
@@ -335,7 +336,7 @@ def _name_of(system: object) -> str:
 
 
 # What only says how an out folder is written.
-_OF_OUT = ("format", "lang", "figures", "save_snapshot", "junit", "resume")
+_OF_OUT = ("format", "lang", "figures", "save_snapshot", "junit", "comment", "resume")
 
 
 def _evaluate(

@@ -1,22 +1,22 @@
 """`gigamind dataset`: is a dataset sound, what does it hold, a smaller one of it, or one with more judgements."""
 
+import functools
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gigamind.cli.command import Group
 from gigamind.cli.errors import translated
-from gigamind.cli.output import prints_json, tell, tell_written
+from gigamind.cli.output import is_json, prints_json, tell, tell_written
 from gigamind.errors import DatasetError, InputError
 
 if TYPE_CHECKING:
     from gigamind.cli.documents import DatasetCheckDocument
     from gigamind.datasets.check import CheckedRows
     from gigamind.datasets.describe import Description
-    from gigamind.datasets.row_errors import RowError
-    from gigamind.vault.identity import Collision
+    from gigamind.datasets.jsonl import Dataset
 
 _path = click.Path(path_type=Path)
 _SHOWN = 10  # problems in one message
@@ -28,16 +28,23 @@ _dataset_option = click.option(
 
 @click.group(cls=Group)
 def dataset() -> None:
-    """Check, describe, sample and label datasets of queries or links."""
+    """Check, describe, sample and label datasets of queries, links or answers."""
 
 
 @dataset.command(
     examples=(
-        "gigamind dataset check --dataset queries.jsonl",
+        "gigamind dataset check queries.jsonl links.jsonl answers.jsonl",
         "gigamind dataset check --dataset queries.jsonl --notes vault --strict",
     )
 )
-@_dataset_option
+@click.argument("files", nargs=-1, type=_path)
+@click.option(
+    "--dataset",
+    "paths",
+    type=_path,
+    multiple=True,
+    help="the same as an argument: rows, one JSON object a line",
+)
 @click.option("--notes", type=_path, help="look every note and range up in this vault, too")
 @click.option("--strict", is_flag=True, help="names that mean several notes are problems")
 @click.option(
@@ -48,29 +55,48 @@ def dataset() -> None:
     help="share of the rows that an evaluation would ask for",
 )
 @prints_json
-def check(path: Path, notes: Path | None, *, strict: bool, min_rows: float) -> None:
-    """Say what is wrong with each row; exit code 1 if anything is."""
+def check(
+    files: tuple[Path, ...],
+    paths: tuple[Path, ...],
+    notes: Path | None,
+    *,
+    strict: bool,
+    min_rows: float,
+) -> None:
+    """Say what is wrong with each row of FILES, datasets of queries, links or answers; exit code 1 if anything is."""
+    named = (*paths, *files)
+    if not named:
+        raise InputError("name a dataset: gigamind dataset check queries.jsonl")
+    if len(named) > 1 and is_json():
+        raise InputError("--json: one document tells of one dataset; name one")
+    sound = True
+    for path in named:
+        found = _check(path, notes, min_rows)
+        for warning in found.warnings:
+            click.echo(f"warning: {warning}", err=True)
+        tell(found, functools.partial(_show_check, found, named=len(named) > 1))
+        sound &= not (found.problems or (strict and found.collisions))
+    if not sound:
+        sys.exit(InputError.exit_code)
+
+
+def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocument":
     from gigamind.cli.documents import DatasetCheckDocument
 
     rows = _read(path)
-    held = None if notes is None else _held_against(path, notes)
+    held = _held_against(rows, notes)
     checked = held or rows
-    for warning in checked.warnings:
-        click.echo(f"warning: {warning}", err=True)
     bad = {error.line for error in checked.errors}
     total = len(rows.lines) + len({error.line for error in rows.errors})
-    found = DatasetCheckDocument(
+    return DatasetCheckDocument(
         dataset=str(path),
         rows=total,
         usable=total - len(bad),
         problems=checked.errors,
         warnings=checked.warnings,
-        collisions=checked.collisions,
-        stops=held.why_unusable(min_rows) if held else None,
+        collisions=held.collisions if held else (),
+        stops=held.why_unusable(min_rows) if held and notes else None,
     )
-    tell(found, lambda: _show_check(found))
-    if bad or (strict and checked.collisions):
-        sys.exit(InputError.exit_code)
 
 
 @dataset.command(examples=("gigamind dataset stats --dataset queries.jsonl",))
@@ -103,7 +129,7 @@ def draw(path: Path, out: Path, size: str, seed: int) -> None:
     except InputError as error:
         raise InputError(str(error).replace("--sample", "--size")) from error
     refuse_existing_file("--out", out)
-    usable = _read(path).lines
+    usable = list(_read(path).lines.values())
     if not usable:
         raise DatasetError(f"{path}: no row can be used. See gigamind dataset check.")
     lines = path.read_bytes().removeprefix(b"\xef\xbb\xbf").split(b"\n")
@@ -142,25 +168,13 @@ def label(path: Path, labels: Path, out: Path) -> None:
     tell_written(out, counts, f"{counts['judgements']} judgements of {len(gains)} queries: {out}")
 
 
-def _show_check(found: "DatasetCheckDocument") -> None:
+def _show_check(found: "DatasetCheckDocument", *, named: bool) -> None:
     for error in found.problems:
         click.echo(translated(error.describe(Path(found.dataset))))
     if found.stops:
         click.echo(translated(f"An evaluation would stop: {found.stops}"))
-    click.echo(translated(f"{found.usable} of {found.rows} rows can be used"))
-
-
-class _Rows(NamedTuple):
-    """A dataset of either kind.
-
-    Attributes:
-        lines: of the usable rows, in file order.
-    """
-
-    lines: list[int]
-    errors: "tuple[RowError, ...]"
-    warnings: tuple[str, ...]
-    collisions: "tuple[Collision, ...]" = ()
+    where = f"{found.dataset}: " if named else ""
+    click.echo(where + translated(f"{found.usable} of {found.rows} rows can be used"))
 
 
 def _described(path: Path) -> "Description":
@@ -172,24 +186,44 @@ def _described(path: Path) -> "Description":
     return describe_queries(read_queries(path))
 
 
-def _read(path: Path) -> _Rows:
-    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
+def _read(path: Path) -> "Dataset[Any]":
+    """A dataset of any kind; questions of which one has an answer are answers."""
+    from gigamind.datasets.jsonl import (
+        dataset_kind,
+        read_answers,
+        read_links,
+        read_queries,
+        read_questions,
+    )
 
-    found = read_links(path) if dataset_kind(path) == "links" else read_queries(path)
-    return _Rows(list(found.lines.values()), found.errors, found.warnings)
+    kind = dataset_kind(path)
+    if kind == "links":
+        return read_links(path)
+    if kind == "queries":
+        return read_queries(path)
+    questions = read_questions(path)
+    answered = any(item.answer is not None for item in questions.items)
+    return read_answers(path) if answered else questions
 
 
-def _held_against(path: Path, notes: Path) -> "CheckedRows[Any]":
-    from gigamind.datasets.check import check_links, check_queries
-    from gigamind.datasets.jsonl import dataset_kind, read_links, read_queries
+def _held_against(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any] | None":
+    """The rows held against a vault; without one, queries against themselves, and others against nothing."""
+    from gigamind.datasets.check import check_answers, check_links, check_queries
+    from gigamind.datasets.jsonl import dataset_kind
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
-    vault = read_vault(notes)
-    identities = Identities(vault.notes)
-    if dataset_kind(path) == "links":
-        return check_links(read_links(path), vault, identities)
-    return check_queries(read_queries(path), vault, identities)
+    kind = dataset_kind(rows.path)
+    vault = read_vault(notes) if notes else None
+    identities = Identities(vault.notes if vault else ())
+    if kind == "queries":
+        return check_queries(rows, vault, identities)
+    if vault is None:
+        return None
+    if kind == "links":
+        return check_links(rows, vault, identities)
+    answered = any(item.answer is not None for item in rows.items)
+    return check_answers(rows, vault, identities, answered=answered)
 
 
 def _print(description: "Description") -> None:

@@ -36,6 +36,11 @@ def prints_json(command: Callable[..., Any]) -> Callable[..., Any]:
     return option(run)
 
 
+def is_json() -> bool:
+    """Whether a program reads what is told."""
+    return _STDOUT in click.get_current_context().meta
+
+
 def tell(document: object, show: Callable[[], None]) -> None:
     """Print the document for a program, or show it to people.
 

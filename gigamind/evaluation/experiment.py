@@ -14,8 +14,9 @@ from gigamind.release.compare import Snapshot
 from gigamind.release.experiment import Experiment, hold_against
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run
+from gigamind.reports.decision import brief
 from gigamind.reports.page.experiment import render_experiment
-from gigamind.wording import Language, LanguageChoice, language_of
+from gigamind.wording import Language, LanguageChoice, language_of, words
 
 Tasks = Mapping[str, Task[Any, Any, Any]]
 _REPORT = "report.html"
@@ -77,10 +78,11 @@ def hold_runs(
         raise InputError(
             "name two runs or more, such as: gigamind compare runs/a runs/b; the others are held against the first"
         )
-    gated = options.fail_on_regression or options.junit is not None
+    gated = options.fail_on_regression or options.junit or options.comment
     if len(paths) > _LEAST and gated:
         raise InputError(
-            "--fail-on-regression, --junit: a gate holds one run against its baseline; name two runs, or leave them out"
+            "--fail-on-regression, --junit, --comment: a gate holds one run against its baseline;"
+            " name two runs, or leave them out"
         )
     kinds = {name: task.compared for name, task in tasks.items()}
     last = read_baseline(paths[-1], kinds)
@@ -91,7 +93,7 @@ def hold_runs(
     verdict, report = None, ""
     if not between:
         verdict = reference.verdict(last)
-        announce(last.task, verdict, options.junit, language)
+        announce(verdict, options, brief(last.task, verdict.release, words(language)))
         if (paths[-1] / "run.json").is_file():
             record = read_run(paths[-1], kinds)
             view = tasks[last.task].view

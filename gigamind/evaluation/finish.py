@@ -29,7 +29,7 @@ from gigamind.release.model import FILE as SNAPSHOT_FILE
 from gigamind.release.policy import read_policy
 from gigamind.release.shortfall import held_card, judged_languages
 from gigamind.release.snapshot import Kinds, snapshot_text
-from gigamind.reports.decision import MOST_RUNS, Place, decide
+from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
 from gigamind.reports.release import with_section
 from gigamind.wording import Language, words
 
@@ -157,7 +157,9 @@ def _write(
     files = _texts(task, record, outputs)
     if not record.items:
         write_run(out, record, outputs.format, files, replace=outputs.replaces)
-        return _Written(None, _empty(record, out))
+        empty = _empty(record, out)
+        _announce(record, options, None, empty)
+        return _Written(None, empty)
     snapshot = task.compared.take_snapshot(record)
     if outputs.save_snapshot:
         files[SNAPSHOT_FILE] = snapshot_text(snapshot)
@@ -175,12 +177,28 @@ def _write(
     if outputs.format != "json":
         files[HTML_FILE] = _page(task, record, outputs.lang, reference, verdict)
     write_run(out, record, outputs.format, files, replace=outputs.replaces)
-    whole: Record[Any, Any] = record
-    announce(record.run.task, verdict, options.junit, outputs.lang, whole.summary.overall)
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
         least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
         refused = _short(task, record, out) or _partial(record, least, out)
+    _announce(record, options, verdict, refused)
     return _Written(verdict, refused)
+
+
+def _announce(
+    record: Record[Any, Any],
+    options: EvalOptions,
+    verdict: ReleaseVerdict | None,
+    refused: GigamindError | None,
+) -> None:
+    told = brief(
+        record.run.task,
+        verdict.release if verdict else None,
+        words(options.language),
+        part=record.summary.overall if record.items else None,
+        refused=str(refused) if refused else None,
+        status=record.run.status,
+    )
+    announce(verdict, options, told, refused)
 
 
 def finish_flow(

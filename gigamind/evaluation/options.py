@@ -85,7 +85,17 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("sample", "seed", "deterministic"),
     ),
     "where": (
-        *("out", "lang", "format", "figures", "save_snapshot", "junit", "resume", "cache_dir"),
+        *(
+            "out",
+            "lang",
+            "format",
+            "figures",
+            "save_snapshot",
+            "junit",
+            "comment",
+            "resume",
+            "cache_dir",
+        ),
         *("dry_run", "strict", "min_rows", "notes_hash_mode", "notes_hash_exclude"),
     ),
     OWN_SECTION: (),
@@ -131,6 +141,9 @@ class ReleaseOptions(BaseModel):
         default=False, description="exit code 4 when a gate fails, 1 when nothing can be said"
     )
     junit: Path | None = Field(None, description="write the gates as JUnit XML to this file")
+    comment: Path | None = Field(
+        None, description="write the verdict, figures and worse items in short, for a pull request"
+    )
 
 
 class EvalOptions(ReleaseOptions, Determinism):

@@ -2,13 +2,14 @@
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from gigamind.errors import InputError
-from gigamind.evaluation.options import ReleaseOptions
+from gigamind.errors import GigamindError, InputError
+from gigamind.evaluation.options import EvalOptions, ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.release.compare import Comparison, compare
@@ -19,8 +20,8 @@ from gigamind.release.policy import GateResult, Policy, Status, read_policy
 from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline
 from gigamind.reports.comparison import render_comparison
-from gigamind.reports.figures import Part
-from gigamind.reports.release import Release, step_summary
+from gigamind.reports.decision import failed_brief
+from gigamind.reports.release import Release
 from gigamind.wording import Language, words
 
 REGRESSION_EXIT_CODE = 4
@@ -124,26 +125,40 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
 
 
 def announce(
-    task: str,
     verdict: ReleaseVerdict | None,
-    junit: Path | None,
-    lang: Language = "en",
-    part: Part | None = None,
+    options: ReleaseOptions,
+    brief: str,
+    refused: GigamindError | None = None,
 ) -> None:
-    """Write JUnit XML where asked, and append to the CI job's summary where CI gives a place for it.
+    """Write JUnit XML and the comment where asked, and append to the CI job's summary where CI gives a place for it.
 
     Args:
         verdict: None for a run that was compared with nothing.
-        part: all items of the run; None where two finished runs are compared.
+        brief: what the comment and the summary say.
+        refused: why the run is no result all the same.
 
     Raises:
         InputError: a file cannot be written.
     """
-    if junit and verdict:
-        _write(junit, junit_xml("gigamind release gate", _cases(verdict.gate)), mode="w")
+    cases = _cases(verdict.gate) if verdict else []
+    if refused:
+        cases.append(JunitCase("evaluation", "error", str(refused)))
+    if options.junit and cases:
+        _write(options.junit, junit_xml("gigamind release gate", cases), mode="w")
+    if options.comment:
+        _write(options.comment, brief, mode="w")
     if place := os.environ.get(_CI_SUMMARY):
-        told = verdict.release if verdict else None
-        _write(Path(place), step_summary(task, part, told, words(lang)), mode="a")
+        _write(Path(place), f"{brief}\n", mode="a")
+
+
+@contextmanager
+def announcing_failure(options: EvalOptions) -> Generator[None]:
+    """The same of an evaluation that ends inside with an error, which goes on."""
+    try:
+        yield
+    except GigamindError as error:
+        announce(None, options, failed_brief(error, options.task, words(options.language)), error)
+        raise
 
 
 def _write(path: Path, text: str, mode: Literal["w", "a"]) -> None:

@@ -29,6 +29,7 @@ from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, fin
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Progress, Quiet
+from gigamind.evaluation.release import announcing_failure
 from gigamind.evaluation.shards import GATHERED, Range, Shard, ShardEnd, cut
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
 from gigamind.records.schema import RUN_ID_FORMAT, Record
@@ -94,13 +95,14 @@ def evaluate_and_keep(
     """The same, with all that the out folder holds."""
     started = datetime.now(UTC)
     out = out_folder(options, started)
-    reference = check_outputs(options, out, kinds)
     shown = progress or Quiet()
-    with _opened(task, options, shown) as opened:
-        if reference:
-            reference.policy.refuse_unknown(options.task)
-        run = _asked(opened.evaluation, _scored(opened, shown), out, shown)
-        record = opened.record(run, started)
+    with announcing_failure(options):
+        reference = check_outputs(options, out, kinds)
+        with _opened(task, options, shown) as opened:
+            if reference:
+                reference.policy.refuse_unknown(options.task)
+            run = _asked(opened.evaluation, _scored(opened, shown), out, shown)
+            record = opened.record(run, started)
     with _kept_beside(out):
         finished = finish(task, record, options, out, reference)
     if run.asked:

@@ -1,9 +1,11 @@
 """The page on which a release manager decides: how a run ended and why, what moved, what it cost, where to look.
 
-Markdown as Prefect's UI renders it: tables, and pictures as data addresses; a link to a file it drops.
+Markdown as Prefect's UI renders it: tables, and pictures as data addresses; a link to a file it drops.  In brief it is
+what CI shows of a run: the summary of a job, or a comment on a pull request.
 """
 
 import base64
+import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,23 +13,27 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
+from gigamind.errors import GigamindError
 from gigamind.metrics.table import is_lower_better, label, metric_of
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
-from gigamind.release.compare import ComparedItem, Comparison, ItemChange
+from gigamind.release.compare import ComparedItem, Comparison, ItemChange, RunName
 from gigamind.release.gates import LOST
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import GateResult, RuleResult, Status, Verdict, explain
 from gigamind.release.shortfall import METRIC as CARD
-from gigamind.reports.figures import Figure
+from gigamind.reports.figures import Figure, Part, metric_name
 from gigamind.reports.page.charts import Course, Trend
 from gigamind.reports.page.headline import change_interval, notices
 from gigamind.reports.page.model_costs import cost
 from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import (
     Release,
+    items_by_kind,
+    items_told,
     main_figures,
+    main_keys,
     plain_verdict,
     reasons_told,
     relaxed_told,
@@ -41,11 +47,14 @@ MOST_RUNS = 20
 _WORST = 5
 _HITS = 3
 _REASONS = 8
+_SAID = 3  # of them in brief, before what is folded
 _PANELS = 4
 _ERRORS = 5
 _TEXT_CHARS = 160
+_REASON_CHARS = 320
 _HEADLINE_CHARS = 120
 _TIMES = frozenset({"search_p95", "cold_start"})
+_MENTION = re.compile(r"(?<!\w)@(?=\w)")
 
 End: TypeAlias = (
     Verdict | Literal["measured", "interrupted", "no-result", "notes-inaccessible", "invalid-input"]
@@ -117,11 +126,12 @@ def decide(
         refused: why it is no result all the same.
         past: the runs of its history, it included, oldest first.
     """
-    end = _end_of(record, release, refused)
+    end = _end_of(record.run.status, release, refused)
     rules = _ranked(release.gate) if release else []
     reasons = _reasons(release, refused, say)
     llm = view.llm(record.summary)
     main = main_figures(record.summary.overall)
+    keys = [figure.key for figure in main]
     notes = notices(
         record,
         release.comparison if release else None,
@@ -137,8 +147,8 @@ def decide(
         run=_subject(record, say),
         figures=_figures(main, rules, release, say),
         compared=release is not None,
-        passed=_passed(rules, main),
-        trend=_trend(past, _trended(rules, main), release, say),
+        passed=_passed(rules, keys),
+        trend=_trend(past, _trended(rules, keys), release, say),
         notices=told,
         costs=list(_costs(llm, say)) if llm else [],
         lost=list(_lost(record.errors, say)),
@@ -153,10 +163,89 @@ def failed_page(message: str, exit_code: int, subject: str, say: Words) -> Decis
     return _page(end, message.splitlines(), say, Place(), run=inline(subject))
 
 
+def brief(
+    task: str,
+    release: Release | None,
+    say: Words,
+    *,
+    part: Part | None = None,
+    refused: str | None = None,
+    status: str = "complete",
+) -> str:
+    """A run for CI: the verdict, the main figures and what got worse; the rest is folded.
+
+    Args:
+        part: all items of the run; None where two finished runs are compared.
+        refused: why it is no result all the same.
+        status: of the run, as in run.json.
+    """
+    end = _end_of(status, release, refused)
+    reasons = _reasons(release, refused, say)
+    if release is None:
+        figures = _figures(main_figures(part), [], None, say) if part else []
+        return _brief(end, task, reasons, say, figures=figures)
+    comparison, gate = release
+    *worse, better = items_by_kind(comparison)
+    rules = _ranked(gate)
+    main = main_keys([change.metric for change in comparison.metrics])
+    rows = _compared(main, rules, comparison, say)
+    return _brief(
+        end,
+        task,
+        reasons,
+        say,
+        said=_SAID,
+        verdict=f"**{say(f'gate.{gate.verdict}')}** ({gate.phase.upper()}). {items_told(comparison, say)}",
+        figures=rows if gate.is_refused else [row for row in rows if row[0]],
+        aside=[] if gate.is_refused else [row for row in rows if not row[0]],
+        compared=True,
+        passed=_passed(rules, main),
+        worse=worse,
+        better=[better],
+        runs=[_run_name(run) for run in (comparison.baseline, comparison.current)],
+    )
+
+
+def failed_brief(error: GigamindError, task: str, say: Words) -> str:
+    """The same of a run that ended before it had anything to show."""
+    return _brief(
+        _ENDS_OF_ERRORS.get(error.exit_code, "no-result"), task, str(error).splitlines(), say
+    )
+
+
+def _brief(
+    end: End, task: str, reasons: Sequence[str], say: Words, said: int = _REASONS, **parts: object
+) -> str:
+    empty: Mapping[str, object] = {
+        **dict.fromkeys(("figures", "aside", "worse", "better", "runs"), ()),
+        "verdict": "",
+        "compared": False,
+        "passed": 0,
+    }
+    text = render(
+        "brief.md.jinja",
+        say=say,
+        title=f"{_ICONS[end]} {say(f'release.{task}')} · {say(f'decision.{end}')}",
+        reasons=[_cut(_arrowed(reason), _REASON_CHARS) for reason in reasons[:_REASONS]],
+        said=said,
+        unsaid=max(0, len(reasons) - _REASONS),
+        shown=_WORST,
+        what=functools.partial(_changed, say),
+        **{**empty, **parts},
+    )
+    unmentioned = _MENTION.sub("@\u200b", text)  # else a question that names somebody calls them
+    return re.sub(r"\n{3,}", "\n\n", unmentioned)
+
+
+def _run_name(run: RunName) -> str:
+    commit = (run.git_commit or "")[:12]
+    return f"{run.run_id} (gigamind {run.app_version} {commit}".rstrip() + ")"
+
+
 def _page(
     end: End, reasons: Sequence[str], say: Words, place: Place, run: str, **parts: object
 ) -> Decision:
-    first, *others = [reason.replace("->", "→") for reason in reasons] or [""]
+    first, *others = [_arrowed(reason) for reason in reasons] or [""]
     sentence = re.split(r"(?<=[\])])\.? |[.,;] (?!\d)", first, maxsplit=1)[0]
     if len(first) > _HEADLINE_CHARS and len(sentence) < len(first):
         first, others = sentence, [first, *others]
@@ -182,8 +271,8 @@ def _page(
     return Decision(headline, markdown)
 
 
-def _end_of(record: Record[Any, Any], release: Release | None, refused: str | None) -> End:
-    if record.run.status == "interrupted":
+def _end_of(status: str, release: Release | None, refused: str | None) -> End:
+    if status == "interrupted":
         return "interrupted"
     if release and (refused is None or release.gate.verdict == "failed"):
         return plain_verdict(release)
@@ -212,7 +301,7 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
 def _name(metric: str, say: Words) -> str:
     """What people call a metric, or what a rule holds besides."""
     key = f"decision.rule_{metric}"
-    return say(key) if say.knows(key) else label(metric, say.language)
+    return say(key) if say.knows(key) else metric_name(metric, say)
 
 
 def _subject(record: Record[Any, Any], say: Words) -> str:
@@ -238,10 +327,9 @@ def _ranked(gate: GateResult) -> list[RuleResult]:
     return sorted(known, key=lambda rule: _ORDER.index(rule.status))
 
 
-def _passed(rules: Sequence[RuleResult], main: Sequence[Figure]) -> int:
+def _passed(rules: Sequence[RuleResult], main: Sequence[str]) -> int:
     """Gates that passed and have no line of their own."""
-    shown = {figure.key for figure in main}
-    return sum(rule.status == "passed" and rule.metric not in shown for rule in rules)
+    return sum(rule.status == "passed" and rule.metric not in main for rule in rules)
 
 
 def _figures(
@@ -250,15 +338,19 @@ def _figures(
     """Rows of the table: against the baseline what decided first and the main figures; else these alone."""
     if release is None:
         return [
-            (figure.label(say.language), share(figure.value), between(figure.interval), str(figure.interval.n))
+            (_name(figure.key, say), share(figure.value), between(figure.interval), str(figure.interval.n))
             for figure in main
         ]  # fmt: skip
-    keys = [figure.key for figure in main]
+    return _compared([figure.key for figure in main], rules, release.comparison, say)
+
+
+def _compared(
+    main: Sequence[str], rules: Sequence[RuleResult], comparison: Comparison, say: Words
+) -> list[tuple[str, ...]]:
     held = {rule.metric for rule in rules}
-    shown = [rule for rule in rules if rule.status != "passed" or rule.metric in keys]
-    rows = [_row(rule.metric, rule, release.comparison, say) for rule in shown]
-    others = [key for key in keys if key not in held]
-    return rows + [_row(key, None, release.comparison, say) for key in others]
+    shown = [rule for rule in rules if rule.status != "passed" or rule.metric in main]
+    rows = [_row(rule.metric, rule, comparison, say) for rule in shown]
+    return rows + [_row(key, None, comparison, say) for key in main if key not in held]
 
 
 def _row(
@@ -298,13 +390,13 @@ def _allowed(rule: RuleResult) -> str:
     if rule.why.startswith("ceiling"):
         return f"≤ {rule.limit:g}"
     sign = "+" if is_lower_better(rule.metric) and rule.metric not in LOST else "−"
-    return f"{sign}{rule.limit:g}"
+    return f"{sign}{rule.limit:g}" if rule.limit else "0"
 
 
-def _trended(rules: Sequence[RuleResult], main: Sequence[Figure]) -> list[str]:
+def _trended(rules: Sequence[RuleResult], main: Sequence[str]) -> list[str]:
     """The figures that did not pass, then the main ones."""
     doubtful = [rule.metric for rule in rules if rule.status != "passed" and metric_of(rule.metric)]
-    return list(dict.fromkeys([*doubtful, *(figure.key for figure in main)]))
+    return list(dict.fromkeys([*doubtful, *main]))
 
 
 def _trend(
@@ -377,7 +469,7 @@ def _expected(item: ComparedItem) -> str:
 
 
 def _rankings(change: ItemChange, say: Words) -> tuple[str, str]:
-    what = change_in(say.language, change.what).replace("->", "→")
+    what = _arrowed(change_in(say.language, change.what))
     if change.baseline_ranking is None or change.current_ranking is None:
         return "–", inline(what)
     wanted = {*change.expected_notes}
@@ -401,6 +493,14 @@ def _ranking(hits: Sequence[SnapshotHit], wanted: set[str], say: Words) -> str:
     return " · ".join(shown) or say("decision.nothing_found")
 
 
-def _cut(text: str) -> str:
+def _changed(say: Words, what: str) -> str:
+    return _cut(_arrowed(change_in(say.language, what)))
+
+
+def _arrowed(text: str) -> str:
+    return text.replace("->", "→")
+
+
+def _cut(text: str, most: int = _TEXT_CHARS) -> str:
     line = " ".join(text.split())
-    return line if len(line) <= _TEXT_CHARS else f"{line[: _TEXT_CHARS - 1]}…"
+    return line if len(line) <= most else f"{line[: most - 1]}…"

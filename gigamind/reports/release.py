@@ -1,27 +1,24 @@
-"""What summary.md and the summary of a CI job say of a run beside its baseline, in English or Korean.
+"""What summary.md says of a run beside its baseline, in English or Korean.
 
 And what all outputs say first of a comparison: whether to release, how many items got worse, and the verdict.
 """
 
 import functools
-import html
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from gigamind.metrics.table import in_order, label, metric_of
-from gigamind.release.compare import Comparison, MetricChange
+from gigamind.release.compare import ComparedItem, Comparison, MetricChange
 from gigamind.release.gates import relaxation
 from gigamind.release.mismatch import Mismatch
 from gigamind.release.policy import GateResult, Verdict
 from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render
-from gigamind.wording import Words, between, change_in, share, signed, words
+from gigamind.wording import Words, change_in, signed, words
 
-MOST_BYTES = 6_000
 _SHOWN = 5
 _REASONS = 8
-_TEXT_CHARS = 100
 _UNGATED = 4
 
 
@@ -111,20 +108,9 @@ def no_verdict_told(worst: Sequence[str], say: Words) -> str:
     return say("terminal.at_worst", metrics=metrics, mend=mend)
 
 
-def release_section(release: Release, say: Words, *, shown: int = _SHOWN) -> str:
-    """The verdict with its reasons, the metrics that surely moved or are gone, and the items that ended otherwise.
-
-    Args:
-        shown: items of a kind that are listed.
-    """
+def release_section(release: Release, say: Words) -> str:
+    """The verdict with its reasons, the metrics that surely moved or are gone, and the items that ended otherwise."""
     comparison, gate = release
-    by_kind: dict[str, Sequence[Any]] = {
-        "lost": comparison.lost,
-        **{
-            kind: [change for change in comparison.changes if change.change == kind]
-            for kind in ("worse", "improved")
-        },
-    }
     return render(
         "release.md.jinja",
         say=say,
@@ -132,14 +118,23 @@ def release_section(release: Release, say: Words, *, shown: int = _SHOWN) -> str
         verdict=verdict_told(release, say),
         items=items_told(comparison, say),
         reasons=reasons_told(gate, comparison, say),
-        most_reasons=_REASONS if shown else 1,
+        most_reasons=_REASONS,
         moved=list(_moved(comparison)),
         label=label,
         signed=signed,
         what=functools.partial(change_in, say.language),
-        items_by_kind=list(by_kind.items()),
-        shown=shown,
+        items_by_kind=items_by_kind(comparison),
+        shown=_SHOWN,
     )
+
+
+def items_by_kind(comparison: Comparison) -> list[tuple[str, Sequence[ComparedItem]]]:
+    """The items that ended otherwise: "lost", "worse" and "improved" ones, in this order."""
+    changes = comparison.changes
+    return [
+        ("lost", comparison.lost),
+        *((kind, [c for c in changes if c.change == kind]) for kind in ("worse", "improved")),
+    ]
 
 
 def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) -> list[str]:
@@ -225,41 +220,6 @@ def with_section(summary: str, release: Release, say: Words) -> str:
     decision = f"**{inline(decision_told(release, say))}**"
     section = release_section(release, say).rstrip()
     return f"{title}\n\n{decision}\n{head}\n{section}\n{mark}{rest}"
-
-
-def step_summary(task: str, part: Part | None, release: Release | None, say: Words) -> str:
-    """What the summary of a CI job gets, folded: the main figures, and the comparison; at most 6 000 bytes.
-
-    Args:
-        part: all items of the run; None where two finished runs are compared.
-    """
-    for shown in (_SHOWN, 2, 0):
-        text = _folded(task, part, release, say, shown)
-        if len(text.encode()) <= MOST_BYTES:
-            return text
-    end = "\n\n</details>\n"
-    cut = text.encode()[: MOST_BYTES - len(end)].decode(errors="ignore")
-    return cut[: cut.rfind("\n")] + end
-
-
-def _folded(task: str, part: Part | None, release: Release | None, say: Words, shown: int) -> str:
-    figures = main_figures(part) if part else []
-    told = [f"{figure.label(say.language)} {share(figure.value)}" for figure in figures]
-    verdict = [say(f"gate.{release.gate.verdict}")] if release else []
-    title = " · ".join([say(f"release.{task}"), *verdict, *told])
-    lines = [f"<details><summary>{html.escape(title)}</summary>", ""]
-    if figures:
-        head = [say("page.metric"), say("page.value"), say("page.interval"), say("page.count")]
-        lines += [f"| {' | '.join(head)} |", "|---|---:|:---:|---:|"]
-        lines += [
-            f"| {inline(figure.label(say.language))} | {share(figure.value)} | {between(figure.interval)}"
-            f" | {figure.interval.n} |"
-            for figure in figures
-        ]
-        lines.append("")
-    if release:
-        lines += [release_section(release, say, shown=shown).rstrip(), ""]
-    return "\n".join([*lines, "</details>", "", ""])
 
 
 def main_figures(part: Part) -> list[Figure]:

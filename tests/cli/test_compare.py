@@ -8,6 +8,8 @@ from xml.etree import ElementTree as ET
 import pytest
 from gate_policy import shipped
 
+from gigamind.wording import change_in
+
 EXAMPLES = Path(__file__).parents[2] / "examples"
 DAMAGED = (
     "policies/on-call.md",
@@ -58,7 +60,7 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place, gigamind
     ended = gigamind(
         *search(place / "damaged", "worse"),
         *("--compare", "base/snapshot.json", "--fail-on-regression", "--junit", "gate.xml"),
-        *("--gates", "gates.toml", "--lang", "ko"),
+        *("--gates", "gates.toml", "--lang", "ko", "--comment", "comment.md"),
     )
     assert ended.code == 4, ended.stderr
     report = json.loads((place / "worse" / "compare.json").read_text("utf-8"))
@@ -77,12 +79,12 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place, gigamind
     suite = ET.parse(place / "gate.xml").getroot()
     assert int(suite.get("failures")) >= 1
     step = (place / "step.md").read_text("utf-8")
-    assert step.startswith("<details><summary>검색 평가 · 출시 게이트 실패 · hit@1 ")
-    assert len(step.encode()) <= 6_000
-    section = step[step.index("## 기준 실행과 비교") : step.index("\n\n</details>")]
-    assert section in (place / "worse" / "summary.md").read_text("utf-8")
+    assert step.startswith(
+        "### ❌ 검색 평가 · 출시하지 마십시오\n\n**출시 게이트 실패** (MVP). 질의 188건 중 "
+    )
+    assert step == (place / "comment.md").read_text("utf-8") + "\n"
     worst = next(c for c in report["comparison"]["changes"] if c["change"] == "worse")
-    assert f"(`{worst['id']}`)" in section
+    assert f"(`{worst['id']}`): {change_in('ko', worst['what'])}".replace("->", "→") in step
 
 
 @pytest.mark.usefixtures("place")

@@ -38,6 +38,39 @@ def test_check_names_each_bad_row_with_its_line(gigamind, rows, tmp_path):
     assert within.stdout.endswith("1 of 3 rows can be used\n")
 
 
+def test_check_takes_several_files_and_fails_where_one_is_bad(gigamind, rows):
+    good, bad = EXAMPLES / "answers.jsonl", rows(GOOD, "broken")
+    ended = gigamind("dataset", "check", good, bad)
+    assert ended.code == 1
+    told = ended.stdout.splitlines()
+    assert told[0] == f"{good}: 40 of 40 rows can be used"
+    assert told[1].startswith(f"{bad}:2: broken JSON")
+    assert told[2] == f"{bad}: 1 of 2 rows can be used"
+    assert gigamind("dataset", "check", good, EXAMPLES / "queries.jsonl").code == 0
+    assert "name one" in gigamind("dataset", "check", good, bad, "--json").stderr
+    assert "name a dataset" in gigamind("dataset", "check").stderr
+
+
+def test_check_holds_queries_against_themselves_where_there_is_no_vault(gigamind, rows):
+    ended = gigamind("dataset", "check", rows(GOOD | {"expected_notes": []}))
+    assert ended.code == 1
+    assert "empty, though the query is answerable" in ended.stdout
+
+
+def test_check_reads_answers_as_an_evaluation_does(gigamind, rows, tmp_path):
+    answered = {"id": "a", "question": "q", "answer": "x", "context_notes": [{"path": "n.md"}]}
+    assert gigamind("dataset", "check", rows({"id": "a", "question": "q"})).code == 0
+    assert gigamind("dataset", "check", rows(answered)).code == 0
+    unanswered = gigamind("dataset", "check", rows(answered, {"id": "b", "question": "q"}))
+    assert unanswered.code == 1
+    assert ':2: field "answer": missing' in unanswered.stdout
+    (tmp_path / "v").mkdir()
+    (tmp_path / "v" / "other.md").write_text("text")
+    nowhere = gigamind("dataset", "check", rows(answered), "--notes", tmp_path / "v")
+    assert nowhere.code == 1
+    assert 'no note "n.md"' in nowhere.stdout
+
+
 def test_a_collision_fails_only_a_strict_check(gigamind, rows, tmp_path):
     for folder in ("x", "y"):
         (tmp_path / "v" / folder).mkdir(parents=True)

@@ -64,6 +64,7 @@ def test_every_option_reaches_the_run(case, search):
         "cache_dir": "elsewhere",
         "phase": "ga",
         "junit": "gate.xml",
+        "comment": "comment.md",
         "model": "openai/none",
         "api_base": "http://localhost:2",
         "key_variable": "NONE",

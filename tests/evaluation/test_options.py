@@ -80,6 +80,7 @@ def test_defaults_are_those_of_the_specification():
         "fail_on_regression": False,
         "judge_card": None,
         "junit": None,
+        "comment": None,
         "config": None,
     }
 

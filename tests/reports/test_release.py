@@ -1,22 +1,21 @@
-"""The comparison in summary.md and in the summary of a CI job."""
+"""The comparison in summary.md, and in brief where CI shows it."""
 
 import pytest
 from gate_policy import shipped
 
-from gigamind.records.schema import IntervalReport
+from gigamind.errors import NotesError
 from gigamind.release.compare import SpeedChange, compare
 from gigamind.release.gates import judge_release, speed_rule
 from gigamind.release.mismatch import Mismatch
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.reports.comparison import render_comparison
+from gigamind.reports.decision import brief, failed_brief
 from gigamind.reports.release import (
-    MOST_BYTES,
     Release,
     decision_told,
     mismatch_told,
     reasons_told,
     release_section,
-    step_summary,
     verdict_told,
     with_section,
 )
@@ -77,24 +76,78 @@ def test_the_decision_is_the_first_line_and_the_section_stands_before_the_first(
     assert text.endswith("\n\n## Ranking\n\nrows\n")
 
 
-def test_the_summary_of_a_job_is_folded_and_bounded(release, make_record):
-    part = make_record().summary.overall
-    text = step_summary("search", part, release, KO)
-    assert text.startswith("<details><summary>검색 평가 · 출시 게이트 실패 · ")
-    assert text.endswith("</details>\n\n")
-    assert len(text.encode()) <= MOST_BYTES
-    assert "출시 게이트" not in step_summary("search", part, None, KO)
+@pytest.mark.parametrize(
+    ("say", "title", "lost", "better"),
+    [
+        (KO, "❌ 검색 평가 · 출시하지 마십시오", "나빠진 항목", "개선된 항목"),
+        (EN, "❌ Search evaluation · Do not release", "Worse", "Better"),
+    ],
+)
+def test_in_brief_the_verdict_comes_first_and_what_got_better_is_folded(
+    release, say, title, lost, better
+):
+    gained = [c.model_copy(update={"change": "improved"}) for c in release.comparison.changes[:7]]
+    changes = (*release.comparison.changes, *gained)
+    comparison = release.comparison.model_copy(update={"changes": changes})
+    text = brief("search", Release(comparison, release.gate), say)
+    assert text.startswith(f"### {title}\n")
+    shown, folded = text.split("<details>")
+    assert "| ❌ | MRR | 1.000 | 0.500 | −0.500 |" in shown
+    assert f"### {lost} (20)\n\n- **\\<b\\>질의 0\\</b\\>" in shown
+    assert f"### {better} (7)" in folded
+    assert folded.endswith("\n\n</details>\n")
+    assert "->" not in text
+    assert "\n\n\n" not in text
 
 
-def test_a_summary_that_is_too_long_is_cut_at_a_line_and_still_closed(release, make_record):
+def test_in_brief_long_texts_are_cut_and_what_is_left_out_is_counted(release):
+    wordy = release.gate.model_copy(
+        update={"reasons": tuple(f"{n} " + "x" * 900 for n in range(20))}
+    )
+    text = brief("search", Release(release.comparison, wordy), EN)
+    assert len(text) < 10_000
+    assert "- 12 more: see compare.md" in text.split("<details>")[1]
+    assert "- 15 more: see compare.md" in text.split("<details>")[0]
+
+
+def test_in_brief_a_figure_that_no_gate_holds_is_folded_unless_there_is_no_verdict(release):
+    def shown(gate):
+        return brief("search", Release(release.comparison, gate), EN).split("<details>")[0]
+
+    assert "| hit@1 |" in shown(release.gate)
+    rules = tuple(rule for rule in release.gate.rules if rule.metric != "search.hit_at_1")
+    assert "| hit@1 |" not in shown(release.gate.model_copy(update={"rules": rules}))
+    refused = {"rules": (), "verdict": "not-comparable", "reasons": ("Other notes.",)}
+    text = shown(release.gate.model_copy(update=refused))
+    undecided = "Undecided, for the runs cannot be compared"
+    assert text.startswith(
+        f"### ❓ Search evaluation · {undecided}\n\n**Release gate: not comparable** (MVP)"
+    )
+    assert "- Other notes.\n" in text
+    assert "| hit@1 |" in text
+
+
+def test_in_brief_nobody_is_called_by_a_text_that_names_them(release):
+    reasons = ("@team/all: see a@b.example",)
+    told = brief(
+        "search",
+        Release(release.comparison, release.gate.model_copy(update={"reasons": reasons})),
+        EN,
+    )
+    assert "- @\u200bteam/all: see a@b.example" in told
+
+
+def test_a_run_without_a_verdict_says_in_brief_why(make_record):
     part = make_record().summary.overall
-    many = {f"search.hit_at_{k}": IntervalReport(low=0, high=1, n=9) for k in range(1, 9)}
-    wordy = release.gate.model_copy(update={"reasons": ("x" * 7_000,)})
-    part = part.model_copy(update={"intervals": part.intervals | many})
-    text = step_summary("search", part, Release(release.comparison, wordy), EN)
-    assert len(text.encode()) <= MOST_BYTES
-    assert text.endswith("\n\n</details>\n")
-    assert "xxx" not in text
+    assert brief("search", None, EN, part=part).startswith(
+        "### ☑️ Search evaluation · Measured, and held against no baseline\n\n| metric |"
+    )
+    refused = brief("search", None, KO, part=part, refused="3건 부족")
+    assert refused.startswith("### ❌ 검색 평가 · 결과 없음\n\n- 3건 부족\n")
+    assert "중단됨" in brief("search", None, KO, part=part, status="interrupted")
+    assert failed_brief(NotesError("vault: no such folder\nb"), "links", KO) == (
+        "### ❌ 링크 평가 · 실행하지 못함. 노트나 색인을 읽을 수 없습니다\n\n- vault: no such folder\n- b\n\n"
+    )
 
 
 def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release):

@@ -62,7 +62,7 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         with contextlib.suppress(ConnectionError):  # whoever asked does not wait any more
             self._send(status, told)
 
-    do_GET = do_POST = _handle  # noqa: N815
+    do_GET = do_POST = do_PATCH = _handle  # noqa: N815
 
     def _send(self, status: int, told: Any) -> None:
         text = (told if isinstance(told, str) else json.dumps(told)).encode()
