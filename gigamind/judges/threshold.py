@@ -17,10 +17,14 @@ from gigamind.judges.spec import JudgeFile
 
 
 class ThresholdJudge(JudgeFile):
-    """A judge file of kind `threshold` or `answer_score`."""
+    """A judge file of kind `threshold` or `answer_score`.
+
+    Attributes:
+        min_score: in [0, 1] for gigamind's own search, else on the scale of the system's scores.
+    """
 
     kind: Literal["threshold", "answer_score"]
-    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+    min_score: Annotated[float, Field(allow_inf_nan=False)]
 
     @property
     def fingerprint(self) -> str:

@@ -53,6 +53,11 @@ class Confusion:
     def false_refusals(self) -> float | None:
         return share(false_refusals(self))
 
+    @property
+    def all_refused(self) -> "Confusion":
+        """What judging every item unanswerable gives: a setting that does no better knows nothing."""
+        return Confusion(tp=self.tp + self.fn, fp=self.fp + self.tn, fn=0, tn=0)
+
 
 Term = tuple[int, int]
 """Numerator and denominator."""
@@ -146,7 +151,7 @@ _Floats = npt.NDArray[np.float64]
 
 @dataclass(frozen=True, slots=True)
 class SweepPoint:
-    """The counts of every setting in `(above, min_score]`; of 0 alone at the first point, where both are 0."""
+    """The counts of every setting in `(above, min_score]`; the first point has the lowest alone, as both."""
 
     above: float
     min_score: float
@@ -174,7 +179,7 @@ class BestThreshold:
 
 
 def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
-    """Points from `min_score` 0 to 1, ascending; their ranges cover [0, 1] without a gap."""
+    """Points of `min_score`, ascending; their ranges cover [0, 1] and all scores without a gap."""
     settings, scores, positive = _sorted(items)
     below = np.searchsorted(scores, settings, side="left")
     tp = np.concatenate([[0.0], np.cumsum(positive)])[below].astype(int)
@@ -196,8 +201,12 @@ def sweep(items: Sequence[ScoredItem]) -> list[SweepPoint]:
 
 
 def point_at(points: Sequence[SweepPoint], min_score: float) -> SweepPoint:
-    """The point whose range holds `min_score`, which lies in [0, 1]."""
-    return points[bisect_left(points, min_score, key=lambda point: point.min_score)]
+    """The point whose range holds `min_score`; beyond the last, one where every item is judged unanswerable."""
+    at = bisect_left(points, min_score, key=lambda point: point.min_score)
+    if at < len(points):
+        return points[at]
+    last = points[-1]
+    return SweepPoint(last.min_score, min_score, last.counts.all_refused)
 
 
 def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
@@ -221,10 +230,10 @@ def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
 
 def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:
     """Settings where the counts may change; and scores with 1.0 for unanswerable, by score, no hit before all."""
-    scores = np.array([-1.0 if score is None else score for _, score in items], dtype=np.float64)
+    scores = np.array([-np.inf if score is None else score for _, score in items], dtype=np.float64)
     positive = np.array([unanswerable for unanswerable, _ in items], dtype=np.float64)
     order = np.argsort(scores, kind="stable")
-    settings = np.unique(np.concatenate([[0.0, 1.0], scores[scores >= 0]]))
+    settings = np.unique(np.concatenate([[0.0, 1.0], scores[np.isfinite(scores)]]))
     return settings, scores[order], positive[order]
 
 

@@ -66,7 +66,7 @@ class JudgeReport(Report):
     Attributes:
         file: the judge file; "judges/..." for one that comes with gigamind.
         fingerprint: changes with anything that may change a verdict on the same input, the model included.
-        setting: the score below which an item fails; null for a judge without one.
+        setting: the score below which an item fails, on the scale of the scores; null for a judge without one.
         model: null for a judge that asks none; those of a panel with commas between them.
         languages: of its prompts; empty without prompts.
         scales, metrics: of a team's own judge: what it may be certified on, and the figures that it gives.
@@ -75,7 +75,7 @@ class JudgeReport(Report):
     kind: str
     file: str
     fingerprint: str
-    setting: Share | None = None
+    setting: Annotated[float, Field(allow_inf_nan=False)] | None = None
     model: str | None = None
     languages: tuple[str, ...] = ()
     scales: dict[str, Literal["binary", "graded"]] = Field(default={}, exclude_if=_is_empty)

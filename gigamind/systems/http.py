@@ -16,6 +16,7 @@ from gigamind.retrieval.embedders import load_embedder
 from gigamind.systems.dialect import Dialect, Told
 from gigamind.systems.preset import Endpoint
 from gigamind.systems.protocol import Query
+from gigamind.systems.settings import shown_system
 
 if TYPE_CHECKING:
     from gigamind.retrieval.embed import Embedder
@@ -24,6 +25,7 @@ _SHOWN = 200  # characters of a reply that cannot be read
 _LONGEST_WAIT_S = 10.0
 _BUSY = 429
 _SERVER_ERROR = 500
+_OTHER_METHOD = {HTTPStatus.METHOD_NOT_ALLOWED, HTTPStatus.NOT_IMPLEMENTED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,7 @@ class HttpSystem(Generic[Told]):
 
     def __init__(self, address: str, preset: Endpoint[Told], dialect: Dialect[Told]) -> None:
         self._preset, self._dialect = preset, dialect
+        self._asked = f"{preset.method} {shown_system(address)}"  # in messages
         keep_secret(address)
         for value in preset.sent_headers().values():
             keep_secret_value(value)
@@ -87,9 +90,11 @@ class HttpSystem(Generic[Told]):
 
         reply = retrying(send)
         if isinstance(reply, _Again):
-            raise SystemFailedError(f"{reply.why}, {len(tries)} times{reply.hint}")
+            raise self._failed(f"{reply.why}, {len(tries)} times{reply.hint}")
         told = self._read(reply)
-        return replace(told, oddities={"asked_again": len(tries) - 1}) if len(tries) > 1 else told
+        if len(tries) == 1:
+            return told
+        return replace(told, oddities={**told.oddities, "asked_again": len(tries) - 1})
 
     def close(self) -> None:
         self._client.close()
@@ -101,24 +106,25 @@ class HttpSystem(Generic[Told]):
             )
         except httpx.TimeoutException as error:
             limit = f"{self._preset.timeout_s:g} s (timeout_s of --system-config)"
-            raise SystemFailedError(f"no answer within {limit}") from error
+            raise self._failed(f"no answer within {limit}") from error
         except (httpx.NetworkError, httpx.RemoteProtocolError) as error:
             return _Again(
                 f"the connection failed ({_shown(str(error) or type(error).__name__)})",
-                hint=f"; is there a server at {redacted(str(self._url))}? Start it, or mend --system",
+                hint="; is its server running? Start it, or mend --system",
             )
         except httpx.HTTPError as error:
-            raise SystemFailedError(f"cannot be asked: {_shown(str(error))}") from error
-        if reply.status_code == _BUSY or reply.status_code >= _SERVER_ERROR:
+            raise self._failed(f"cannot be asked: {_shown(str(error))}") from error
+        status = reply.status_code
+        if status == _BUSY or (status >= _SERVER_ERROR and status not in _OTHER_METHOD):
             return _Again(
-                f"it answered with status {reply.status_code}{_quoted(reply)}",
+                f"it answered with status {status}{_quoted(reply)}",
                 after_s=_seconds(reply.headers.get("Retry-After", "")),
             )
         return reply
 
     def _read(self, reply: httpx.Response) -> Told:
         if not reply.is_success:
-            raise SystemFailedError(
+            raise self._failed(
                 f"it answered with status {reply.status_code}{self._hint(reply)}{_quoted(reply)}"
             )
         try:
@@ -126,17 +132,23 @@ class HttpSystem(Generic[Told]):
         except (ValueError, RecursionError):
             kind = reply.headers.get("Content-Type", "something").partition(";")[0]
             hint = " (is --system the address of its API?)" if kind == "text/html" else ""
-            raise SystemFailedError(f"it answered {kind}, not JSON{hint}{_quoted(reply)}") from None
+            raise self._failed(f"it answered {kind}, not JSON{hint}{_quoted(reply)}") from None
         try:
             return self._preset.read(told)
         except ValueError as error:
-            raise SystemFailedError(_shown(str(error))) from None
+            raise self._failed(_shown(str(error))) from None
+
+    def _failed(self, why: str) -> SystemFailedError:
+        return SystemFailedError(f"{self._asked}: {why}")
 
     def _hint(self, reply: httpx.Response) -> str:
         if reply.is_redirect:
             return " (give the address that it leads to)"
         if reply.status_code == HTTPStatus.NOT_FOUND:
             return " (mend the path in --system)"
+        if reply.status_code in _OTHER_METHOD:
+            method = "GET" if self._preset.method == "POST" else "POST"
+            return f' (it takes no {self._preset.method}: try method = "{method}" in a file of --system-config)'
         unset = self._preset.unset if reply.status_code in {401, 403} else []
         return f" (${unset[0]} is not set)" if unset else ""
 

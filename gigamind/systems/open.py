@@ -10,6 +10,7 @@ from gigamind.errors import InputError
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.interop.reply import Reply
 from gigamind.interop.run_file import RunFile
+from gigamind.interop.trec import column
 from gigamind.llm.redaction import redacted, without_secrets
 from gigamind.records.schema import SystemReport
 from gigamind.systems.command import Command, split_command
@@ -138,7 +139,7 @@ class _Run(Generic[Told]):
         self._run, self._dialect = run, dialect
 
     def ask(self, query: Query) -> Told:
-        told = self._run.told.get(query.id)
+        told = self._run.told.get(query.id, self._run.told.get(column(query.id)))
         return self._dialect.absent() if told is None else told
 
     def close(self) -> None:
@@ -199,7 +200,8 @@ def run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> tuple[st
 def _run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> Iterator[str]:
     if run.problems:
         yield f"lines of the run that cannot be read: {len(run.problems)} ({_some(run.problems)})"
-    extra = [] if queries is None else [name for name in run.told if name not in queries]
+    known = {*(queries or ()), *map(column, queries or ())}
+    extra = [] if queries is None else [name for name in run.told if name not in known]
     if queries is not None and len(extra) == len(run.told):
         raise InputError(
             f"{run.path}: none of its {len(extra)} items is in the dataset ({_some(extra)}); give the run of this"

@@ -10,7 +10,7 @@ import json
 import os
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Generic, Literal, TypeVar, cast
 
@@ -19,7 +19,7 @@ from jinja2.sandbox import SandboxedEnvironment
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.interop.ranking import RankedNote, Ranking, place_of, score_of
+from gigamind.interop.ranking import Oddity, RankedNote, Ranking, place_of, score_of
 from gigamind.interop.reply import Reply, told_reply
 from gigamind.loading import file_named, read_fields
 
@@ -129,7 +129,15 @@ class Preset(Endpoint[Ranking[RankedNote]]):
         if not isinstance(hits, list):
             raise ValueError(f'no list of hits at "{self.hits}" of the reply ({_keys(reply)})')  # noqa: TRY004
         listed = enumerate(cast("list[object]", hits), start=1)
-        return Ranking(tuple(self._hit(hit, place) for place, hit in listed))
+        told = tuple(self._hit(hit, place) for place, hit in listed)
+        return Ranking(told, dict(self._lacking(told)))
+
+    def _lacking(self, told: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
+        """What stands in no hit where it is sought."""
+        if told and self.score is not None and all(hit.base_score is None for hit in told):
+            yield "no_scores", len(told)
+        if told and self.text is not None and not any(hit.text for hit in told):
+            yield "no_texts", len(told)
 
     def _hit(self, hit: object, place: int) -> RankedNote:
         fields = self.fields_of(hit)

@@ -135,7 +135,7 @@ def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(
     server.server_close()
     assert ended.code == 3, ended.stderr
     assert ended.stderr.startswith(
-        "Error: every warm-up query failed, so none was measured: litellm:openai/m at "
+        "Error: each of the first 1 queries failed, so none was measured: litellm:openai/m at "
     )
     assert "the key was refused" in ended.stderr
     assert "sk-secret" not in ended.stderr

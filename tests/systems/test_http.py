@@ -140,7 +140,31 @@ def test_a_reply_that_is_no_ranking_fails_its_query_and_says_what_came(reply, me
         pytest.raises(SystemFailedError) as refusal,
     ):
         retriever.ask(QUERY)
-    assert str(refusal.value) == message
+    assert str(refusal.value) == f"POST {server.url}: {message}"
+
+
+@pytest.mark.parametrize("status", [405, 501])
+def test_a_server_that_takes_another_method_is_asked_once_and_the_preset_named(status):
+    with (
+        search_server(lambda _: (status, "no")) as server,
+        asking(server.url) as retriever,
+        pytest.raises(
+            SystemFailedError,
+            match=r'it takes no POST: try method = "GET" in a file of --system-config',
+        ),
+    ):
+        retriever.ask(QUERY)
+    assert len(server.asked) == 1
+
+
+def test_a_path_of_scores_or_texts_that_is_in_no_hit_is_counted():
+    reply = {"hits": [{"note": "a.md", "rank": 2, "text": ""}, {"note": "b.md", "text": "b"}]}
+    preset = Preset(score="scor", text="text")
+    with search_server(lambda _: (200, reply)) as server, asking(server.url, preset) as retriever:
+        assert retriever.ask(QUERY).oddities == {"no_scores": 2}
+    none_sought = Preset(text="snippet")
+    with search_server(lambda _: (200, reply)) as server, asking(server.url, none_sought) as asked:
+        assert asked.ask(QUERY).oddities == {"no_texts": 2}
 
 
 def test_a_busy_server_is_asked_again_and_that_is_counted():
@@ -148,7 +172,7 @@ def test_a_busy_server_is_asked_again_and_that_is_counted():
     with search_server(lambda _: next(replies)) as server, asking(server.url) as retriever:
         ranking = retriever.ask(QUERY)
     assert ranking.hits == (RankedNote("a.md"),)
-    assert ranking.oddities == {"asked_again": 2}
+    assert ranking.oddities == {"asked_again": 2, "no_scores": 1, "no_texts": 1}
 
 
 def test_a_server_that_is_not_there_fails_its_query():

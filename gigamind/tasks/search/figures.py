@@ -92,7 +92,7 @@ class Judging:
         return bool(counts.tp + counts.fn and counts.fp + counts.tn)
 
     def at(self, setting: float) -> SweepPoint:
-        """What another setting in [0, 1] would have given."""
+        """What another setting would have given."""
         return point_at(self.points, setting)
 
 
@@ -184,11 +184,13 @@ def _threshold(record: RunRecord, found: Judging, marks: Sequence[Mark], say: Wo
 
 def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
     items = judged_items(record)
-    edges = np.linspace(*_score_range(items, [now]), _BINS + 1)
+    low, high = _score_range(items, [now])
+    edges = np.linspace(low, high, _BINS + 1)
     pens = {True: Pen("accent"), False: Pen("warn", "dashed")}
     lines: list[Line] = []
     for name, answerable in (("answerable", True), ("unanswerable", False)):
-        scores = [i.answerable_score or 0.0 for i in items if i.answerable is answerable]
+        told = [i.answerable_score for i in items if i.answerable is answerable]
+        scores = [low if score is None else score for score in told]
         shares = 100 * np.histogram(scores, edges)[0] / len(scores)
         lines.append(Line(say(f"figure.{name}"), shares.tolist(), pens[answerable]))
     x_label, counted = say(f"figure.score_{kind}"), say("figure.share")
@@ -196,10 +198,15 @@ def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
 
 
 def _score_range(items: Sequence[ItemReport], marks: Sequence[Mark]) -> tuple[float, float]:
-    """What holds every score and setting, with some air, within [0, 1]."""
-    shown = [item.answerable_score or 0.0 for item in items] + [mark.at for mark in marks]
-    air = max(0.02, 0.04 * (max(shown) - min(shown)))
-    return max(0.0, min(shown) - air), min(1.0, max(shown) + air)
+    """What holds every score and setting, with some air; within [0, 1] where they are."""
+    scores = [0.0 if item.answerable_score is None else item.answerable_score for item in items]
+    shown = scores + [mark.at for mark in marks]
+    low, high = min(shown), max(shown)
+    air = max(0.02, 0.04 * (high - low))
+    return (
+        low - air if low < 0 else max(0.0, low - air),
+        high + air if high > 1 else min(1.0, high + air),
+    )
 
 
 def _latency(record: RunRecord, baseline: SearchSnapshot | None, say: Words) -> Steps | None:

@@ -58,11 +58,9 @@ def free_judges(run: Chosen[UnanswerableJudge] | None, engine: Engine | None) ->
 def judge_freely(
     judges: FreeJudges, query: str, ranking: Sequence[Scored]
 ) -> dict[str, FreeVerdict]:
-    """What each says of a query, by kind; nothing where the system tells no score in [0, 1] of its first note."""
-    if judges.engine is None:
-        top = ranking[0].base_score if ranking else 0.0
-        if top is None or not 0 <= top <= 1:
-            return {}
+    """What each says of a query, by kind; nothing where the system tells no score of its first note."""
+    if judges.engine is None and ranking and ranking[0].base_score is None:
+        return {}
     decided = {
         kind: _decide(judge, judges.engine, query, ranking)
         for kind, judge in judges.by_kind.items()

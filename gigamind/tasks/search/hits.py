@@ -9,8 +9,9 @@ import contextlib
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+from urllib.parse import unquote
 
 from gigamind.evidence.again import find_again
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking
@@ -74,18 +75,24 @@ class ForeignHits(HitReader):
 
     Attributes:
         engine: of the vault's words; None without a vault.
+        labelled: the notes that labels name.
         places: of texts that were sought, by note and text; a search shows the same ones again and again.
     """
 
     prepared: Prepared
     engine: Engine | None
+    labelled: frozenset[str]
     places: dict[tuple[str, str], Span | None] = field(
         default_factory=dict[tuple[str, str], Span | None]
     )
 
     def read(self, query: str, ranking: Ranking[RankedNote]) -> ShownRanking:
-        settled = settle(ranking, self.prepared.options.topk, self._identify)
+        hits = tuple(replace(hit, note=self._plain(hit.note)) for hit in ranking.hits)
+        settled = settle(replace(ranking, hits=hits), self.prepared.options.topk, self._identify)
         odd: Counter[Oddity] = Counter(settled.oddities)
+        odd["encoded_names"] = sum(
+            told.note != hit.note for told, hit in zip(ranking.hits, hits, strict=True)
+        )
         chunks, unplaced = self._chunks(query, settled.hits, odd)
         found = self.engine.evidence_in(query, chunks.values()) if self.engine else []
         evidence: dict[str, Evidence] = {**dict(zip(chunks, found, strict=True)), **unplaced}
@@ -100,6 +107,17 @@ class ForeignHits(HitReader):
             tuple(evidence.get(hit.note) for hit in settled.hits),
             {name: count for name, count in odd.items() if count},
         )
+
+    def _plain(self, name: str) -> str:
+        """The name without percent-encoding, which a TREC run needs for spaces, where it is then a known one.
+
+        Before the name as it is: `gigamind export trec` writes "a%20b.md" as "a%2520b.md".
+        """
+        plain = unquote(name) if "%" in name else name
+        if plain == name:
+            return name
+        known = self._identify(plain) if self.engine else plain in self.labelled
+        return plain if known else name
 
     def _identify(self, name: str) -> str | None:
         """The path of the note that a name means; without a vault, the name."""

@@ -54,11 +54,19 @@ def failed_items(items: Sequence[ItemReport]) -> list[ItemReport]:
     """Those without an expected note in front, or judged wrongly; the worst first, equals in the order of the dataset.
 
     Badness: 1 - reciprocal rank of an answerable query; the Top-1 base score of an unanswerable one that was taken for
-    answerable; and 1 - that score for an answerable one that was found but judged unanswerable.
+    answerable; and 1 - that score for an answerable one that was found but judged unanswerable.  Scores beyond [0, 1]
+    are first brought into it.
     """
-    failed = [(badness, item) for item in items if (badness := _badness(item)) > 0]
-    failed.sort(key=lambda pair: -pair[0])
-    return [item for _, item in failed]
+    tops = [0.0, 1.0, *(score for item in items if (score := item.top_base_score) is not None)]
+    low, high = min(tops), max(tops)
+
+    def badness(item: ItemReport) -> float:
+        top = ((item.top_base_score or 0.0) - low) / (high - low)
+        if not item.answerable:
+            return top
+        return max(_missed(item), 1 - top if item.judged_unanswerable else 0.0)
+
+    return sorted(filter(_is_failed, items), key=badness, reverse=True)
 
 
 def failure_line(item: ItemReport, say: Words) -> FailureLine:
@@ -70,12 +78,14 @@ def failure_line(item: ItemReport, say: Words) -> FailureLine:
     return FailureLine(item, _what(item, say), expected, came or say("summary.nothing"))
 
 
-def _badness(item: ItemReport) -> float:
-    top = item.top_base_score or 0.0
+def _missed(item: ItemReport) -> float:
+    return 1 - (item.metrics.get("mrr") or 0.0)
+
+
+def _is_failed(item: ItemReport) -> bool:
     if not item.answerable:
-        return top if item.judged_unanswerable is False else 0.0
-    missed = 1 - (item.metrics.get("mrr") or 0.0)
-    return max(missed, 1 - top if item.judged_unanswerable else 0.0)
+        return item.judged_unanswerable is False
+    return _missed(item) > 0 or bool(item.judged_unanswerable)
 
 
 def _what(item: ItemReport, say: Words) -> str:

@@ -76,9 +76,10 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     evidence_notes: int = Field(
         3, ge=1, le=1_000, description="the evidence of so many first notes counts in span metrics"
     )
-    min_score: Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)] | None = Field(
+    min_score: Annotated[float, Field(allow_inf_nan=False)] | None = Field(
         None,
-        description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says",
+        description="a Top-1 with a base score below this means: unanswerable; 0.3 without it, or what --judge says;"
+        " from 0 to 1, of another --system on its own scale",
     )
     unanswerable_mode: UnanswerableMode = Field(
         "threshold",

@@ -9,7 +9,6 @@ import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from gigamind.metrics.answerability import Confusion
 from gigamind.metrics.spans import Unplaced, holds, matches
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
@@ -286,7 +285,7 @@ def _judged(record: RunRecord, say: Words) -> dict[str, object]:
         best = found.best
         settings.append((say("page.setting_best"), f"{best.min_score:.3f}", best.point.counts))
     if found.both_kinds:
-        settings.append((say("page.setting_all"), "–", _all_refused(found.counts)))
+        settings.append((say("page.setting_all"), "–", found.counts.all_refused))
     return {
         "lead": say(
             f"page.unanswerable_lead_{found.kind}",
@@ -315,11 +314,6 @@ def _judged(record: RunRecord, say: Words) -> dict[str, object]:
             for rates in record.summary.judges
         ],
     }
-
-
-def _all_refused(counts: Confusion) -> Confusion:
-    """What judging every query unanswerable gives: a setting that does no better knows nothing."""
-    return Confusion(tp=counts.tp + counts.fn, fp=counts.fp + counts.tn, fn=0, tn=0)
 
 
 def _speed_rows(record: RunRecord, say: Words) -> Iterator[tuple[str, str]]:

@@ -64,6 +64,11 @@ def choose_judge(
     if isinstance(judge, ThresholdJudge):
         if options.min_score is not None:
             judge = judge.model_copy(update={"min_score": options.min_score})
+        if options.is_builtin and not 0 <= judge.min_score <= 1:
+            named = "--min-score" if options.min_score is not None else f"--judge {path}: min_score"
+            raise InputError(
+                f"{named} {judge.min_score:g}: must be from 0 to 1, as the scores of gigamind's own search are"
+            )
         report = JudgeReport(
             kind=judge.kind,
             file=short_name(path),

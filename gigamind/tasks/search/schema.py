@@ -60,7 +60,7 @@ class FreeVerdict(Report):
     """
 
     unanswerable: bool
-    score: Share | None
+    score: Finite | None
     across_languages: bool | None = None
 
 
@@ -92,7 +92,7 @@ class ItemReport(Report):
     ranking: tuple[HitReport, ...]
     judged_unanswerable: bool | None
     top_base_score: Finite | None
-    answerable_score: Share | None = None
+    answerable_score: Finite | None = None
     judged_across_languages: bool | None = None
     judges: dict[str, FreeVerdict] = Field(default_factory=dict[str, FreeVerdict])
     judgement: JudgementReport | None = None
@@ -202,7 +202,7 @@ class JudgeRates(Report):
 
     kind: FreeJudge
     chosen: bool
-    setting: Share
+    setting: Finite
     missed: Count
     unanswerable: Count
     refused: Count

@@ -167,7 +167,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
         fatal = [failure for failure in failures if failure.error != QueryTimeoutError.__name__]
         if fatal and len(fatal) == len(outcomes):
             raise EvaluationError(
-                f"every warm-up query failed, so none was measured: {fatal[0].message}"
+                f"each of the first {len(outcomes)} queries failed, so none was measured: {fatal[0].message}"
             )
         return len(queries)
 
@@ -309,11 +309,12 @@ def _open_system(
             options = options.model_copy(update={"max_concurrency": most})
         warnings = (*prepared.warnings, *opened.warnings)
         prepared = replace(prepared, options=options, warnings=warnings)
+    labelled = (note for query in prepared.queries for note in query.qrels)
     return SearchEvaluation(
         prepared,
         retriever,
         retriever,
-        ForeignHits(prepared, words),
+        ForeignHits(prepared, words, frozenset(labelled)),
         free_judges(prepared.judge, None),
         None,
     )

@@ -23,6 +23,13 @@ from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.systems.health import SystemHealth
+from gigamind.systems.preset import DEFAULT
+from gigamind.tasks.search.foreign import (
+    names_apart,
+    too_few_scores,
+    without_score,
+    without_verdict,
+)
 from gigamind.tasks.search.free_judges import FreeJudges, free_rates
 from gigamind.tasks.search.holes import measure_holes
 from gigamind.tasks.search.options import Pace
@@ -121,6 +128,11 @@ def record_run(
 ) -> Record[SummaryReport, ItemReport]:
     """All that the out folder of a run is to hold."""
     results = with_verdicts(run.results, run.asked) if run.asked else run.results
+    if _lacks_scores(prepared, results):
+        results = [
+            without_verdict(result) if isinstance(result, ItemReport) else result
+            for result in results
+        ]
     summary = summarise(prepared, judges, run, results, passes)
     more = _odd(prepared, summary, results) if summary.system else _advised_cost(prepared, summary)
     prepared = replace(prepared, warnings=(*prepared.warnings, *more))
@@ -147,6 +159,13 @@ def record_run(
         run.asked.attempts if run.asked else None,
         summary.llm,
     )
+
+
+def _lacks_scores(prepared: Prepared, results: Sequence[ItemResult]) -> bool:
+    """Whether a threshold set for another system found too few scores to judge by."""
+    judge = prepared.judge.judge if prepared.judge else None
+    items = [result for result in results if isinstance(result, ItemReport)]
+    return bool(prepared.system) and isinstance(judge, ThresholdJudge) and too_few_scores(items)
 
 
 def _slices(parts: Mapping[str, SliceSummary]) -> dict[str, SliceReport]:
@@ -181,16 +200,30 @@ def _advised_cost(prepared: Prepared, summary: SummaryReport) -> Iterator[str]:
             yield warning("advised_cost", **counts)
 
 
+_OPTIONAL = {"no_scores", "no_texts"}  # of the preset `plain`
+
+
 def _odd(
     prepared: Prepared, summary: SummaryReport, results: Sequence[ItemResult]
 ) -> Iterator[str]:
     """What was odd about another system's rankings, a warning a kind."""
     queries = f"{len(results):,}"
-    for name, count in summary.system.oddities.items() if summary.system else ():
+    oddities = summary.system.oddities if summary.system else {}
+    may_lack = prepared.system is not None and prepared.system.config == DEFAULT
+    for name, count in oddities.items():
+        if may_lack and name in _OPTIONAL:
+            continue
         yield warning(f"odd_{name}", count=f"{count:,}", queries=queries)
-    unjudged = sum(isinstance(one, ItemReport) and not one.judges for one in results)
+    items = [one for one in results if isinstance(one, ItemReport)]
+    apart = names_apart(items, has_vault=prepared.options.notes is not None)
+    if apart:
+        yield warning("names_apart", told=apart.told, known=apart.known)
+    if items and not any(item.ranking for item in items):
+        yield warning("found_nothing", queries=queries)
+    unjudged = len(without_score(items))
     if unjudged and prepared.judge and isinstance(prepared.judge.judge, ThresholdJudge):
-        yield warning("unscored", count=f"{unjudged:,}", queries=queries)
+        key = "too_few_scores" if too_few_scores(items) else "unscored"
+        yield warning(key, count=f"{unjudged:,}", queries=queries)
 
 
 def _latency_method(system: SystemReport | None, pace: Pace) -> str:

@@ -8,6 +8,7 @@ from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.records.schema import Record
 from gigamind.tasks.search.compare import SearchComparison
+from gigamind.tasks.search.foreign import names_apart, too_few_scores, without_score
 from gigamind.tasks.search.judged import search_items
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
@@ -50,7 +51,9 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
         lacks = "it lacks answerable queries of the dataset"
         first = next((error.message for error in record.errors if error.kind == "item"), lacks)
         found = record.summary.system
-        return found.shortfall("ranking for {} queries", first) if found else None
+        if found is None:
+            return None
+        return found.shortfall("ranking for {} queries", first) or _unmeasurable(record)
 
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.estimate import estimate
@@ -70,3 +73,21 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
             prepared.notes_hash,
             lambda: estimate(prepared),
         )
+
+
+def _unmeasurable(record: Record[SummaryReport, ItemReport]) -> str | None:
+    """Why rankings that were told give no figures, or no verdicts, of the dataset."""
+    items, judge = record.items, record.run.judge
+    apart = names_apart(items, has_vault=record.summary.counts.notes is not None)
+    if apart and apart.is_sure:
+        return (
+            f"no name in the rankings is one that labels know: the system says {apart.told}, labels say {apart.known};"
+            " call notes alike in both"
+        )
+    if judge and judge.kind == "threshold" and too_few_scores(items):
+        return (
+            f"no verdict for {len(without_score(items))} of {len(items)} queries: --min-score asks for the score of"
+            " the first hit, and the system tells none; leave it out, or say where the score stands (`score` of"
+            " --system-config)"
+        )
+    return None

@@ -182,7 +182,7 @@ def test_a_judge_file_decides_the_kind_by_itself(make_options, tmp_path):
     [
         (
             'kind = "threshold"\nmin_score = 2\n',
-            "min_score: Input should be less than or equal to 1",
+            "min_score 2: must be from 0 to 1, as the scores of gigamind's own search are",
         ),
         ('kind = "threshold"\nmin_score = 0.1\nmore = 1\n', "more: there is no such field"),
         (

@@ -160,16 +160,116 @@ def test_a_threshold_judges_only_where_it_was_set_and_scores_are_in_its_range(as
     assert run["judge"]["setting"] == 0.45
 
 
-def test_scores_of_another_range_have_no_verdict_and_that_is_said(asked, tmp_path):
-    file = tmp_path / "bm25.run"
-    file.write_text(RUN.replace("0.9", "17.25"), encoding="utf-8")
-    _, out, _ = evaluate(asked(f"run:{file}", min_score=0.45, lang="ko"))
+SCORES = ["first", "second", "korean", "across", "nothing", "trap"]
+
+
+def scored(tmp_path, scores, note="deploy.md"):
+    """A run in which the first hit of each query has such a score; None for none."""
+    file = tmp_path / "scored.jsonl"
+    rows = [
+        {"id": name, "hits": [{"note": note, "score": score}]}
+        for name, score in zip(SCORES, scores, strict=True)
+    ]
+    file.write_text("\n".join(json.dumps(row) for row in rows), encoding="utf-8")
+    return f"run:{file}"
+
+
+@pytest.mark.parametrize("shift", [0.0, -30.0])
+def test_a_threshold_stands_on_the_systems_own_scale_and_a_better_one_is_proposed(
+    asked, tmp_path, shift
+):
+    told = [score + shift for score in (17.25, 9.5, 3.0, 8.0, 2.5, 3.5)]
+    options = asked(scored(tmp_path, told), min_score=7.5 + shift)
+    summary, out, _ = evaluate(options)
     items, run = read(out)
-    assert items["first"]["judged_unanswerable"] is None
-    assert items["first"]["top_base_score"] == 17.25
-    assert items["second"]["judged_unanswerable"] is False
+    refused = [name for name, item in items.items() if item["judged_unanswerable"]]
+    assert refused == ["korean", "nothing", "trap"]
+    assert summary.overall.unanswerable["far"] == 0.0
+    assert summary.overall.unanswerable["false_refusals"] == pytest.approx(1 / 4)
+    assert run["judge"]["setting"] == 7.5 + shift
+    page = (out / "report.html").read_text("utf-8")
+    # Up to 3.5 both unanswerable ones and one other are refused, an F1 of 4 / 5: no setting does better.
+    assert f"{(3.5 + 8.0) / 2 + shift:.3f}" in page
+
+
+def test_a_threshold_beyond_every_score_refuses_all(asked, tmp_path):
+    summary, out, _ = evaluate(asked(scored(tmp_path, [1.5] * 6), min_score=40))
+    assert summary.overall.unanswerable["false_refusals"] == 1.0
+    assert "40.000" in (out / "report.html").read_text("utf-8")
+
+
+def test_gigaminds_own_search_has_scores_from_0_to_1(asked):
+    with pytest.raises(InputError, match=r"--min-score 1\.5: must be from 0 to 1"):
+        evaluate(asked("builtin", min_score=1.5))
+
+
+def test_one_query_of_six_without_a_score_has_no_verdict_and_two_leave_none(asked, tmp_path):
+    _, out, _ = evaluate(
+        asked(scored(tmp_path, [9.5, None, 9.0, 8.0, 2.5, 3.5]), min_score=7.5, lang="ko")
+    )
+    items, run = read(out)
+    assert items["second"]["judged_unanswerable"] is None
+    assert items["first"]["judged_unanswerable"] is False
     assert any(told.startswith("1 of 6 queries have no verdict") for told in run["warnings"])
     assert "질의 6건 중 1건은 판정이 없습니다" in (out / "report.html").read_text("utf-8")
+
+    few = asked(
+        scored(tmp_path, [9.5, None, None, 8.0, 2.5, 3.5]), min_score=7.5, out=tmp_path / "few"
+    )
+    with pytest.raises(
+        EvaluationError, match=r"no verdict for 2 of 6 queries: --min-score"
+    ) as told:
+        evaluate(few)
+    assert told.value.exit_code == 3
+    kept, _ = read(tmp_path / "few")
+    assert {item["judged_unanswerable"] for item in kept.values()} == {None}
+    summary = json.loads((tmp_path / "few" / "summary.json").read_text("utf-8"))
+    assert set(summary["overall"]["unanswerable"].values()) == {None}
+
+
+@pytest.mark.parametrize("changes", [{"notes": None}, {}])
+def test_names_that_match_no_label_end_with_code_3_and_an_example_of_each_side(
+    asked, tmp_path, changes
+):
+    system = scored(tmp_path, [1.0] * 6, note="docs/deploy.md")
+    with pytest.raises(
+        EvaluationError, match=r"the system says docs/deploy\.md, labels say deploy\.md;"
+    ) as told:
+        evaluate(asked(system, **changes))
+    assert told.value.exit_code == 3
+    _, run = read(tmp_path / "out")
+    assert any("no name in the rankings is one that labels know" in one for one in run["warnings"])
+
+
+def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_at_all(
+    asked, run_file, tmp_path
+):
+    rows = [{"id": "first", "query": "deploy", "answerable": True, "expected_notes": ["휴가.md"]}]
+    _, out, _ = evaluate(asked(run_file, rows, notes=None))
+    assert any("the system says deploy.md, labels say" in one for one in read(out)[1]["warnings"])
+    _, out, _ = evaluate(asked(run_file, rows, out=tmp_path / "known"))
+    assert not any("labels say" in one for one in read(out)[1]["warnings"])
+
+
+def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, tmp_path):
+    file = tmp_path / "empty.jsonl"
+    file.write_text("\n".join(json.dumps({"id": name, "hits": []}) for name in SCORES), "utf-8")
+    _, out, _ = evaluate(asked(f"run:{file}", notes=None))
+    assert any("found nothing for any of 6 queries" in one for one in read(out)[1]["warnings"])
+
+
+def test_a_path_in_no_hit_is_warned_of_but_the_simplest_endpoint_needs_neither(asked, tmp_path):
+    config = tmp_path / "ours.toml"
+    shipped = (Path(__file__).parents[3] / "systems" / "plain.toml").read_text("utf-8")
+    config.write_text(shipped.replace('score = "score"', 'score = "scor"'), "utf-8")
+    told = {}
+    with search_server(plain(DOCUMENTS)) as server:
+        for name in ("plain", str(config)):
+            out = tmp_path / Path(name).stem
+            _, out, _ = evaluate(asked(server.url, system_config=name, out=out))
+            told[out.name] = " ".join(read(out)[1]["warnings"])
+    assert "have no score where --system-config seeks it; check the path at `score`" in told["ours"]
+    assert "--system-config seeks" not in told["plain"]
 
 
 @pytest.mark.parametrize(
@@ -253,7 +353,9 @@ def test_an_endpoint_that_fails_for_more_than_a_fifth_ends_in_exit_code_3(asked,
 
     with (
         search_server(respond) as server,
-        pytest.raises(EvaluationError, match=r"no ranking for 2 queries \(33%\): query first: it"),
+        pytest.raises(
+            EvaluationError, match=r"no ranking for 2 queries \(33%\): query first: POST"
+        ),
     ):
         evaluate(asked(server.url, warmup=0))
     errors = (tmp_path / "out" / "errors.jsonl").read_text("utf-8").splitlines()
