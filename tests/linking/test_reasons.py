@@ -33,12 +33,12 @@ def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
         (
             {"commonness": 0.5, "folders_between": 1},
             "50% of such links lead there",
-            "연결의 50%가 그 노트로 감",
+            "링크의 50%가 그 노트로 감",
         ),
         (
             {"commonness": 0.25},
             "25% of such links lead there; same folder",
-            "연결의 25%가 그 노트로 감; 같은 폴더",
+            "링크의 25%가 그 노트로 감; 같은 폴더",
         ),
         (
             {"cue_beside": 1.0},
