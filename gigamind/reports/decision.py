@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple, TypeAlias
 
 from gigamind.errors import GigamindError
+from gigamind.messages import message_in
 from gigamind.metrics.table import is_lower_better, label, metric_of
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
@@ -208,9 +209,8 @@ def brief(
 
 def failed_brief(error: GigamindError, task: str, say: Words) -> str:
     """The same of a run that ended before it had anything to show."""
-    return _brief(
-        _ENDS_OF_ERRORS.get(error.exit_code, "no-result"), task, str(error).splitlines(), say
-    )
+    end = _ENDS_OF_ERRORS.get(error.exit_code, "no-result")
+    return _brief(end, task, message_in(say.language, str(error)).splitlines(), say)
 
 
 def _brief(
@@ -281,7 +281,7 @@ def _end_of(status: str, release: Release | None, refused: str | None) -> End:
 
 def _reasons(release: Release | None, refused: str | None, say: Words) -> list[str]:
     """Why it ended so: what decided first."""
-    own = [refused] if refused else []
+    own = [message_in(say.language, refused)] if refused else []
     if release is None:
         return own
     comparison, gate = release

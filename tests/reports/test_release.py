@@ -145,8 +145,10 @@ def test_a_run_without_a_verdict_says_in_brief_why(make_record):
     refused = brief("search", None, KO, part=part, refused="3건 부족")
     assert refused.startswith("### ❌ 검색 평가 · 결과 없음\n\n- 3건 부족\n")
     assert "중단됨" in brief("search", None, KO, part=part, status="interrupted")
-    assert failed_brief(NotesError("vault: no such folder\nb"), "links", KO) == (
-        "### ❌ 링크 평가 · 실행하지 못함. 노트나 색인을 읽을 수 없습니다\n\n- vault: no such folder\n- b\n\n"
+    error = NotesError("a.toml: cannot be read (Permission denied)\nb")
+    assert failed_brief(error, "links", KO) == (
+        "### ❌ 링크 평가 · 실행하지 못함. 노트나 색인을 읽을 수 없습니다\n\n"
+        "- a.toml: 읽을 수 없습니다(권한이 없음)\n- b\n\n"
     )
 
 
