@@ -15,7 +15,10 @@ def add_row(case, row):
     ("options", "message"),
     [
         (["--topk", "0"], "Error: --topk 0: must be 1 or more\n"),
-        (["--min-score", "1.5"], "Error: --min-score 1.5: must be 1 or less\n"),
+        (
+            ["--min-score", "1.5"],
+            "Error: --min-score 1.5: must be from 0 to 1, as the scores of gigamind's own search are\n",
+        ),
         (["--max-concurrency", "0"], "Error: --max-concurrency 0: must be 1 or more\n"),
         (["--sample", "0"], "Error: --sample 0: expected a count such as 50 or a ratio"),
         (["--mode", "fuzzy"], "Invalid value for '--mode': 'fuzzy' is not one of 'semantic'"),
@@ -135,7 +138,7 @@ def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(
     server.server_close()
     assert ended.code == 3, ended.stderr
     assert ended.stderr.startswith(
-        "Error: each of the first 1 queries failed, so none was measured: litellm:openai/m at "
+        "Error: each of the first 3 queries failed, so none was measured: litellm:openai/m at "
     )
     assert "the key was refused" in ended.stderr
     assert "sk-secret" not in ended.stderr

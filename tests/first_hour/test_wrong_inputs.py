@@ -51,7 +51,7 @@ CASES = [
     Case(f"{ASKED} --topk ten", 1, ("'--topk'", "gigamind eval search --help")),
     Case(f"{ASKED} --topk 0", 1, ("--topk 0", "1")),
     Case(f"{ASKED} --alpha 2", 1, ("--alpha 2.0", "1")),
-    Case(f"{ASKED} --min-score 30", 1, ("--min-score 30.0", "1")),
+    Case(f"{ASKED} --min-score 30", 1, ("--min-score 30", "0", "1")),
     Case(f"{ASKED} --sample half", 1, ("--sample half", "50", "0.2")),
     Case("eval search --dataset queries.jsonl", 1, ("--notes",)),
     Case(f"{ASKED} --mode hybrid --embedder openai", 1, ('"openai"', "use-multilingual, e5-small")),

@@ -125,7 +125,7 @@ def test_a_dry_run_counts_what_is_checked_again(options):
         ({"feature": "insight"}, "--feature: is used with --checklist only"),
         (
             {"checklist": True, "checklist_judge": "no.toml"},
-            "no.toml: the judge file cannot be read",
+            "no.toml: no such file",
         ),
     ],
 )
