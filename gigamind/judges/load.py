@@ -20,7 +20,7 @@ ENTRY_POINTS = "gigamind.judges"
 Load = Callable[[Path, PromptLanguage], Judge[Any, Any]]
 ASKING: Mapping[str, Load] = {"llm": load_model_judge, "search_qa": load_search_qa}
 """Judges that ask a model about an answer or a question, by the kind of their file."""
-OF_ANSWERS: Mapping[str, Callable[[Path, PromptLanguage], Judge[AnswerCase, Any]]] = {
+OF_ANSWERS: Mapping[str, Load] = {
     "search_qa": load_search_qa,
     "words": load_words_judge,
 }
@@ -38,16 +38,7 @@ def load_judge(name: str | Path, language: PromptLanguage = "auto") -> Judge[Any
     Raises:
         InputError: there is none of that name, or it cannot be used.
     """
-    own = _own_class(str(name))
-    if own is not None:
-        return own(language)
-    path = judge_file(str(name))
-    kind = _kind_of(path)
-    if kind not in ASKING:
-        raise InputError(
-            f"{path}: kind: must be one of {', '.join(ASKING)} to be asked, and is {kind!r}"
-        )
-    return ASKING[kind](path, language)
+    return _loaded(name, language, ASKING, "be asked")
 
 
 def load_any_judge(
@@ -84,16 +75,23 @@ def load_answer_judge(name: Path, language: PromptLanguage) -> Judge[AnswerCase,
     Raises:
         InputError: see `load_judge`.
     """
+    return _loaded(name, language, OF_ANSWERS, "judge answers")
+
+
+def _loaded(
+    name: str | Path, language: PromptLanguage, kinds: Mapping[str, Load], use: str
+) -> Judge[Any, Any]:
+    """A class of a team's own, or what the file says where its kind is one of these."""
     own = _own_class(str(name))
     if own is not None:
         return own(language)
     path = judge_file(str(name))
     kind = _kind_of(path)
-    if kind not in OF_ANSWERS:
+    if kind not in kinds:
         raise InputError(
-            f"{path}: kind: must be one of {', '.join(OF_ANSWERS)} to judge answers, and is {kind!r}"
+            f"{path}: kind: must be one of {', '.join(kinds)} to {use}, and is {kind!r}"
         )
-    return OF_ANSWERS[kind](path, language)
+    return kinds[kind](path, language)
 
 
 def judge_file(name: str) -> Path:
