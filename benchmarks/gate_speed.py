@@ -40,7 +40,7 @@ PASSES = 8
 LIMIT_MS = 1_500.0  # a quarter of what a run over the examples takes
 SLOWER = 1.3
 _BASELINES = 20
-RULE = read_policy(None, "ga").speed.search_p95
+RULE = read_policy(None).speed.search_p95
 ROOT = Path(__file__).resolve().parents[1]
 
 

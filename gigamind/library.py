@@ -97,6 +97,7 @@ class SearchKeywords(EvalKeywords, ModelKeywords, total=False):
 
     system: str | Retriever[RankedNote]
     system_config: str
+    system_name: str
     mode: Mode
     fusion: FusionName
     topk: int
@@ -151,6 +152,7 @@ class AnswerKeywords(EvalKeywords, ModelKeywords, total=False):
 
     system: str | Answerer
     system_config: str
+    system_name: str
     timeout_ms: int
     max_concurrency: int
     answer_model: str
@@ -468,7 +470,7 @@ def gate(
     given = {"phase": phase, "gates": gates, "judge_card": judge_card}
     options = validated(ReleaseOptions, given)
     card = read_card(options.judge_card) if options.judge_card else None
-    policy = read_policy(options.gates, options.phase)
+    policy = read_policy(options.gates)
     return Reference(_snapshot(baseline), policy, options, card).judge(_snapshot(current)).gate
 
 

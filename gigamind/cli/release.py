@@ -40,7 +40,7 @@ def promote(run: Path, folder: Path) -> None:
 
     snapshot = read_snapshot(run, KINDS)
     file = promote_snapshot(snapshot, folder)
-    if worst := at_worst(snapshot, read_policy(None, "mvp")):
+    if worst := at_worst(snapshot, read_policy(None)):
         say = words("ko" if snapshot.config.get("lang") == "ko" else "en")
         click.echo(no_verdict_told(worst, say), err=True)
     tell_written(file, {"runs": 1}, f"Baseline: {file}")

@@ -114,7 +114,7 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
     check_out_folder(out, replace=replaces)
     if options.judge_card:
         read_card(options.judge_card)
-        read_policy(options.gates, options.phase)
+        read_policy(options.gates)
     return _reference(options, kinds)
 
 
@@ -248,7 +248,7 @@ def _with_card(record: Record[Summary, Line], options: ReleaseOptions) -> Record
     """The record with the card of its judge, if there is one, held to what the gates of the options ask."""
     if not options.judge_card:
         return record
-    policy = read_policy(options.gates, options.phase)
+    policy = read_policy(options.gates)
     languages = judged_languages(record.summary)
     card = read_card(options.judge_card)
     return replace(record, card=held_card(card, policy, options.phase, record.run.task, languages))

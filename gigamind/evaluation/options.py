@@ -81,7 +81,7 @@ OWN_SECTION = "search"
 
 SECTIONS: Mapping[str, tuple[str, ...]] = {
     "what": (
-        *("task", "dataset", "notes", "system", "system_config"),
+        *("task", "dataset", "notes", "system", "system_config", "system_name"),
         *("sample", "seed", "deterministic"),
     ),
     "where": (

@@ -98,6 +98,7 @@ class SystemReport(Report):
         config: the preset that an address is asked and read by.
         fingerprint: the same in runs of the same system.
         file_hash: of a run file.
+        called: as --system-name says; absent without it.
     """
 
     kind: Literal["run", "http", "command", "python"]
@@ -105,10 +106,13 @@ class SystemReport(Report):
     config: str | None = None
     fingerprint: str
     file_hash: str | None = None
+    called: str | None = Field(default=None, exclude_if=lambda called: called is None)
 
     @property
     def name(self) -> str:
         """In a few words, for people."""
+        if self.called:
+            return self.called
         shown = self.target if self.kind == "http" else f"{self.kind}:{self.target}"
         return f"{shown} ({self.config})" if self.config else shown
 

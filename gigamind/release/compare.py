@@ -137,6 +137,7 @@ class SpeedChange(_Part):
             both were so measured.  `low`, `high`: its 99 % interval.
         passes, baseline_passes: how many passes each run has.
         query_ms: time of one of the baseline's timed queries.
+        of_system: it is another system's, asked over a network or in a process of its own.
     """
 
     name: Speed
@@ -148,6 +149,7 @@ class SpeedChange(_Part):
     passes: int = 0
     baseline_passes: int = 0
     query_ms: float | None = None
+    of_system: bool = False
 
 
 class RunName(_Part):
@@ -390,10 +392,11 @@ def _untested(metric: str, n: int, before: float | None, after: float | None) ->
 def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
     before, after = task.speed(baseline.metrics), task.speed(current.metrics)
     passes = task.passes(baseline.metrics), task.passes(current.metrics)
+    of_system = current.environment.system is not None
     return tuple(
         speed_change(
             name, (before[name], after[name]), passes if name == "search_p95" else (None, None)
-        )
+        ).model_copy(update={"of_system": of_system})
         for name in after
     )
 

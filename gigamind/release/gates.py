@@ -124,9 +124,20 @@ def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
     if not soft or rule.status not in {"failed", "not-comparable"}:
         return rule
     told = _Told(rule.why, (*rule.remarks, "soft"), **{**rule.values, "phase": phase})
-    softened = told.rule(rule.metric, "warned")
-    kept = {"baseline": rule.baseline, "current": rule.current, "limit": rule.limit}
-    return softened.model_copy(update=kept)
+    return _as_told(rule, "warned", told)
+
+
+def _as_told(rule: RuleResult, status: Status, told: _Told) -> RuleResult:
+    """The rule with its figures, and another end."""
+    return told.rule(
+        rule.metric,
+        status,
+        baseline=rule.baseline,
+        current=rule.current,
+        limit=rule.limit,
+        interval=(rule.low, rule.high),
+        n=rule.n,
+    )
 
 
 _OF_VERDICTS = "unanswerable"  # the block of the metrics that count verdicts
@@ -351,7 +362,18 @@ def _speed(comparison: Comparison, policy: Policy) -> list[RuleResult]:
             )
             for change in comparison.speed
         ]
-    return [speed_rule(change, rules[change.name]) for change in comparison.speed]
+    ruled = [(change, speed_rule(change, rules[change.name])) for change in comparison.speed]
+    holds = policy.speed.systems == "hold"
+    return [_unheld(rule) if change.of_system and not holds else rule for change, rule in ruled]
+
+
+def _unheld(rule: RuleResult) -> RuleResult:
+    """The rule on another system's speed, only told: what is open of it is no reason to leave the verdict open."""
+    if rule.status not in {"failed", "inconclusive"}:
+        return rule
+    status: Status = "warned" if rule.status == "failed" else "skipped"
+    remarks = tuple(remark for remark in rule.remarks if remark != "more_allowed")
+    return _as_told(rule, status, _Told(rule.why, (*remarks, "of_system"), **rule.values))
 
 
 def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
@@ -371,7 +393,7 @@ def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
     status: Status = "inconclusive" if unsure else "failed" if after > limit else "passed"
     told = _Told(
         "slower",
-        ("one_pass",) if unsure else (),
+        ("one_pass",) if unsure else ("more_allowed",) if status == "failed" else (),
         before=f"{before:.0f}",
         after=f"{after:.0f}",
         limit=f"{limit:.0f}",
@@ -390,10 +412,11 @@ def _normalised_rule(change: SpeedChange, rule: SpeedRule, ratio: float) -> Rule
     known = change.low is not None and change.high is not None and n >= MIN_PAIRS
     sure = known and (change.low or 0.0) > 1
     status: Status = "passed" if known and ratio <= limit else "failed" if sure else "inconclusive"
-    remarks = () if status != "inconclusive" else ("wide",) if known else ("few_passes",)
+    open_for = "wide" if known else "few_passes"
+    remark = {"failed": "more_allowed", "inconclusive": open_for}.get(status)
     return _Told(
         "normalised",
-        remarks,
+        (remark,) if remark else (),
         ratio=f"{ratio:.2f}",
         low="–" if change.low is None else f"{change.low:.2f}",
         high="–" if change.high is None else f"{change.high:.2f}",

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
@@ -108,8 +108,14 @@ class SpeedRule(_Section):
 
 
 class Speed(_Section):
-    """Rules for the p95 of a query and for the cold start."""
+    """Rules for the p95 of a query and for the cold start.
 
+    Attributes:
+        systems: whether the speed of another --system may stop a release: its time is that of a network and of another
+            machine as well.
+    """
+
+    systems: Literal["warn", "hold"] = "warn"
     search_p95: SpeedRule
     cold_start: SpeedRule
 
@@ -175,30 +181,42 @@ class Policy(_Section):
         )
 
 
-def read_policy(path: Path | None, phase: Phase) -> Policy:
-    """The policy of that file, or the one that comes with gigamind.
+def read_policy(path: Path | None) -> Policy:
+    """The policy that comes with gigamind, with what that file says instead, key by key.
 
     Raises:
-        InputError: the file is missing, not TOML, has an unknown field or metric, or lacks the phase.
+        InputError: the file is missing, not TOML, or has an unknown field or metric.
     """
-    file = path or asset("deployments") / "gates.toml"
+    shipped = asset("deployments") / "gates.toml"
+    file = path or shipped
+    content = _read(shipped)
     try:
-        content = toml_values(file.read_text("utf-8"))
-    except OSError as error:
-        raise InputError(f"{file}: cannot be read ({error.strerror}); check its path") from error
-    except ValueError as error:
-        raise InputError(f"{file}: not TOML: {error}") from error
-    try:
-        policy = Policy.model_validate(content)
+        return Policy.model_validate(_merged(content, _read(path)) if path else content)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(str(part) for part in e['loc'])}: {e['msg'].removeprefix('Value error, ')}"
             for e in error.errors()
         )
         raise InputError(f"{file}: {problems}") from error
-    if phase not in policy.phases:
-        raise InputError(f"{file}: has no [phases.{phase}]; add it, or choose another --phase")
-    return policy
+
+
+def _read(file: Path) -> dict[str, object]:
+    try:
+        return toml_values(file.read_text("utf-8"))
+    except OSError as error:
+        raise InputError(f"{file}: cannot be read ({error.strerror}); check its path") from error
+    except ValueError as error:
+        raise InputError(f"{file}: not TOML: {error}") from error
+
+
+def _merged(below: Mapping[str, object], above: Mapping[str, object]) -> dict[str, object]:
+    """Tables are merged; any other value, a list too, takes the place of the one below."""
+    merged = {**below, **above}
+    for name in below.keys() & above.keys():
+        tables = below[name], above[name]
+        if all(isinstance(table, dict) for table in tables):
+            merged[name] = _merged(*cast("tuple[dict[str, object], dict[str, object]]", tables))
+    return merged
 
 
 Status = Literal["passed", "failed", "warned", "skipped", "inconclusive", "not-comparable"]

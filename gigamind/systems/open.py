@@ -66,8 +66,13 @@ class Answered:
         self.system.close()
 
 
-def describe_system(system: str, config: str | None, dialect: Dialect[Told]) -> SystemReport | None:
+def describe_system(
+    system: str, config: str | None, dialect: Dialect[Told], name: str | None = None
+) -> SystemReport | None:
     """What is to be evaluated, as run.json has it, without secrets; None for gigamind's own engine.
+
+    Args:
+        name: makes it one system wherever it runs; how an endpoint is asked is part of it all the same.
 
     Raises:
         InputError: nothing is named so, or its file cannot be used.
@@ -77,6 +82,10 @@ def describe_system(system: str, config: str | None, dialect: Dialect[Told]) -> 
         raise InputError(
             f"--system-config {config}: only a system of http(s):// has one; leave it out"
         )
+    if name is not None and kind in {"builtin", "run"}:
+        raise InputError(
+            f"--system-name {name}: only an endpoint, a command or a function is named; leave it out"
+        )
     match kind:
         case "builtin":
             return None
@@ -85,9 +94,10 @@ def describe_system(system: str, config: str | None, dialect: Dialect[Told]) -> 
         case "http":
             preset, path = read_preset(config or DEFAULT, dialect.endpoint, dialect.presets)
             shown = without_secrets(target)
-            return _report(kind, shown, f"{shown} {preset.fingerprint}", config=path.stem)
+            identity = f"{name or shown} {preset.fingerprint}"
+            return _report(kind, shown, identity, config=path.stem, called=name)
         case _:
-            return _report(kind, redacted(target), target)
+            return _report(kind, redacted(target), name or target, called=name)
 
 
 def describe_run(path: Path) -> SystemReport:
@@ -165,6 +175,7 @@ def _report(
     *,
     config: str | None = None,
     file_hash: str | None = None,
+    called: str | None = None,
 ) -> SystemReport:
     digest = hashlib.sha256(f"{kind} {identity}".encode()).hexdigest()[:16]
     return SystemReport.model_validate(
@@ -174,6 +185,7 @@ def _report(
             "config": config,
             "fingerprint": digest,
             "file_hash": file_hash,
+            "called": called,
         }
     )
 

@@ -62,6 +62,7 @@ def test_defaults_are_those_of_the_specification():
         "context_chars": 12_000,
         "system": "builtin",
         "system_config": None,
+        "system_name": None,
         "fusion": "weighted",
         "alpha": 0.7,
         "title_weight": 0.1,
@@ -90,7 +91,7 @@ def test_defaults_are_those_of_the_specification():
     [
         ("topk", 1, 0, "--topk 0: must be 1 or more"),
         ("topk", 1000, 1001, "--topk 1001: must be 1,000 or less"),
-        ("min_score", 0.5, float("nan"), "--min-score nan: must be a number"),
+        ("min_score", -12.5, float("nan"), "--min-score nan: must be a number"),
         ("alpha", 0, -0.01, "--alpha -0.01: must be 0 or more"),
         ("alpha", 1, 1.01, "--alpha 1.01: must be 1 or less"),
         ("seed", 0, -1, "--seed -1: must be 0 or more"),

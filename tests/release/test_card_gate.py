@@ -16,7 +16,7 @@ from gigamind.reports.comparison import render_comparison
 
 
 def policy(cards="require", phase=None, **card):
-    content = read_policy(None, "ga").model_dump(by_alias=True, exclude_unset=True)
+    content = read_policy(None).model_dump(by_alias=True, exclude_unset=True)
     content["quality"] |= {"cards": cards}
     content["card"] |= card
     content["phases"]["ga"] |= {"card": phase} if phase else {}
@@ -121,7 +121,7 @@ def test_the_card_table_decides_and_a_phase_may_ask_for_more(gate):
 
 
 def test_the_file_that_comes_with_gigamind_says_every_default():
-    written = read_policy(None, "ga").card
+    written = read_policy(None).card
     assert written == CardRequirements()
     assert written.model_fields_set == set(CardRequirements.model_fields)
 
@@ -129,7 +129,7 @@ def test_the_file_that_comes_with_gigamind_says_every_default():
 @pytest.fixture
 def written(tmp_path):
     """Reads a policy whose table `card` is that text; "" for a file without one."""
-    return lambda text: policy_of(tmp_path, POLICY + text, "ga")
+    return lambda text: policy_of(tmp_path, POLICY + text)
 
 
 def test_a_file_from_before_there_were_requirements_has_the_defaults(written):

@@ -31,7 +31,7 @@ def gate(tmp_path):
     """The verdict of a policy on two runs, in a phase."""
 
     def judge(baseline, current, text=POLICY, phase="mvp"):
-        policy = gate_policy.policy_of(tmp_path, text, phase)
+        policy = gate_policy.policy_of(tmp_path, text)
         return judge_release(compare(baseline, current), policy, phase, judge=MODEL_JUDGE)
 
     return judge
@@ -257,4 +257,4 @@ def test_each_block_is_soft_for_itself(answers, gate):
 
 
 def test_the_policy_that_comes_with_gigamind_gates_the_pass_rate():
-    assert "quality.pass_rate" in read_policy(None, "ga").quality.judged
+    assert "quality.pass_rate" in read_policy(None).quality.judged

@@ -7,7 +7,7 @@ from gate_policy import POLICY, policy_of
 
 from gigamind.errors import InputError
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import SpeedReport
+from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import at_worst, judge_release
 from gigamind.release.policy import read_policy
@@ -41,7 +41,7 @@ def drop(snapshot, lost, total):
     ],
 )
 def test_each_phase_from_both_sides_of_its_drop(snapshot, policy, phase, lost, expected):
-    assert verdict(*drop(snapshot, lost, 200), policy(phase=phase), phase).verdict == expected
+    assert verdict(*drop(snapshot, lost, 200), policy(), phase).verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_each_phase_from_both_sides_of_its_drop(snapshot, policy, phase, lost, e
 def test_below_200_items_a_drop_of_003_is_allowed_in_every_phase(
     snapshot, policy, phase, lost, total, expected
 ):
-    assert verdict(*drop(snapshot, lost, total), policy(phase=phase), phase).verdict == expected
+    assert verdict(*drop(snapshot, lost, total), policy(), phase).verdict == expected
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_queries_that_a_model_no_longer_decides_about_count_as_lost(
 
 
 def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
-    policy = read_policy(None, "mvp")
+    policy = read_policy(None)
     drops = {phase: rules.drop for phase, rules in policy.phases.items()}
     assert drops == {"mvp": 0.02, "beta": 0.015, "ga": 0.01}
     assert (policy.small_sample.below, policy.small_sample.drop) == (200, 0.03)
@@ -347,7 +347,6 @@ def test_the_policy_that_comes_with_gigamind_has_the_seeds_figures():
         (POLICY.replace("search.hit_at_1", "quality.Pass"), 'unknown metric "quality.Pass"'),
         (POLICY.replace("drop = 0.02", "drop = nan"), "phases.mvp.drop"),
         (POLICY.replace("drop = 0.02", "drop = 0.02\nmore = 1"), "phases.mvp.more"),
-        (POLICY.replace("[phases.mvp]\ndrop = 0.02", ""), r"no \[phases.mvp\]"),
         (POLICY.replace("[phases.mvp]", "[phases.alpha]"), "phases.alpha"),
         (POLICY + '[floors]\n"search.mr" = 0.1', 'unknown metric "search.mr"'),
         (POLICY + '[floors]\n"unanswerable.far" = 0.1', r"write it in \[ceilings\]"),
@@ -363,9 +362,19 @@ def test_a_bad_policy_is_an_error_that_names_file_and_field(policy, text, messag
     assert caught.value.exit_code == 1
 
 
+def test_a_file_changes_what_it_says_and_leaves_the_rest_as_it_comes(policy):
+    shipped = read_policy(None)
+    small = policy('[comparable]\nrelax = ["settings"]\n[speed.search_p95]\nratio = 1.5\n')
+    assert small.comparable.relax == ("settings",)
+    assert small.speed.search_p95 == shipped.speed.search_p95.model_copy(update={"ratio": 1.5})
+    assert small.speed.cold_start == shipped.speed.cold_start
+    assert (small.phases, small.quality) == (shipped.phases, shipped.quality)
+    assert policy('[quality]\nmetrics = ["search.mrr"]\n').quality.metrics == ("search.mrr",)
+
+
 def test_a_missing_policy_is_named():
     with pytest.raises(InputError, match=r"nowhere.toml: cannot be read"):
-        read_policy(Path("nowhere.toml"), "mvp")
+        read_policy(Path("nowhere.toml"))
 
 
 SOFT = POLICY.replace("[phases.mvp]\ndrop = 0.02", '[phases.mvp]\ndrop = 0.02\nsoft = ["search"]')
@@ -376,17 +385,17 @@ def test_a_soft_block_warns_in_its_phase_and_fails_in_the_next(snapshot, policy)
     told = verdict(*pair, policy(SOFT))
     assert told.verdict == "warned"
     assert "only told in phase mvp" in told.reasons[0]
-    assert verdict(*pair, policy(SOFT, phase="beta"), "beta").verdict == "failed"
+    assert verdict(*pair, policy(SOFT), "beta").verdict == "failed"
 
 
 def test_metrics_of_another_task_are_not_judged(snapshot):
     run = snapshot({"a": 1})
-    rules = judge_release(compare(run, run), read_policy(None, "ga"), "ga").rules
+    rules = judge_release(compare(run, run), read_policy(None), "ga").rules
     assert not [rule.metric for rule in rules if rule.metric.startswith("links.")]
 
 
 def test_links_are_soft_in_mvp_and_hard_afterwards():
-    phases = read_policy(None, "mvp").phases
+    phases = read_policy(None).phases
     assert [phases[name].soft for name in ("mvp", "beta", "ga")] == [("links",), (), ()]
 
 
@@ -460,6 +469,36 @@ def test_a_run_that_measures_speed_no_more_fails(snapshot, policy):
     assert verdict(run, timed(run, STEADY), policy()).verdict == "passed"  # a baseline before it
 
 
+@pytest.mark.parametrize(
+    ("after", "factor", "told"),
+    [
+        (STEADY, 1.14, "passed"),
+        (STEADY, 1.16, "warned"),
+        (WILD, 1.3, "skipped"),
+        (None, 1, "warned"),
+    ],
+)
+def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
+    snapshot, policy, after, factor, told
+):
+    system = SystemReport(kind="http", target="http://h", fingerprint="f")
+    run = snapshot({"a": 1})
+    run = run.model_copy(
+        update={"environment": run.environment.model_copy(update={"system": system})}
+    )
+    before = timed(run, STEADY)
+    current = timed(run, [factor * cost for cost in after]) if after else run
+    (rule,) = (
+        rule for rule in verdict(before, current, policy()).rules if rule.metric == "search_p95"
+    )
+    assert rule.status == told
+    assert ("--gates" in rule.explanation) is (told != "passed")
+    assert verdict(before, current, policy()).verdict in {"passed", "warned"}
+    held = verdict(before, current, policy(POLICY + '[speed]\nsystems = "hold"\n'))
+    expected = {"warned": "failed", "skipped": "inconclusive"}.get(told, told)
+    assert held.verdict == expected
+
+
 def test_every_explanation_can_be_said_in_korean(snapshot, policy):
     before = timed(measuring(snapshot, ["hit_at_1", "ndcg_at_10"]), STEADY)
     after = timed(measuring(snapshot, ["hit_at_1"]), WILD)
@@ -481,7 +520,7 @@ def test_a_small_sample_is_that_of_the_metric_and_says_what_one_item_weighs(snap
 
 def test_the_gates_that_come_with_gigamind_hold_refusals_as_well_as_false_answers():
     """A judge that refuses more questions has the better FAR: one without the other lets any through."""
-    held = read_policy(None, "mvp").quality.metrics
+    held = read_policy(None).quality.metrics
     assert {"unanswerable.far", "unanswerable.false_refusals"} <= {*held}
 
 

@@ -67,7 +67,7 @@ def test_another_floor_of_the_confidence_is_named(links):
 def test_links_only_warn_in_mvp_and_stop_a_release_afterwards(links, phase, lost, expected):
     before = links({f"n{i}.md": (1, 1, 1) for i in range(100)})
     after = links({f"n{i}.md": (int(i >= lost), 1, 1) for i in range(100)})
-    gate = judge_release(compare(before, after), read_policy(None, phase), phase)
+    gate = judge_release(compare(before, after), read_policy(None), phase)
     assert gate.verdict == expected
     assert {rule.metric for rule in gate.rules} == {
         "links.precision_at_5",
@@ -79,7 +79,7 @@ def test_links_only_warn_in_mvp_and_stop_a_release_afterwards(links, phase, lost
 @pytest.mark.parametrize(("phase", "expected"), [("mvp", "warned"), ("beta", "failed")])
 def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, phase, expected):
     comparison = compare(links({"a.md": (1, 1, 1), "b.md": (1, 1, 1)}), links({"a.md": (1, 1, 1)}))
-    gate = judge_release(comparison, read_policy(None, phase), phase)
+    gate = judge_release(comparison, read_policy(None), phase)
     assert gate.verdict == expected
     assert "1 of 2 notes of the baseline could not be evaluated; " in gate.reasons[0]
     assert "; the first is b.md" in gate.reasons[0]
@@ -87,7 +87,7 @@ def test_a_note_that_could_not_be_evaluated_any_more_counts_as_links_do(links, p
 
 def test_compare_md_speaks_of_notes_and_shows_both_lists_of_suggestions(links):
     comparison = compare(links({"a.md": (2, 2, 2)}), links({"a.md": (1, 1, 2)}))
-    gate = judge_release(comparison, read_policy(None, "beta"), "beta")
+    gate = judge_release(comparison, read_policy(None), "beta")
     text = render_comparison(comparison, gate)
     assert text.startswith("# Do not release. Of 1 notes 1 got worse, none better.\n")
     assert "1. **a.md** (`a.md`): lost t1.md\n   - expected: `t0.md`, `t1.md`\n" in text

@@ -42,7 +42,7 @@ def release(make_record, make_item, tmp_path):
 
     (tmp_path / "gates.toml").write_text(shipped(), "utf-8")
     comparison = compare(run(1), run(0))
-    policy = read_policy(tmp_path / "gates.toml", "mvp")
+    policy = read_policy(tmp_path / "gates.toml")
     return Release(comparison, judge_release(comparison, policy, "mvp"))
 
 
@@ -166,7 +166,7 @@ def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release
     )
     assert 'relax = ["settings"]' in told
     comparison = release.comparison.model_copy(update={"mismatches": (mismatch,)})
-    gate = judge_release(comparison, read_policy(None, "mvp"), "mvp")
+    gate = judge_release(comparison, read_policy(None), "mvp")
     assert reasons_told(gate, comparison, KO) == [told]
     assert reasons_told(gate, comparison, EN) == ["Retrieval was set differently."]
 
@@ -221,7 +221,7 @@ def test_the_row_of_speed_shows_what_is_held_which_is_not_the_p95(release):
         name="search_p95", baseline_ms=40, current_ms=90, ratio=1.02, low=0.99, high=1.05,
         passes=8, baseline_passes=8, query_ms=10,
     )  # fmt: skip
-    rule = speed_rule(change, read_policy(None, "mvp").speed.search_p95)
+    rule = speed_rule(change, read_policy(None).speed.search_p95)
     gate = release.gate.model_copy(update={"rules": (rule,)})
     text = render_comparison(release.comparison, gate)
     assert "| ✅ ok | cost of a query, in units of a fixed load | 1.00 | 1.02 | ≤ 1.15 |" in text

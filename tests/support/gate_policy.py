@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from gigamind.assets import asset
-from gigamind.choices import Phase
 from gigamind.release.policy import Policy, read_policy
 
 POLICY = """
@@ -38,8 +37,8 @@ def shipped(*relax: str) -> str:
     return text.replace("relax = []", f"relax = {list(relax)}")
 
 
-def policy_of(folder: Path, text: str = POLICY, phase: Phase = "mvp") -> Policy:
+def policy_of(folder: Path, text: str = POLICY) -> Policy:
     """The policy of a file with that text."""
     file = folder / "gates.toml"
     file.write_text(text, encoding="utf-8")
-    return read_policy(file, phase)
+    return read_policy(file)

@@ -235,7 +235,9 @@ def _from_questions(
 ) -> PreparedAnswers:
     """Questions that a system is to answer: of queries, or of answers that are not read."""
     inputs = Inputs(options)
-    system = describe_system(options.system or BUILTIN, options.system_config, Answers())
+    system = describe_system(
+        options.system or BUILTIN, options.system_config, Answers(), options.system_name
+    )
     vault = read_vault(options.notes) if options.notes else None
     identities = Identities(vault.notes if vault else ())
     if dataset_kind(options.dataset) == "queries":

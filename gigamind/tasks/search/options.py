@@ -24,7 +24,7 @@ from gigamind.retrieval.settings import (
 )
 from gigamind.systems.settings import BUILTIN, DAY_MS, SystemOptions, shown_system
 
-_OF_SYSTEMS = ("system", "system_config")
+_OF_SYSTEMS = ("system", "system_config", "system_name")
 OF_ENGINE = (
     *("mode", "fusion", "alpha", "title_weight", "chunk_chars", "graph_rerank", "cold_start"),
     *("embedder", "embedding_api_base", "qdrant_url"),
@@ -59,6 +59,10 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         None,
         description="how an http system is asked and read: plain, gigamind, qdrant, opensearch, meilisearch, typesense,"
         " or a TOML file; plain without it",
+    )
+    system_name: str | None = Field(
+        None,
+        description="name of another system: runs of one name are of one system, wherever it runs",
     )
     warmup: int = Field(10, ge=0, description="queries run before the clock starts")
     timeout_ms: int = Field(

@@ -168,7 +168,9 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     """
     warned = idle_options(options)
     judge, inputs = choose_judge(options), Inputs(options)
-    system = describe_system(options.system, options.system_config, Rankings(options.topk))
+    system = describe_system(
+        options.system, options.system_config, Rankings(options.topk), options.system_name
+    )
     dataset = read_queries(options.dataset)
     vault = read_vault(options.notes) if options.notes else Vault(Path(), (), ())
     identities = Identities(vault.notes)

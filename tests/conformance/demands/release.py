@@ -18,11 +18,11 @@ _CONFIG = "conformance/test_snapshots.py::test_a_snapshot_names_the_task_and_the
 
 
 def _drop(phase: Phase) -> float:
-    return read_policy(None, phase).phases[phase].drop
+    return read_policy(None).phases[phase].drop
 
 
 def _policy() -> Policy:
-    return read_policy(None, "mvp")
+    return read_policy(None)
 
 
 def _limit(name: str) -> SpeedRule:

@@ -219,7 +219,7 @@ def toml(content: bytes) -> None:
         with click.Context(cli) as context:
             check_config(config, context)
     with refusing():
-        read_policy(path, "mvp")
+        read_policy(path)
     with refusing():
         read_prices(path)
     with refusing():

@@ -42,7 +42,7 @@ def data_of(page):
 
 def released(runs):
     options = ReleaseOptions()
-    verdict = Reference(runs[0], read_policy(None, "mvp"), options).judge(runs[1])
+    verdict = Reference(runs[0], read_policy(None), options).judge(runs[1])
     return verdict.release
 
 

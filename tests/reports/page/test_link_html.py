@@ -95,7 +95,7 @@ def test_the_verdict_and_the_baseline_stand_in_the_page(make_links, make_note):
     )
     baseline = KINDS["links"].take_snapshot(before)
     comparison = compare(baseline, KINDS["links"].take_snapshot(after))
-    gate = judge_release(comparison, read_policy(None, "ga"), "ga")
+    gate = judge_release(comparison, read_policy(None), "ga")
     page = render_link_html(after, baseline=baseline, gate=gate)
     assert page.index("Release gate failed") < page.index("<h1>")
     assert "Worse than the baseline: recall@5\u00a0−0.500" in page

@@ -280,6 +280,7 @@ def test_a_path_in_no_hit_is_warned_of_but_the_simplest_endpoint_needs_neither(a
         ({"unanswerable_mode": "calibrated"}, "reads signals of gigamind's own search"),
         ({"unanswerable_mode": "llm", "notes": None, "model": "m"}, "add --notes"),
         ({"system_config": "qdrant"}, "--system-config qdrant: only a system of http(s)://"),
+        ({"system_name": "ours"}, "--system-name ours: only an endpoint, a command or a function"),
         ({"system": "qdrant"}, "--system qdrant: must be builtin, run:FILE, http://..."),
         ({"system": "run:"}, "--system run:: must be builtin, run:FILE"),
         ({"system": "run:none.run"}, "--system run:none.run: cannot be read (No such file"),
@@ -441,6 +442,31 @@ def test_two_run_files_are_states_of_one_system_and_two_systems_get_no_verdict(
     other = compare(runs["ours"], runs["a"])
     system = next(mismatch for mismatch in other.mismatches if mismatch.what == "system")
     assert (system.severity, system.detail) == ("no-verdict", "builtin -> run:a.run")
+
+
+def test_a_named_endpoint_is_one_system_on_any_port_unless_it_is_asked_otherwise(asked, tmp_path):
+    config = tmp_path / "ours.toml"
+    shipped = (Path(__file__).parents[3] / "systems" / "plain.toml").read_text("utf-8")
+    config.write_text(f"{shipped}\nretries = 1\n", "utf-8")
+    told = {}
+    for port, changes in enumerate(
+        (
+            {"system_name": "preview"},
+            {"system_name": "preview"},
+            {"system_name": "preview", "system_config": str(config)},
+            {},
+        )
+    ):
+        with search_server(plain(DOCUMENTS)) as server:
+            out = tmp_path / str(port)
+            told[port] = read_snapshot(evaluate(asked(server.url, out=out, **changes)).out, KINDS)
+
+    def mismatch(a, b):
+        return [one.what for one in compare(told[a], told[b]).mismatches]
+
+    assert mismatch(0, 1) == []
+    assert mismatch(0, 2) == mismatch(0, 3) == ["system"]
+    assert told[0].environment.system.name == "preview"
 
 
 def test_a_model_reads_what_another_system_found(by_model, run_file, server):
