@@ -174,7 +174,7 @@ class ForeignHits(HitReader):
         )
         return HitReport.like(
             hit,
-            text=shown.text if isinstance(shown, Unplaced) else "",
+            text=shown.text if isinstance(shown, Unplaced) else "" if note else hit.text,
             final_score=hit.base_score,
             semantic_score=None,
             keyword_score=None,

@@ -276,7 +276,7 @@ def _speed_rows(summary: SummaryReport, say: Words) -> Iterator[tuple[str, str]]
     performance = summary.performance
     if performance.cold_start_ms is not None:
         yield say("page.cold_start"), f"{performance.cold_start_ms:,.0f}"
-    else:
+    elif summary.system is None:
         yield say("page.indexing"), f"{performance.indexing_ms:,.0f}"
     yield say("page.all_queries"), f"{performance.eval_runtime_ms:,.0f}"
 

@@ -5,6 +5,7 @@ evidence is a range of its chunk.  templates/report.js unpacks the arrays in the
 Offsets are UTF-16 code units of the note's file, as JavaScript counts.
 """
 
+import dataclasses
 import functools
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -221,6 +222,8 @@ def search_content(
     record: RunRecord, say: Words, comparison: Comparison | None, baseline: SearchSnapshot | None
 ) -> Content:
     """The page of a run, beside a baseline when there is one."""
+    judged = _judged(record, say)
+    blocks = blocks_of("search") if judged["any"] else ("search",)
     return Content(
         template="report.html.jinja",
         item_script="report_item.js",
@@ -231,7 +234,7 @@ def search_content(
         cards=cards(record, comparison, say),
         figures=all_metrics(record.summary.overall),
         called=lambda metric: metric_name(metric.key, say),
-        columns=keys_in("page", blocks_of("search"), record.summary.overall.deepest),
+        columns=keys_in("page", blocks, record.summary.overall.deepest),
         slices=[
             (
                 say(f"page.kind_{part.kind}", key=part.key),
@@ -245,7 +248,7 @@ def search_content(
         generated=record.summary.counts.queries_generated,
         llm=record.summary.llm,
         values={
-            "judged": _judged(record, say),
+            "judged": judged,
             "subject": _subject(record, say),
             "holes": holes_line(record.summary, say),
             "hole_rows": hole_rows(record.summary),
@@ -295,6 +298,7 @@ def _judged(record: RunRecord, say: Words) -> dict[str, object]:
         "setting": say(f"figure.setting_{found.kind}") if found.setting is not None else "–",
         "weak": weak_lines(record.summary.weak_verdicts, say),
         "counts": found.counts,
+        "any": any(dataclasses.astuple(found.counts)),
         "settings": []
         if found.setting is None
         else [
@@ -323,7 +327,8 @@ def _speed_rows(record: RunRecord, say: Words) -> Iterator[tuple[str, str]]:
     performance = record.summary.performance
     if performance.cold_start_ms is not None:
         yield say("page.cold_start"), f"{performance.cold_start_ms:,.0f}"
-    yield say("page.indexing"), f"{performance.indexing_ms:,.0f}"
+    if record.run.environment.system is None:
+        yield say("page.indexing"), f"{performance.indexing_ms:,.0f}"
     yield say("page.all_queries"), f"{performance.eval_runtime_ms:,.0f}"
 
 

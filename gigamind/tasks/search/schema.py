@@ -32,7 +32,8 @@ class HitReport(Report):
     Attributes:
         base_score, final_score: of another system on its own scale, one and the same; null where it tells none.
         chunk, evidence: null without the note's text.
-        text: of another system, where it stands nowhere in the note: evidence by its words; absent otherwise.
+        text: that another system shows, where it stands nowhere in the note, being evidence by its words, or where the
+            note is not at hand; absent otherwise.
         highlights: `[start, end)` of the query's words in the evidence, rising.
         centrality: in the link graph, whether it was used or not; null in runs of versions that did not write it.
     """

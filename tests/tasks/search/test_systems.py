@@ -15,6 +15,7 @@ from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_snapshot
 from gigamind.tasks import KINDS, evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.wording import words
 
 RUN = """\
 first Q0 deploy.md 1 0.9 bm25
@@ -249,6 +250,25 @@ def test_a_few_rankings_without_a_label_are_only_warned_of_and_known_notes_not_a
     assert any("the system says deploy.md, labels say" in one for one in read(out)[1]["warnings"])
     _, out, _ = evaluate(asked(run_file, rows, out=tmp_path / "known"))
     assert not any("labels say" in one for one in read(out)[1]["warnings"])
+
+
+def test_the_page_of_another_system_leaves_out_what_it_has_not_and_shows_its_texts(asked, tmp_path):
+    file = tmp_path / "run.jsonl"
+    hit = {"note": "deploy.md", "score": 3.5, "text": "Every Friday, says the handbook."}
+    file.write_text("\n".join(json.dumps({"id": i, "hits": [hit]}) for i in SCORES), "utf-8")
+    system = f"run:{file}"
+    pages = {}
+    for name, changes in {"unjudged": {}, "judged": {"min_score": 2.0}}.items():
+        _, out, _ = evaluate(asked(system, notes=None, out=tmp_path / name, **changes))
+        pages[name] = (out / "report.html").read_text("utf-8")
+        summary = (out / "summary.md").read_text("utf-8")
+        assert "indexing" not in pages[name].partition("<script")[0] + summary
+        assert "judges that cost nothing" not in pages[name] + summary
+        assert "Every Friday, says the handbook." in pages[name]
+    confusion = words("en")("page.confusion")
+    assert confusion not in pages["unjudged"]
+    assert confusion in pages["judged"]
+    assert "false refusals</th>" not in pages["unjudged"]
 
 
 def test_a_system_that_finds_nothing_at_all_is_warned_of(asked, tmp_path):

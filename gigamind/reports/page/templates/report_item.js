@@ -29,9 +29,12 @@ const COLUMNS = {
   latency: ["ms number", (item) => item.ms],
 };
 
+const TOPS = [0, 1, ...data.items.map((values) => values[FIELDS.indexOf("score")] ?? 0)];
+const [LOW, HIGH] = [Math.min(...TOPS), Math.max(...TOPS)];
+
 // As `failed_items` has it: an expected note that is not in front, a wrong verdict on a query by its Top-1.
 function badness(item) {
-  const top = item.score ?? 0;
+  const top = ((item.score ?? 0) - LOW) / (HIGH - LOW);
   if (!is(item, "answerable")) return is(item, "failure") ? top : 0;
   return Math.max(1 - (item.rank ? 1 / item.rank : 0), is(item, "refused") ? 1 - top : 0);
 }
@@ -121,23 +124,25 @@ function expectedNotes(item) {
 function ranking(item) {
   const hits = item.hits.map((hit) => named(HIT_FIELDS, hit));
   const legs = ["semantic", "keyword"].filter((leg) => hits.some((hit) => hit[leg] !== null));
-  const head = [["place", say("number")], ["note", say("note")], ["number", say("base")], ["number", say("final")],
-    ...legs.map((leg) => ["number leg", say(leg)])];
+  // Another system tells one score, gigamind's own one of each leg and two of both.
+  const scores = legs.length || hits.some((hit) => hit.base !== hit.final) ? ["base", "final"] : ["base"];
+  const head = [["place", say("number")], ["note", say("note")],
+    ...scores.map((score) => ["number", say(scores.length > 1 ? score : "told_score")]), ...legs.map((leg) => ["number leg", say(leg)])];
   return make("table", { className: "ranking" },
     make("thead", {}, make("tr", {}, ...head.map(([className, text]) =>
       make("th", { className, text, attributes: { scope: "col" } })))),
-    make("tbody", {}, ...hits.flatMap((hit, at) => hitRows(item, hit, at + 1, legs))));
+    make("tbody", {}, ...hits.flatMap((hit, at) => hitRows(item, hit, at + 1, scores, legs))));
 }
 
-function hitRows(item, hit, rank, legs) {
+function hitRows(item, hit, rank, scores, legs) {
   const [path, title] = [data.notes[hit.note], data.titles[hit.note]];
   const note = make("td", { className: "note" }, make("span", { text: title || path }), title ? make("span", { className: "path faint", text: path }) : null);
   if (item.expected.includes(hit.note)) note.append(" ", make("span", { className: "tick", text: say("expected") }));
-  const scores = [hit.base, hit.final].map((score) => make("td", { className: "number", text: figure(score) }));
-  const others = legs.map((leg) => make("td", { className: "number leg", text: figure(hit[leg]) }));
-  const row = make("tr", { className: "hit" }, make("td", { className: "place", text: rank }), note, ...scores, ...others);
+  const figures = [...scores.map((score) => ["number", score]), ...legs.map((leg) => ["number leg", leg])];
+  const cells = figures.map(([className, name]) => make("td", { className, text: figure(hit[name]) }));
+  const row = make("tr", { className: "hit" }, make("td", { className: "place", text: rank }), note, ...cells);
   if (!data.texts[hit.text]) return [row];
-  return [row, make("tr", {}, make("td"), make("td", { colSpan: 3 + legs.length }, ...evidence(item, hit)))];
+  return [row, make("tr", {}, make("td"), make("td", { colSpan: 1 + cells.length }, ...evidence(item, hit)))];
 }
 
 function evidence(item, hit) {
