@@ -23,12 +23,15 @@ from opponents import find_opponents
 from rapidfuzz import fuzz
 
 from gigamind.evidence.align import align
-from gigamind.evidence.result import Aligned
+from gigamind.evidence.fuzzy import search
+from gigamind.evidence.normalize import visible
+from gigamind.evidence.result import DEFAULT, LEAST_FUZZY, Aligned
 from gigamind.evidence.source import Source
 from gigamind.spans import Span
 
 RATES = (0.0, 0.05, 0.10, 0.15)
 RIGHT_IOU = 0.95
+OURS, ALONE = "gigamind", "gigamind, the place alone"
 RUNS = 5
 
 
@@ -71,6 +74,19 @@ def ours(text: str) -> Locate:
     def locate(quote: str) -> Span | None:
         found = align(quote, source)
         return found.span if isinstance(found, Aligned) else None
+
+    return locate
+
+
+def ours_alone(text: str) -> Locate:
+    """The place without what `align` says of it: what has changed, whether it proves anything, how to find it again."""
+    source = visible(text)
+    search("a quote that warms the caches up", source, DEFAULT.search_threshold, LEAST_FUZZY)
+
+    def locate(quote: str) -> Span | None:
+        form = visible(quote).text
+        found = search(form, source, DEFAULT.search_threshold, DEFAULT.fuzzy_threshold)
+        return source.span(found[0].start, found[0].end) if found else None
 
     return locate
 
@@ -140,7 +156,8 @@ def by_langextract(text: str) -> Locate:
 
 
 METHODS: dict[str, tuple[str, Callable[[str], Locate]]] = {
-    "gigamind": ("gigamind", ours),
+    OURS: ("gigamind", ours),
+    ALONE: ("gigamind", ours_alone),
     "rapidfuzz partial_ratio_alignment": ("rapidfuzz", by_rapidfuzz),
     "edlib": ("edlib", by_edlib),
     "fuzzysearch": ("fuzzysearch", by_fuzzysearch),

@@ -10,8 +10,9 @@ import unicodedata
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
+from gigamind.evidence.grams import Grams
 from gigamind.spans import Span
 
 # Zero width, byte order mark, soft hyphen, variation selectors, bidirectional controls, Hangul fillers: never visible.
@@ -68,7 +69,7 @@ def _compatible(char: str) -> str:
     return char if any(map(str.isspace, folded)) else folded
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Folding:
     """One text at one level of normalising.
 
@@ -85,6 +86,11 @@ class Folding:
     starts: list[int]
     ends: list[int]
     units: list[bool]
+
+    @cached_property
+    def grams(self) -> Grams:
+        """Of the folded text, for quotes that do not stand in it as they are."""
+        return Grams(self.text)
 
     def is_edge(self, offset: int) -> bool:
         """Whether a match may begin or end at this offset of the folded text, that is, not inside a unit."""
