@@ -1,8 +1,8 @@
-"""Everything that is compared with an opponent, part by part; benchmarks/RESULTS.md is made of what the parts found.
+"""Everything that is compared with an opponent, part by part; what the parts found makes RESULTS.md.
 
     make bench                                               # all parts: less than 20 minutes on two quiet cores
     python benchmarks/all.py --only ranking evidence         # these again; the others stand as they were found last
-    python benchmarks/all.py --million                       # besides, a million chunks: an hour, 20 GB of disk
+    python benchmarks/all.py --million                       # besides, a million chunks: 5 minutes, 10 GB of memory
 
 Each part is a process with a time limit, and writes its figures to benchmarks/out/NAME.json; what fails, takes too
 long or is not installed is named in RESULTS.md.  The opponents of benchmarks/requirements*.txt are installed by the
@@ -79,7 +79,7 @@ def main() -> None:
         if not arguments.only or part.name.startswith(tuple(arguments.only)):
             run(part)
     names = [part.name for part in (*PARTS, *THE_MILLION)]
-    (HERE / "RESULTS.md").write_text(results.page(OUT, names), "utf-8")
+    results.write(HERE, OUT, names)
 
 
 def install(opponent: str, requirements: str) -> None:

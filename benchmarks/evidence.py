@@ -158,7 +158,7 @@ def by_langextract(text: str) -> Locate:
 METHODS: dict[str, tuple[str, Callable[[str], Locate]]] = {
     OURS: ("gigamind", ours),
     ALONE: ("gigamind", ours_alone),
-    "rapidfuzz partial_ratio_alignment": ("rapidfuzz", by_rapidfuzz),
+    "rapidfuzz": ("rapidfuzz", by_rapidfuzz),
     "edlib": ("edlib", by_edlib),
     "fuzzysearch": ("fuzzysearch", by_fuzzysearch),
     "instructor CitationMixin": ("instructor", by_instructor),

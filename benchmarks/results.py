@@ -8,12 +8,15 @@ from math import log
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import drawings
 import numpy as np
 from evidence import ALONE, OURS
 
 Figures = dict[str, Any]
 SIZES = (1_000, 5_000, 20_000, 100_000)
 COMPARED = (20_000, 100_000)
+MILLION = 1_000_000
+GROWING = {"build_s": "build, s", "p50": "query, ms", "peak_gb": "memory, GB"}
 
 
 class Duel(NamedTuple):
@@ -57,8 +60,8 @@ class Goal(NamedTuple):
         )
 
 
-def page(out: Path, names: Sequence[str]) -> str:
-    """The page; parts that were not run are named with why."""
+def write(folder: Path, out: Path, names: Sequence[str]) -> None:
+    """RESULTS.md and its drawings; parts that were not run are named with why."""
     kept: Figures = {
         name: json.loads((out / f"{name}.json").read_text("utf-8"))
         for name in names
@@ -73,6 +76,7 @@ def page(out: Path, names: Sequence[str]) -> str:
     parts = [
         "# Results",
         introduction(dates, minutes),
+        "![What gigamind takes of what an opponent does](figures/duels.svg)",
         "## Slower than an opponent",
         table(heads, [duel.row() for duel in slower]) if slower else "Nothing that was measured.",
         "## As fast or faster",
@@ -89,7 +93,20 @@ def page(out: Path, names: Sequence[str]) -> str:
         *start_and_report(found),
         *missing(kept, names),
     ]
-    return "\n\n".join(parts) + "\n"
+    (folder / "RESULTS.md").write_text("\n\n".join(parts) + "\n", "utf-8")
+    figures = folder / "figures"
+    figures.mkdir(exist_ok=True)
+    ratios = [(f"{duel.what}, {duel.opponent}", duel.ratio) for duel in duels]
+    if ratios:
+        drawn = drawings.duels(sorted(ratios, key=lambda ratio: -ratio[1]))
+        (figures / "duels.svg").write_text(drawn, "utf-8")
+    sizes = [chunks for chunks in (*SIZES, MILLION) if of_alone(found, "gigamind", chunks)]
+    if len(sizes) > 1:
+        courses = {
+            label: [found[f"alone-gigamind-{chunks}"][name] for chunks in sizes]
+            for name, label in GROWING.items()
+        }
+        (figures / "growth.svg").write_text(drawings.growth(sizes, courses), "utf-8")
 
 
 def introduction(dates: Sequence[str], minutes: float) -> str:
@@ -245,6 +262,7 @@ def scaling(found: Figures) -> Iterator[str]:
     rows.append(("exponent, all", *(f"{value:.2f}" for value in exponents)))
     rows.append(("exponent, 20,000 to 100,000", *(f"{value:.2f}" for value in large)))
     yield table(("chunks", "build s", "query p50 ms", "p95 ms", "peak GB"), rows)
+    yield "![By the number of chunks](figures/growth.svg)"
     yield "Exponents of a fit of the logarithms; the 0.1 GB that every process needs lower that of memory."
 
 
