@@ -35,18 +35,19 @@ html_css_files = ["site.css"]
 KOREAN = ".ko"  # how names of Korean pages end
 
 
-def pages_by_reader() -> dict[str, list[str]]:
-    """Each reader of the table in docs/README.md, with the English pages for them."""
+def pages_by_reader(index: str) -> dict[str, list[str]]:
+    """Each reader of the table of an index, with the pages for them that are in its language."""
     pages: dict[str, list[str]] = {}
     reader = ""
-    for line in (ROOT / "docs" / "README.md").read_text("utf-8").splitlines():
+    for line in (ROOT / index).read_text("utf-8").splitlines():
         row = re.match(r"\| (?:\*\*(.+)\*\*)? ?\| (\[.*?) \|", line)
         if row is None:
             continue
         reader = row[1] or reader
         for name in re.findall(r"\((.+?)\.md\)", row[2]):
             page = (ROOT / "docs" / name).resolve().relative_to(ROOT).as_posix()
-            pages.setdefault(reader, []).extend([] if page.endswith(KOREAN) else [page])
+            if page.endswith(KOREAN) == index.endswith(f"{KOREAN}.md"):
+                pages.setdefault(reader, []).append(page)
     return pages
 
 
@@ -54,10 +55,12 @@ def add_contents(app: Sphinx, name: str, source: list[str]) -> None:
     """Give the first page, in memory alone, the contents that the sidebar shows: on GitHub a table serves better."""
     if name != root_doc:
         return
-    by_reader = pages_by_reader()
-    readme, *korean = sorted(page for page in app.project.docnames if page.endswith(KOREAN))
-    shown = {root_doc, readme, *korean, *(page for pages in by_reader.values() for page in pages)}
-    contents = {"한국어": [f"소개 <{readme}>", *korean], **by_reader}
+    by_reader = pages_by_reader("docs/README.md")
+    in_korean = pages_by_reader(f"docs/README{KOREAN}.md").values()
+    korean = [f"docs/README{KOREAN}", *(page for pages in in_korean for page in pages)]
+    contents = {"한국어": [f"소개 <README{KOREAN}>", *korean], **by_reader}
+    shown = {root_doc, f"README{KOREAN}", *korean}
+    shown.update(page for pages in by_reader.values() for page in pages)
     contents["the project"] = sorted(app.project.docnames - shown)
     for caption, pages in contents.items():
         lines = ["", "```{toctree}", ":hidden:", f":caption: {caption}", "", *pages, "```", ""]

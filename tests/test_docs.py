@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 import pytest
-from pages import DOCS, NAMES, ROOT, commands, prose
+from pages import DOCS, KOREAN, NAMES, ROOT, SHELLS, commands, lines_of, prose
 from typed import parsed, words_of
 
 from gigamind.cli.reference import MetricTexts, pages
@@ -16,7 +16,13 @@ from gigamind.metrics.spec import BLOCKS
 from gigamind.metrics.table import metrics_of
 from gigamind.version import __version__
 
-CONFIGURED = {"docs/command-line.md"}  # their commands get what is required from gigamind.toml
+CONFIGURED = {
+    "docs/command-line.md",
+    "docs/command-line.ko.md",
+}  # gigamind.toml has what is required
+IN_ENGLISH_ALONE = {"architecture.md", "conformance.md", "metrics.md", "reference.md"}
+CODE = SHELLS | {"json", "python", "toml", "yaml"}
+FOR_ONE_LANGUAGE = r"(?:^|\s)#.*|--lang ko\b|\bPAGE=ko\b"
 
 
 def anchors(page: Path) -> set[str]:
@@ -74,25 +80,46 @@ def test_commands_are_found_behind_variables_and_before_pipes():
     assert sum(1 for name in NAMES for _ in commands(ROOT / name)) > 100
 
 
-def test_the_readmes_are_short_and_say_the_same_things():
-    english, korean = (ROOT / name for name in ("README.md", "README.ko.md"))
-    for page in (english, korean):
-        assert len(page.read_text("utf-8").splitlines()) <= 120
-    own = {"README.md", "README.ko.md"}
-    assert set(targets(korean)) - own <= set(targets(english)) | {
-        "docs/figures/report.ko.png",
-        "docs/links.md#a-first-dataset",
-        "docs/release-manager.ko.md",
-    }
-    in_korean = [
-        [word for word in words if word not in {"--lang", "ko"}] for words in commands(korean)
-    ]
-    assert in_korean == list(commands(english))
+def test_the_readmes_are_short():
+    for name in ("README.md", "README.ko.md"):
+        assert len((ROOT / name).read_text("utf-8").splitlines()) <= 120
 
 
-def test_every_page_of_docs_stands_in_their_index():
-    listed = set(targets(DOCS / "README.md"))
-    assert {page.name for page in DOCS.glob("*.md")} - {"README.md"} <= listed
+def korean_of(page: Path) -> Path:
+    return page.with_suffix(".ko.md")
+
+
+def test_every_page_of_docs_stands_in_the_index_of_its_language_and_is_korean_too():
+    english = {page.name for page in DOCS.glob("*.md") if not page.name.endswith(".ko.md")}
+    korean = {korean_of(DOCS / name).name for name in english - IN_ENGLISH_ALONE}
+    assert {page.name for page in DOCS.glob("*.ko.md")} == korean
+    assert english - {"README.md"} <= set(targets(DOCS / "README.md"))
+    listed = korean | IN_ENGLISH_ALONE
+    assert listed - {"README.ko.md"} <= set(targets(DOCS / "README.ko.md"))
+
+
+def code(page: Path) -> list[tuple[str | None, str]]:
+    """What programs read of its blocks, line by line: no comments, nothing that asks for Korean."""
+    lines = (
+        (line.language, " ".join(re.sub(FOR_ONE_LANGUAGE, " ", line.text).split()))
+        for line in lines_of(page)
+        if line.language in CODE
+    )
+    return [(language, text) for language, text in lines if text]
+
+
+@pytest.mark.parametrize("name", KOREAN)
+def test_a_korean_page_has_the_code_of_the_english_one(name):
+    assert code(ROOT / name) == code(ROOT / name.replace(".ko.md", ".md"))
+
+
+@pytest.mark.parametrize("name", KOREAN)
+def test_a_korean_page_leads_to_korean_pages_and_there_and_back_to_its_english_one(name):
+    korean, english = ROOT / name, ROOT / name.replace(".ko.md", ".md")
+    assert korean.name in targets(english)
+    assert english.name in targets(korean)
+    others = {target.partition("#")[0] for target in targets(korean)} - {english.name}
+    assert [page for page in others if korean_of(korean.parent / page).exists()] == []
 
 
 def test_pictures_are_small():

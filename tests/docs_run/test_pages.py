@@ -1,4 +1,6 @@
-"""The commands and programs of the docs run as they stand there, page by page, in a folder of a reader's own.
+"""The commands and programs of the English docs run as they stand there, page by page, in a folder of a reader's own.
+
+Korean pages have the same ones: tests/test_docs.py.
 
 The folder has what the pages take for granted: a vault, questions, runs and answers of another system.  What is named
 on a page but is the reader's own is replaced by what STAND_INS says; what cannot run is in NOT_RUN or ELSEWHERE, with
@@ -19,7 +21,7 @@ from typing import Any
 import pytest
 from demo_serve import respond
 from own_systems import EXAMPLES, serving
-from pages import NAMES, ROOT, SHELLS, lines_of
+from pages import KOREAN, NAMES, ROOT, SHELLS, lines_of
 from reached import reached
 from search_servers import ranked
 from shell import Shell
@@ -95,7 +97,6 @@ NOT_RUN = {
 
 # Pages of which nothing is run here: where it is, or why it is not.
 ELSEWHERE = {
-    "README.ko.md": "has the commands of README.md: tests/test_docs.py",
     "benchmarks/README.md": "take minutes to hours, and the test collections of others",
     "deployments/README.md": "tests/e2e/test_deployment.py",
     "docs/formats.md": "tests/cli/test_formats.py",
@@ -106,6 +107,7 @@ ELSEWHERE = {
     "docs/reference.md": "is made of the commands, which the pages above run",
     "docs/service.md": "tests/service",
 }
+RUN = [name for name in NAMES if name not in {*ELSEWHERE, *KOREAN}]
 
 
 def text_of(name: str, languages: frozenset[str]) -> str:
@@ -227,9 +229,7 @@ def replaced(text: str, ours: dict[str, str]) -> str:
 
 @pytest.mark.docs
 @pytest.mark.timeout(400)  # on two busy cores
-@pytest.mark.parametrize(
-    "name", [name for name in NAMES if name not in ELSEWHERE and has_blocks(name)]
-)
+@pytest.mark.parametrize("name", [name for name in RUN if has_blocks(name)])
 def test_everything_on_a_page_runs_in_its_order(name: str, shell: Shell, ours: dict[str, str]):
     script = text_of(name, SHELLS)
     before = BEFORE.get(name, ())
@@ -250,10 +250,9 @@ def test_every_page_with_blocks_is_run_here_or_elsewhere():
 
 
 def test_what_the_tables_name_stands_on_the_pages():
-    run = [name for name in NAMES if name not in ELSEWHERE]
-    told = "\n".join(line.text for name in run for line in lines_of(ROOT / name) if line.language)
+    told = "\n".join(line.text for name in RUN for line in lines_of(ROOT / name) if line.language)
     assert [named for named in STAND_INS if named not in told] == []
-    assert set(BEFORE) <= set(run)
+    assert set(BEFORE) <= set(RUN)
     for name, left_out in NOT_RUN.items():
         lines = [line.text for line in lines_of(ROOT / name) if line.language]
         assert [

@@ -14,6 +14,7 @@ READ = sorted(
     (*ROOT.glob("*.md"), *DOCS.glob("*.md"), *(ROOT / room / "README.md" for room in ROOMS))
 )
 NAMES = [page.relative_to(ROOT).as_posix() for page in READ]
+KOREAN = [name for name in NAMES if name.endswith(".ko.md")]  # with the code of the English pages
 SHELLS = frozenset({"sh", "bash"})
 _FENCE = re.compile(r"^ *```(.*)$")
 
