@@ -47,6 +47,7 @@ STAND_INS = {
     "--model ...": "--model openai/judge {reached}",
     "eval search ...": "eval search --dataset queries.jsonl --notes vault",  # as the page has it further up
     "path/to/vault": "vault",
+    "eval/answers.jsonl": "answers.jsonl",
     'evaluate_search("queries.jsonl", "vault", ': 'evaluate_search("queries.jsonl", "vault", speed_passes=0, ',
     "projects/gigamind.md": "projects/lock-v3.md",
     # Servers that a page starts in the background: people take longer to type than these to start.
@@ -63,7 +64,7 @@ STAND_INS = {
     "| source": "| grep complete",
     # What a program on the page takes for its own.
     "for line in sys.stdin": 'for line in [\'{{"id": "q-001"}}\']',
-    "index.find(query.text)": '[("howto/start.md", 0.9)]',
+    "index.find(query.text)": '[("incidents/2025-04-27 알림 폭주.md", 0.9)]',
     "rag.ask(question.text)": '("The lead. [1]", [type("Chunk", (), dict(doc="kb/7", score=0.9, text="The lead."))])',
     '[json.loads(line) for line in open("per_item.jsonl", "rb")]': (
         '[__import__("json").loads(line) for line in open("runs/a/per_item.jsonl", "rb")]'
@@ -75,6 +76,7 @@ _RUNS = (f"{_SEARCH} --mode keyword --out runs/keyword", f"{_SEARCH} --out runs/
 
 # What a reader has done before, on pages that go on from their runs.
 BEFORE = {
+    "docs/ci.md": ("eval generate-queries --notes vault --out eval/queries.jsonl --limit 20",),
     "docs/command-line.md": (f"{_SEARCH} --out runs/a", f"{_SEARCH} --out runs/b"),
     "docs/library.md": _RUNS,
     "docs/release-manager.md": (
