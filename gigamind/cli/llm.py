@@ -100,10 +100,10 @@ def fake_server(port: int) -> None:
 
     try:
         with run(BatchServer(), port) as server:
-            asked = f"--model openai/judge --api-base {server.url} --judge unanswerable_llm"
             _wait(
-                f"{server.url} answers until you press Ctrl-C. Try, in another shell:",
-                f"  gigamind llm check {asked}",
+                f"{server.url} answers by the schema alone, so that its verdicts mean nothing, until you press Ctrl-C."
+                " Try, in another shell:",
+                f"  gigamind llm check --model openai/judge --api-base {server.url}",
                 "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'.",
             )
     except OSError as error:

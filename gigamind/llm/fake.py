@@ -125,19 +125,29 @@ def _draw(seed: str) -> float:
 
 Json = dict[str, Any]
 _MARKED = re.compile(r"<<ANSWER (\{.*?\})>>", re.DOTALL)
+_ID = re.compile(r'\{"id": (\d{1,9}|"\w{1,100}")[,}]')
 _NO_SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string"}}}
 _STEPS = 1000
 _REFUSAL = "I'm sorry, but I can't help with that."
 
 
 def answer_to(body: Mapping[str, Any]) -> Json:
-    """The valid answer to a request: that between `<<ANSWER` and `>>` in its last message, else one by its schema."""
+    """The valid answer to a request: that between `<<ANSWER` and `>>` in its last message, else one by its schema.
+
+    A list by its schema has one row for each id that the messages give, where its rows have ids.
+    """
     messages: Sequence[Mapping[str, Any]] = body["messages"]
     marked = _MARKED.search(str(messages[-1].get("content")))
     if marked:
         return json.loads(marked[1])
     schema = _schema_of(body)
-    return _Maker(schema, seed_of(messages)).make(schema, "$")
+    return _Maker(schema, seed_of(messages), _given_ids(messages)).make(schema, "$")
+
+
+def _given_ids(messages: Sequence[Mapping[str, Any]]) -> list[int | str]:
+    """Ids of the JSON objects in messages that begin with one, each once, in their order."""
+    text = "\n".join(str(message.get("content")) for message in messages)
+    return list(dict.fromkeys(json.loads(found) for found in _ID.findall(text)))
 
 
 def seed_of(messages: object) -> str:
@@ -207,9 +217,10 @@ def _schema_of(body: Mapping[str, Any]) -> Json:
 class _Maker:
     """Makes values of a schema, each drawn by its place in the answer."""
 
-    def __init__(self, root: Json, seed: str) -> None:
+    def __init__(self, root: Json, seed: str, ids: Sequence[int | str]) -> None:
         self._root = root
         self._seed = seed
+        self._ids = ids
 
     def make(self, schema: Json, place: str) -> Any:  # noqa: ANN401
         if "$ref" in schema:
@@ -231,8 +242,7 @@ class _Maker:
                 fields = schema.get("properties", {})
                 return {name: self.make(of, f"{place}.{name}") for name, of in fields.items()}
             case "array":
-                count = max(schema.get("minItems", 0), 1)
-                return [self.make(schema["items"], f"{place}[{i}]") for i in range(count)]
+                return self._rows(schema, place)
             case "boolean":
                 return drawn % 2 == 0
             case "integer":
@@ -242,7 +252,17 @@ class _Maker:
                 low, high = schema.get("minimum", 0.0), schema.get("maximum", 1.0)
                 return round(low + drawn % (_STEPS + 1) / _STEPS * (high - low), 3)
             case kind:
-                return None if kind == "null" else f"s{drawn % 10**6:06d}"
+                return None if kind == "null" else f"scripted {drawn % 10**6:06d}"
+
+    def _rows(self, schema: Json, place: str) -> list[Any]:
+        """As few as may be; of rows with an id, one for each id that was given."""
+        row: Json = schema["items"]
+        fields = (self._resolved(row["$ref"]) if "$ref" in row else row).get("properties", {})
+        kind = {"integer": int, "string": str}.get(fields.get("id", {}).get("type", ""))
+        ids = [one for one in self._ids if type(one) is kind]
+        count = len(ids) or max(schema.get("minItems", 0), 1)
+        made = [self.make(row, f"{place}[{i}]") for i in range(count)]
+        return [{**one, "id": name} for one, name in zip(made, ids, strict=True)] if ids else made
 
     def _resolved(self, reference: str) -> Json:
         node = self._root

@@ -1,3 +1,4 @@
+import json
 import re
 import signal
 import subprocess
@@ -251,3 +252,13 @@ def test_a_port_that_is_taken_is_bad_input(gigamind, server):
     ended = gigamind("llm", "fake-server", "--port", port)
     assert ended.code == 1
     assert f"--port {port}: cannot be used" in ended.stderr
+
+
+def test_the_fake_server_can_be_read_by_every_judge_as_it_is(gigamind):
+    with running() as scripted:
+        ended = gigamind(
+            "llm", "check", "--model", "openai/judge", "--api-base", scripted.url, "--json"
+        )
+    cases = json.loads(ended.stdout)["cases"]
+    assert [(one["judge"], one["error"]) for one in cases if one["error"]] == []
+    assert (ended.code, len(cases)) == (0, 12)

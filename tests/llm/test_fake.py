@@ -105,3 +105,22 @@ def test_an_answer_follows_the_schema_and_is_the_same_for_the_same_messages():
     assert [list(part) for part in answer["parts"]] == [["text"], ["text"]]
     assert type(answer["maybe"]) is bool
     assert answer["fixed"] == "f"
+
+
+def test_a_list_by_its_schema_has_a_row_for_each_id_that_the_messages_give():
+    row = {"type": "object", "properties": {"id": {"type": "integer"}, "said": {"type": "boolean"}}}
+    named = {"type": "object", "properties": {"id": {"type": "string"}}}
+    lists = {"one": row, "another": named, "words": {"type": "string"}}
+    fields = {name: {"type": "array", "items": of} for name, of in lists.items()}
+    schema = {"type": "object", "properties": fields}
+    given = """Items: {"id": "tone", "of": "answer"}
+        Answer: [{"id": 3, "text": "{\\"id\\": 9}"}, {"text": "-"}, {"id": 1, "text": "x"}], again {"id": 3}"""
+    body = question(content=given) | {
+        "response_format": {"type": "json_schema", "json_schema": {"schema": schema}}
+    }
+    answer = answer_to(body)
+    assert [one["id"] for one in answer["one"]] == [3, 1]
+    assert all(type(one["said"]) is bool for one in answer["one"])
+    assert answer["another"] == [{"id": "tone"}]
+    assert len(answer["words"]) == 1
+    assert answer["words"][0].startswith("scripted ")
