@@ -1,6 +1,7 @@
 """Tells what went wrong, in stable codes and without keys: of what a server answered, or why it did not."""
 
 import re
+import socket
 from collections.abc import Collection
 from http import HTTPStatus
 from urllib.parse import urlsplit, urlunsplit
@@ -113,6 +114,15 @@ def refused_parameter(text: str, names: Collection[str]) -> str | None:
     if not _UNSUPPORTED.search(text):
         return None
     return next((name for name in names if re.search(rf"\b{name}\b", text)), None)
+
+
+def is_reached(exception: BaseException | None) -> bool:
+    """Whether a server may have got the request that ended so: nothing listens there, or there is no such host."""
+    while exception is not None:
+        if isinstance(exception, ConnectionRefusedError | socket.gaierror):
+            return False
+        exception = exception.__cause__ or exception.__context__
+    return True
 
 
 def without_password(address: str) -> str:

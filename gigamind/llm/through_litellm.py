@@ -6,7 +6,6 @@ breaks before a word of the answer: that attempt has one row, and cannot be told
 
 import asyncio
 import os
-import socket
 from collections.abc import Coroutine
 from http import HTTPStatus
 from typing import Any
@@ -16,6 +15,7 @@ from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
 from gigamind.llm.faults import (
     error_of_status,
+    is_reached,
     lost,
     missing_provider,
     refused_parameter,
@@ -192,7 +192,7 @@ def error_from(exception: Exception, model: str, api_base: str | None = None) ->
         return LlmError(message, "bad_request")
     if isinstance(exception, TimeoutError):
         return lost(model, text or "no answer in time", "timeout")
-    if api_base and any(words in text for words in _UNREACHED) and not _reached(exception):
+    if api_base and any(words in text for words in _UNREACHED) and not is_reached(exception):
         return unreached(model, api_base)
     return _error_of(exception, model, text)
 
@@ -218,17 +218,8 @@ def _error_of(exception: Exception, model: str, text: str) -> LlmError:
         text,
         code=code,
         retry_after=(headers or {}).get("retry-after"),
-        answered=headers is not None or not _reached(exception),
+        answered=headers is not None or not is_reached(exception),
     )
-
-
-def _reached(exception: BaseException | None) -> bool:
-    """Whether a server may have got the request."""
-    while exception is not None:
-        if isinstance(exception, ConnectionRefusedError | socket.gaierror):
-            return False
-        exception = exception.__cause__ or exception.__context__
-    return True
 
 
 def _answer(reply: Any) -> Answer:  # noqa: ANN401  litellm's reply is untyped

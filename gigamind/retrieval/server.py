@@ -18,6 +18,7 @@ from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedR
 from tenacity import Retrying, retry_if_exception, stop_before_delay, wait_random_exponential
 
 from gigamind.errors import IndexingError
+from gigamind.llm.faults import is_reached
 from gigamind.llm.redaction import redacted
 from gigamind.retrieval.embed import Vectors
 from gigamind.retrieval.index import EngineIndex, IndexContent, guarded, payload
@@ -66,13 +67,14 @@ def connect(url: str) -> QdrantClient:
     """A client of the server at `url`; its key, if it wants one, stands in `QDRANT_API_KEY`.
 
     Raises:
-        IndexingError: nothing that speaks Qdrant answers there within `PATIENCE_S`, or it refuses the key.
+        IndexingError: nothing that speaks Qdrant answers there within `PATIENCE_S`, at once where nothing listens; or
+            it refuses the key.
     """
     key = os.environ.get(KEY_VARIABLE)
     try:
         # The look at the server's version would warn, and say nothing that the first request does not.
         client = QdrantClient(url=url, api_key=key, timeout=_TIMEOUT_S, check_compatibility=False)
-        _retrying(PATIENCE_S)(client.get_collections)
+        _retrying(PATIENCE_S, _may_begin)(client.get_collections)
     except Exception as error:
         reason = redacted((str(error) or type(error).__name__).splitlines()[0])
         raise IndexingError(
@@ -205,9 +207,9 @@ def _asked(
         raise IndexingError(_refusal(error.__cause__) or redacted(str(error))) from error
 
 
-def _retrying(patience_s: float) -> Retrying:
+def _retrying(patience_s: float, passes: Callable[[BaseException], bool] | None = None) -> Retrying:
     return Retrying(
-        retry=retry_if_exception(_passes),
+        retry=retry_if_exception(passes or _passes),
         stop=stop_before_delay(patience_s),
         wait=wait_random_exponential(0.2, max=4),
         reraise=True,
@@ -222,6 +224,11 @@ def _passes(error: BaseException) -> bool:
     if isinstance(error, ResponseHandlingException):
         return not isinstance(error.source, ValidationError)  # what answers is no Qdrant
     return isinstance(error, ResourceExhaustedResponse)
+
+
+def _may_begin(error: BaseException) -> bool:
+    """The same of the first request: where nothing listens, the address is wrong more often than the time."""
+    return _passes(error) and is_reached(error)
 
 
 def _refusal(error: BaseException | None) -> str | None:

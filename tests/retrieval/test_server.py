@@ -4,6 +4,7 @@ import http.server
 import itertools
 import socket
 import threading
+import time
 import warnings
 from dataclasses import replace
 
@@ -137,6 +138,21 @@ def test_a_server_that_is_not_there_is_named_without_its_key(free_port, monkeypa
     assert str(caught.value).startswith(url + ":")
     assert KEY_VARIABLE in str(caught.value)
     assert "secret-key-123" not in str(caught.value)
+
+
+def test_a_server_that_is_not_there_is_told_at_once_and_a_silent_one_is_waited_for(
+    free_port, monkeypatch
+):
+    begun = time.monotonic()
+    with pytest.raises(IndexingError, match="no Qdrant server answers"):
+        connect(f"http://127.0.0.1:{free_port}")
+    assert time.monotonic() - begun < 5
+
+    monkeypatch.setattr(of_server, "PATIENCE_S", 1.0)
+    with qdrant() as standing:
+        standing.fault = lambda _method, _path: DROPPED if len(standing.requests) < 2 else None
+        connect(standing.url).close()
+        assert len(standing.requests) == 2
 
 
 @pytest.mark.usefixtures("impatient")
