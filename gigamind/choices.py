@@ -12,4 +12,5 @@ UnanswerableMode = Literal[FreeJudge, "llm"]  # the judge of unanswerable querie
 NamedForm = Literal["title", "heading", "list", "table", "sentence", "near-miss"]
 Form = Literal[NamedForm, "left-out"]  # what a question is made of; --leave-out gives the last
 FORMS: Final[tuple[Form, ...]] = get_args(NamedForm)
+SHOWN_CONFIDENCE = 0.3  # of a suggested link, from which on suggest-links shows it
 BASELINES = Path("eval") / "baselines"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 import click
 from click.core import ParameterSource
 
+from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import command, is_quiet
 from gigamind.cli.output import is_for_program, prints_json, tell
 from gigamind.errors import InputError
@@ -39,7 +40,9 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option("--all", "every", is_flag=True, help="every note of the vault")
 @click.option("--notes", type=_path, default=".", help="the vault")
 @click.option("--max", "most", type=click.IntRange(min=1), default=10, help="suggestions a note")
-@click.option("--min-confidence", type=_share, default=0.3, help="leave out what is less sure")
+@click.option(
+    "--min-confidence", type=_share, default=SHOWN_CONFIDENCE, help="leave out what is less sure"
+)
 @click.option(
     "--include-linked",
     is_flag=True,

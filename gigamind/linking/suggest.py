@@ -10,6 +10,7 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.linking.calibration import Calibration, Scored, calibrate
 from gigamind.linking.candidates import Candidate, CandidateFinder
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
@@ -45,7 +46,7 @@ class SuggestOptions:
     """
 
     max_suggestions: int = 10
-    min_confidence: float = 0.3
+    min_confidence: float = SHOWN_CONFIDENCE
     exclude_existing: bool = True
     context_chars: int = 400
     unlikely: bool = False

@@ -40,6 +40,7 @@ from gigamind.tasks.links.schema import (
     RankedReport,
     SuggestionReport,
 )
+from gigamind.tasks.links.told import causes_told, shown_told, subject_values, sums_of
 from gigamind.wording import Language, Words, words
 
 _CONTEXT = 240  # code points shown on either side of a link; what lies farther from all of them is left out
@@ -263,7 +264,11 @@ def link_content(
         columns=keys_in("page", blocks_of("links"), topk),
         slices=[(name, (part.notes,), part) for name, part in link_slices(summary, say)],
         not_run=summary.counts.notes_not_run,
-        values={"causes": {key: n for key, n in (summary.overall.misses or {}).items() if n}},
+        values={
+            "causes": causes_told(record, say),
+            "subject": subject_values(record),
+            "shown": shown_told(summary, say),
+        },
     )
 
 
@@ -278,8 +283,8 @@ def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Wor
     changed = against(comparison, say, leading, leading)
     if changed is not None:
         return changed
-    found, expected = _sums(record, f"recall_at_{topk}")
-    right, suggested = _sums(record, f"precision_at_{topk}")
+    found, expected = sums_of(record, f"recall_at_{topk}")
+    right, suggested = sums_of(record, f"precision_at_{topk}")
     if not expected:
         return say("link.nothing")
     key = "link.result" if suggested else "link.silent"
@@ -298,12 +303,6 @@ def _cards(record: LinkRunRecord, comparison: Comparison | None, say: Words) -> 
     overall = record.summary.overall
     for figure in main_links(overall, int(str(record.run.options["topk"]))):
         yield card(figure, comparison, say, ceiling_of(overall, figure.name))
-
-
-def _sums(record: LinkRunRecord, name: str) -> tuple[int, int]:
-    """What all notes add to numerator and denominator."""
-    terms = [item.terms.get(name, (0, 0)) for item in record.items]
-    return sum(over for over, _ in terms), sum(under for _, under in terms)
 
 
 def _percent(over: int, under: int) -> str:

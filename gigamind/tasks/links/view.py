@@ -10,6 +10,7 @@ from gigamind.reports.text import render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.links.compare import LinkSnapshot
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
+from gigamind.tasks.links.told import causes_told, shown_told, subject_values
 from gigamind.wording import Language, Words, warning_in, words
 
 _MISSES_SHOWN = 10
@@ -33,7 +34,6 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             errors=record.errors,
             summary=summary,
             counts=summary.counts,
-            topk=topk,
             rows=metric_rows(summary.overall, "links", say),
             columns=[plain_label(key, say) for key in columns],
             languages=[
@@ -43,7 +43,9 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             misses=[
                 (item.note, row, miss) for item in record.items for row, miss in item.explained
             ],
-            causes=summary.overall.misses or {},
+            causes=causes_told(record, say),
+            subject=subject_values(record),
+            shown=shown_told(summary, say),
             misses_shown=_MISSES_SHOWN,
         )
 
@@ -55,6 +57,9 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
 
     def rows(self, summary: LinkSummaryReport, say: Words) -> Iterator[MetricRow]:
         yield from metric_rows(summary.overall, "links", say)
+
+    def finding(self, summary: LinkSummaryReport, say: Words) -> str:
+        return shown_told(summary, say)
 
     def missing(self, summary: LinkSummaryReport) -> list[tuple[int, str, str]]:
         return [(summary.counts.rows_rejected, "row_rejected", "rows_rejected")]

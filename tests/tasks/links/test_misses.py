@@ -1,10 +1,14 @@
 import json
 import time
+from dataclasses import replace
 
 import pytest
 
 from gigamind import tasks
+from gigamind.release.snapshot import read_run
 from gigamind.tasks.links.options import LinkEvalOptions
+from gigamind.tasks.links.told import causes_told, shown_told
+from gigamind.wording import words
 
 NOTES = {
     "a.md": "Alpha Centauri, then Beta Pictoris, and Gamma Draconis. See [[gamma]] and some words.",
@@ -104,3 +108,49 @@ def test_half_a_million_characters_without_a_space_are_done_in_seconds(evaluate,
     item, _ = evaluate({"Alpha Centauri": "alpha.md"})
     assert time.process_time() - before < 20
     assert item["misses"] == []
+
+
+def test_links_of_a_note_to_one_target_are_told_as_rows_and_counted_once(evaluate, tmp_path):
+    evaluate({"Alpha Centauri": "alpha.md", "Alpha": "alpha.md", "some words": "delta.md"})
+    (out,) = tmp_path.glob("out-*")
+    told = "3 removed links (2, where those of a note to one target count once) in 1 notes"
+    for name in ("report.html", "summary.md"):
+        text = (out / name).read_text("utf-8")
+        assert told in text
+    assert "1 of 2 removed links were suggested again" in (out / "report.html").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("asked", "told"),
+    [
+        (0.0, "is less sure than 0.1, or as a phrase than 0.15: nothing below"),
+        (0.12, "is less sure than 0.12, or as a phrase than 0.15: nothing below"),
+        (0.4, "is less sure than 0.4: nothing below"),
+    ],
+)
+def test_what_is_below_the_confidence_is_told_by_the_floor_that_held(
+    evaluate, tmp_path, asked, told
+):
+    evaluate({"Alpha Centauri": "alpha.md"}, min_confidence=asked)
+    (out,) = tmp_path.glob("out-*")
+    report = read_run(out, tasks.KINDS)
+    overall = report.summary.overall
+    counted = overall.model_copy(update={"misses": overall.misses | {"below_confidence": 2}})
+    summary = report.summary.model_copy(update={"overall": counted})
+    ((cause, count, means),) = causes_told(replace(report, summary=summary), words("en"))
+    assert (cause, count) == ("below_confidence", 2)
+    assert told in means
+
+
+def test_what_suggest_links_would_show_is_told_where_that_is_less(evaluate):
+    item, summary = evaluate({"Alpha Centauri": "alpha.md"})
+    assert all(one["confidence"] >= 0.3 for one in item["suggestions"])
+    assert shown_told(summary, words("en")) == ""
+    point = summary.sweep[6]
+    assert point.min_confidence == 0.3
+    fewer = point.model_copy(update={"suggested": 1, "precision": 1.0, "recall": 0.5})
+    sweep = (*summary.sweep[:6], fewer, *summary.sweep[7:])
+    less = summary.model_copy(update={"sweep": sweep})
+    assert shown_told(less, words("en")) == (
+        "suggest-links shows what is at least 0.3 sure: 1 of these suggestions, precision 1.000, recall 0.500."
+    )

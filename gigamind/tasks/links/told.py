@@ -1,0 +1,54 @@
+"""What summary.md, report.html and the terminal say of a link run beside its figures."""
+
+from gigamind.choices import SHOWN_CONFIDENCE
+from gigamind.linking.suggest import LEAST_CONFIDENCE, LEAST_OF_PHRASES
+from gigamind.tasks.links.schema import LinkRunRecord, LinkSummaryReport, MissCause
+from gigamind.wording import Words, share
+
+
+def sums_of(record: LinkRunRecord, name: str) -> tuple[int, int]:
+    """What all notes add to numerator and denominator of a figure."""
+    terms = [item.terms.get(name, (0, 0)) for item in record.items]
+    return sum(over for over, _ in terms), sum(under for _, under in terms)
+
+
+def subject_values(record: LinkRunRecord) -> dict[str, object]:
+    """How much a run is of; links of one note that lead to the same targets are found together, and `expected` once."""
+    counts, topk = record.summary.counts, record.run.options["topk"]
+    return {
+        "links": counts.links_total,
+        "expected": sums_of(record, f"recall_at_{topk}")[1],
+        "sources": counts.source_notes,
+        "notes": counts.notes,
+        "topk": topk,
+    }
+
+
+def shown_told(summary: LinkSummaryReport, say: Words) -> str:
+    """What of it `suggest-links` would show; "" where that is all, or another tool suggested."""
+    points = {point.min_confidence: point for point in summary.sweep}
+    every, shown = points.get(0.0), points.get(SHOWN_CONFIDENCE)
+    if summary.system or not every or not shown or shown.suggested == every.suggested:
+        return ""
+    return say(
+        "link.shown",
+        floor=f"{SHOWN_CONFIDENCE:g}",
+        suggested=shown.suggested,
+        precision=share(shown.precision),
+        recall=share(shown.recall),
+    )
+
+
+def causes_told(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int, str]]:
+    """Causes of misses, how many links each lost, and what it means in this run."""
+    options, misses = record.run.options, record.summary.overall.misses or {}
+    own = (0.0, 0.0) if options.get("system") else (LEAST_CONFIDENCE, LEAST_OF_PHRASES)
+    floors = [f"{max(float(str(options['min_confidence'])), least):g}" for least in own]
+    values = {"topk": options["topk"], "floor": floors[0], "phrases": floors[1]}
+    several = floors[0] != floors[1]
+
+    def means(cause: MissCause) -> str:
+        two = cause == "below_confidence" and several
+        return say(f"link_means.{cause}{'_two' if two else ''}", **values)
+
+    return [(cause, count, means(cause)) for cause, count in misses.items() if count]
