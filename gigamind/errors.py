@@ -19,6 +19,7 @@ GigamindError               3  the evaluation could not be carried out
 0 is success and 4 a regression (a verdict, not an error).  Messages say what is wrong, where, and how to mend it.
 """
 
+from pathlib import Path
 from typing import ClassVar, Literal
 
 LlmCode = Literal[
@@ -43,9 +44,14 @@ LlmCode = Literal[
 
 
 class GigamindError(Exception):
-    """The root: anything that gigamind itself reports as an error."""
+    """The root: anything that gigamind itself reports as an error.
+
+    Attributes:
+        run: the out folder of a run that was written, and is no result all the same; None where there is none.
+    """
 
     exit_code: ClassVar[int] = 3
+    run: Path | None = None
 
 
 class InputError(GigamindError):

@@ -8,7 +8,7 @@ from typing import Any, Generic, Literal, TypeVar
 from pydantic import Field
 
 from gigamind.datasets.row_errors import RowError
-from gigamind.errors import LlmCode
+from gigamind.errors import GigamindError, LlmCode
 from gigamind.evaluation.estimate import Estimate
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.task import Checked
@@ -40,18 +40,27 @@ class CompareFile(Report):
     experiment: Experiment | None = None
 
 
+class RefusalDocument(Report):
+    """Why a run that was written is no result all the same, in English, and the exit code that says so, too."""
+
+    exit_code: int
+    message: str
+
+
 class EvaluationDocument(Report, Generic[Summary]):
     """Of a finished or interrupted evaluation.
 
     Attributes:
         summary: what summary.json holds.
         comparison, gate: what compare.json holds; null where the run was compared with nothing.
+        refused: null where the run is a result.
     """
 
     out: str
     summary: Summary
     comparison: Comparison | None
     gate: GateResult | None
+    refused: RefusalDocument | None
 
 
 class DryRunDocument(Report):
@@ -171,7 +180,9 @@ class ModelCheckDocument(Report):
     advice: str | None
 
 
-def evaluation_document(finished: Evaluated[Any]) -> EvaluationDocument[Any]:
+def evaluation_document(
+    finished: Evaluated[Any], refused: GigamindError | None = None
+) -> EvaluationDocument[Any]:
     """What is told of a run."""
     verdict = finished.verdict
     return EvaluationDocument[Any](
@@ -179,6 +190,9 @@ def evaluation_document(finished: Evaluated[Any]) -> EvaluationDocument[Any]:
         summary=finished.summary,
         comparison=verdict.comparison if verdict else None,
         gate=verdict.gate if verdict else None,
+        refused=RefusalDocument(exit_code=refused.exit_code, message=str(refused))
+        if refused
+        else None,
     )
 
 

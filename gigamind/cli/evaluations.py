@@ -8,8 +8,8 @@ import click
 
 from gigamind.cli.command import GroupedOption, command
 from gigamind.cli.options import options_of
-from gigamind.cli.output import prints_json, tell
-from gigamind.errors import InputError
+from gigamind.cli.output import is_json, prints_json, tell
+from gigamind.errors import GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, validated
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.links.options import LinkEvalOptions
@@ -85,7 +85,7 @@ def _evaluate(
     """Evaluate; the figures and the verdict go to standard output.
 
     Raises:
-        GigamindError: as the evaluation raises it.
+        GigamindError: as the evaluation raises it; where a run was written all the same, a program gets it.
         KeyboardInterrupt: the run was interrupted; what it had measured is written and shown.
         SystemExit: the exit code of the verdict.
     """
@@ -97,6 +97,7 @@ def _evaluate(
         show_finished,
         show_warnings,
     )
+    from gigamind.evaluation.finish import read_finished
     from gigamind.tasks import TASKS, evaluate
 
     config = config_used()
@@ -109,13 +110,18 @@ def _evaluate(
         return
     told = TASKS[options.task].forewarn(options)
     show_warnings(told, words(options.language))
-    if flow:
-        from gigamind.publish.flows import run_flow
+    try:
+        if flow:
+            from gigamind.publish.flows import run_flow
 
-        finished = run_flow(options, runner)
-    else:
-        with progress_bar() as progress:
-            finished = evaluate(options, progress)
+            finished = run_flow(options, runner)
+        else:
+            with progress_bar() as progress:
+                finished = evaluate(options, progress)
+    except GigamindError as error:
+        if error.run and is_json() and (kept := read_finished(TASKS[options.task], error.run)):
+            tell(evaluation_document(kept, error), lambda: None)
+        raise
     tell(evaluation_document(finished), lambda: show_finished(options.task, finished, told))
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt

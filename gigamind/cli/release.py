@@ -28,17 +28,24 @@ def baseline() -> None:
     show_default=True,
     help="folder of baselines",
 )
+@click.option("--force", is_flag=True, help="also a run whose gates failed")
 @prints_json
-def promote(run: Path, folder: Path) -> None:
-    """Make RUN (an out folder or a snapshot.json) the baseline that counts in the folder, at once or not at all."""
+def promote(run: Path, folder: Path, *, force: bool) -> None:
+    """Make RUN (an out folder or a snapshot.json) the baseline that counts in the folder, at once or not at all.
+
+    A run of which a gate failed is refused without --force.
+    """
     from gigamind.release.gates import at_worst
     from gigamind.release.policy import read_policy
     from gigamind.release.snapshot import promote as promote_snapshot
     from gigamind.release.snapshot import read_snapshot
     from gigamind.reports.release import no_verdict_told
     from gigamind.tasks import KINDS
+    from gigamind.tasks.promotion import refuse_failed
 
     snapshot = read_snapshot(run, KINDS)
+    if not force:
+        refuse_failed(run, folder)
     file = promote_snapshot(snapshot, folder)
     if worst := at_worst(snapshot, read_policy(None)):
         say = words("ko" if snapshot.config.get("lang") == "ko" else "en")

@@ -17,7 +17,13 @@ from gigamind.evaluation.options import (
     PartialOptions,
     ReleaseOptions,
 )
-from gigamind.evaluation.release import Reference, ReleaseVerdict, announce, read_reference
+from gigamind.evaluation.release import (
+    Reference,
+    ReleaseVerdict,
+    announce,
+    read_reference,
+    read_verdict,
+)
 from gigamind.evaluation.task import Task
 from gigamind.metrics.spec import unit_of, units_of
 from gigamind.records.card import read_card
@@ -74,6 +80,19 @@ class Evaluated(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path
     verdict: ReleaseVerdict | None
+
+
+def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
+    """A run by its out folder; None where that holds no summary.json, which `--format md` leaves out.
+
+    Raises:
+        InputError: its verdict cannot be read.
+    """
+    file = out / "summary.json"
+    if not file.is_file():
+        return None
+    summary = task.compared.summary.model_validate_json(file.read_bytes())
+    return Evaluated(summary, out, read_verdict(out))
 
 
 class Refused(TypedDict):
@@ -134,6 +153,7 @@ def finish(
     """
     written = _write(task, _with_card(record, options), options, out, reference)
     if written.refused:
+        written.refused.run = out
         raise written.refused
     return Evaluated(record.summary, out, written.verdict)
 

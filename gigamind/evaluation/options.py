@@ -195,6 +195,14 @@ class EvalOptions(ReleaseOptions, Determinism):
             raise ValueError("--deterministic: every item counts; leave --sample out")
         return self
 
+    @model_validator(mode="after")
+    def _check_compared(self) -> Self:
+        if self.fail_on_regression and self.compare is None:
+            raise ValueError(
+                "--fail-on-regression: nothing is compared; name the baseline, such as --compare eval/baselines"
+            )
+        return self
+
     def in_any_folder(self) -> Self:
         """With paths that are right whatever the working directory is."""
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}

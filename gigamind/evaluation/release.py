@@ -26,6 +26,7 @@ from gigamind.wording import Language, words
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
+_VERDICT_FILE = "compare.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class ReleaseVerdict:
     def files(self, language: Language) -> dict[str, str]:
         """compare.md and compare.json, by name."""
         text = json.dumps(self.dump(), ensure_ascii=False, indent=2, allow_nan=False)
-        return {"compare.md": self.markdown(language), "compare.json": text + "\n"}
+        return {"compare.md": self.markdown(language), _VERDICT_FILE: text + "\n"}
 
     def dump(self) -> dict[str, Any]:
         """JSON values: `comparison` and `gate`."""
@@ -68,6 +69,23 @@ class ReleaseVerdict:
         """4 for a regression, 1 where no verdict is possible, if that is asked for; else 0."""
         codes = {"failed": REGRESSION_EXIT_CODE, "not-comparable": InputError.exit_code}
         return codes.get(self.gate.verdict, 0) if fail_on_regression else 0
+
+
+def read_verdict(out: Path) -> ReleaseVerdict | None:
+    """The verdict in an out folder; None where the run was compared with nothing.
+
+    Raises:
+        InputError: it cannot be read.
+    """
+    file = out / _VERDICT_FILE
+    if not file.is_file():
+        return None
+    try:
+        return ReleaseVerdict.load(json.loads(file.read_text("utf-8")))
+    except (OSError, ValueError, KeyError, TypeError, RecursionError) as error:
+        raise InputError(
+            f"{file}: not as gigamind writes it ({error}); evaluate that run again"
+        ) from error
 
 
 @dataclass(frozen=True, slots=True)

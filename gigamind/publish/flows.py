@@ -141,7 +141,9 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
     if refused := finished["refused"]:
         kinds = [kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"]]
         kind = BudgetError if refused["over_budget"] else kinds[-1]
-        return failed(kind(refused["message"]))
+        why = kind(refused["message"])
+        why.run = out
+        return failed(why)
     result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", data=result)

@@ -1,16 +1,15 @@
-"""Moves the baseline to a run whose gates did not fail: what `gigamind baseline promote` does, with that one check."""
+"""Moves the baseline to a run whose gates did not fail, for `gigamind baseline promote` and the flow alike."""
 
-import json
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import InputError
-from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.evaluation.release import read_verdict
 from gigamind.release.snapshot import promote, read_snapshot
 from gigamind.tasks import KINDS
 
-_RUN_FILE, _VERDICT_FILE = "run.json", "compare.json"
+_RUN_FILE = "run.json"
 
 
 class PromoteOptions(BaseModel):
@@ -29,14 +28,26 @@ def promote_run(options: PromoteOptions) -> Path:
         InputError: a gate failed, or there is no such run, or it cannot be a baseline.
     """
     run = _last_run(options.run)
-    if (run / _VERDICT_FILE).is_file():
-        gate = _verdict(run / _VERDICT_FILE).gate
-        if gate.verdict == "failed":
-            raise InputError(
-                f"{run}: a gate failed, so it is no baseline: {gate.reasons[0]}; where it is to be one all the same,"
-                f" use gigamind baseline promote {run} --folder {options.folder}"
-            )
+    refuse_failed(run, options.folder)
     return promote(read_snapshot(run, KINDS), options.folder)
+
+
+def refuse_failed(run: Path, folder: Path) -> None:
+    """See to it that no gate of a run failed, where it was held against a baseline.
+
+    Args:
+        run: its out folder, or the snapshot.json in it.
+        folder: of baselines.
+
+    Raises:
+        InputError: a gate failed, or its verdict cannot be read.
+    """
+    verdict = read_verdict(run if run.is_dir() else run.parent)
+    if verdict and verdict.gate.verdict == "failed":
+        raise InputError(
+            f"{run}: a gate failed, so it is no baseline: {verdict.gate.reasons[0]}; where it is to be one all the"
+            f" same, use gigamind baseline promote {run} --folder {folder} --force"
+        )
 
 
 def _last_run(path: Path) -> Path:
@@ -45,12 +56,3 @@ def _last_run(path: Path) -> Path:
         return path
     written = {file.stat().st_mtime_ns: file.parent for file in path.glob(f"*/{_RUN_FILE}")}
     return written[max(written)] if written else path
-
-
-def _verdict(file: Path) -> ReleaseVerdict:
-    try:
-        return ReleaseVerdict.load(json.loads(file.read_text("utf-8")))
-    except (OSError, ValueError, KeyError, RecursionError) as error:
-        raise InputError(
-            f"{file}: not as gigamind writes it ({error}); evaluate that run again"
-        ) from error

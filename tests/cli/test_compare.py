@@ -146,6 +146,21 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     assert "PASSED" in ended.stdout
 
 
+def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
+    compared = ("--compare", "base", "--gates", "gates.toml", "--save-snapshot")
+    assert gigamind(*search(place / "damaged", "failed"), *compared).code == 0
+    for run in ("failed", "failed/snapshot.json"):
+        refused = gigamind("baseline", "promote", run, "--folder", "moved")
+        assert refused.code == 1
+        (line,) = refused.stderr.splitlines()
+        assert line.startswith(f"Error: {run}: a gate failed, so it is no baseline: ")
+        assert line.endswith(f"use gigamind baseline promote {run} --folder moved --force")
+    assert not (place / "moved").exists()
+
+    assert gigamind("baseline", "promote", "failed", "--folder", "moved", "--force").code == 0
+    assert (place / "moved" / "LATEST").is_file()
+
+
 @pytest.mark.usefixtures("place")
 @pytest.mark.parametrize(
     ("arguments", "message"),
@@ -157,6 +172,10 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
         (["baseline", "promote", "cache"], "run.json: missing"),
         (["compare", "base"], "name two runs or more"),
         (["compare", "base", "base", "base", "--junit", "x.xml"], "name two runs"),
+        (
+            ["eval", "search", "--dataset", "d", "--fail-on-regression"],
+            "such as --compare eval/baselines",
+        ),
         (["history", "nowhere"], "nowhere: no such folder"),
         (["history", "cache"], "holds a complete run"),
     ],

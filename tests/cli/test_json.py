@@ -272,6 +272,20 @@ def test_an_error_leaves_standard_output_empty_and_keeps_its_exit_code(case, gig
     assert ended.stderr == "Error: none.jsonl: no such file. Check the path of the dataset.\n"
 
 
+def test_a_run_that_is_no_result_is_a_document_that_says_why(case, gigamind):
+    hits = {"id": "a", "hits": ["deploy.md"]}  # of three queries
+    (case / "ours.jsonl").write_text(json.dumps(hits), "utf-8")
+    asked = ("--dataset", "queries.jsonl", "--system", "run:ours.jsonl", "--out", "part")
+    ended = gigamind("eval", "search", *asked, "--json")
+    told = json.loads(ended.stdout)
+    fits(told, OUTPUTS["eval search"])
+    assert (ended.code, told["refused"]["exit_code"], told["out"]) == (3, 3, "part")
+    assert ended.stderr.endswith(f"Error: {told['refused']['message']}\n")
+    assert told["summary"] == json.loads((case / "part" / "summary.json").read_text("utf-8"))
+    complete = gigamind("eval", "search", *asked, "--out", "all", "--allow-partial", "--json")
+    assert (complete.code, json.loads(complete.stdout)["refused"]) == (0, None)
+
+
 def test_bad_rows_are_told_in_the_document_and_by_the_exit_code(case, gigamind):
     with (case / "queries.jsonl").open("a", encoding="utf-8") as file:
         file.write('{"id": "d"}\n')
