@@ -21,7 +21,7 @@ from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
 from gigamind.reports.comparison import passing_told
 from gigamind.reports.figures import plain_label
-from gigamind.reports.page.model_costs import cost_lines
+from gigamind.reports.page.model_costs import cost_lines, few_judged
 from gigamind.reports.release import (
     decision_told,
     main_figures,
@@ -76,10 +76,14 @@ def show_run(
     view, console = task.view, plain_console()
     run = RunReport.model_validate_json((out / "run.json").read_bytes())
     say = words_of(run)
-    console.print(_figures(task, summary, say))
+    llm = view.llm(summary)
+    for line in few_judged(llm, say):
+        console.print(line)
+    figures = _figures(task, summary, say)
+    if figures.row_count:
+        console.print(figures)
     detail = "summary.md" if (out / "summary.md").exists() else "summary.json"
     console.print(say("terminal.all_figures", place=out / detail))
-    llm = view.llm(summary)
     lines = (view.finding(summary, say), view.caution(summary, say), view.times(summary, say))
     for line in (*filter(None, lines), *(cost_lines(llm, say) if llm else ())):
         console.print(line)

@@ -84,7 +84,7 @@ class OwnJudge(Judge[AnswerCase, None]):
         return (options.settings().model,)
 
     def settings(self, settings: ModelSettings) -> ModelSettings:
-        return settings.spoken(self.temperature, self.max_tokens)
+        return settings.spoken(self.temperature, self.max_tokens, "max_tokens of the judge")
 
     def fingerprint(self, model: str) -> str:
         """Changes with the source of the class, its prompts, its reply's schema, and the model."""

@@ -30,8 +30,12 @@ _UNSUPPORTED = re.compile(
 )
 
 
-def fault_of(answer: Answer) -> LlmError | None:
-    """Why an answer that came is none; None for one that is worth parsing."""
+def fault_of(answer: Answer, raised_by: str) -> LlmError | None:
+    """Why an answer that came is none; None for one that is worth parsing.
+
+    Args:
+        raised_by: what a person raises its `max_tokens` by.
+    """
     if answer.finish == "none":
         return LlmError("the server sent a reply without any choice", "malformed_response")
     if answer.refusal:
@@ -39,7 +43,9 @@ def fault_of(answer: Answer) -> LlmError | None:
     if answer.finish == "content_filter":
         return LlmError("the server's content filter stopped the reply", "content_filtered")
     if answer.finish == "length":
-        return LlmError("the reply was cut off at max_tokens", "truncated")
+        return LlmError(
+            f"the reply was cut off at max_tokens, which is raised by {raised_by}", "truncated"
+        )
     return None
 
 

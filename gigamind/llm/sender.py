@@ -194,7 +194,9 @@ class Booking(ABC):
     ) -> tuple[Answer | BaseException, Attempt]:
         usage, told = self._counted.usage(request, answer)
         row = worst.charged(usage, self.price, counted=told)
-        fault = None if worst.role == PROBE else fault_of(answer)  # a probe is cut off on purpose
+        fault = None  # a probe is cut off on purpose
+        if worst.role != PROBE:
+            fault = fault_of(answer, self.settings.raised_by)
         status = fault.code if fault else "ok"
         row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
         return fault or answer, row

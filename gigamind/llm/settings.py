@@ -21,6 +21,7 @@ class ModelSettings:
         temperature: None leaves the server's own; so does a model that refuses it.
         seed: the same.
         max_tokens: of an answer; doubled once when an answer is cut off.
+        raised_by: what a person raises them by.
         timeout_s: of one attempt; unless `timeout_fixed`, longer ones where a server of one's own is slow.
         attempts: of one request, as long as the transport fails, the first included.
         max_wait_s: as long a server may ask to wait (`Retry-After`); asked for longer, the request fails.
@@ -41,6 +42,7 @@ class ModelSettings:
     temperature: float | None = 0.0
     seed: int | None = 42
     max_tokens: int = 768
+    raised_by: str = "--max-tokens"
     timeout_s: float = DEFAULT_TIMEOUT_S
     timeout_fixed: bool = True
     attempts: int = 5
@@ -54,10 +56,16 @@ class ModelSettings:
     tokens_per_minute: int | None = None
     deterministic: bool = False
 
-    def spoken(self, temperature: float | None, max_tokens: int) -> "ModelSettings":
+    def spoken(
+        self,
+        temperature: float | None,
+        max_tokens: int,
+        raised_by: str = "a judge file of your own (--judge)",
+    ) -> "ModelSettings":
         """The same, with the parameters that a judge file or a command asks for."""
         return replace(
             self,
             temperature=0.0 if self.deterministic else temperature,
             max_tokens=max_tokens,
+            raised_by=raised_by,
         )

@@ -98,7 +98,9 @@ class Models:
         judging = ModelOptions.model_validate(own | {"model": options.judge_model or options.model})
         self.judge_name = judging.model or ""
         self._answering = opened(
-            "answer", answering, lambda s: s.spoken(_ANSWER_TEMPERATURE, options.answer_tokens)
+            "answer",
+            answering,
+            lambda s: s.spoken(_ANSWER_TEMPERATURE, options.answer_tokens, "--answer-tokens"),
         )
         self._judging = {
             name: opened("judge", judging.model_copy(update={"model": name}), self._judge.settings)

@@ -67,7 +67,7 @@ def test_evaluations_and_checks_that_are_missing_or_flipped_are_told_apart(answe
     told = "Evaluated a second time: 1 of 1 verdicts changed (1.000; 95 % interval 0.207 – 1.000)."
     assert told in lines
     assert "Evaluations: 1 of 1 have a verdict (1.000)." in lines
-    assert "Checks by the checklist: 0 of 1 have a verdict (0.000)." in lines
+    assert lines[0] == "Checks by the checklist: 0 of 1 have a verdict (0.000). no usable reply: 1."
     assert ended.stderr == "1 answer that could not be checked: see out/errors.jsonl\n"
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gigamind.records.judged import CoverageReport, FlipReport, LlmReport
-from gigamind.reports.page.model_costs import cost_lines, model_section
+from gigamind.reports.page.model_costs import cost_lines, few_judged, model_section
 from gigamind.wording import words
 
 FLIPS = FlipReport(judged_again=4, flipped=1, rate=0.25, low=0.046, high=0.699)
@@ -61,8 +61,19 @@ def test_evaluations_and_checks_are_told_apart():
 )
 def test_the_shell_is_told_what_has_no_verdict_be_it_a_check(judged, checked, told):
     checks = None if checked is None else part({"scored": checked}, 4)
-    lines = cost_lines(report({"scored": judged}, 4, checks=checks), EN)
-    assert any("have a verdict" in line for line in lines) is told
+    asked = report({"scored": judged}, 4, checks=checks)
+    lines = [*few_judged(asked, EN), *cost_lines(asked, EN)]
+    kinds = 2 if told else 0  # both, for one alone would be read as all
+    assert sum("have a verdict" in line for line in lines) == kinds
+
+
+@pytest.mark.parametrize(("judged", "is_few"), [(7, True), (8, False)])
+def test_where_few_have_a_verdict_that_and_why_stands_first(judged, is_few):
+    asked = report({"scored": judged, "unscored": 10 - judged}, 10)
+    told = f"{judged} of 10 have a verdict (–)."
+    assert few_judged(asked, EN) == ([f"{told} no usable reply: {10 - judged}."] if is_few else [])
+    assert (told in cost_lines(asked, EN)) is not is_few
+    assert few_judged(None, EN) == []
 
 
 @pytest.mark.parametrize(

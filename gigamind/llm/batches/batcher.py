@@ -415,7 +415,7 @@ def ended_row(worst: Attempt, outcome: Outcome, price: Price | None) -> Attempt:
     if isinstance(outcome, LlmError):
         row = worst if outcome.may_cost else worst.free()
         return replace(row, status=outcome.code, http_status=outcome.status)
-    fault, usage = fault_of(outcome), outcome.usage or Usage(0, 0)
+    fault, usage = fault_of(outcome, ""), outcome.usage or Usage(0, 0)
     row = (
         worst.charged(usage, price)
         if min(usage.prompt_tokens, usage.completion_tokens) > 0

@@ -44,7 +44,7 @@ class BatchSender(Booking):
         call.attempts += 1
         row = Attempt(call.item_id, call.attempts, STORE, "ok", self.settings.model, call.key)
         row = replace(row, role=self.settings.role)
-        if fault := fault_of(answer):
+        if fault := fault_of(answer, self.settings.raised_by):
             self.ledger.append(replace(row, status=fault.code))
             raise fault
         call.open_row = row

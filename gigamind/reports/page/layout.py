@@ -31,7 +31,7 @@ from gigamind.reports.page.headline import (
     notices,
     seed_of,
 )
-from gigamind.reports.page.model_costs import model_block
+from gigamind.reports.page.model_costs import few_judged, model_block
 from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.release import (
     Release,
@@ -140,7 +140,10 @@ def render_page(
         decision=decision_told(release, say) if release else "",
         reasons=reasons,
         headline=content.headline,
-        notices=[notice for notice in noticed if notice not in said],
+        notices=[
+            *few_judged(content.llm, say),
+            *(notice for notice in noticed if notice not in said),
+        ],
         warnings=[warning_in(say.language, told) for told in record.run.warnings],
         cards=list(content.cards),
         metric_rows=list(_metric_rows(content, comparison, say)),
@@ -148,6 +151,7 @@ def render_page(
         slice_rows=[
             (name, (*counts, *values_of(part, content.columns)))
             for name, counts, part in content.slices
+            if content.figures
         ],
         certified=certified(record.card, record.run.judge, say.language),
         model=model_block(content.llm, say),

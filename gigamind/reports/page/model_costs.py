@@ -8,6 +8,8 @@ from gigamind.reports.text import counted, render
 from gigamind.stats.krippendorff import reading
 from gigamind.wording import Words, share
 
+_FEW = 0.8  # of the items, as --min-coverage has it
+
 
 def model_block(llm: LlmReport | None, say: Words) -> dict[str, object] | None:
     """What the template `model.html.jinja` shows; None where no model was asked."""
@@ -40,15 +42,22 @@ def model_section(llm: LlmReport, say: Words) -> str:
 
 
 def cost_lines(llm: LlmReport, say: Words) -> list[str]:
-    """A line a model for the shell, those on what flipped, and those for what has no verdict."""
+    """A line a model for the shell, those on what flipped, and, unless they came first, for what has no verdict."""
     lines = [
         say("model.asked", role=role, calls=part.calls, hits=part.cache_hits, cost=_told(part, say))
         for role, part in llm.by_role.items()
     ]
     lines += filter(None, [*_flips(llm, say), _unread(llm, say)])
     parts = list(_parts(llm, say))
-    incomplete = any(part["incomplete"] for part in parts)
-    return [*lines, *(str(part["coverage"]) for part in parts)] if incomplete else lines
+    if any(part["incomplete"] for part in parts):
+        lines += [str(part["coverage"]) for part in parts if not part["few"]]
+    return lines
+
+
+def few_judged(llm: LlmReport | None, say: Words) -> list[str]:
+    """What stands before all figures where so few verdicts say little: how many there are, and why no more."""
+    parts = _parts(llm, say) if llm else ()
+    return [f"{part['coverage']} {part['lost']}." for part in parts if part["few"]]
 
 
 def _told(part: UsageReport, say: Words) -> str:
@@ -79,6 +88,12 @@ def _part(part: LlmReport | CoverageReport, key: str, say: Words) -> dict[str, o
     return {
         "coverage": say(key, judged=judged, items=part.items, share=share(part.coverage)),
         "incomplete": judged < part.items,
+        "few": judged < _FEW * part.items,
+        "lost": ", ".join(
+            f"{say(f'model.{name}')}: {count}"
+            for name, count in part.outcomes.items()
+            if name != "scored"
+        ),
         "outcomes": [(say(f"model.{name}"), count) for name, count in part.outcomes.items()],
     }
 

@@ -198,7 +198,9 @@ def _open_models(prepared: PreparedAnswers, account: Account) -> Models:
             ANSWER_ROLE,
             [options.answer_model],
             options.for_answering(),
-            lambda settings: settings.spoken(_ANSWER_TEMPERATURE, options.answer_max_tokens),
+            lambda settings: settings.spoken(
+                _ANSWER_TEMPERATURE, options.answer_max_tokens, "--answer-max-tokens"
+            ),
         )
     if prepared.gate:
         gate = prepared.gate.judge

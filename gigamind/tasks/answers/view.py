@@ -7,7 +7,7 @@ from gigamind.records.schema import Record
 from gigamind.release.model import PASS_RATE
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import MetricRow, keys_of, metric_rows, plain_label, values_of
-from gigamind.reports.page.model_costs import model_section
+from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.answers.compare import AnswerSnapshot
@@ -127,6 +127,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             summary=summary,
             counts=summary.counts,
             lead=_lead(record, say),
+            few=few_judged(summary.llm, say),
             warnings=[warning_in(lang, told) for told in record.run.warnings],
             tables=(
                 (say("answer.by_verdict"), summary.verdicts, ""),

@@ -8,7 +8,7 @@ from gigamind.metrics.table import in_order, keys_in
 from gigamind.records.schema import RunReport
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
-from gigamind.reports.page.model_costs import model_section
+from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, render, unjudged
 from gigamind.tasks.search.free_judges import cost_line
 from gigamind.tasks.search.schema import (
@@ -122,6 +122,7 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
         errors=record.errors,
         headline=_headline(run, summary, say),
         stopped=_stopped(summary, say),
+        few=few_judged(summary.llm, say),
         notices=_notices(record, say),
         generated=generated_line(summary, say),
         search_rows=metric_rows(

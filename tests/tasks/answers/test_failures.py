@@ -137,5 +137,16 @@ def test_a_run_without_one_verdict_stands_where_a_part_is_allowed(options, lines
         options(model="openai/judge;fault=truncated", allow_partial=True, min_coverage=0)
     )
     assert done.summary.llm.outcomes == {"unscored": done.summary.llm.items}
-    assert {row["error"] for row in lines(done.out, "errors.jsonl")} == {"truncated"}
-    assert (done.out / "report.html").is_file()
+    errors = lines(done.out, "errors.jsonl")
+    assert {row["error"] for row in errors} == {"truncated"}
+    assert all("raised by a judge file of your own (--judge)" in row["message"] for row in errors)
+    count = done.summary.llm.items
+    told = f"0 of {count} have a verdict (0.000). no usable reply: {count}."
+    text = (done.out / "summary.md").read_text("utf-8")
+    assert text.index(f"> {told}\n") < text.index("## Figures")
+    page = (done.out / "report.html").read_text("utf-8")
+    assert page.index(f"<li>{told}</li>") < page.index("<main>")
+    for empty in ("| metric |", "High confidence", "| slice |", "Every claim is supported"):
+        assert empty not in text
+    for empty in ('id="metrics"', 'id="slices"', "#slices", 'class="sign supported"'):
+        assert empty not in page
