@@ -10,7 +10,7 @@ from rich.progress import Progress as Bars
 from rich.progress import Task as BarTask
 from rich.text import Text
 
-from gigamind.evaluation.progress import Lines, Progress, clock, left_s
+from gigamind.evaluation.progress import Left, Lines, Progress, clock, left_s
 from gigamind.text import printable
 
 _SLOW = 10  # pieces a second, below which a decimal says something
@@ -48,7 +48,8 @@ class _Left(ProgressColumn):
     """Time left, by the pieces that have ended."""
 
     def render(self, task: BarTask) -> Text:
-        left = left_s(_ended(task), task.elapsed or 0.0, int((task.total or 0) - task.completed))
+        ahead = int((task.total or 0) - task.completed)
+        left = left_s(_ended(task), task.elapsed or 0.0, ahead, *task.fields["at_most"])
         return Text(clock(left), style="progress.remaining")
 
 
@@ -57,16 +58,21 @@ class _OnTerminal:
         self._bars = bars
         self._tasks: dict[str, TaskID] = {}
         self._now: TaskID | None = None
+        self._at_most: tuple[Left, ...] = ()
 
     def stage(self, name: str, done: int, total: int) -> None:
         if name not in self._tasks:
             # `first`: what an earlier run had done.
-            self._tasks[name] = self._bars.add_task(name, total=total, first=done, trouble="")
+            fields = {"first": done, "trouble": "", "at_most": self._at_most}
+            self._tasks[name] = self._bars.add_task(name, total=total, **fields)
         self._now = self._tasks[name]
         self._bars.update(self._now, completed=done, total=total)
 
     def tell(self, line: str) -> None:
         tell(self._bars.console, line)
+
+    def at_most(self, left: Left) -> None:
+        self._at_most = (left,)
 
     def trouble(self, text: str) -> None:
         if self._now is not None:

@@ -65,6 +65,7 @@ from gigamind.runs.store import (
 
 Item = TypeVar("Item")
 _LOOK_S = 0.5
+_BEAT_S = 1.0
 # The next item would end the same way, and so would the thousandth.
 HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
 # So would it where the first ones all end like this: it is not the item that is wrong.
@@ -393,6 +394,13 @@ class _Stages:
         self._without_verdict = 0
         self._gates = {id(model.gates): model.gates for model in every_model(models)}.values()
         if isinstance(progress, Narrator):
+            budgets = [model.budget for model in every_model(models)]
+
+            def left_s() -> float | None:
+                lefts = (budget.left_s for budget in budgets)
+                return min((left for left in lefts if left is not None), default=None)
+
+            progress.at_most(left_s)
             for gates in self._gates:
                 gates.tell, gates.changed = progress.tell, self._tell_trouble
         for name, total in self._totals.items():
@@ -405,6 +413,12 @@ class _Stages:
         self._without_verdict += not scored
         self._progress.stage(name, self._done[name], self._totals[name])
         self._tell_trouble()
+
+    async def beat(self) -> None:
+        """Tell it again and again, until it is cancelled: a slow server ends nothing for minutes."""
+        while True:
+            await asyncio.sleep(_BEAT_S)
+            self._tell_trouble()
 
     def _tell_trouble(self) -> None:
         if isinstance(self._progress, Narrator):
@@ -426,7 +440,7 @@ class _Guarded:
         self.models = models
         self.shard = shard
         self._ask = ask
-        self._stages = stages
+        self.stages = stages
         hopeless = shard.hopeless if shard else None
         self._hopeless = LlmError(hopeless[0], cast("LlmCode", hopeless[1])) if hopeless else None
         self._succeeded = shard.succeeded if shard else False
@@ -452,7 +466,7 @@ class _Guarded:
                 self._hopeless = None  # this one was in flight when the others had failed
             return value
         finally:
-            self._stages.ended(key, scored=scored)
+            self.stages.ended(key, scored=scored)
 
     def _failed(self, error: LlmError) -> None:
         if error.code in HOPELESS:
@@ -471,6 +485,7 @@ class _Guarded:
 async def _all(
     items: Mapping[ItemKey, Item], guarded: _Guarded, store: RunStore
 ) -> Sequence[ItemResult]:
+    beat = asyncio.create_task(guarded.stages.beat())
     try:
         found = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # whoever comes next begins at once, and the pace is that of them all
@@ -483,6 +498,7 @@ async def _all(
     else:
         return found
     finally:
+        beat.cancel()
         for model in every_model(guarded.models):
             await model.close()
 

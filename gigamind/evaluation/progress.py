@@ -4,7 +4,8 @@ import time
 from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
-_LINE_EVERY_S = 30.0
+LINE_EVERY_S = 30.0
+"""Between two lines of a log."""
 
 
 class Progress(Protocol):
@@ -24,8 +25,23 @@ class Narrator(Progress, Protocol):
         ...
 
     def trouble(self, text: str) -> None:
-        """What is the matter with the stage of now, in a few words; empty when all goes well."""
+        """What is the matter with the stage of now, in a few words; empty when all goes well.
+
+        Told again and again while it goes on, for nothing may end for minutes.
+        """
         ...
+
+    def at_most(self, left: "Left") -> None:
+        """How long it may still take, however much is left to do."""
+        ...
+
+
+Left = Callable[[], float | None]
+"""Seconds that are left; None for any number."""
+
+
+def _endless() -> float | None:
+    return None
 
 
 class Quiet:
@@ -35,9 +51,10 @@ class Quiet:
         del name, done, total
 
 
-def left_s(pieces: int, seconds: float, left: int) -> float | None:
-    """Seconds that the pieces left should take, by those that have ended; None where none has."""
-    return seconds / pieces * left if pieces else None
+def left_s(pieces: int, seconds: float, left: int, at_most: Left = _endless) -> float | None:
+    """Seconds that the pieces left should take, by those that have ended, or may; None where nobody knows."""
+    expected = (seconds / pieces * left if pieces else None), at_most()
+    return min((one for one in expected if one is not None), default=None)
 
 
 def clock(seconds: float | None) -> str:
@@ -51,18 +68,19 @@ def clock(seconds: float | None) -> str:
 class Lines:
     """Where no bar can be shown: a line every half minute, for logs."""
 
-    def __init__(self, tell: Callable[[str], object], every_s: float = _LINE_EVERY_S) -> None:
+    def __init__(self, tell: Callable[[str], object], every_s: float | None = None) -> None:
         self._tell = tell
-        self._every_s = every_s
+        self._every_s = LINE_EVERY_S if every_s is None else every_s
         self._told_at = time.monotonic()
         self._begun: dict[str, tuple[float, int]] = {}
         self._shown = self._trouble = ""
-        self._left: float | None = None
+        self._pieces = 0, 0.0, 0
+        self._at_most: Left = _endless
 
     def stage(self, name: str, done: int, total: int) -> None:
         begun, first = self._begun.setdefault(name, (time.monotonic(), done))
         self._shown = f"{name} {done}/{total}"
-        self._left = left_s(done - first, time.monotonic() - begun, total - done)
+        self._pieces = done - first, time.monotonic() - begun, total - done
         self._tell_now_and_then()
 
     def tell(self, line: str) -> None:
@@ -72,9 +90,13 @@ class Lines:
         self._trouble = text
         self._tell_now_and_then()
 
+    def at_most(self, left: Left) -> None:
+        self._at_most = left
+
     def _tell_now_and_then(self) -> None:
         if time.monotonic() - self._told_at < self._every_s:
             return
         self._told_at = time.monotonic()
-        left = "" if self._left is None else f"{clock(self._left)} left"
+        seconds = left_s(*self._pieces, self._at_most)
+        left = "" if seconds is None else f"{clock(seconds)} left"
         self.tell(", ".join(filter(None, (self._shown, self._trouble, left))))

@@ -60,6 +60,15 @@ class Budget:
         """HTTP attempts that may still be made; None for any number."""
         return None if self.limits.calls is None else max(0, self.limits.calls - self.calls)
 
+    @property
+    def left_s(self) -> float | None:
+        """Seconds in which requests may still be sent; None for any number."""
+        if self.limits.minutes is None:
+            return None
+        now = time.monotonic()
+        started = now if self._started is None else self._started
+        return max(0.0, started + self.limits.minutes * _SECONDS - now)
+
     async def reserve(self, pico_usd: int) -> None:
         """Set aside the most that a call may cost.
 
@@ -99,8 +108,7 @@ class Budget:
         Raises:
             LlmError: with code `budget_exceeded`.
         """
-        left_s = self._left_s()
-        if left_s is not None and left_s <= 0:
+        if self.left_s == 0:
             raise self._too_late()
 
     @asynccontextmanager
@@ -110,7 +118,7 @@ class Budget:
         Raises:
             LlmError: with code `budget_exceeded`.
         """
-        limit = asyncio.timeout(self._left_s())
+        limit = asyncio.timeout(self.left_s)
         try:
             async with limit:
                 yield
@@ -134,14 +142,6 @@ class Budget:
                 f"{limits.micro_usd / 1e6:g} USD: {spent:g} are spent, and the next call may cost {next_call:g}"
             )
         return self.spent_pico_usd + self._reserved + pico_usd <= cap
-
-    def _left_s(self) -> float | None:
-        """Seconds in which requests may still be sent; None for any number."""
-        if self.limits.minutes is None:
-            return None
-        now = time.monotonic()
-        started = now if self._started is None else self._started
-        return started + self.limits.minutes * _SECONDS - now
 
     def _too_late(self) -> LlmError:
         return _exceeded(f"{self.limits.minutes:g} minutes")

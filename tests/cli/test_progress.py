@@ -6,6 +6,7 @@ import pytest
 from terminal import Terminal
 
 from gigamind.cli.progress import rate_of
+from gigamind.evaluation import progress as progress_of_logs
 from gigamind.evaluation.progress import Lines, clock, left_s
 
 SLOW = "openai/judge;slots=1;lat=300;sid=screen"
@@ -22,6 +23,37 @@ def test_a_rate_is_told_in_the_unit_that_says_something(pieces, seconds, rate):
 def test_the_time_left_goes_by_what_has_ended():
     assert (left_s(0, 60, 30), left_s(3, 60, 27)) == (None, 540)
     assert (clock(None), clock(540), clock(3725)) == ("-:--:--", "0:09:00", "1:02:05")
+
+
+def test_the_time_left_is_no_more_than_a_limit_leaves():
+    assert left_s(3, 60, 27, lambda: 100.0) == 100
+    assert left_s(3, 60, 27, lambda: 1000.0) == 540
+    assert left_s(0, 60, 30, lambda: 100.0) == 100
+    assert left_s(0, 60, 30, lambda: None) is None
+
+    told: list[str] = []
+    lines = Lines(told.append, every_s=0)
+    lines.at_most(lambda: 90.0)
+    lines.stage("Judging", 0, 5)
+    assert told == ["Judging 0/5, 0:01:30 left"]
+
+
+def test_a_log_tells_of_a_slow_server_while_nothing_ends_and_the_run_ends_with_its_minutes(
+    case, server, monkeypatch, gigamind
+):
+    """Each of two questions takes three seconds, one at a time; the limit is a little less."""
+    monkeypatch.chdir(case)
+    monkeypatch.setattr(progress_of_logs, "LINE_EVERY_S", 0.5)
+    asked = f"--unanswerable-mode llm --model openai/judge;slots=1;lat=3000 --api-base {server.url}"
+    searched = "eval search --dataset queries.jsonl --notes vault --mode keyword --speed-passes 0"
+    limits = "--max-in-flight 1 --model-timeout-s 60 --max-minutes 0.04 --store-mode off --out slow"
+    before = server.seen.total
+    ended = gigamind(*searched.split(), *asked.split(), *limits.split())
+    assert server.seen.total - before == 1  # it ends after the limit
+    assert ended.code == 3
+    assert "continue with --resume slow" in ended.stderr
+    shown = re.findall(r"^Judging 0/3, 0:00:0[0-2] left$", ended.stderr, re.MULTILINE)
+    assert len(shown) >= 2
 
 
 def test_a_log_gets_no_flood_but_every_line_that_is_told():

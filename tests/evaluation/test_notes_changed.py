@@ -101,6 +101,9 @@ def test_an_evaluation_of_links_says_so_too(vault, dataset, tmp_path):
         def trouble(self, _text):
             pass
 
+        def at_most(self, _left):
+            pass
+
     rows = dataset(
         source_note="kept.md",
         anchor="Target",
