@@ -63,8 +63,9 @@ class _OnTerminal:
     def stage(self, name: str, done: int, total: int) -> None:
         if name not in self._tasks:
             # `first`: what an earlier run had done.
-            fields = {"first": done, "trouble": "", "at_most": self._at_most}
-            self._tasks[name] = self._bars.add_task(name, total=total, **fields)
+            self._tasks[name] = self._bars.add_task(
+                name, total=total, first=done, trouble="", at_most=self._at_most
+            )
         self._now = self._tasks[name]
         self._bars.update(self._now, completed=done, total=total)
 
