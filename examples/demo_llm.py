@@ -29,8 +29,9 @@ MINUTES = 5  # an evaluation, at most
 QUESTION_TOKENS, ANSWER_TOKENS = 192, 256
 
 BEFOREHAND = f"""\
-A real model of 135 million parameters judges 10 questions and 4 answers, on this processor alone: some minutes, at most
-{2 * MINUTES + 2}. Here too few verdicts are no failure, as they would be elsewhere."""
+A real model of 135 million parameters judges 10 questions and 4 answers, on this processor alone: some minutes. Each of
+the two evaluations asks nothing more after {MINUTES}; what it asked last it waits for. Here too few verdicts are no
+failure, as they would be elsewhere."""
 
 AFTERWARDS = """\
 What that shows: the server, the JSON schema, limits, costs and reports work with a model of your own. What it does not:
@@ -121,6 +122,9 @@ def demo() -> None:
     print(f"\n{AFTERWARDS}\n")
     for page in sorted(out.glob("*/report.html")):
         print(f"Page: {page}")
+    print(
+        f"The model is kept for the next time, {MODEL.stat().st_size / 1e6:.0f} MB: rm '{MODEL}' removes it"
+    )
     sys.exit(1 if failed else 0)
 
 

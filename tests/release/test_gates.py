@@ -11,6 +11,7 @@ from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
 from gigamind.release.gates import at_worst, judge_release
 from gigamind.release.policy import read_policy
+from gigamind.reports.comparison import render_comparison
 from gigamind.wording import words
 
 
@@ -493,7 +494,11 @@ def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
     )
     assert rule.status == told
     assert ("--gates" in rule.explanation) is (told != "passed")
-    assert verdict(before, current, policy()).verdict in {"passed", "warned"}
+    gate = verdict(before, current, policy())
+    assert gate.verdict in {"passed", "warned"}
+    for language in ("en", "ko"):
+        text = render_comparison(compare(before, current), gate, language)
+        assert words(language)("compare.mark_skipped") + " |" not in text
     held = verdict(before, current, policy(POLICY + '[speed]\nsystems = "hold"\n'))
     expected = {"warned": "failed", "skipped": "inconclusive"}.get(told, told)
     assert held.verdict == expected

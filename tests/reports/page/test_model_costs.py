@@ -21,6 +21,8 @@ def test_without_checks_one_line_tells_what_has_a_verdict():
         {
             "coverage": "4 of 4 have a verdict (1.000).",
             "incomplete": False,
+            "few": False,
+            "lost": "",
             "outcomes": [("judged", 4)],
         }
     ]
