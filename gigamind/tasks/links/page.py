@@ -266,7 +266,7 @@ def link_content(
         not_run=summary.counts.notes_not_run,
         values={
             "causes": causes_told(record, say),
-            "subject": subject_values(record),
+            "subject": subject_values(record, say),
             "shown": shown_told(summary, say),
         },
     )

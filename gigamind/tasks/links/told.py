@@ -12,12 +12,13 @@ def sums_of(record: LinkRunRecord, name: str) -> tuple[int, int]:
     return sum(over for over, _ in terms), sum(under for _, under in terms)
 
 
-def subject_values(record: LinkRunRecord) -> dict[str, object]:
-    """How much a run is of; links of one note that lead to the same targets are found together, and `expected` once."""
+def subject_values(record: LinkRunRecord, say: Words) -> dict[str, object]:
+    """How much a run is of; links of one note to the same targets are found together, so figures count them `once`."""
     counts, topk = record.summary.counts, record.run.options["topk"]
+    expected = sums_of(record, f"recall_at_{topk}")[1]
     return {
         "links": counts.links_total,
-        "expected": sums_of(record, f"recall_at_{topk}")[1],
+        "once": say("link.once", count=expected) if expected < counts.links_total else "",
         "sources": counts.source_notes,
         "notes": counts.notes,
         "topk": topk,

@@ -44,7 +44,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
                 (item.note, row, miss) for item in record.items for row, miss in item.explained
             ],
             causes=causes_told(record, say),
-            subject=subject_values(record),
+            subject=subject_values(record, say),
             shown=shown_told(summary, say),
             misses_shown=_MISSES_SHOWN,
         )
