@@ -101,9 +101,9 @@ def fake_server(port: int) -> None:
     try:
         with run(BatchServer(), port) as server:
             _wait(
-                f"{server.url} answers by the schema alone, so that its verdicts mean nothing, until you press Ctrl-C."
-                " Try, in another shell:",
+                f"{server.url} answers until you press Ctrl-C. Try, in another shell:",
                 f"  gigamind llm check --model openai/judge --api-base {server.url}",
+                "It answers by the schema alone, as a script does: its verdicts mean nothing.",
                 "Faults are asked for by name, such as --model 'openai/judge;fault=429;times=1'.",
             )
     except OSError as error:

@@ -99,4 +99,6 @@ class Lines:
         self._told_at = time.monotonic()
         seconds = left_s(*self._pieces, self._at_most)
         left = "" if seconds is None else f"{clock(seconds)} left"
+        if self._at_most() == 0:
+            left = "the minutes are over: only what was sent is waited for"
         self.tell(", ".join(filter(None, (self._shown, self._trouble, left))))

@@ -186,7 +186,7 @@ def test_the_report_of_a_run_says_certified_only_of_a_card_that_shows_enough(
     assert judged("good", *compared).code == 0
     assert word in (case / "good" / "report.html").read_text("utf-8")
     assert word in (case / "good" / "summary.md").read_text("utf-8")
-    low = ("--judge-card", "card", *gates(case, "warn", min_labels=41))
+    low = ("--compare", "one", *gates(case, "warn", min_labels=41))
     assert judged("given", *low).code == 0
     summary = (case / "given" / "summary.md").read_text("utf-8")
     assert "unanswerable: 40 labels, fewer than 41" in summary

@@ -35,7 +35,10 @@ def test_the_time_left_is_no_more_than_a_limit_leaves():
     lines = Lines(told.append, every_s=0)
     lines.at_most(lambda: 90.0)
     lines.stage("Judging", 0, 5)
-    assert told == ["Judging 0/5, 0:01:30 left"]
+    lines.at_most(lambda: 0.0)
+    lines.trouble("1 time-out")
+    over = "Judging 0/5, 1 time-out, the minutes are over: only what was sent is waited for"
+    assert told == ["Judging 0/5, 0:01:30 left", over]
 
 
 def test_a_log_tells_of_a_slow_server_while_nothing_ends_and_the_run_ends_with_its_minutes(
