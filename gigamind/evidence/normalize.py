@@ -11,9 +11,12 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
-from gigamind.evidence.grams import Grams
 from gigamind.spans import Span
+
+if TYPE_CHECKING:
+    from gigamind.evidence.grams import Grams
 
 # Zero width, byte order mark, soft hyphen, variation selectors, bidirectional controls, Hangul fillers: never visible.
 IGNORABLE = (
@@ -88,8 +91,12 @@ class Folding:
     units: list[bool]
 
     @cached_property
-    def grams(self) -> Grams:
+    def grams(self) -> "Grams":
         """Of the folded text, for quotes that do not stand in it as they are."""
+        from gigamind.evidence.grams import (
+            Grams,
+        )  # NumPy, which most quotes and each --help do without
+
         return Grams(self.text)
 
     def is_edge(self, offset: int) -> bool:
