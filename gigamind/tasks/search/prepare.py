@@ -177,7 +177,9 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.queries)
-    unjudged = judge is None and not all(query.item.answerable for query in chosen)
+    told = ()
+    if not all(query.item.answerable for query in chosen):
+        told = blunt_threshold(options, judge.judge) if judge else (warning("no_threshold"),)
     return Prepared(
         options=options,
         vault=vault,
@@ -189,7 +191,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         errors=inputs.row_reports(checked.errors),
         warnings=(
             *warned,
-            *((warning("no_threshold"),) if unjudged else ()),
+            *told,
             *vault.warnings,
             *checked.warnings,
         ),
@@ -204,11 +206,11 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
     Raises:
         InputError: an option can have no part in a run of this system; or see `choose_judge`.
     """
-    judge = choose_judge(options)
+    choose_judge(options)
     if options.is_builtin:
         if options.notes is None:
             raise InputError("--notes: must be given; only another --system needs no vault")
-        return (*_idle_fusion(options), *(blunt_threshold(options, judge.judge) if judge else ()))
+        return _idle_fusion(options)
     fields = SearchEvalOptions.model_fields
     told = [name for name in OF_ENGINE if getattr(options, name) != fields[name].default]
     if told:
@@ -235,13 +237,14 @@ def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
 
 
 def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:
-    """A word on a threshold that can never tell an unanswerable query.
+    """A word on a threshold of our own search that can never tell an unanswerable query.
 
     The chunk with the query's best BM25 has a keyword score of 1 by definition, so once a word matches, the best note
     has at least the keyword leg's share; a note that the link graph puts before it has that share without the boost.
     """
     if (
-        not isinstance(judge, ThresholdJudge)
+        not options.is_builtin
+        or not isinstance(judge, ThresholdJudge)
         or judge.kind != "threshold"
         or options.retrieval.balanced
     ):

@@ -84,6 +84,12 @@ def test_the_word_on_a_blunt_threshold_says_what_the_judge_that_it_advises_would
     assert "would cost in this run" not in " ".join(warnings)
 
 
+def test_there_is_no_word_on_a_threshold_where_every_query_has_an_answer(make_options, tmp_path):
+    rows = [{"id": "a", "query": "deploy", "answerable": True, "expected_notes": ["deploy.md"]}]
+    done = evaluate(make_options(rows, mode="keyword", out=tmp_path / "answerable"))
+    assert json.loads((done.out / "run.json").read_text("utf-8"))["warnings"] == []
+
+
 def test_rates_count_both_kinds_of_error():
     def item(number, *, answerable, unanswerable):
         verdict = FreeVerdict(unanswerable=unanswerable, score=0.5)
