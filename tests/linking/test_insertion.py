@@ -256,13 +256,13 @@ def without_anchors(text: str) -> str:
 @pytest.mark.parametrize(
     "text",
     [
-        "이것은 보통 길이의 문장으로 된 단락이며 문과 임계값에 대해 말하고 있다.\n\n" * 100_000,
+        "이것은 보통 길이의 문장으로 된 단락이며 문과 임계값에 대해 말하고 있다.\n\n" * 20_000,
         "가" * 1_000_000 + " ",
         "*" * 1_000_000 + " ",
         "%%a%% " * 20_000 + " ",
     ],
     ids=[
-        "10 MB of text",
+        "2 MB of text",
         "1 MB without a space",
         "1 MB of stars",
         "many comments",
@@ -274,5 +274,5 @@ def test_a_large_note_takes_seconds(vault_of, text):
     wanted = suggestions_of(note, "게이트", "gate.md")
     start = time.process_time()
     linked = insert(note, wanted, LinkWriter(vault, Identities(vault.notes)))
-    assert time.process_time() - start < 10
+    assert time.process_time() - start < 5
     assert linked.insertions[0].span == Span(0, 3)

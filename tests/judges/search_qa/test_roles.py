@@ -169,11 +169,11 @@ def test_rows_and_codes_are_claims():
 
 @pytest.mark.parametrize("unit", ["not ", "없", "?", "a", "and ", "the notes, ", "다고 "])
 @pytest.mark.parametrize("role", ["abstention", "courtesy", "lead_in", "question"])
-def test_a_sentence_of_a_hundred_kilobytes_takes_no_time(role, unit):
-    text = "The notes do not say " + unit * (100_000 // len(unit)) + "b"
+def test_a_sentence_of_forty_kilobytes_takes_no_time(role, unit):
+    text = "The notes do not say " + unit * (40_000 // len(unit)) + "b"
     start = time.process_time()
     veto(text, role, "The notes do not say", behind="\n- b")
-    assert time.process_time() - start < 5  # seconds; anything quadratic takes minutes
+    assert time.process_time() - start < 2  # seconds; anything quadratic takes tens of them
 
 
 def test_words_must_stand_in_their_sentence_to_say_that_something_is_untold():
