@@ -15,6 +15,7 @@ import pytest
 import yaml
 from gate_policy import shipped
 from search_servers import search_server
+from shell import Shell
 
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "gate"
@@ -118,7 +119,10 @@ def workspace(tmp_path_factory):
     assert runner.evaluate(out="base") == 0
     assert runner.outputs["verdict"] == "measured"
     (folder / "summary.md").unlink()
-    return folder
+    # From here on forked: the action is what is tested.
+    with Shell(folder, {}, {}, tmp_path_factory.mktemp("programs")) as shell:
+        shutil.copy(shell.home / "gigamind", program)
+        yield folder
 
 
 @pytest.fixture

@@ -15,7 +15,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from operator import methodcaller
 from pathlib import Path
-from threading import Thread
 from typing import Any
 
 import pytest
@@ -224,9 +223,7 @@ def shell(
         "GIGAMIND_EVAL_SEARCH_SPEED_PASSES": "0",  # how fast it is, a busy machine cannot tell
     }
     with Shell(folder, environment, PROGRAMS, programs) as shell:
-        Thread(target=shell.serve_forever, args=(0.01,), daemon=True).start()
         yield shell
-        shell.shutdown()
 
 
 def replaced(text: str, ours: dict[str, str]) -> str:

@@ -3,14 +3,13 @@
 import json
 import os
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import forked
 import pytest
 
 from gigamind.cli.main import main
@@ -73,12 +72,7 @@ def test_stopped_and_resumed_a_run_in_batches_costs_half_and_once(
     estimate, _ = run([*command, "--dry-run"])
     assert "at the batch price, up to 24 h" in estimate
 
-    stopped = subprocess.Popen(
-        [sys.executable, "-m", "gigamind", *command, "--out", str(out)],
-        stderr=subprocess.PIPE,
-        stdout=subprocess.DEVNULL,
-        text=True,
-    )
+    stopped = forked.command(tmp_path, *command, "--out", out)
     folder = unfinished_folder(out)
     while not any(batch.batch_id for batch in read_batches(folder)) and stopped.poll() is None:
         time.sleep(0.02)

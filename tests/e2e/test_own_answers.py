@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 from demo_serve import respond
+from forked import command
 from gate_policy import shipped
-from own_systems import EXAMPLES, gigamind, serving
+from own_systems import EXAMPLES, serving
 from prefect_stack import Stack
 from reached import reached
 from told import check_told
@@ -44,13 +45,17 @@ def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     asked = ["eval", "answers", "--dataset", str(EXAMPLES / "answers.jsonl"), "--store-mode", "off"]
     asked += ["--notes", str(EXAMPLES / "vault"), "--model", "openai/judge", *reached(judge)]
     with serving(RAG, EXAMPLES / "vault") as address:
-        first = gigamind(tmp_path, *asked, "--system", address, "--out", "first")
+        first = command(tmp_path, *asked, "--system", address, "--out", "first").completed()
         assert first.returncode == 0, first.stderr
         compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
-        equal = gigamind(tmp_path, *asked, "--system", address, "--out", "equal", *compared)
+        equal = command(
+            tmp_path, *asked, "--system", address, "--out", "equal", *compared
+        ).completed()
     assert equal.returncode == 0, equal.stdout + equal.stderr
     with serving(forgetful, EXAMPLES / "vault") as address:
-        worse = gigamind(tmp_path, *asked, "--system", address, "--out", "worse", *compared)
+        worse = command(
+            tmp_path, *asked, "--system", address, "--out", "worse", *compared
+        ).completed()
     assert worse.returncode == 4, worse.stdout + worse.stderr
     verdict = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))
     assert "answers.correctness" in json.dumps(verdict["gate"])
@@ -68,12 +73,16 @@ def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path)
     asked += ["--notes", str(EXAMPLES / "vault")]
     compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
     with serving(RAG, EXAMPLES / "vault") as address:
-        first = gigamind(tmp_path, *asked, "--system", address, "--out", "first")
+        first = command(tmp_path, *asked, "--system", address, "--out", "first").completed()
         assert first.returncode == 0, first.stderr
-        equal = gigamind(tmp_path, *asked, "--system", address, "--out", "equal", *compared)
+        equal = command(
+            tmp_path, *asked, "--system", address, "--out", "equal", *compared
+        ).completed()
     assert equal.returncode == 0, equal.stdout + equal.stderr
     with serving(forgetful, EXAMPLES / "vault") as address:
-        worse = gigamind(tmp_path, *asked, "--system", address, "--out", "worse", *compared)
+        worse = command(
+            tmp_path, *asked, "--system", address, "--out", "worse", *compared
+        ).completed()
     assert worse.returncode == 4, worse.stdout + worse.stderr
     summary = json.loads((tmp_path / "first" / "summary.json").read_text("utf-8"))
     assert summary["counts"]["answers_evaluated"] == 40
@@ -82,6 +91,7 @@ def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path)
 
 
 @pytest.mark.prefect
+@pytest.mark.deployed
 @pytest.mark.timeout(600)
 def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack, judge: FakeServer):
     model = {"model": "openai/judge", "api_base": judge.url, "model_timeout_s": 60}

@@ -4,8 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
+from forked import command
 from gate_policy import shipped
-from own_systems import EXAMPLES, gigamind, serving
+from own_systems import EXAMPLES, serving
 from prefect_stack import Stack
 from told import check_told
 
@@ -28,13 +29,17 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
     asked = ["eval", "search", "--dataset", str(EXAMPLES / "queries.jsonl"), "--min-score", "0.4"]
     asked += ["--notes", str(EXAMPLES / "vault"), "--speed-passes", "0"]
     with serving(SEARCH, EXAMPLES / "vault") as address:
-        first = gigamind(tmp_path, *asked, "--system", address, "--out", "first")
+        first = command(tmp_path, *asked, "--system", address, "--out", "first").completed()
         assert first.returncode == 0, first.stderr
         compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
-        equal = gigamind(tmp_path, *asked, "--system", address, "--out", "equal", *compared)
+        equal = command(
+            tmp_path, *asked, "--system", address, "--out", "equal", *compared
+        ).completed()
     assert equal.returncode == 0, equal.stdout + equal.stderr
     with serving(SEARCH, damaged) as address:
-        worse = gigamind(tmp_path, *asked, "--system", address, "--out", "worse", *compared)
+        worse = command(
+            tmp_path, *asked, "--system", address, "--out", "worse", *compared
+        ).completed()
     assert worse.returncode == 4, worse.stdout + worse.stderr
     verdict = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))
     assert "search.mrr" in json.dumps(verdict["gate"])

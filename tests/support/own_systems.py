@@ -1,4 +1,4 @@
-"""The servers of examples/, each a team's own in thirty lines, and the command line beside them."""
+"""The servers of examples/, each a team's own in thirty lines."""
 
 import contextlib
 import socket
@@ -26,14 +26,3 @@ def serving(script: Path, vault: Path) -> Iterator[str]:
             yield f"http://127.0.0.1:{port}/"
         finally:
             server.terminate()
-
-
-def gigamind(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """What the command says in a folder."""
-    return subprocess.run(
-        [sys.executable, "-m", "gigamind", *arguments],
-        cwd=folder,
-        capture_output=True,
-        text=True,
-        check=False,
-    )

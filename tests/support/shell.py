@@ -7,7 +7,8 @@ import subprocess
 import sys
 from contextlib import suppress
 from pathlib import Path
-from typing import cast
+from threading import Thread
+from typing import Self, cast
 
 from forked import Forked, command
 
@@ -42,7 +43,7 @@ class Shell(socketserver.ThreadingTCPServer):
 
     Args:
         programs: scripts by the name that calls them, instead of the machine's.
-        home: an empty folder for them.
+        home: an empty folder for them, and for `gigamind`, which anybody may call while this one serves.
     """
 
     def __init__(
@@ -50,6 +51,7 @@ class Shell(socketserver.ThreadingTCPServer):
     ) -> None:
         super().__init__(("127.0.0.1", 0), _Request)
         self.forked: list[Forked] = []
+        self.home = home
         self._folder = folder
         gigamind = _GIGAMIND.format(python=sys.executable, address=self.server_address)
         python = f'#!/bin/sh\nexec {sys.executable} "$@"\n'
@@ -58,6 +60,14 @@ class Shell(socketserver.ThreadingTCPServer):
             (home / name).chmod(0o755)
         path = f"{home}{os.pathsep}{os.environ['PATH']}"
         self._environment = {**os.environ, **environment, "PATH": path}
+
+    def __enter__(self) -> Self:
+        Thread(target=self.serve_forever, args=(0.01,), daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.shutdown()
+        self.server_close()
 
     def bash(self, script: str) -> subprocess.CompletedProcess[str]:
         """How a script ended, which it does at the first line that fails."""
