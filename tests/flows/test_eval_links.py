@@ -22,20 +22,29 @@ ROOT = Path(__file__).parents[2]
 Options = Callable[..., LinkEvalOptions]
 
 
+@pytest.fixture(scope="module")
+def unlinked(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A part of the examples without its links in `vault`, those in `links.jsonl`, and a run of them in `base`."""
+    folder = tmp_path_factory.mktemp("links")
+    generate_links(
+        ROOT / "examples" / "vault" / "policies",
+        folder / "vault",
+        folder / "links.jsonl",
+        remove_ratio=1,
+    )
+    evaluate(options_of(folder, out=folder / "base"))
+    return folder
+
+
+def options_of(folder: Path, **changes: object) -> LinkEvalOptions:
+    given = {"dataset": folder / "links.jsonl", "notes": folder / "vault"}
+    return LinkEvalOptions.model_validate(given | changes)
+
+
 @pytest.fixture
-def links(tmp_path: Path) -> Options:
-    """Options of a run over the examples, a third of their links removed, changed by what a test names."""
-    generate_links(ROOT / "examples" / "vault", tmp_path / "vault", tmp_path / "links.jsonl")
-
-    def make(**changes: object) -> LinkEvalOptions:
-        given = {
-            "dataset": tmp_path / "links.jsonl",
-            "notes": tmp_path / "vault",
-            "out": tmp_path / "out",
-        }
-        return LinkEvalOptions.model_validate(given | changes)
-
-    return make
+def links(unlinked: Path, tmp_path: Path) -> Options:
+    """Options of a run over it, changed by what a test names."""
+    return lambda **changes: options_of(unlinked, **{"out": tmp_path / "out", **changes})
 
 
 def load(name: str) -> Any:
@@ -46,18 +55,15 @@ def load(name: str) -> Any:
 
 
 def test_the_flow_writes_the_same_reports_as_the_evaluation_without_prefect(
-    links: Options, tmp_path: Path
+    links: Options, unlinked: Path, tmp_path: Path
 ):
-    evaluate(links(out=tmp_path / "direct"))
     summary, out, verdict = run_flow(links())
     assert (out, verdict) == (tmp_path / "out", None)
     assert summary.task == "links"
-    lines = [(tmp_path / name / "per_item.jsonl").read_bytes() for name in ("direct", "out")]
+    outs = (unlinked / "base", tmp_path / "out")
+    lines = [(out / "per_item.jsonl").read_bytes() for out in outs]
     assert lines[0] == lines[1]
-    both = [
-        json.loads((tmp_path / name / "summary.json").read_text("utf-8"))
-        for name in ("direct", "out")
-    ]
+    both = [json.loads((out / "summary.json").read_text("utf-8")) for out in outs]
     assert [one.pop("performance") is not None for one in both] == [True, True]
     assert both[0] == both[1]
 
@@ -76,7 +82,7 @@ def test_a_flow_run_stores_the_summary_and_the_figures_as_artifacts(links: Optio
 def test_a_dry_run_checks_the_input_and_writes_nothing(links: Options, tmp_path: Path):
     state = load("eval_links")(links(dry_run=True), return_state=True)
     assert state.name == "Checked"
-    assert state.message.startswith("34 links ready, in 22 notes; problems in the dataset: 0; ")
+    assert state.message.startswith("14 links ready, in 11 notes; problems in the dataset: 0; ")
     assert not (tmp_path / "out").exists()
 
 
@@ -91,12 +97,11 @@ def test_input_that_cannot_be_used_ends_the_run_by_the_name_of_its_exit_code(lin
     ("phase", "failed", "name"), [("mvp", False, "RegressedSoft"), ("beta", True, "Regressed")]
 )
 def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
-    links: Options, tmp_path: Path, phase: str, failed: bool, name: str
+    links: Options, unlinked: Path, tmp_path: Path, phase: str, failed: bool, name: str
 ):
-    evaluate(links(out=tmp_path / "base"))
     # As a deployment gives them: JSON, with the task by its name.
     (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
-    how = {"compare": tmp_path / "base", "gates": tmp_path / "gates.toml", "phase": phase}
+    how = {"compare": unlinked / "base", "gates": tmp_path / "gates.toml", "phase": phase}
     worse = links(**how, min_confidence=1.0)
     state = load("release_gate")(worse.model_dump(mode="json"), return_state=True)
     assert (state.is_failed(), state.name) == (failed, name)
@@ -108,9 +113,8 @@ def test_the_release_gate_of_links_warns_in_mvp_and_fails_in_beta(
     )
 
 
-def test_a_links_run_like_its_baseline_completes(links: Options, tmp_path: Path):
-    evaluate(links(out=tmp_path / "base"))
-    state = load("release_gate")(links(compare=tmp_path / "base"), return_state=True)
+def test_a_links_run_like_its_baseline_completes(links: Options, unlinked: Path):
+    state = load("release_gate")(links(compare=unlinked / "base"), return_state=True)
     assert state.is_completed()
     assert state.result()["release"]["gate"]["verdict"] == "passed"
 
@@ -118,8 +122,6 @@ def test_a_links_run_like_its_baseline_completes(links: Options, tmp_path: Path)
 def test_a_baseline_of_search_is_refused_before_any_work(
     links: Options, options: Callable[..., Any], tmp_path: Path
 ):
-    from gigamind.tasks import evaluate
-
     evaluate(options(sample="5", out=tmp_path / "search"))
     state = load("release_gate")(links(compare=tmp_path / "search"), return_state=True)
     assert (state.is_failed(), state.name) == (True, "InvalidInput")

@@ -33,11 +33,12 @@ ROOT = Path(__file__).parents[2]
 
 
 def cluster(name: str) -> pytest.ParameterSet:
+    """Of one process, for each loads everything; more are told apart by `processes:2`."""
     missing = find_spec(f"prefect_{name}") is None
     needs = pytest.mark.skipif(missing, reason=f"needs: pip install gigamind-eval[{name}]")
     # Both close their sockets and processes in their own time.
     careless = pytest.mark.filterwarnings("default")
-    return pytest.param(f"{name}:local:2", marks=[needs, careless])
+    return pytest.param(f"{name}:local:1", marks=[needs, careless])
 
 
 WORKERS = ["threads:1", "processes:2", cluster("dask"), cluster("ray")]
