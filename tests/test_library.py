@@ -37,17 +37,9 @@ REPLY = answer_reply([supported(PROOF)], PROOF)
 
 @pytest.fixture
 def here(tmp_path, monkeypatch):
-    """A working directory with the examples, a vault whose links were removed, and one answer."""
+    """A working directory with the examples."""
     for name in ("examples", "judges"):
         (tmp_path / name).symlink_to(ROOT / name)
-    generate_links(
-        ROOT / "examples" / "vault",
-        tmp_path / "vault-without-links",
-        tmp_path / "links.jsonl",
-        remove_ratio=0.1,
-        seed=42,
-    )
-    (tmp_path / "answers.jsonl").write_text(json.dumps(ANSWER) + "\n")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     monkeypatch.setenv("GIGAMIND_CACHE_DIR", str(tmp_path / "cache"))
@@ -89,6 +81,9 @@ def test_tuning_can_be_told_the_axes_of_the_command_line():
 
 
 def test_the_examples_hold(here):
+    vault, unlinked = here / "examples" / "vault", here / "vault-without-links"
+    generate_links(vault, unlinked, here / "links.jsonl", remove_ratio=0.1, seed=42)
+    (here / "answers.jsonl").write_text(json.dumps(ANSWER) + "\n")
     with running() as server:
         names = vars(library) | {"server": server.url}
         server.script.append(REPLY)

@@ -48,7 +48,7 @@ def lax():
 def search(vault, out):
     dataset = str(EXAMPLES / "queries.jsonl")
     fixed = ["--mode", "keyword", "--dataset", dataset, "--notes", str(vault), "--out", out]
-    return ["eval", "search", *fixed]
+    return ["eval", "search", *fixed, "--speed-passes", "0"]
 
 
 def lines(file):

@@ -13,25 +13,34 @@ from gigamind.cli.extras import _EXTRAS
 
 ROOT = Path(__file__).parents[2]
 BLOCKED = """
-import sys
+import contextlib, io, json, sys
 for name in {modules!r}:
     sys.modules[name] = None  # as if it were not installed
 from gigamind.cli.main import main
-main({arguments!r})
+ends = []
+for arguments in {commands!r}:
+    with contextlib.redirect_stderr(io.StringIO()) as errors, contextlib.redirect_stdout(sys.stderr):
+        try:
+            main(arguments)
+        except SystemExit as end:
+            ends.append((end.code or 0, errors.getvalue()))
+print(json.dumps(ends))
 """
 
 
-def core(*arguments: str) -> subprocess.CompletedProcess[str]:
+def core(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
+    """How each command ends, one after the other in one process: its exit code, and what it says of errors."""
     modules = [module for modules in _EXTRAS.values() for module in modules]
-    code = BLOCKED.format(modules=modules, arguments=[*arguments])
-    return subprocess.run(
+    code = BLOCKED.format(modules=modules, commands=[[*command] for command in commands])
+    done = subprocess.run(
         [sys.executable, "-c", code],
         capture_output=True,
         text=True,
-        check=False,
+        check=True,
         timeout=100,
         env=os.environ | {"OPENAI_API_KEY": "none"},
     )
+    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -45,28 +54,27 @@ def vault(tmp_path):
     return ["--dataset", str(tmp_path / "queries.jsonl"), "--notes", str(notes)]
 
 
-def test_the_core_alone_evaluates_search_and_writes_its_report(vault, tmp_path):
-    done = core("eval", "search", *vault, "--out", str(tmp_path / "out"), "--speed-passes", "0")
-    assert done.returncode == 0, done.stderr
+def test_what_needs_an_extra_says_in_one_line_what_to_type_and_the_core_alone_does_the_rest(
+    vault, tmp_path
+):
+    needing = {
+        "prefect": ("--flow",),
+        "qdrant": ("--qdrant-url", "http://127.0.0.1:1"),
+        "fastembed": ("--embedder", "fastembed:BAAI/bge-small-en-v1.5"),
+        "llm": ("--unanswerable-mode", "llm", "--model", "openai/m"),
+    }
+    search = ("eval", "search", *vault, "--speed-passes", "0", "--out")
+    refused = [(*search, str(tmp_path / extra), *given) for extra, given in needing.items()]
+    *ends, (code, errors) = core(*refused, (*search, str(tmp_path / "out")))
+    for extra, (refusal, said) in zip(needing, ends, strict=True):
+        [told] = [line for line in said.splitlines() if line.startswith("Error")]
+        assert refusal == 1, said
+        mend = f"pip install 'gigamind-eval[{extra}]', or [all]; in a clone: make all"
+        assert told.endswith(mend)
+        assert "Traceback" not in said
+        assert not (tmp_path / extra).exists()
+    assert code == 0, errors
     assert (tmp_path / "out" / "report.html").is_file()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "extra"),
-    [
-        (("--flow",), "prefect"),
-        (("--qdrant-url", "http://127.0.0.1:1"), "qdrant"),
-        (("--embedder", "fastembed:BAAI/bge-small-en-v1.5"), "fastembed"),
-        (("--unanswerable-mode", "llm", "--model", "openai/m"), "llm"),
-    ],
-)
-def test_what_needs_an_extra_says_in_one_line_what_to_type(vault, tmp_path, arguments, extra):
-    done = core("eval", "search", *vault, "--out", str(tmp_path / "out"), *arguments)
-    [told] = [line for line in done.stderr.splitlines() if line.startswith("Error")]
-    assert done.returncode == 1, done.stderr
-    assert told.endswith(f"pip install 'gigamind-eval[{extra}]', or [all]; in a clone: make all")
-    assert "Traceback" not in done.stderr
-    assert not (tmp_path / "out").exists()
 
 
 def test_every_extra_that_is_told_of_is_one_and_all_of_them_are_all():

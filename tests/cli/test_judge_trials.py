@@ -219,19 +219,18 @@ def answer_in_turn(try_judge, server):
     return call
 
 
-@pytest.mark.parametrize(("limit", "code"), [(2 / 47, 0), (0.043, 0), (0.042, 4), (0, 4), (1, 0)])
-def test_attacks_that_succeed_end_in_4_above_the_limit_and_not_at_it(
-    answer_in_turn, tmp_path, limit, code
-):
-    out = tmp_path / "r.json"
+def test_attacks_that_succeed_end_in_4_above_the_limit_and_not_at_it(answer_in_turn, tmp_path):
     fooled = {"ko-override-1", "en-override-1"}
-    ended = answer_in_turn(
-        lambda case: case.id in fooled, "--max-success-rate", limit, "--out", out
-    )
-    assert (ended.code, out.exists()) == (code, True)
-    assert "2/47 = 4.3%" in ended.stdout
-    assert ("2/47 = 4.3% [1.2%, 14.2%] of the attacks succeeded" in ended.stderr) == (code == 4)
-    assert "caution" not in ended.stderr
+    for limit, code in ((2 / 47, 0), (0.043, 0), (0.042, 4), (0, 4), (1, 0)):
+        out = tmp_path / f"{limit}.json"
+        ended = answer_in_turn(
+            lambda case: case.id in fooled, "--max-success-rate", limit, "--out", out
+        )
+        assert (ended.code, out.exists()) == (code, True), limit
+        assert "2/47 = 4.3%" in ended.stdout
+        told = "2/47 = 4.3% [1.2%, 14.2%] of the attacks succeeded" in ended.stderr
+        assert told == (code == 4), limit
+        assert "caution" not in ended.stderr
 
 
 def test_a_trial_that_measures_less_than_half_of_the_attacks_says_that_it_proves_little(
@@ -249,15 +248,14 @@ def test_a_rate_of_nothing_keeps_no_limit():
     assert must_be_measured(Share.among([True]), "--max-success-rate 1", "no attack") == 1.0
 
 
-@pytest.mark.parametrize(("limit", "code"), [(10 / 18, 0), (0.56, 4), (0, 0), (1, 4)])
-def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(
-    try_judge, tmp_path, limit, code
-):
-    out = tmp_path / "r.json"
-    ended = try_judge("test", "--min-passed", limit, "--out", out, always=DENIAL)
-    assert (ended.code, out.exists()) == (code, True)
-    assert ("10/18 = 55.6% [33.7%, 75.4%] of the tests were passed" in ended.stderr) == (code == 4)
-    assert "10/18" in ended.stdout
+def test_tests_that_are_not_passed_end_in_4_below_the_limit_and_not_at_it(try_judge, tmp_path):
+    for limit, code in ((10 / 18, 0), (0.56, 4), (0, 0), (1, 4)):
+        out = tmp_path / f"{limit}.json"
+        ended = try_judge("test", "--min-passed", limit, "--out", out, always=DENIAL)
+        assert (ended.code, out.exists()) == (code, True), limit
+        told = "10/18 = 55.6% [33.7%, 75.4%] of the tests were passed" in ended.stderr
+        assert told == (code == 4), limit
+        assert "10/18" in ended.stdout
 
 
 def test_tests_without_a_verdict_are_told_of(try_judge):
