@@ -15,6 +15,7 @@ import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from queue import SimpleQueue
 
@@ -40,8 +41,7 @@ class Mutant:
         head, *lines = block.strip("\n").split("\n")
         name, _, tests = head.removeprefix("# ").partition(" | ")
         right, wrong = ("\n".join(x[2:] for x in lines if x[0] == sign) for sign in "-+")
-        package = sorted((ROOT / "gigamind").rglob("*.py"))
-        counts = {path: path.read_text("utf-8").count(right) for path in package}
+        counts = {path: text.count(right) for path, text in package().items()}
         having = [path.relative_to(ROOT) for path, count in counts.items() if count]
         if sum(counts.values()) != 1:
             sys.exit(f"{name}: {right!r} stands {sum(counts.values())} times in the package")
@@ -73,14 +73,26 @@ class Mutant:
             path.write_text(text, "utf-8")
 
 
+@cache
+def package() -> dict[Path, str]:
+    """The text of each file of the package."""
+    return {path: path.read_text("utf-8") for path in sorted((ROOT / "gigamind").rglob("*.py"))}
+
+
+def read_mutants() -> list[Mutant]:
+    """All of mutants.txt."""
+    blocks = (ROOT / "benchmarks" / "mutants.txt").read_text("utf-8").split("\n\n")
+    return [Mutant.of(block) for block in blocks]
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("words", nargs="*", help="only faults whose name has one of these words")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     given = parser.parse_args()
-    blocks = (ROOT / "benchmarks" / "mutants.txt").read_text("utf-8").split("\n\n")
-    mutants = [Mutant.of(block) for block in blocks]
-    chosen = [m for m in mutants if not given.words or any(word in m.name for word in given.words)]
+    chosen = [
+        m for m in read_mutants() if not given.words or any(word in m.name for word in given.words)
+    ]
     start, unnoticed = time.perf_counter(), 0
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.jobs) as pool:
         trees: SimpleQueue[Path] = SimpleQueue()

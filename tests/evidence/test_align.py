@@ -124,6 +124,13 @@ def test_the_two_thresholds_of_a_quote_of_20_characters(wrong, outcome):
         assert (found.near_miss is not None) == (outcome == "near miss")
 
 
+def test_a_quote_that_leaves_words_out_is_found_though_it_is_a_near_miss_as_it_stands():
+    passage = "Every release of the engine is approved in writing by the security team on Monday."
+    found = align(passage.replace("in writing by", "..."), f"Before. {passage} After.")
+    assert isinstance(found, Aligned)
+    assert found.span == Span(8, 90)
+
+
 def test_a_near_miss_says_where_and_how_similar():
     found = align("abcdefghijklmnopWXYZ", "xx abcdefghijklmnopqrst yy")
     assert isinstance(found, Failed)
