@@ -23,13 +23,16 @@ for arguments in {commands!r}:
         try:
             main(arguments)
         except SystemExit as end:
-            ends.append((end.code or 0, errors.getvalue()))
+            ends.append((end.code or 0, errors.getvalue(), "tenacity" in sys.modules))
 print(json.dumps(ends))
 """
 
 
-def core(*commands: tuple[str, ...]) -> list[tuple[int, str]]:
-    """How each command ends, one after the other in one process: its exit code, and what it says of errors."""
+def core(*commands: tuple[str, ...]) -> list[tuple[int, str, bool]]:
+    """How each command ends, one after the other in one process.
+
+    Its exit code, what it says of errors, and whether tenacity is loaded by then, which only models need.
+    """
     modules = [module for modules in _EXTRAS.values() for module in modules]
     code = BLOCKED.format(modules=modules, commands=[[*command] for command in commands])
     done = subprocess.run(
@@ -54,7 +57,7 @@ def vault(tmp_path):
     return ["--dataset", str(tmp_path / "queries.jsonl"), "--notes", str(notes)]
 
 
-def test_what_needs_an_extra_says_in_one_line_what_to_type_and_the_core_alone_does_the_rest(
+def test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_the_rest(
     vault, tmp_path
 ):
     needing = {
@@ -65,16 +68,16 @@ def test_what_needs_an_extra_says_in_one_line_what_to_type_and_the_core_alone_do
     }
     search = ("eval", "search", *vault, "--speed-passes", "0", "--out")
     refused = [(*search, str(tmp_path / extra), *given) for extra, given in needing.items()]
-    *ends, (code, errors) = core(*refused, (*search, str(tmp_path / "out")))
-    for extra, (refusal, said) in zip(needing, ends, strict=True):
+    (code, errors, retries), *ends = core((*search, str(tmp_path / "out")), *refused)
+    assert (code, retries) == (0, False), errors
+    assert (tmp_path / "out" / "report.html").is_file()
+    for extra, (refusal, said, _) in zip(needing, ends, strict=True):
         [told] = [line for line in said.splitlines() if line.startswith("Error")]
         assert refusal == 1, said
         mend = f"pip install 'gigamind-eval[{extra}]', or [all]; in a clone: make all"
         assert told.endswith(mend)
         assert "Traceback" not in said
         assert not (tmp_path / extra).exists()
-    assert code == 0, errors
-    assert (tmp_path / "out" / "report.html").is_file()
 
 
 def test_every_extra_that_is_told_of_is_one_and_all_of_them_are_all():

@@ -4,13 +4,12 @@ import json
 import os
 import shutil
 import signal
-import subprocess
-import sys
 import time
 from contextlib import redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
 
+import forked
 import pytest
 from reached import reached
 
@@ -71,8 +70,7 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_an_unbroken_run_does(
     # Without the stored replies, but with the same fences: this server answers what it is sent.
     (tmp_path / "replies-broken").mkdir()
     shutil.copy(tmp_path / "replies-whole" / "fence.key", tmp_path / "replies-broken")
-    command = [sys.executable, "-m", "gigamind", *arguments("broken", "--out", broken)]
-    killed = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    killed = forked.command(tmp_path, *arguments("broken", "--out", broken))
     while server.seen.total < 1.5 * calls and killed.poll() is None:
         time.sleep(0.005)
     killed.kill()
@@ -91,24 +89,3 @@ def test_killed_in_the_middle_and_resumed_it_ends_as_an_unbroken_run_does(
     assert calls <= again <= calls + IN_FLIGHT
     booked = totals(read_ledger(broken / "attempts.jsonl"))
     assert again <= booked.http_calls <= again + IN_FLIGHT
-
-
-def test_a_threshold_run_loads_nothing_of_models(tmp_path):
-    code = (
-        "import sys\n"
-        "from gigamind.cli.main import main\n"
-        "try:\n"
-        "    main(sys.argv[1:])\n"
-        "except SystemExit as end:\n"
-        "    assert not end.code, end.code\n"
-        "loaded = {'litellm', 'instructor', 'openai', 'tenacity', 'prefect'} & sys.modules.keys()\n"
-        "assert not loaded, loaded\n"
-    )
-    given = ("--dataset", EXAMPLES / "queries.jsonl", "--notes", EXAMPLES / "vault")
-    more = ("--mode", "keyword", "--sample", "20", "--out", tmp_path / "out")
-    subprocess.run(
-        [sys.executable, "-c", code, "eval", "search", *map(str, (*given, *more))],
-        env={**os.environ, "GIGAMIND_CACHE_DIR": str(tmp_path / "cache")},
-        check=True,
-        capture_output=True,
-    )

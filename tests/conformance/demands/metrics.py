@@ -164,7 +164,10 @@ _ANSWERABILITY = (
     row(
         (302, 364, 365),
         "Phase 1은 **retrieval-only** 평가입니다 … LLM 호출 없음 … 결정론적, 비용 없음",
-        Test("e2e/test_model_run.py::test_a_threshold_run_loads_nothing_of_models"),
+        Test(
+            "cli/test_extras.py::"
+            "test_the_core_alone_evaluates_search_and_says_in_one_line_what_to_type_for_the_rest"
+        ),
     ),
     row(
         306,
