@@ -15,30 +15,35 @@ from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
 
-_special = cast("Any", special)  # ships no types
 _NORMAL = NormalDist()
 
 Numbers = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 
+def _special() -> Any:  # noqa: ANN401  ships no types
+    """SciPy's, imported when first asked: it costs a run that is compared with nothing a tenth of a second."""
+    from scipy import special
+
+    return cast("Any", special)
+
+
 def binomial_cdf(successes: Counts | int, trials: Counts | int, chance: float) -> Numbers:
     """P(at most `successes` in `trials`), elementwise; fewer than 0 successes have probability 0."""
     whole = np.asarray(successes)
-    probabilities: Numbers = _special.bdtr(np.maximum(whole, 0.0), trials, chance)
+    probabilities: Numbers = _special().bdtr(np.maximum(whole, 0.0), trials, chance)
     return np.where(whole < 0, 0.0, probabilities)
 
 
 def student_quantile(share: float, degrees: float) -> float:
     """The value below which `share` of Student's t lies."""
-    return float(_special.stdtrit(degrees, share))
+    return float(_special().stdtrit(degrees, share))
 
 
 def beta_quantile(share: float, a: float, b: float) -> float:
     """The value below which `share` of the beta distribution lies."""
-    return float(_special.betaincinv(a, b, share))
+    return float(_special().betaincinv(a, b, share))
 
 
 Clusters = npt.NDArray[np.intp]
@@ -154,8 +159,9 @@ def mean_intervals(
         drawn = summable(summed(above, groups))
         sums = resampled_sums(drawn, seed=seed, label=label, resamples=resamples)
         means = np.clip(least + sums[:, :-1] / sums[:, -1:], least, most)
-        for position, column in enumerate(columns):
-            intervals[column] = percentile_interval(means[:, position], confidence)
+        ends = percentile_intervals(means, confidence)
+        for column, interval in zip(columns, ends, strict=True):
+            intervals[column] = interval
     return intervals
 
 
@@ -186,12 +192,19 @@ def ratio_intervals(
         return [None] * width
     both = summable(np.hstack([numerators, denominators]))
     sums = resampled_sums(both, seed=seed, label=label, resamples=resamples)
+    over, under = sums[:, :width], sums[:, width:]
+    defined = under > 0
+    always: npt.NDArray[np.bool_] = np.all(defined, axis=0)
+    ends = iter(percentile_intervals(over[:, always] / under[:, always]))
     intervals: list[Interval | None] = []
     for column in range(width):
-        over, under = sums[:, column], sums[:, width + column]
-        defined = under > 0
-        ratios = over[defined] / under[defined]
-        intervals.append(percentile_interval(ratios) if ratios.size else None)
+        kept = defined[:, column]
+        if always[column]:
+            intervals.append(next(ends))
+        elif kept.any():
+            intervals.append(percentile_interval(over[kept, column] / under[kept, column]))
+        else:
+            intervals.append(None)
     return intervals
 
 
@@ -233,9 +246,16 @@ def summable(values: Matrix) -> Matrix:
 
 def percentile_interval(figures: Matrix, confidence: float = CONFIDENCE) -> Interval:
     """The middle `confidence` of resampled figures, of which there is at least one."""
+    return percentile_intervals(figures[:, np.newaxis], confidence)[0]
+
+
+def percentile_intervals(figures: Matrix, confidence: float = CONFIDENCE) -> list[Interval]:
+    """The same of each column, all at once: the cost of `np.percentile` is that of the call."""
+    if not figures.size:
+        return []
     tail = 50 * (1 - confidence)
-    low, high = np.percentile(figures, [tail, 100 - tail], method="linear")
-    return Interval(float(low), float(high), confidence)
+    lows, highs = np.percentile(figures, [tail, 100 - tail], axis=0, method="linear").tolist()
+    return [Interval(low, high, confidence) for low, high in zip(lows, highs, strict=True)]
 
 
 def _same_rows(measured: npt.NDArray[np.bool_]) -> list[tuple[npt.NDArray[np.intp], list[int]]]:
