@@ -15,9 +15,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from gigamind.retrieval.fuse import ChunkLayout, Floats, Ints
+from gigamind.retrieval.index import Chunk
 from gigamind.retrieval.keyword import KeywordIndex
+from gigamind.retrieval.passages import Sentence, cut
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
-from gigamind.text import sentences, tokens
+from gigamind.text import tokens
 from gigamind.vault.language import known_language
 
 # White space and ASCII punctuation; `tokens` drops the rest.
@@ -174,7 +176,7 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
     sharing = np.full_like(raw, -np.inf)
     sharing[words.chunks] = raw[words.chunks]
     leading = [chunk for chunk in _best(sharing, _PIECES) if np.isfinite(sharing[chunk])]
-    pieces = {chunk: _read(words, retriever.chunks[chunk].indexed_text) for chunk in leading}
+    pieces = {chunk: _read(words, retriever.chunks[chunk]) for chunk in leading}
     notes = retriever.layout.best(raw)
     leaders = _best(notes, 2)
     own = np.flatnonzero(np.isfinite(retriever.layout.best(sharing)))
@@ -191,13 +193,12 @@ def signals_of(retriever: Retriever, query: str, *, without: Collection[str] = (
         )
     nearest = _nearest(retriever.semantic, retriever.layout, query, hidden)
     chunk, cosine = nearest[0]
-    text = retriever.chunks[chunk].indexed_text
-    covered, _ = pieces.get(chunk) or _read(words, text)
+    covered, _ = pieces.get(chunk) or _read(words, retriever.chunks[chunk])
     return Signals(
         found=candidates > 0 or cosine > 0,
         notes=shown,
         candidates=candidates,
-        cross_lingual=_differ(query, text),
+        cross_lingual=_differ(query, retriever.chunks[chunk].indexed_text),
         nearest_coverage=covered,
         **keyword,
         **_semantic_signals(retriever.layout, nearest, leaders[0]),
@@ -255,14 +256,21 @@ def _best(scores: Floats, count: int) -> list[int]:
     return places
 
 
-def _read(words: QueryWords, text: str) -> tuple[float, float]:
-    """Coverage by a text, and by the best of its sentences."""
-    text = text[:_READ_CHARS]
-    parts = [set(tokens(span.slice(text))) for span in sentences(text)]
+def _read(words: QueryWords, chunk: Chunk) -> tuple[float, float]:
+    """Coverage by the text of a chunk, and by the best of its sentences."""
+    parts = [set(sentence.tokens) for sentence in _sentences_of(chunk)]
     every = set[str]().union(*parts)
     forms = words.forms(every)
     best = max((words.coverage(part, forms) for part in parts), default=0.0)
     return words.coverage(every, forms), best
+
+
+def _sentences_of(chunk: Chunk) -> Sequence[Sentence]:
+    """Of the context and the piece: a line's end between them ends a sentence."""
+    text = chunk.indexed_text
+    if len(text) > _READ_CHARS:
+        return cut(text[:_READ_CHARS])
+    return (*cut(chunk.context), *chunk.sentences)
 
 
 def _nearest(
