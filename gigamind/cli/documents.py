@@ -3,14 +3,13 @@
 Paths are as they were given; what was not measured is null.
 """
 
-from typing import Any, Generic, Literal, TypeVar
+from typing import Literal
 
 from pydantic import Field
 
 from gigamind.datasets.row_errors import RowError
-from gigamind.errors import GigamindError, LlmCode
+from gigamind.errors import LlmCode
 from gigamind.evaluation.estimate import Estimate
-from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.task import Checked
 from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
 from gigamind.linking.features import MeantFeatures, NamedFeatures
@@ -21,8 +20,6 @@ from gigamind.release.compare import Comparison
 from gigamind.release.experiment import Experiment
 from gigamind.release.policy import GateResult
 from gigamind.vault.identity import Collision
-
-Summary = TypeVar("Summary", bound=Report)
 
 
 class WrittenDocument(Report):
@@ -38,29 +35,6 @@ class CompareFile(Report):
     comparison: Comparison | None = None
     gate: GateResult | None = None
     experiment: Experiment | None = None
-
-
-class RefusalDocument(Report):
-    """Why a run that was written is no result all the same, in English, and the exit code that says so, too."""
-
-    exit_code: int
-    message: str
-
-
-class EvaluationDocument(Report, Generic[Summary]):
-    """Of a finished or interrupted evaluation.
-
-    Attributes:
-        summary: what summary.json holds.
-        comparison, gate: what compare.json holds; null where the run was compared with nothing.
-        refused: null where the run is a result.
-    """
-
-    out: str
-    summary: Summary
-    comparison: Comparison | None
-    gate: GateResult | None
-    refused: RefusalDocument | None
 
 
 class DryRunDocument(Report):
@@ -178,22 +152,6 @@ class ModelCheckDocument(Report):
     error: str | None
     cases: tuple[CheckedCase, ...]
     advice: str | None
-
-
-def evaluation_document(
-    finished: Evaluated[Any], refused: GigamindError | None = None
-) -> EvaluationDocument[Any]:
-    """What is told of a run."""
-    verdict = finished.verdict
-    return EvaluationDocument[Any](
-        out=str(finished.out),
-        summary=finished.summary,
-        comparison=verdict.comparison if verdict else None,
-        gate=verdict.gate if verdict else None,
-        refused=RefusalDocument(exit_code=refused.exit_code, message=str(refused))
-        if refused
-        else None,
-    )
 
 
 def dry_run_document(checked: Checked, config: ConfigReport | None) -> DryRunDocument:

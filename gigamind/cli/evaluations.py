@@ -90,7 +90,7 @@ def _evaluate(
         SystemExit: the exit code of the verdict.
     """
     from gigamind.cli.config import config_used
-    from gigamind.cli.documents import dry_run_document, evaluation_document
+    from gigamind.cli.evaluation_document import evaluation_document
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import (
         show_checked,
@@ -105,6 +105,8 @@ def _evaluate(
     if runner and not flow:
         raise InputError("--runner: only with --flow; without it, all runs in this process")
     if options.dry_run:
+        from gigamind.cli.documents import dry_run_document
+
         checked = TASKS[options.task].check(options)
         tell(dry_run_document(checked, config), lambda: show_checked(checked, config))
         return

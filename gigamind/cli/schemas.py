@@ -15,6 +15,7 @@ from gigamind.assurance.attacks import AttackReport
 from gigamind.assurance.unit_tests import UnitTestReport
 from gigamind.cli import documents
 from gigamind.cli.doctor import DoctorDocument
+from gigamind.cli.evaluation_document import EvaluationDocument
 from gigamind.datasets.describe import Description
 from gigamind.datasets.labels import Label
 from gigamind.datasets.schema import AnswerItem, LinkItem, QueryItem
@@ -97,9 +98,7 @@ def described() -> dict[str, Described]:
             f"summary.{task}": (kind.summary, f"summary.json of `eval {task}`"),
             f"snapshot.{task}": (kind.snapshot, f"snapshot.json of `eval {task}`"),
         }
-        outputs[f"eval-{task}"] = (
-            documents.EvaluationDocument[kind.summary] | documents.DryRunDocument
-        )
+        outputs[f"eval-{task}"] = EvaluationDocument[kind.summary] | documents.DryRunDocument
     return {
         **{name: Described(*of, "validation") for name, of in read.items()},
         **{name: Described(*of) for name, of in written.items()},

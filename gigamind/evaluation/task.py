@@ -10,14 +10,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, ClassVar, Generic, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, TypeAdapter
 
-from gigamind.assurance.judged_runs import JudgedKind
 from gigamind.choices import TaskName
 from gigamind.evaluation.asking import ModelRun
-from gigamind.evaluation.estimate import Estimate
 from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.progress import Progress
@@ -33,6 +31,10 @@ from gigamind.records.schema import (
 )
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
+
+if TYPE_CHECKING:  # what no run asks for but certifications and `--dry-run`
+    from gigamind.assurance.judged_runs import JudgedKind
+    from gigamind.evaluation.estimate import Estimate
 
 Options = TypeVar("Options", bound=EvalOptions)
 Summary = TypeVar("Summary", bound=BaseModel)
@@ -157,7 +159,7 @@ class Checked:
     warnings: Sequence[str]
     dataset_hash: str
     notes_hash: str
-    estimate: Callable[[], Sequence[Estimate]] = tuple
+    estimate: "Callable[[], Sequence[Estimate]]" = tuple
 
     def describe(self) -> str:
         """In a line."""
@@ -171,14 +173,17 @@ class Task(ABC, Generic[Options, Summary, Line]):
         name: as in run.json.
         compared: what snapshots, comparisons and gates must know of it.
         view: how its run is shown.
-        judged: what its judge judges, for a certification; None where nobody judges.
     """
 
     name: ClassVar[TaskName]
     options: type[Options]
     compared: ComparedTask[Summary, Line, Any]
     view: View[Summary, Line, Any]
-    judged: JudgedKind | None = None
+
+    @property
+    def judged(self) -> "JudgedKind | None":
+        """What its judge judges, for a certification; None where nobody judges."""
+        return None
 
     @abstractmethod
     def open(self, options: Options, progress: Progress) -> Evaluation[Summary, Line, Any]:

@@ -43,7 +43,7 @@ def load_judge(name: str | Path, language: PromptLanguage = "auto") -> Judge[Any
 
 def load_any_judge(
     name: str | Path, language: PromptLanguage = "auto"
-) -> Judge[Any, Any] | UnanswerableJudge:
+) -> "Judge[Any, Any] | UnanswerableJudge":
     """A judge of any kind, whether it asks a model or decides by rule; see `load_judge`.
 
     Raises:

@@ -16,7 +16,14 @@ from pydantic import BaseModel
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.result import Aligned, Alignment
 from gigamind.judges.panel import PanelJudgeFile, Seat
-from gigamind.judges.spec import Language, LlmJudge, LlmJudgeFile, fingerprint_of_run, short_name
+from gigamind.judges.spec import (
+    Chosen,
+    Language,
+    LlmJudge,
+    LlmJudgeFile,
+    fingerprint_of_run,
+    short_name,
+)
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Message, Request
 from gigamind.llm.fences import Flag, Source, flags
@@ -277,17 +284,7 @@ class Judge(ABC, Generic[Case_contra, Detail_co]):
         """
 
 
-AnyJudge = TypeVar("AnyJudge")
 AnyAsking = TypeVar("AnyAsking", bound=Judge[Any, Any])
-
-
-@dataclass(frozen=True, slots=True)
-class Chosen(Generic[AnyJudge]):
-    """A judge, ready to judge, and what run.json says of it."""
-
-    judge: AnyJudge
-    report: JudgeReport
-    warnings: tuple[str, ...] = ()
 
 
 def chosen(judge: AnyAsking, path: Path, options: ModelOptions) -> Chosen[AnyAsking]:

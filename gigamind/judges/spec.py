@@ -18,6 +18,7 @@ from gigamind.choices import PromptLanguage
 from gigamind.llm.prompts import Prompt, load_prompt
 from gigamind.llm.settings import ModelSettings
 from gigamind.loading import read_fields, read_toml
+from gigamind.records.judged import JudgeReport
 
 Language = Literal["ko", "en"]
 _WHAT = "judge file"
@@ -44,6 +45,18 @@ class LlmJudgeFile(JudgeFile):
     prompt: PromptName
     temperature: Annotated[float, Field(ge=0, le=2, allow_inf_nan=False)] = 0.0
     max_tokens: Annotated[int, Field(ge=64, le=64_000)] = 768
+
+
+AnyJudge = TypeVar("AnyJudge")
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen(Generic[AnyJudge]):
+    """A judge, ready to judge, and what run.json says of it."""
+
+    judge: AnyJudge
+    report: JudgeReport
+    warnings: tuple[str, ...] = ()
 
 
 File = TypeVar("File", bound=JudgeFile)

@@ -1,7 +1,7 @@
 """Which judge decides whether a query is unanswerable: a file in `judges/` or another one, read by its kind."""
 
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, TypeAlias, get_args
 
 from gigamind.assets import asset
 from gigamind.choices import PromptLanguage, UnanswerableMode
@@ -9,9 +9,12 @@ from gigamind.errors import InputError
 from gigamind.judges.calibrated import CalibratedJudge, load_calibrated_judge
 from gigamind.judges.spec import kind_of, read_judge_file
 from gigamind.judges.threshold import ThresholdJudge
-from gigamind.judges.unanswerable_llm import ModelJudge, load_model_judge
 
-UnanswerableJudge = ThresholdJudge | CalibratedJudge | ModelJudge
+if TYPE_CHECKING:  # what decides by rule must not cost the import of all that asks
+    from gigamind.judges.unanswerable_llm import ModelJudge
+
+RuleJudge = ThresholdJudge | CalibratedJudge
+UnanswerableJudge: TypeAlias = "RuleJudge | ModelJudge"
 
 
 def judge_path(mode: UnanswerableMode) -> Path:
@@ -36,6 +39,8 @@ def load_question_judge(
     if kind == "calibrated":
         return load_calibrated_judge(path, embedder)
     if kind == "llm":
+        from gigamind.judges.unanswerable_llm import load_model_judge
+
         return load_model_judge(path, language)
     raise InputError(
         f"{path}: kind: must be one of {', '.join(get_args(UnanswerableMode))}, and is {kind!r}"

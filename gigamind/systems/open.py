@@ -16,9 +16,9 @@ from gigamind.records.schema import SystemReport
 from gigamind.systems.command import Command, split_command
 from gigamind.systems.dialect import Dialect, Told
 from gigamind.systems.function import FunctionSystem, load_function
-from gigamind.systems.preset import DEFAULT, read_preset
+from gigamind.systems.preset import read_preset
 from gigamind.systems.protocol import Query, System
-from gigamind.systems.settings import BUILTIN, SystemOptions, shown_system
+from gigamind.systems.settings import BUILTIN, DEFAULT_PRESET, SystemOptions, shown_system
 
 _FORMS = (
     "builtin, run:FILE, http://... or https://..., command:PROGRAM ..., or python:MODULE:FUNCTION"
@@ -92,7 +92,7 @@ def describe_system(
         case "run":
             return describe_run(Path(target))
         case "http":
-            preset, path = read_preset(config or DEFAULT, dialect.endpoint, dialect.presets)
+            preset, path = read_preset(config or DEFAULT_PRESET, dialect.endpoint, dialect.presets)
             shown = without_secrets(target)
             identity = f"{name or shown} {preset.fingerprint}"
             return _report(kind, shown, identity, config=path.stem, called=name)
@@ -129,7 +129,7 @@ def open_system(
         case "http":
             from gigamind.systems.http import HttpSystem
 
-            config = options.system_config or DEFAULT
+            config = options.system_config or DEFAULT_PRESET
             preset, _ = read_preset(config, dialect.endpoint, dialect.presets)
             return Opened(HttpSystem(target, preset, dialect), preset.concurrency)
         case "command":

@@ -23,7 +23,6 @@ from gigamind.interop.ranking import Oddity, RankedNote, Ranking, place_of, scor
 from gigamind.interop.reply import Reply, told_reply
 from gigamind.loading import file_named, read_fields
 
-DEFAULT = "plain"
 _jinja = SandboxedEnvironment(undefined=StrictUndefined)
 _VARIABLE = re.compile(r"\$\{?([A-Za-z_][A-Za-z0-9_]*)\}?")
 # What a query may hold: a template that does not escape it makes no JSON of it.
@@ -47,7 +46,7 @@ class Endpoint(BaseModel, ABC, Generic[Told_co]):
         retries: after a status of 429 or 5xx, or a connection that broke.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
     probe: ClassVar[Mapping[str, object]]
 
     method: Literal["GET", "POST"] = "POST"

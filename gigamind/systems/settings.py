@@ -6,6 +6,7 @@ from pathlib import Path
 from gigamind.llm.redaction import redacted, without_secrets
 
 BUILTIN = "builtin"
+DEFAULT_PRESET = "plain"
 DAY_MS = 86_400_000
 
 

@@ -7,7 +7,7 @@ from gigamind.assets import asset
 from gigamind.errors import InputError
 from gigamind.evaluation.asking import unless_final
 from gigamind.evidence.result import Aligned
-from gigamind.judges.protocol import AnswerCase, Asking, Chosen, chosen
+from gigamind.judges.protocol import AnswerCase, Asking, chosen
 from gigamind.judges.quality_gate import (
     ChecklistItem,
     ChecklistVerdict,
@@ -15,6 +15,7 @@ from gigamind.judges.quality_gate import (
     QualityGate,
     load_quality_gate,
 )
+from gigamind.judges.spec import Chosen
 from gigamind.stats.intervals import wilson
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.answers.schema import (

@@ -25,8 +25,9 @@ from gigamind.evaluation.context import context_of
 from gigamind.evaluation.inputs import Inputs, PreparedInput
 from gigamind.evaluation.progress import Progress
 from gigamind.judges.load import kind_named, load_answer_judge
-from gigamind.judges.protocol import AnswerCase, Chosen, Judge, chosen
+from gigamind.judges.protocol import AnswerCase, Judge, chosen
 from gigamind.judges.search_qa.judge import SearchQA
+from gigamind.judges.spec import Chosen
 from gigamind.records.schema import SystemReport
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever

@@ -14,6 +14,7 @@ from gigamind.evaluation.asking import ModelRun, is_resumable, unfinished_folder
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
+from gigamind.judges.protocol import Scale
 from gigamind.records.schema import Record
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
@@ -107,19 +108,19 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
     options = AnswerEvalOptions
     compared = AnswerComparison()
     view = AnswerView()
-    judged = JudgedKind(
-        {
+
+    def __init__(self, answerer: "Answerer | None" = None) -> None:
+        self._answerer = answerer
+
+    @property
+    def judged(self) -> JudgedKind:
+        scales: dict[str, Scale] = {
             "correctness": "graded",
             "completeness": "graded",
             "utility": "graded",
             "supported": "binary",
-        },
-        AnswerLabel,
-        answer_items,
-    )
-
-    def __init__(self, answerer: "Answerer | None" = None) -> None:
-        self._answerer = answerer
+        }
+        return JudgedKind(scales, AnswerLabel, answer_items)
 
     def open(
         self, options: AnswerEvalOptions, progress: Progress

@@ -9,16 +9,19 @@ from typing import get_args
 
 from gigamind.choices import FreeJudge
 from gigamind.judges.calibrated import CalibratedJudge, judge_by_calibration
-from gigamind.judges.protocol import Chosen
+from gigamind.judges.spec import Chosen
 from gigamind.judges.threshold import Scored, ThresholdJudge, judge_by_threshold
-from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_question_judge
+from gigamind.judges.unanswerable import (
+    RuleJudge,
+    UnanswerableJudge,
+    judge_path,
+    load_question_judge,
+)
 from gigamind.metrics.answerability import confusion
 from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.retrieval.signals import signals_of
 from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
 from gigamind.wording import Words
-
-RuleJudge = ThresholdJudge | CalibratedJudge
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ A labelled passage that moved in its note is found again by its text (evidence/a
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from gigamind.datasets.check import CheckedQuery, check_queries
 from gigamind.datasets.jsonl import read_queries
@@ -12,11 +13,14 @@ from gigamind.errors import InputError
 from gigamind.evaluation.inputs import Inputs, PreparedInput
 from gigamind.evidence.again import find_again
 from gigamind.judges.calibrated import CalibratedJudge
-from gigamind.judges.protocol import Chosen, chosen
-from gigamind.judges.spec import short_name
+from gigamind.judges.spec import Chosen, short_name
 from gigamind.judges.threshold import ThresholdJudge
-from gigamind.judges.unanswerable import UnanswerableJudge, judge_path, load_question_judge
-from gigamind.judges.unanswerable_llm import ModelJudge
+from gigamind.judges.unanswerable import (
+    RuleJudge,
+    UnanswerableJudge,
+    judge_path,
+    load_question_judge,
+)
 from gigamind.metrics.spans import OutOfReach
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SystemReport
@@ -30,6 +34,9 @@ from gigamind.tasks.search.options import OF_ENGINE, SearchEvalOptions
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 from gigamind.wording import warning
+
+if TYPE_CHECKING:
+    from gigamind.judges.unanswerable_llm import ModelJudge
 
 
 def choose_judge(
@@ -50,7 +57,7 @@ def choose_judge(
         raise InputError(
             f"--judge {path}: is of the kind {judge.kind}, and --unanswerable-mode says {mode}; leave one out"
         )
-    if options.resume and not isinstance(judge, ModelJudge):
+    if options.resume and isinstance(judge, RuleJudge):
         raise InputError(
             f"--resume: the judge {path} asks no model, so its runs keep nothing to continue; leave it out"
         )
@@ -88,6 +95,8 @@ def choose_judge(
             setting=judge.file.min_probability,
         )
         return Chosen(judge, report, judge.warnings)
+    from gigamind.judges.protocol import chosen
+
     asking = chosen(judge, path, options)
     return Chosen(judge, asking.report, _unasked(options, judge))
 
@@ -103,12 +112,13 @@ def _can_judge(judge: UnanswerableJudge, options: SearchEvalOptions) -> bool:
             f"--unanswerable-mode {judge.kind}: reads signals of gigamind's own search, and --system names another;"
             " use --min-score, or --unanswerable-mode llm with --notes"
         )
-    if isinstance(judge, ModelJudge) and options.notes is None:
+    asks = not isinstance(judge, RuleJudge)
+    if asks and options.notes is None:
         raise InputError("--unanswerable-mode llm: reads the notes that are found; add --notes")
-    return isinstance(judge, ModelJudge) or not (options.judge is options.min_score is None)
+    return asks or not (options.judge is options.min_score is None)
 
 
-def _unasked(options: SearchEvalOptions, judge: ModelJudge) -> tuple[str, ...]:
+def _unasked(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[str, ...]:
     """A warning for a model that is named in vain."""
     if options.model is None or not judge.file.panel:
         return ()

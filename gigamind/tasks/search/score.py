@@ -22,7 +22,7 @@ from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
 from gigamind.interop.ranking import RankedNote, Ranking
-from gigamind.judges.unanswerable_llm import ModelJudge
+from gigamind.judges.unanswerable import RuleJudge
 from gigamind.metrics.ranking_table import RankedQuery
 from gigamind.metrics.rankings import measure_rankings
 from gigamind.metrics.spans import measure_spans, out_of_reach
@@ -152,7 +152,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     @property
     def asks_a_model(self) -> bool:
         judge = self.prepared.judge
-        return judge is not None and isinstance(judge.judge, ModelJudge)
+        return judge is not None and not isinstance(judge.judge, RuleJudge)
 
     def warm_up(self) -> int:
         """Run the first `--warmup` queries unmeasured.

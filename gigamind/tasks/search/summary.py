@@ -9,7 +9,6 @@ from dataclasses import replace
 from datetime import datetime
 
 from gigamind.evaluation.asking import ModelRun, unscored
-from gigamind.evaluation.costs import flip_report, llm_report, panel_report
 from gigamind.evaluation.task import Run, run_report
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
@@ -23,7 +22,7 @@ from gigamind.retrieval.prepare import RAG_SCHEMA_VERSION
 from gigamind.runs.store import ItemKey
 from gigamind.runs.store import ItemResult as StoredResult
 from gigamind.systems.health import SystemHealth
-from gigamind.systems.preset import DEFAULT
+from gigamind.systems.settings import DEFAULT_PRESET
 from gigamind.tasks.search.foreign import (
     names_apart,
     too_few_scores,
@@ -209,7 +208,7 @@ def _odd(
     """What was odd about another system's rankings, a warning a kind."""
     queries = f"{len(results):,}"
     oddities = summary.system.oddities if summary.system else {}
-    may_lack = prepared.system is not None and prepared.system.config == DEFAULT
+    may_lack = prepared.system is not None and prepared.system.config == DEFAULT_PRESET
     for name, count in oddities.items():
         if may_lack and name in _OPTIONAL:
             continue
@@ -264,6 +263,8 @@ def with_verdicts(results: Sequence[ItemResult], asked: ModelRun) -> list[ItemRe
 
 def llm_block(items: Sequence[ItemReport], asked: ModelRun, seed: int) -> LlmReport:
     """The `llm` block of a run; `seed` is for intervals."""
+    from gigamind.evaluation.costs import flip_report, llm_report, panel_report
+
     judgements = [item.judgement for item in items if item.judgement]
     flips = [judgement.flipped for judgement in judgements if judgement.flipped is not None]
     panel = panel_report(

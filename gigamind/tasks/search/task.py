@@ -2,19 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from gigamind.assurance.judged_runs import JudgedKind
-from gigamind.datasets.labels import AnswerabilityLabel
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
 from gigamind.records.schema import Record
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.foreign import names_apart, too_few_scores, without_score
-from gigamind.tasks.search.judged import search_items
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import ItemReport, SummaryReport
 from gigamind.tasks.search.view import SearchView
 
 if TYPE_CHECKING:
+    from gigamind.assurance.judged_runs import JudgedKind
     from gigamind.interop.ranking import RankedNote
     from gigamind.systems.protocol import Retriever
 
@@ -30,7 +28,14 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
     options = SearchEvalOptions
     compared = SearchComparison()
     view = SearchView()
-    judged = JudgedKind({"unanswerable": "binary"}, AnswerabilityLabel, search_items)
+
+    @property
+    def judged(self) -> "JudgedKind":
+        from gigamind.assurance.judged_runs import JudgedKind
+        from gigamind.datasets.labels import AnswerabilityLabel
+        from gigamind.tasks.search.judged import search_items
+
+        return JudgedKind({"unanswerable": "binary"}, AnswerabilityLabel, search_items)
 
     def __init__(self, retriever: "Retriever[RankedNote] | None" = None) -> None:
         self._retriever = retriever
