@@ -3,6 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -93,7 +94,7 @@ def hold_runs(
     verdict, report = None, ""
     if not between:
         verdict = reference.verdict(last)
-        announce(verdict, options, brief(last.task, verdict.release, words(language)))
+        announce(verdict, options, partial(brief, last.task, verdict.release, words(language)))
         if (paths[-1] / "run.json").is_file():
             record = read_run(paths[-1], kinds)
             view = tasks[last.task].view

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 
@@ -210,7 +211,8 @@ def _announce(
     verdict: ReleaseVerdict | None,
     refused: GigamindError | None,
 ) -> None:
-    told = brief(
+    told = partial(
+        brief,
         record.run.task,
         verdict.release if verdict else None,
         words(options.language),

@@ -2,9 +2,10 @@
 
 import json
 import os
-from collections.abc import Generator, Mapping
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -145,14 +146,14 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
 def announce(
     verdict: ReleaseVerdict | None,
     options: ReleaseOptions,
-    brief: str,
+    brief: Callable[[], str],
     refused: GigamindError | None = None,
 ) -> None:
     """Write JUnit XML and the comment where asked, and append to the CI job's summary where CI gives a place for it.
 
     Args:
         verdict: None for a run that was compared with nothing.
-        brief: what the comment and the summary say.
+        brief: makes what the comment and the summary say.
         refused: why the run is no result all the same.
 
     Raises:
@@ -164,9 +165,9 @@ def announce(
     if options.junit and cases:
         _write(options.junit, junit_xml("gigamind release gate", cases), mode="w")
     if options.comment:
-        _write(options.comment, brief, mode="w")
+        _write(options.comment, brief(), mode="w")
     if place := os.environ.get(_CI_SUMMARY):
-        _write(Path(place), f"{brief}\n", mode="a")
+        _write(Path(place), f"{brief()}\n", mode="a")
 
 
 @contextmanager
@@ -175,7 +176,8 @@ def announcing_failure(options: EvalOptions) -> Generator[None]:
     try:
         yield
     except GigamindError as error:
-        announce(None, options, failed_brief(error, options.task, words(options.language)), error)
+        say = words(options.language)
+        announce(None, options, partial(failed_brief, error, options.task, say), error)
         raise
 
 

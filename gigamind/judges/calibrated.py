@@ -11,7 +11,7 @@ does not: that takes reading (`unanswerable_llm`).
 """
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
@@ -238,10 +238,9 @@ def probability_of(signals: Signals, file: CalibratedJudgeFile, *, with_vectors:
         cross = signals.cross_lingual and file.cross is not None
         calibration = (file.cross if cross else None) or file.cosine
         size = size_of(signals, cross=cross)
-    values: dict[str, float | None] = asdict(signals)
     odds = calibration.intercept - calibration.kappa * size
     for name, coefficient in calibration.signals.items():
-        value = values[name]
+        value: float | None = getattr(signals, name)
         if value is None:
             raise ValueError(f"{name}: not among the signals of keyword mode")
         odds += coefficient.weight * (value - coefficient.mean) / coefficient.scale

@@ -49,6 +49,14 @@ class Chunk:
         """The sentences of the piece, cut once; those of the context are apart."""
         return cut(self.passage.text)
 
+    @cached_property
+    def indexed_sentences(self) -> tuple[Sentence, ...]:
+        """Those of the context, then those of the piece: the end of a line between them ends a sentence.
+
+        Spans are in the text that each is of.
+        """
+        return (*cut(self.context), *self.sentences)
+
 
 class VectorIndex(Protocol):
     """Chunks by vector; a chunk's id is its place in the list it was built from."""

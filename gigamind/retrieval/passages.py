@@ -45,6 +45,8 @@ def evidence(
     """
     best, best_weight = None, 0.0
     for sentence in sentences:
+        if weights.keys().isdisjoint(sentence.tokens):  # most: seen without a step of Python each
+            continue
         total = sum(weights[token] for token in sentence.tokens if token in weights)
         if total > best_weight:
             best, best_weight = sentence.span, total

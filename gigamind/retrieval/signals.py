@@ -261,16 +261,17 @@ def _read(words: QueryWords, chunk: Chunk) -> tuple[float, float]:
     parts = [set(sentence.tokens) for sentence in _sentences_of(chunk)]
     every = set[str]().union(*parts)
     forms = words.forms(every)
-    best = max((words.coverage(part, forms) for part in parts), default=0.0)
+    held = every.intersection(set[str]().union(*forms.values()))
+    telling = (part for part in parts if not held.isdisjoint(part))
+    best = max((words.coverage(part, forms) for part in telling), default=0.0)
     return words.coverage(every, forms), best
 
 
 def _sentences_of(chunk: Chunk) -> Sequence[Sentence]:
-    """Of the context and the piece: a line's end between them ends a sentence."""
     text = chunk.indexed_text
     if len(text) > _READ_CHARS:
         return cut(text[:_READ_CHARS])
-    return (*cut(chunk.context), *chunk.sentences)
+    return chunk.indexed_sentences
 
 
 def _nearest(
