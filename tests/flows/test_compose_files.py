@@ -38,6 +38,12 @@ def test_every_variable_has_a_default_or_is_demanded():
         assert re.search(rf"\$\{{{name}:\?set it in deployments/\.env", COMPOSE)
 
 
+def test_no_process_of_the_image_compiles_the_package_anew():
+    assert any("python -m compileall -q gigamind" in step for step in arguments("RUN"))
+    verbs = [verb for verb, rest in instructions() if verb == "USER" or "compileall" in rest]
+    assert verbs == ["RUN", "USER"]  # while the folder may be written
+
+
 def test_no_secret_stands_in_a_file():
     for service in SERVICES.values():
         for name, value in service.get("environment", {}).items():
