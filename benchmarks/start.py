@@ -49,6 +49,7 @@ def median(runs: list[dict[str, float]]) -> dict[str, float]:
 def once(command: list[str], folder: Path) -> dict[str, float]:
     """CPU and wall seconds, and peak memory, of one process."""
     environment = {**os.environ, "GIGAMIND_CACHE_DIR": str(folder / "cache")}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # else each run compiles the package anew
     start = time.perf_counter()
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
