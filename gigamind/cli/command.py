@@ -12,11 +12,15 @@ from typing import Any
 
 import click
 
+from gigamind.cli.errors import spoken
+from gigamind.cli.help_pages import HelpPage, first_sentence, help_in
+
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
 _MANY = 30  # options, from which on a page of help shows the first ones only
 _EVERYWHERE = "General"
 CONFIG_VARIABLE = "GIGAMIND_CONFIG"
 _PLAIN = "Options"
+_MORE = "--help-all shows those of {}, too."
 _LEAST_ALIKE = 0.5  # of a mistyped command
 
 
@@ -40,6 +44,13 @@ class GroupedOption(click.Option):
         self.first = first
 
 
+class Context(click.Context):
+    """A context whose pages of help are in the language of the call."""
+
+    def make_formatter(self) -> click.HelpFormatter:
+        return HelpPage(spoken(self), self.terminal_width, self.max_content_width)
+
+
 class Command(click.Command):
     """A command with examples.
 
@@ -47,6 +58,8 @@ class Command(click.Command):
         examples: command lines, whole.
         configured: whether its options may stand in a file.
     """
+
+    context_class = Context
 
     def __init__(
         self,
@@ -93,7 +106,9 @@ class Command(click.Command):
                     formatter.write_dl(records)
         if left:
             formatter.write_paragraph()
-            formatter.write_text(f"--help-all shows those of {', '.join(left)}, too.")
+            language = spoken(ctx)
+            groups = ", ".join(help_in(language, group) for group in left)
+            formatter.write_text(help_in(language, _MORE).format(groups))
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """The examples, as they are typed, and what else the command has to say."""
@@ -107,7 +122,22 @@ class Command(click.Command):
 class Group(click.Group):
     """A group whose commands are of this house."""
 
+    context_class = Context
     command_class = Command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """As click does, which cuts summaries short: in the language that they have words in."""
+        language = spoken(ctx)
+        if language == "en":
+            super().format_commands(ctx, formatter)
+            return
+        commands = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        with formatter.section("Commands"):
+            formatter.write_dl(
+                (name, first_sentence(help_in(language, command.help or "")))
+                for name, command in commands
+                if command
+            )
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]

@@ -9,7 +9,6 @@ from typing import cast, get_args
 
 import click
 
-from gigamind.cli.command import Command
 from gigamind.wording import Language, LanguageChoice, language_of
 
 
@@ -35,11 +34,11 @@ def _choice(arguments: Sequence[str]) -> LanguageChoice:
     return cast("LanguageChoice", told) if told in get_args(LanguageChoice) else "auto"
 
 
-def spoken() -> Language:
-    """The language of the running command."""
-    context = click.get_current_context(silent=True)
-    told = context.obj if context else None
-    return told.language if isinstance(told, Spoken) else language_of()
+def spoken(context: click.Context | None = None) -> Language:
+    """The language of a command, by default of the one that runs."""
+    context = context or click.get_current_context(silent=True)
+    told = context.find_object(Spoken) if context else None
+    return told.language if told else language_of()
 
 
 def translated(message: str, language: Language | None = None) -> str:
@@ -80,10 +79,7 @@ def _remedy(error: click.UsageError) -> str:
     if error.ctx is None:
         return "See gigamind --help"
     command, path = error.ctx.command, error.ctx.command_path
-    if (
-        isinstance(error, click.MissingParameter)
-        and isinstance(command, Command)
-        and command.examples
-    ):
-        return f"Such as: {command.examples[0]}"
+    examples: Sequence[str] = getattr(command, "examples", ())
+    if isinstance(error, click.MissingParameter) and examples:
+        return f"Such as: {examples[0]}"
     return f"See {path} --help"

@@ -13,16 +13,25 @@ from typing import Any, NamedTuple
 import click
 
 from gigamind.cli.command import Command, GroupedOption
+from gigamind.cli.help_pages import help_in, row_in, usage_in
 from gigamind.cli.lazy import every_command
 from gigamind.cli.main import cli
 from gigamind.metrics.spec import BLOCKS, Metric
 from gigamind.metrics.table import metrics_of
+from gigamind.wording import Language
 
-_OPTIONS_HEAD = """# Commands and options
+_OPTIONS_HEAD: dict[Language, str] = {
+    "en": """# Commands and options
 
 Made of the commands by `make reference`; a test fails where they differ. `gigamind COMMAND --help` shows the few that
 matter. Options may stand in `gigamind.toml`, too: [command-line.md](command-line.md). `--quiet`, `--config` and
-`--help` are the same everywhere, and not repeated below."""
+`--help` are the same everywhere, and not repeated below.""",
+    "ko": """# 명령과 옵션
+
+`make reference`가 명령에서 만든 페이지로, 명령과 다르면 테스트가 실패합니다. `gigamind 명령 --help`는 자주 쓰는
+옵션을 보여 줍니다. 옵션은 `gigamind.toml`에 적어 둘 수도 있습니다: [command-line.md](command-line.md). `--quiet`,
+`--config`, `--help`는 모든 명령에서 같으므로 아래에는 적지 않았습니다. 영어판: [reference.md](reference.md).""",
+}
 _METRICS_HEAD = """# Metrics
 
 Made of `gigamind/metrics/table.py` and `docs/metrics.toml` by `make reference`; a test fails where they differ.
@@ -54,11 +63,11 @@ class MetricTexts(NamedTuple):
         return cls(read["blocks"], read["metrics"])
 
 
-def options_page() -> str:
-    """docs/reference.md."""
-    parts = [_OPTIONS_HEAD]
+def options_page(language: Language) -> str:
+    """docs/reference.md, or docs/reference.ko.md."""
+    parts = [_OPTIONS_HEAD[language]]
     for path, of in every_command(cli):
-        parts.append("\n".join(_command_lines(" ".join(path), of)))
+        parts.append("\n".join(_command_lines(" ".join(path), of, language)))
     return "\n\n".join(parts) + "\n"
 
 
@@ -84,11 +93,11 @@ def _metric_line(metric: Metric, said: dict[str, str]) -> str:
     return _row(*cells)
 
 
-def _command_lines(name: str, of: click.Command) -> Iterator[str]:
+def _command_lines(name: str, of: click.Command, language: Language) -> Iterator[str]:
     context = click.Context(of, info_name=f"gigamind {name}")
-    usage = " ".join(of.collect_usage_pieces(context))
+    usage = usage_in(language, " ".join(of.collect_usage_pieces(context)))
     yield f"## gigamind {name}\n"
-    yield _plain(of.help or "") + "\n"
+    yield _plain(help_in(language, of.help or "")) + "\n"
     yield f"```text\ngigamind {name} {usage}\n```"
     if isinstance(of, Command) and of.examples:
         yield "\n```sh\n" + "\n".join(of.examples) + "\n```"
@@ -97,7 +106,8 @@ def _command_lines(name: str, of: click.Command) -> Iterator[str]:
         record = param.get_help_record(context)
         if record and isinstance(param, click.Option) and param.opts[0] not in _OF_ALL:
             group = param.group if isinstance(param, GroupedOption) else "Options"
-            groups.setdefault(group, []).append(_row(f"`{record[0]}`", _plain(record[1])))
+            names, text = row_in(language, record)
+            groups.setdefault(help_in(language, group), []).append(_row(f"`{names}`", _plain(text)))
     for group, rows in groups.items():
         yield "\n".join((f"\n| {group} | |", "|---|---|", *rows))
 
@@ -114,7 +124,8 @@ def _row(*cells: str) -> str:
 def pages(folder: Path) -> dict[str, str]:
     """The made pages of the folder docs/, by their names."""
     return {
-        "reference.md": options_page(),
+        "reference.md": options_page("en"),
+        "reference.ko.md": options_page("ko"),
         "metrics.md": metrics_page(MetricTexts.read(folder / "metrics.toml")),
     }
 

@@ -1,11 +1,10 @@
 """What a Korean reader is shown has no English sentence in it, but for what people wrote themselves."""
 
-import html
 import json
-import re
 from pathlib import Path
 
 import pytest
+from korean import english, shown
 
 from gigamind.datasets.generate_links import generate_links
 
@@ -36,21 +35,6 @@ ROWS = [
     },
     {"id": "주차", "query": "주차장은 어디인가요", "answerable": False, "expected_notes": []},
 ]
-# Four words in a row are a sentence; names of files, options and fields have other signs in them.
-SENTENCE = re.compile(r"(?<![\w./@-])[A-Za-z][a-z]*(?:[ ,;:]+[a-z]+){3,}(?![\w/@=])")
-
-
-def english(text):
-    """The English sentences in a text."""
-    return SENTENCE.findall(text)
-
-
-def shown(page):
-    """The texts of a page of HTML, those that its script shows among them."""
-    data = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
-    words = json.loads(data[1])["words"].values() if data else ()
-    visible = re.sub(r"(?s)<(script|style)\b.*?</\1>", "\n", page)
-    return "\n".join([html.unescape(re.sub(r"<[^>]+>", "\n", visible)), *words])
 
 
 @pytest.fixture

@@ -109,6 +109,7 @@ ELSEWHERE = {
     "docs/local-models.md": "examples/demo_llm.py, by `make test-model`",
     "docs/ml-engineer.md": "tests/e2e/test_deployment.py",
     "docs/models.md": "tests/e2e/test_model_run.py",
+    "docs/reference.ko.md": "is docs/reference.md in Korean",
     "docs/reference.md": "is made of the commands, which the pages above run",
     "docs/service.md": "tests/service",
 }

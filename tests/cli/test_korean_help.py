@@ -1,0 +1,112 @@
+"""Pages of help in Korean: each text of a page has its Korean, and the table has no other."""
+
+import re
+from collections.abc import Iterable, Iterator
+from unicodedata import east_asian_width
+
+import click
+import pytest
+from korean import HANGUL, english
+from typed import COMMANDS
+
+from gigamind.cli.command import Context
+from gigamind.cli.errors import Spoken
+from gigamind.cli.help_pages import help_in, korean, paragraphs, row_in, usage_in
+from gigamind.cli.main import cli
+
+SAME = {"Prefect"}  # in every language
+# A name of another tool, or a list of values.
+NOT_TOLD = re.compile(r"(?:[\w.]+|\[[\w|]+\])?$")
+
+
+class English(click.HelpFormatter):
+    """A page of help as what is written to it: texts, and rows of names with their texts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: list[str] = []
+        self.rows: list[tuple[str, str]] = []
+        self.usage = ""
+
+    def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
+        del prog, prefix
+        self.usage = args
+
+    def write_heading(self, heading: str) -> None:
+        self.texts.append(heading)
+
+    def write_text(self, text: str) -> None:
+        self.texts.append(text)
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        del col_max, col_spacing
+        self.rows += rows
+
+
+def groups(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[str, click.Group]]:
+    yield " ".join(path), group
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        if isinstance(command, click.Group):
+            yield from groups(command, (*path, name))
+
+
+PAGES: dict[str, click.Command] = {**dict(groups(cli)), **COMMANDS}
+
+
+@pytest.fixture(scope="module")
+def pages() -> dict[str, English]:
+    """Each page in English, with all options."""
+    written = dict[str, English]()
+    for name, command in PAGES.items():
+        written[name] = English()
+        context = Context(command, info_name="gigamind", obj=Spoken(["--lang", "en"]))
+        context.meta["gigamind.help_all"] = True
+        command.format_help(context, written[name])
+    return written
+
+
+def test_each_text_of_a_page_of_help_has_its_korean(pages: dict[str, English]) -> None:
+    missing = set[str]()
+    for page in pages.values():
+        told = (part for text in page.texts for part in paragraphs(text))
+        missing |= {part for part in told if part and not HANGUL.search(help_in("ko", part))}
+        for row in page.rows:
+            # click cuts what a command of some groups does short; its own page has it whole.
+            names, text = row_in("ko", row) if not row[1].endswith("...") else ("", "")
+            if not (HANGUL.search(text) or NOT_TOLD.match(text)):
+                missing.add(text)
+            if re.search(r" [A-Z]{2,}(?: RANGE)?$", names):
+                missing.add(names)
+        if re.search("OPTIONS|ARGS", usage_in("ko", page.usage)):
+            missing.add(page.usage)
+    assert missing == SAME
+
+
+def test_the_table_of_pages_of_help_has_no_text_that_is_gone(pages: dict[str, English]) -> None:
+    said = "\n".join(
+        " ".join(text.split())
+        for page in pages.values()
+        for text in (page.usage, *page.texts, *(f"{names}\n{text}" for names, text in page.rows))
+    )
+    said += COMMANDS["eval search"].get_help(click.Context(COMMANDS["eval search"]))
+    gone = [text for text in korean() if not all(part.strip() in said for part in text.split("{}"))]
+    assert gone == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_of_help_in_korean_has_no_english_sentence_and_fits_the_terminal(
+    name: str,
+) -> None:
+    context = Context(PAGES[name], info_name=f"gigamind {name}", obj=Spoken(["--lang", "ko"]))
+    context.meta["gigamind.help_all"] = True
+    page = PAGES[name].get_help(context)
+    usage, *lines = page.splitlines()
+    assert usage.startswith("사용법: gigamind")
+    told = [line for line in lines if not line.startswith("  gigamind ")]  # no examples
+    assert english("\n".join(told)) == []
+    for line in told:
+        assert sum(2 if east_asian_width(c) in "WF" else 1 for c in line) <= 80, line

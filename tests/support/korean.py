@@ -1,0 +1,22 @@
+"""What of a text that a Korean reader is shown is English."""
+
+import html
+import json
+import re
+
+HANGUL = re.compile("[가-힣]")
+# Four words in a row are a sentence; names of files, options and fields have other signs in them.
+SENTENCE = re.compile(r"(?<![\w./@-])[A-Za-z][a-z]*(?:[ ,;:]+[a-z]+){3,}(?![\w/@=])")
+
+
+def english(text: str) -> list[str]:
+    """The English sentences in a text; names with a comma behind each are a list."""
+    return [found for found in SENTENCE.findall(text) if re.search("[a-z] [a-z]", found)]
+
+
+def shown(page: str) -> str:
+    """The texts of a page of HTML, those that its script shows among them."""
+    data = re.search(r'<script[^>]*type="application/json"[^>]*>(.*?)</script>', page, re.DOTALL)
+    words = json.loads(data[1])["words"].values() if data else ()
+    visible = re.sub(r"(?s)<(script|style)\b.*?</\1>", "\n", page)
+    return "\n".join([html.unescape(re.sub(r"<[^>]+>", "\n", visible)), *words])
