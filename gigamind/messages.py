@@ -17,7 +17,7 @@ from gigamind.text import Pair, with_particle
 from gigamind.wording import Language
 
 PLACE = re.compile(r"(\{[#w]?\})")
-_KINDS = {"{}": "(.*?)", "{#}": r"(\d[\d,]*(?:\.\d+)?)", "{w}": "([a-z]+)"}
+_KINDS = {"{}": "(.*?)", "{#}": r"(\d[\d,]*(?:\.\d+)?)", "{w}": "([A-Za-z-]+)"}
 _VALUE = re.compile(r"\{(\d+)\}")
 _PARTICLE = re.compile(r"(은|이|을|과)\((는|가|를|와)\)")
 _JOINT = re.compile(r"\. |; |: |, or |, ")
@@ -70,7 +70,9 @@ def _value(kind: str, told: str, *, within: bool) -> str | None:
 @functools.cache
 def words_alone() -> dict[str, str]:
     """The messages of one word, which may be names of a user elsewhere."""
-    return {one.english: one.korean for one in templates() if re.fullmatch("[a-z]+", one.english)}
+    return {
+        one.english: one.korean for one in templates() if re.fullmatch("[A-Za-z-]+", one.english)
+    }
 
 
 def with_particles(text: str) -> str:
@@ -87,6 +89,13 @@ def message_in(language: Language, message: str) -> str:
     if language == "en":
         return message
     return "\n".join(map(_translated, message.split("\n")))
+
+
+def heading_in(language: Language, text: str) -> str:
+    """A heading, or another text without values, in a language; one word, too, which is no name of a user there."""
+    if language == "en":
+        return text
+    return next((one.korean for one in templates() if one.english == text), text)
 
 
 @functools.cache

@@ -30,6 +30,17 @@ _UNPRINTABLE = re.compile(
 )
 
 
+def columns(text: str) -> int:
+    """Columns that a text takes on a terminal: two for a letter of Hangul."""
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def padded(text: str, width: int, *, right: bool = False) -> str:
+    """A text that takes as many columns: blanks stand behind it, or with `right` before it."""
+    blanks = " " * (width - columns(text))
+    return blanks + text if right else text + blanks
+
+
 def tokens(text: str) -> list[str]:
     """Keyword tokens in the order of the text, with repetitions.
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gigamind.cli.command import command
+from gigamind.cli.errors import heading, translated
 from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
@@ -136,7 +137,8 @@ def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
         marks = _MARKS
     # The source is left out where there is one, and UTF-16 where it is the same: a passage needs the room.
     several = len(sources) > 1
-    table = Table("#", *(["source"] if several else []), "found", "at", "passage")
+    heads = ("#", *(["source"] if several else []), "found", "at", "passage")
+    table = Table(*map(heading, heads))
     units = [Utf16(source.text) for source in sources]
     for row, outcome in enumerate(result.outcomes, start=1):
         number, source, method, confidence, points, utf16 = _cells(row, outcome, sources, units)
@@ -150,10 +152,8 @@ def print_table(result: AlignResult, sources: Sequence[NamedSource]) -> None:
 def markdown(result: AlignResult, sources: Sequence[NamedSource]) -> str:
     """A Markdown table and the summary."""
     units = [Utf16(source.text) for source in sources]
-    lines = [
-        "| # | source | found | confidence | code points | UTF-16 | passage |",
-        "|---:|---|---|---:|---|---|---|",
-    ]
+    heads = ("#", "source", "found", "confidence", "code points", "UTF-16", "passage")
+    lines = [f"| {' | '.join(map(heading, heads))} |", "|---:|---|---|---:|---|---|---|"]
     for number, outcome in enumerate(result.outcomes, start=1):
         passage = _passage(outcome, sources, _MARKS).plain
         cells = [*_cells(number, outcome, sources, units), passage]
@@ -169,7 +169,7 @@ def _cells(
     known = 0 <= index < len(sources)
     source = printable(sources[index].name) if known else f"{index}?"
     if isinstance(outcome, Failed):
-        return [str(number), source, "no", "", "", ""]
+        return [str(number), source, heading("no"), "", "", ""]
     start, end = units[index].span_from_code_points(outcome.span)
     span = outcome.span
     return [
@@ -191,10 +191,12 @@ def _passage(outcome: Alignment, sources: Sequence[NamedSource], marks: tuple[st
         text = Text.assemble(*_in_context(outcome.span, source, "bold reverse green", marks))
         return text.append(_notes(outcome), "yellow")
     quote = _shortened(outcome.quote.text).strip()
-    text = Text(f"“{quote}” " if quote else "", "red").append(_REASONS[outcome.reason], "dim")
+    text = Text(f"“{quote}” " if quote else "", "red").append(
+        translated(_REASONS[outcome.reason]), "dim"
+    )
     if outcome.near_miss:
         source = sources[outcome.quote.source_index].text
-        text.append(f"; nearest, {outcome.near_miss.similarity:.2f}: ", "dim")
+        text.append(translated(f"; nearest, {outcome.near_miss.similarity:.2f}: "), "dim")
         text.append_tokens(_in_context(outcome.near_miss.span, source, "yellow", marks))
     return text
 
@@ -217,9 +219,9 @@ def _in_context(
 
 
 def _notes(outcome: Aligned) -> str:
-    notes = [f"{name} differs" for name in outcome.critical]
+    notes = [translated(f"{name} differs") for name in outcome.critical]
     if outcome.ambiguous:
-        notes.append(f"1 of {outcome.occurrences} places")
+        notes.append(translated(f"1 of {outcome.occurrences} places"))
     return f"  ({', '.join(notes)})" if notes else ""
 
 
@@ -228,8 +230,8 @@ def _summary(result: AlignResult) -> str:
 
     rates = quality(result.outcomes)
     if rates is None:
-        return "no quotes"
-    return (
+        return translated("no quotes")
+    return translated(
         f"{len(result.aligned)} of {rates.quotes} aligned: exact {rates.exact:.0%}, normalized {rates.normalized:.0%}, "
         f"fuzzy {rates.fuzzy:.0%}; failed {rates.failed:.0%}, near misses {rates.near_miss:.0%}, "
         f"ambiguous {rates.ambiguous:.0%}, critical {rates.critical:.0%}"

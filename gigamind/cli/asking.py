@@ -9,8 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-import click
-
+from gigamind.cli.errors import say_line
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger, Totals, totals
@@ -64,11 +63,11 @@ def ask_model(
 
 def told_gates() -> Gates:
     """Gates of servers that tell a person who waits, on standard error, what holds the requests up."""
-    return Gates(lambda line: click.echo(line, err=True))
+    return Gates(lambda line: say_line(line, err=True))
 
 
 def tell_cost(spent: Totals, model: str = "") -> None:
     """One line on standard error."""
     cost = "unknown" if spent.micro_usd is None else f"{spent.micro_usd / 1e6:.6f} USD"
     line = f"requests: {spent.http_calls}, from the store: {spent.store_hits}, cost: {cost}"
-    click.echo(f"{model}{line}", err=True)
+    say_line(f"{model}{line}", err=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
-from gigamind.cli.errors import translated
+from gigamind.cli.errors import heading, say_line, translated
 from gigamind.cli.output import is_json, prints_json, tell, tell_written
 from gigamind.errors import DatasetError, InputError
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from gigamind.datasets.jsonl import Dataset
 
 _path = click.Path(path_type=Path)
+_OURS = {"(none)", "yes", "no"}  # values that no row has
 _SHOWN = 10  # problems in one message
 _WIDTH = 120  # columns where there is no terminal to ask
 _dataset_option = click.option(
@@ -73,7 +74,7 @@ def check(
     for path in named:
         found = _check(path, notes, min_rows)
         for warning in found.warnings:
-            click.echo(f"warning: {warning}", err=True)
+            say_line(f"warning: {warning}", err=True)
         tell(found, functools.partial(_show_check, found, named=len(named) > 1))
         sound &= not (found.problems or (strict and found.collisions))
     if not sound:
@@ -170,9 +171,9 @@ def label(path: Path, labels: Path, out: Path) -> None:
 
 def _show_check(found: "DatasetCheckDocument", *, named: bool) -> None:
     for error in found.problems:
-        click.echo(translated(error.describe(Path(found.dataset))))
+        say_line(error.describe(Path(found.dataset)))
     if found.stops:
-        click.echo(translated(f"An evaluation would stop: {found.stops}"))
+        say_line(f"An evaluation would stop: {found.stops}")
     where = f"{found.dataset}: " if named else ""
     click.echo(where + translated(f"{found.usable} of {found.rows} rows can be used"))
 
@@ -234,12 +235,18 @@ def _print(description: "Description") -> None:
     if not console.is_terminal:
         console.width = _WIDTH
     more = f", {description.rejected} more cannot be used" if description.rejected else ""
-    console.print(f"{description.rows} rows of {description.kind}{more}")
-    table = Table("field", "value", "rows", "share", box=None, pad_edge=False)
+    console.print(translated(f"{description.rows} rows of {description.kind}") + translated(more))
+    heads = map(heading, ("field", "value", "rows", "share"))
+    table = Table(*heads, box=None, pad_edge=False)
     for field, values in description.counts.items():
         for number, (value, rows) in enumerate(values.items()):
             share = f"{rows / description.rows:.0%}" if description.rows else ""
-            table.add_row("" if number else field, value, str(rows), share)
+            table.add_row(
+                "" if number else field,
+                heading(value) if value in _OURS else value,
+                str(rows),
+                share,
+            )
     console.print(table)
     for name, figure in description.figures.items():
-        console.print(f"{name}: {figure:g}")
+        console.print(f"{heading(name)}: {figure:g}")

@@ -51,6 +51,24 @@ def translated(message: str, language: Language | None = None) -> str:
     return message_in(language, message)
 
 
+def heading(text: str) -> str:
+    """A heading, or another text that is always the same, in the language of the running command; one word, too."""
+    if spoken() == "en":
+        return text
+    from gigamind.messages import heading_in
+
+    return heading_in("ko", text)
+
+
+def say_line(line: str, *, err: bool = False) -> None:
+    """Print what is told to people in the language of the running command.
+
+    Args:
+        err: to standard error, beside the result.
+    """
+    click.echo(translated(line), err=err)
+
+
 def show_error(message: str, language: Language) -> None:
     """Print what is wrong, to standard error."""
     from gigamind.text import printable_lines

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gigamind.cli.command import Group
+from gigamind.cli.errors import say_line
 from gigamind.cli.output import prints_json, tell_written
 from gigamind.errors import InputError
 
@@ -50,10 +51,8 @@ def trec(run: Path, out: Path) -> None:
         *(note for notes in (*rankings.values(), *grades.values()) for note in notes),
     ]
     if count := encoded_names(names):
-        click.echo(
-            f"warning: {count} names have spaces or %, and are percent-encoded in both files",
-            err=True,
-        )
+        told = f"{count} names have spaces or %, and are percent-encoded in both files"
+        say_line(f"warning: {told}", err=True)
     tell_written(
         out,
         {"rankings": len(rankings), "judged": len(grades)},

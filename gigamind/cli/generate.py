@@ -1,5 +1,6 @@
 """`gigamind eval generate-links` and `generate-queries`: datasets made from a vault, by forms or by a model."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,6 +11,7 @@ from pydantic import Field
 from gigamind.choices import FORMS, Form
 from gigamind.cli.asking import ask_model
 from gigamind.cli.command import command
+from gigamind.cli.errors import say_line
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell_written
 from gigamind.errors import EvaluationError, InputError
@@ -57,9 +59,7 @@ def write_with_model(
     refuse_query_place(notes, out)
     vault = read_vault(notes)
     askable, empty = askable_notes(vault)
-    unasked = [f"{path}: has no text, so nothing is asked about it" for path in empty]
-    for warning in (*vault.warnings, *unasked):
-        click.echo(f"warning: {warning}", err=True)
+    _warn(vault.warnings, empty)
     if options.dry_run:
         characters = sum(len(note.text) for note in askable)
         tell_written(
@@ -90,14 +90,21 @@ def write_with_model(
     )
 
 
+def _warn(warnings: Iterable[str], empty_notes: Iterable[str] = ()) -> None:
+    """What is odd of a vault, on standard error."""
+    unasked = [f"{path}: has no text, so nothing is asked about it" for path in empty_notes]
+    for warning in (*warnings, *unasked):
+        say_line(f"warning: {warning}", err=True)
+
+
 def _tell(written: "WrittenRows") -> None:
     """What was lost, on standard error."""
     for reason, count in written.dropped.items():
-        click.echo(f"dropped: {count}: {reason}", err=True)
+        say_line(f"dropped: {count}: {reason}", err=True)
     for failure in written.failures[:_FAILURES_SHOWN]:
-        click.echo(f"failed: {failure.item_id}: {failure.message}", err=True)
+        say_line(f"failed: {failure.item_id}: {failure.message}", err=True)
     if len(written.failures) > _FAILURES_SHOWN:
-        click.echo(f"failed: {len(written.failures) - _FAILURES_SHOWN} more notes", err=True)
+        say_line(f"failed: {len(written.failures) - _FAILURES_SHOWN} more notes", err=True)
 
 
 @command(
@@ -123,8 +130,7 @@ def generate_links(
 
     made = generate(notes, out_notes, dataset, remove_ratio=remove_ratio, seed=seed)
     sources = len({row.source_note for row in made.rows})
-    for warning in made.warnings:
-        click.echo(f"warning: {warning}", err=True)
+    _warn(made.warnings)
     tell_written(
         dataset,
         {"rows": len(made.rows), "links": made.links, "notes": sources},
@@ -206,10 +212,7 @@ def generate_queries(
         seed,
     )
     made = generate(notes, out, wanted, out_notes)
-    for warning in made.warnings:
-        click.echo(f"warning: {warning}", err=True)
-    for path in made.empty_notes:
-        click.echo(f"warning: {path}: has no text, so nothing is asked about it", err=True)
+    _warn(made.warnings, made.empty_notes)
     lines = [f"{len(made.rows)} questions, for review: {out}"]
     for form, (count, able) in made.by_form.items():
         lines.append(f"  {form}: {count}; {able} of {made.notes} notes can give one")

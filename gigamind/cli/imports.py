@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gigamind.cli.command import Group
+from gigamind.cli.errors import say_line
 from gigamind.cli.output import is_for_program, prints_json, tell_written
 from gigamind.errors import InputError
 
@@ -134,6 +135,6 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         return
     from gigamind.cli.evaluate import evaluate
 
-    click.echo(told, err=True)
+    say_line(told, err=True)
     code = evaluate.main([*following, *evaluation], "gigamind eval", standalone_mode=False)
     click.get_current_context().exit(int(code or 0))

@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.choices import LeaveOut
 from gigamind.cli.command import Group
+from gigamind.cli.errors import heading, say_line
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
@@ -111,12 +112,12 @@ def _show(fitted: "CalibratedJudgeFile", out: Path) -> None:
     from gigamind.judges.fit_collections import tables
 
     sets = tables(fitted)
-    table = Table("cross-validated", *sets, box=None, pad_edge=False)
+    table = Table(heading("cross-validated"), *sets, box=None, pad_edge=False)
     for field in type(fitted.keyword.reliability).model_fields:
         figures = (getattr(calibration.reliability, field) for calibration in sets.values())
         shown = (
             f"{figure:.3f}" if isinstance(figure, float) else str(figure) for figure in figures
         )
-        table.add_row(field.replace("_", " "), *shown)
+        table.add_row(heading(field.replace("_", " ")), *shown)
     plain_console().print(table)
-    plain_console().print(f"Judge file: {out}")
+    say_line(f"Judge file: {out}")

@@ -13,6 +13,7 @@ from pydantic import BaseModel, Field
 from gigamind.choices import PromptLanguage
 from gigamind.cli.asking import tell_cost, told_gates
 from gigamind.cli.command import command
+from gigamind.cli.errors import heading, say_line, spoken
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import EvaluationError, UnaskedError
@@ -21,6 +22,7 @@ from gigamind.llm.ask import budget_of, open_model
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import default_cache_folder
+from gigamind.text import columns, padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.attacks import AttackReport
@@ -97,7 +99,7 @@ def try_judge(
             report = trial.so_far(on_trial, seen)
             _tell(report, show)
         stopped = f"stopped: what stands above is of the first {len(seen)} cases"
-        click.echo(f"{stopped}{_GO_ON.get(options.store_mode, '')}", err=True)
+        say_line(f"{stopped}{_GO_ON.get(options.store_mode, '')}", err=True)
         raise
     finally:
         tell_cost(ledger.totals())
@@ -136,12 +138,12 @@ def must_be_measured(share: "Share", option: str, what: str) -> float:
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows in columns, the first to the left and the others to the right; names are plain ASCII."""
-    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    """Rows in columns, the first to the left and the others to the right."""
+    widths = [max(columns(row[place]) for row in (head, *rows)) for place in range(len(head))]
     lines = [
         "  ".join(
-            cell.rjust(width) if column else cell.ljust(width)
-            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+            padded(cell, width, right=place > 0)
+            for place, (cell, width) in enumerate(zip(row, widths, strict=True))
         ).rstrip()
         for row in (head, *rows)
     ]
@@ -158,7 +160,7 @@ def percent(share: "Share") -> str:
 def _regress(why: str) -> NoReturn:
     from gigamind.evaluation.release import REGRESSION_EXIT_CODE
 
-    click.echo(why, err=True)
+    say_line(why, err=True)
     sys.exit(REGRESSION_EXIT_CODE)
 
 
@@ -211,7 +213,7 @@ def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the op
     )
     report = try_judge(judge, options, trial, lambda found: click.echo(_attack_table(found)))
     if report.proves_little:
-        click.echo(_attack_caution(report), err=True)
+        say_line(_attack_caution(report), err=True)
     if options.max_success_rate is not None:
         fooled, option = report.overall.fooled, f"--max-success-rate {options.max_success_rate:g}"
         if must_be_measured(fooled, option, "no attack") > options.max_success_rate:
@@ -240,7 +242,7 @@ def _attack_table(report: "AttackReport") -> str:
         )
         for group in groups
     ]
-    return table(_HEAD, rows)
+    return table([heading(name) for name in _HEAD], rows)
 
 
 class TestOptions(TrialOptions):
@@ -288,7 +290,7 @@ def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the opti
         report = asyncio.run(run_unit_tests(untested, (), liars))
         _tell(report, lambda _: None)
         write_report(options, report)
-        click.echo("no --model: the unit tests ask one, and were not run", err=True)
+        say_line("no --model: the unit tests ask one, and were not run", err=True)
     else:
         tests = load_unit_tests()
         trial = Trial(
@@ -297,7 +299,7 @@ def test(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the opti
         )
         report = try_judge(judge, options, trial, _show_tests)
     if report.overall.unscored:
-        click.echo(_test_caution(report), err=True)
+        say_line(_test_caution(report), err=True)
     if options.min_passed is not None:
         passed, option = report.overall.passed, f"--min-passed {options.min_passed:g}"
         if must_be_measured(passed, option, "no test") < options.min_passed:
@@ -315,7 +317,7 @@ def _put_liars_through(
 
     loaded = load_on_trial(name, options.judge_lang)
     if not isinstance(loaded, SearchQA):
-        click.echo(f"{name}: liars judge answers alone, so none was put through it", err=True)
+        say_line(f"{name}: liars judge answers alone, so none was put through it", err=True)
         return None, None
     liars = asyncio.run(run_liars(loaded, read_labelled_answers(options.dataset, options.notes)))
     needs_model = options.model is None and not loaded.file.panel
@@ -326,7 +328,7 @@ def _liars_table(told: "CardLiars") -> str:
     from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.view import liars_view
 
-    view = liars_view(told, card_words("en"))
+    view = liars_view(told, card_words(spoken()))
     rows = [(liar.name, *row.figures) for liar, row in zip(told.liars, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
 
@@ -340,7 +342,7 @@ def _show_tests(report: "UnitTestReport") -> None:
     click.echo(_test_table(report))
     for result in report.tests:
         if not result.passed:
-            click.echo(f"{result.id}: {'; '.join(result.misses)}")
+            say_line(f"{result.id}: {'; '.join(result.misses)}")
 
 
 def _test_table(report: "UnitTestReport") -> str:
@@ -349,4 +351,4 @@ def _test_table(report: "UnitTestReport") -> str:
         (group.name, str(group.tests), percent(group.passed), str(group.unscored))
         for group in groups
     ]
-    return table(("", "tests", "passed [95 %]", "unscored"), rows)
+    return table([heading(name) for name in ("", "tests", "passed [95 %]", "unscored")], rows)

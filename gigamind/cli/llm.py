@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from gigamind.cli.command import Group
+from gigamind.cli.errors import say_line
 from gigamind.cli.llm_check import check
 from gigamind.errors import InputError
 
@@ -85,9 +86,9 @@ def batches(*, out: Path, cancel: bool) -> None:
             f"{out}: no run that was to write it has sent a batch that it still waits for"
         )
     for line in asyncio.run(look_at_all(found, cancel=cancel)):
-        click.echo(line)
+        say_line(line)
     if any(batch.is_open for batch in found):
-        click.echo(f"Go on with --resume {out}: what is done is read, and not paid again.")
+        say_line(f"Go on with --resume {out}: what is done is read, and not paid again.")
 
 
 @llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
@@ -114,7 +115,7 @@ def _wait(*lines: str) -> None:
     """Say that a server is there, until a signal ends it."""
     try:
         for line in lines:
-            click.echo(line)
+            say_line(line)
         threading.Event().wait()
     except KeyboardInterrupt:
-        click.echo("Stopped.")
+        say_line("Stopped.")

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import click
 
 from gigamind.cli.command import command
-from gigamind.cli.errors import translated
+from gigamind.cli.errors import heading, say_line, translated
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import EvaluationError, LlmCode, LlmError
 from gigamind.llm.redaction import without_secrets
+from gigamind.text import padded
 
 if TYPE_CHECKING:
     from gigamind.assurance.one_case import CaseRead, OneCase
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from gigamind.vault.notes import Note
 
 _MAX_TOKENS = 1_024  # of what no judge file sets
+_LANGUAGE, _SPENT, _TIME = 4, 14, 9  # columns
 _NAME_CHARS = 28
 # Notes of examples/ that questions are written about.
 _NOTES: "dict[Language, str]" = {"ko": "howto/배터리-교체.md", "en": "howto/first-shift.md"}
@@ -117,7 +119,7 @@ def check(
     try:
         model = connect(settings, prices=prices)
     except LlmError as error:
-        click.echo(translated(advice_for(error, settings)), err=True)
+        say_line(advice_for(error, settings), err=True)
         raise
     checkup = asyncio.run(_looked_at(model))
     _tell(model, checkup)
@@ -125,8 +127,7 @@ def check(
     advice = checkup.advice if checkup.error else _advice(found, settings)
     tell(_document(model, checkup, found, advice), lambda: None)  # people saw it as it came
     if advice:
-        told = translated(advice)
-        click.echo(f"\n{told}" if found else told, err=True)
+        say_line(f"\n{advice}" if found else advice, err=True)
     else:
         _tell_what_next(settings, judges)
     if checkup.error:
@@ -210,7 +211,13 @@ async def _asked(
     from gigamind.assurance.one_case import ask_once
     from gigamind.llm.ask import connect
 
-    click.echo(f"\n{'judge':<{_NAME_CHARS}}{'':<4}{'tokens':>14}{'seconds':>9}  what was read")
+    spent, seconds = (
+        padded(heading(name), width, right=True)
+        for name, width in (("tokens", _SPENT), ("seconds", _TIME))
+    )
+    click.echo(
+        f"\n{padded(heading('judge'), _NAME_CHARS + _LANGUAGE)}{spent}{seconds}  {heading('what was read')}"
+    )
     found: list[CaseRead] = []
     for case in cases:
         model = connect(case.adjust(settings), prices=prices)
@@ -224,17 +231,18 @@ async def _asked(
 
 def _line(read: "CaseRead") -> str:
     spent = f"{read.spent.prompt_tokens} + {read.spent.completion_tokens}"
-    what = f"failed ({read.error.code}): {read.error}" if read.error else read.read
+    what = translated(f"failed ({read.error.code}): {read.error}" if read.error else read.read)
     if read.unread:
         lost = ", ".join(f"{name}: {count}" for name, count in sorted(read.unread.items()))
-        what = f"{what}; dropped: {lost}"
+        what += translated(f"; dropped: {lost}")
     case = read.case
     name = case.name if len(case.name) < _NAME_CHARS else f"…{case.name[2 - _NAME_CHARS :]}"
-    return f"{name:<{_NAME_CHARS}}{case.language:<4}{spent:>14}{read.seconds:>9.1f}  {what}"
+    seconds = f"{read.seconds:>{_TIME}.1f}"
+    return f"{name:<{_NAME_CHARS}}{case.language:<{_LANGUAGE}}{spent:>{_SPENT}}{seconds}  {what}"
 
 
 def _tell_what_next(settings: "ModelSettings", judges: Sequence[str]) -> None:
-    click.echo("\nIts replies can be read. Whether its verdicts are right, see by:")
+    say_line("\nIts replies can be read. Whether its verdicts are right, see by:")
     for name in judges or ("search_qa", "unanswerable_llm"):
         click.echo(f"  gigamind judge test {name} --model {settings.model}")
 
@@ -286,18 +294,18 @@ def _document(
 
 def _tell(model: "LanguageModel", checkup: "Checkup") -> None:
     settings, price, attempt = model.settings, model.price, checkup.attempt
-    click.echo(f"model     {settings.model} at {settings.api_base or 'its provider'}")
-    click.echo(f"mode      {settings.mode}: {'failed' if checkup.error else 'a valid reply'}")
+    say_line(f"model     {settings.model} at {settings.api_base or 'its provider'}")
+    say_line(f"mode      {settings.mode}: {'failed' if checkup.error else 'a valid reply'}")
     parameters = (f"{name}={value:g}" for name, value in model.parameters.items())
-    click.echo(f"sent      {', '.join(parameters)}")
-    click.echo(f"price     {_price(price)}")
+    say_line(f"sent      {', '.join(parameters)}")
+    say_line(f"price     {_price(price)}")
     if attempt and not attempt.http_status:
-        click.echo(f"latency   {attempt.latency_ms:.0f} ms")
-        click.echo(
+        say_line(f"latency   {attempt.latency_ms:.0f} ms")
+        say_line(
             f"tokens    {attempt.prompt_tokens} prompt, {attempt.completion_tokens} completion"
         )
         if attempt.cost_pico_usd is not None:
-            click.echo(f"cost      {attempt.cost_pico_usd / 1e12:.6f} USD ({attempt.cost_source})")
+            say_line(f"cost      {attempt.cost_pico_usd / 1e12:.6f} USD ({attempt.cost_source})")
 
 
 def _price(price: "Price | None") -> str:

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from gigamind.cli.asking import ask_model
 from gigamind.cli.command import Group
+from gigamind.cli.errors import say_line
 from gigamind.cli.files import STDIN, read_text
 from gigamind.cli.options import options_of
 from gigamind.cli.output import is_for_program, prints_json, tell
@@ -128,7 +129,7 @@ def graduate(
             ledger=options.ledger or log_path.parent / "attempts.jsonl",
         )
         for reason, count in sorted(dropped.items()):
-            click.echo(f"dropped: {count}: {reason}", err=True)
+            say_line(f"dropped: {count}: {reason}", err=True)
     else:
         extraction = parse_extraction(read_text(extracted_name, sessions.MAX_BYTES), extracted_name)
     with EventLog(log_path) as log:
@@ -202,17 +203,17 @@ def _print(entries: "Iterable[Entry]") -> None:
             line = f"{line}  {entry.promotion_block_reason}"
         click.echo(line)
         for quote in entry.failed_quotes:
-            click.echo(f"           not proven: {printable(quote)}")
+            say_line(f"           not proven: {printable(quote)}")
 
 
 def _print_report(report: "SessionReport") -> None:
     name = printable(report["session"])
     if report["status"] == "failed":
-        click.echo(f"{name}: not graduated: {printable(report['reasons'][0])}")
+        say_line(f"{name}: not graduated: {printable(report['reasons'][0])}")
         return
-    click.echo(
+    say_line(
         f"{name}: {report['verified']} of {report['entries']} entries verified; "
         f"quotes: {report['quotes_aligned']} aligned, {report['quotes_failed']} failed"
     )
     for reason in report["reasons"]:
-        click.echo(f"  {printable(reason)}")
+        say_line(f"  {printable(reason)}")

@@ -10,6 +10,7 @@ from rich.progress import Progress as Bars
 from rich.progress import Task as BarTask
 from rich.text import Text
 
+from gigamind.cli.errors import heading, translated
 from gigamind.evaluation.progress import Left, Lines, Progress, clock, left_s
 from gigamind.text import printable
 
@@ -28,8 +29,8 @@ def rate_of(pieces: int, seconds: float) -> str:
 
 
 def tell(console: Console, line: str) -> None:
-    """Print it as it is."""
-    console.print(printable(line), markup=False, highlight=False, soft_wrap=True)
+    """Print it in the language of the running command."""
+    console.print(printable(translated(line)), markup=False, highlight=False, soft_wrap=True)
 
 
 def _ended(task: BarTask) -> int:
@@ -64,7 +65,7 @@ class _OnTerminal:
         if name not in self._tasks:
             # `first`: what an earlier run had done.
             self._tasks[name] = self._bars.add_task(
-                name, total=total, first=done, trouble="", at_most=self._at_most
+                heading(name), total=total, first=done, trouble="", at_most=self._at_most
             )
         self._now = self._tasks[name]
         self._bars.update(self._now, completed=done, total=total)
@@ -77,7 +78,7 @@ class _OnTerminal:
 
     def trouble(self, text: str) -> None:
         if self._now is not None:
-            self._bars.update(self._now, trouble=text)
+            self._bars.update(self._now, trouble=translated(text))
 
 
 @contextlib.contextmanager

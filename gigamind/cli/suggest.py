@@ -11,6 +11,7 @@ from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.cli.command import command, is_quiet
+from gigamind.cli.errors import say_line
 from gigamind.cli.output import is_for_program, prints_json, tell
 from gigamind.errors import InputError
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, default_cache_folder
@@ -268,5 +269,5 @@ def _note(vault: "Vault", identities: "Identities", name: str) -> "Note":
         guess = f" Did you mean {close[0]}?" if close else " Give its path, relative to --notes."
         raise InputError(f"--note {name}: no such note in {vault.root}.{guess}")
     if resolution.collision is not None:
-        click.echo(str(resolution.collision), err=True)
+        say_line(str(resolution.collision), err=True)
     return resolution.note

@@ -9,7 +9,6 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from unicodedata import east_asian_width
 from xml.etree import ElementTree as ET
 
 from gigamind.reports.figures import Figure
@@ -27,6 +26,7 @@ from gigamind.reports.page.charts import (
     Trend,
 )
 from gigamind.reports.text import upright
+from gigamind.text import columns
 from gigamind.wording import share, signed
 
 INK: dict[str, str] = {
@@ -73,11 +73,6 @@ def svg_file(chart: Chart) -> str:
     sheet.root.set("xmlns", "http://www.w3.org/2000/svg")
     sheet.root.insert(0, ET.Element("rect", size | {"fill": INK["paper"]}))
     return ET.tostring(sheet.root, encoding="unicode") + "\n"
-
-
-def columns(text: str) -> int:
-    """Width in half-width columns; Hangul takes two."""
-    return sum(2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
 def shortened(text: str, width: int) -> str:
