@@ -9,8 +9,9 @@ from prefect.client.schemas.objects import State
 from gigamind.assurance.certify import CertifyOptions
 from gigamind.errors import GigamindError
 from gigamind.publish.artifacts import publish_card
-from gigamind.publish.ends import failed
+from gigamind.publish.ends import failed, speak
 from gigamind.tasks import steps
+from gigamind.wording import language_of
 
 certify = task(name="certify", cache_policy=NO_CACHE)(steps.write_card)
 
@@ -21,6 +22,7 @@ def certify_judge(options: CertifyOptions) -> dict[str, Any] | State[Any]:
 
     Ends Failed, named by the meaning of the exit code, where `gigamind judge certify` would end with that code.
     """
+    speak(language_of(options.lang))
     try:
         made = certify(options)
     except GigamindError as error:

@@ -13,7 +13,7 @@ from prefect.logging import get_run_logger
 from gigamind.errors import GigamindError, InputError
 from gigamind.memory import sessions
 from gigamind.memory.sessions import FolderOptions, SessionReport
-from gigamind.publish.ends import failed
+from gigamind.publish.ends import failed, told
 
 # NO_CACHE: the log itself knows what it has; a session that was edited is another one.
 find = task(name="find", cache_policy=NO_CACHE)(sessions.session_batches)
@@ -41,7 +41,7 @@ def graduate_memory(options: FolderOptions) -> list[dict[str, str | int]] | Stat
 
 
 def _publish(reports: list[SessionReport], options: FolderOptions) -> None:
-    about = f"Sessions of {options.folder.absolute()}, graduated to {options.log.absolute()}"
+    about = told(f"Sessions of {options.folder.absolute()}, graduated to {options.log.absolute()}")
     rows = sessions.table(reports)
     _quietly(create_table_artifact, key="memory-sessions", table=rows, description=about)
     for report in reports:
@@ -54,4 +54,5 @@ def _quietly(publish: Callable[..., Any], **content: Any) -> None:  # noqa: ANN4
     try:
         publish(**content)
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
-        get_run_logger().warning("Not published (%s: %s)", type(error).__name__, error)
+        why = f"{type(error).__name__}: {error}"
+        get_run_logger().warning(told(f"Not published ({why})"))

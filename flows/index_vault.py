@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 
 from gigamind.errors import GigamindError
-from gigamind.publish.ends import failed
+from gigamind.publish.ends import failed, told
 from gigamind.retrieval import indexing
 from gigamind.retrieval.indexing import IndexOptions
 
@@ -22,8 +22,7 @@ def index_vault(options: IndexOptions) -> dict[str, Any] | State[Any]:
         made = indexing.index_vault(options)
     except GigamindError as error:
         return failed(error)
-    get_run_logger().info(
-        "%s is %s: %d chunks; dropped: %s",
-        made["alias"], made["collection"], made["chunks"], ", ".join(made["dropped"]) or "none",
-    )  # fmt: skip
+    dropped = ", ".join(made["dropped"]) or "none"
+    line = f"{made['alias']} is {made['collection']}: {made['chunks']} chunks; dropped: {dropped}"
+    get_run_logger().info(told(line))
     return dict(made)

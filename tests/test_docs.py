@@ -20,7 +20,7 @@ CONFIGURED = {
     "docs/command-line.md",
     "docs/command-line.ko.md",
 }  # gigamind.toml has what is required
-IN_ENGLISH_ALONE = {"architecture.md", "conformance.md", "metrics.md", "reference.md"}
+IN_ENGLISH_ALONE = {"architecture.md", "conformance.md", "metrics.md"}
 CODE = SHELLS | {"json", "python", "toml", "yaml"}
 FOR_ONE_LANGUAGE = r"(?:^|\s)#.*|--lang ko\b|\bPAGE=ko\b"
 

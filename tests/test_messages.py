@@ -9,7 +9,7 @@ from messages_in_code import PACKAGE, messages, texts
 from gigamind.messages import PLACE, message_in, templates, with_particles
 
 # For programmers alone: no file and no option of a user leads there.
-INTERNAL = ("metrics/", "stats/", "llm/fake.py")
+INTERNAL = ("gigamind/metrics/", "gigamind/stats/", "gigamind/llm/fake.py")
 # The same in every language: what is typed, rows as they are written, and lists of values.
 SAME = re.compile(
     r'(pip install|export |  gigamind |\{"id"|threads:4|gigamind \{\}, Python|\{\} MB)'

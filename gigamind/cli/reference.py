@@ -23,13 +23,15 @@ from gigamind.wording import Language
 _OPTIONS_HEAD: dict[Language, str] = {
     "en": """# Commands and options
 
+[한국어](reference.ko.md)
+
 Made of the commands by `make reference`; a test fails where they differ. `gigamind COMMAND --help` shows the few that
 matter. Options may stand in `gigamind.toml`, too: [command-line.md](command-line.md). `--quiet`, `--config` and
 `--help` are the same everywhere, and not repeated below.""",
     "ko": """# 명령과 옵션
 
 `make reference`가 명령에서 만든 페이지로, 명령과 다르면 테스트가 실패합니다. `gigamind 명령 --help`는 자주 쓰는
-옵션을 보여 줍니다. 옵션은 `gigamind.toml`에 적어 둘 수도 있습니다: [command-line.md](command-line.md). `--quiet`,
+옵션을 보여 줍니다. 옵션은 `gigamind.toml`에 적어 둘 수도 있습니다: [command-line.ko.md](command-line.ko.md). `--quiet`,
 `--config`, `--help`는 모든 명령에서 같으므로 아래에는 적지 않았습니다. 영어판: [reference.md](reference.md).""",
 }
 _METRICS_HEAD = """# Metrics

@@ -94,7 +94,8 @@ def hold_runs(
     verdict, report = None, ""
     if not between:
         verdict = reference.verdict(last)
-        announce(verdict, options, partial(brief, last.task, verdict.release, words(language)))
+        summary = partial(brief, last.task, verdict.release, words(language))
+        announce(verdict, options, summary, language=language)
         if (paths[-1] / "run.json").is_file():
             record = read_run(paths[-1], kinds)
             view = tasks[last.task].view

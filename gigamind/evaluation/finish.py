@@ -220,7 +220,7 @@ def _announce(
         refused=str(refused) if refused else None,
         status=record.run.status,
     )
-    announce(verdict, options, told, refused)
+    announce(verdict, options, told, refused, options.language)
 
 
 def finish_flow(

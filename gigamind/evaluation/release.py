@@ -12,6 +12,7 @@ from typing import Any, Literal
 from gigamind.errors import GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
+from gigamind.messages import heading_in, message_in
 from gigamind.records.card import JudgeCard, read_card
 from gigamind.release.compare import Comparison, compare
 from gigamind.release.gates import judge_release
@@ -22,8 +23,8 @@ from gigamind.release.shortfall import judged_languages
 from gigamind.release.snapshot import Kinds, read_baseline
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import failed_brief
-from gigamind.reports.release import Release
-from gigamind.wording import Language, words
+from gigamind.reports.release import Release, reasons_told
+from gigamind.wording import Language, Words, words
 
 REGRESSION_EXIT_CODE = 4
 _CI_SUMMARY = "GITHUB_STEP_SUMMARY"
@@ -148,6 +149,7 @@ def announce(
     options: ReleaseOptions,
     brief: Callable[[], str],
     refused: GigamindError | None = None,
+    language: Language = "en",
 ) -> None:
     """Write JUnit XML and the comment where asked, and append to the CI job's summary where CI gives a place for it.
 
@@ -155,15 +157,18 @@ def announce(
         verdict: None for a run that was compared with nothing.
         brief: makes what the comment and the summary say.
         refused: why the run is no result all the same.
+        language: of the JUnit XML.
 
     Raises:
         InputError: a file cannot be written.
     """
-    cases = _cases(verdict.gate) if verdict else []
+    cases = _cases(verdict.release, words(language)) if verdict else []
     if refused:
-        cases.append(JunitCase("evaluation", "error", str(refused)))
+        name, why = heading_in(language, "evaluation"), message_in(language, str(refused))
+        cases.append(JunitCase(name, "error", why))
     if options.junit and cases:
-        _write(options.junit, junit_xml("gigamind release gate", cases), mode="w")
+        suite = heading_in(language, "gigamind release gate")
+        _write(options.junit, junit_xml(suite, cases), mode="w")
     if options.comment:
         _write(options.comment, brief(), mode="w")
     if place := os.environ.get(_CI_SUMMARY):
@@ -176,8 +181,8 @@ def announcing_failure(options: EvalOptions) -> Generator[None]:
     try:
         yield
     except GigamindError as error:
-        say = words(options.language)
-        announce(None, options, partial(failed_brief, error, options.task, say), error)
+        told = partial(failed_brief, error, options.task, words(options.language))
+        announce(None, options, told, error, options.language)
         raise
 
 
@@ -200,7 +205,9 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
 }
 
 
-def _cases(gate: GateResult) -> list[JunitCase]:
+def _cases(release: Release, say: Words) -> list[JunitCase]:
+    comparison, gate = release
     if gate.is_refused:
-        return [JunitCase("comparable with the baseline", "error", " ".join(gate.reasons))]
-    return [JunitCase(rule.metric, _OUTCOMES[rule.status], rule.explanation) for rule in gate.rules]
+        name = heading_in(say.language, "comparable with the baseline")
+        return [JunitCase(name, "error", " ".join(reasons_told(gate, comparison, say)))]
+    return [JunitCase(rule.metric, _OUTCOMES[rule.status], rule.told(say)) for rule in gate.rules]

@@ -15,11 +15,12 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.publish.ends import ReleaseStopped, failed
+from gigamind.publish.ends import ReleaseStopped, failed, told
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
+from gigamind.reports.release import reasons_told
 from gigamind.tasks import TASKS
-from gigamind.wording import words
+from gigamind.wording import Words, words
 
 CARD_KEY = "judge-card"
 _REASONS_TOLD = 20
@@ -53,17 +54,17 @@ def tag_run(options: EvalOptions) -> None:
     from prefect.logging import get_run_logger
     from prefect.runtime import flow_run
 
-    told: Any = flow_run
+    run: Any = flow_run
 
     def tag() -> None:
         with get_client(sync_client=True) as client:
-            tags = [*told.tags, *tags_of(options)]
-            client.update_flow_run(told.id, tags=list(dict.fromkeys(tags)))
+            tags = [*run.tags, *tags_of(options)]
+            client.update_flow_run(run.id, tags=list(dict.fromkeys(tags)))
 
     try:
         through_restart(tag)
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
-        get_run_logger().warning("The run has no tags of its own (%s)", error)
+        get_run_logger().warning(told(f"The run has no tags of its own ({error})"))
 
 
 def publish_run(finished: FlowResult, keys: Keys) -> None:
@@ -84,7 +85,7 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
 
 
-def end_of_gate(finished: FlowResult, out: Path) -> Any:  # noqa: ANN401  Prefect's State or None
+def end_of_gate(finished: FlowResult, out: Path, say: Words) -> Any:  # noqa: ANN401  Prefect's State or None
     """Tell the gates' verdict of what `finish_run` returned as an event, and name the end it means.
 
     Returns the Failed state of a regression or of runs that cannot be compared, a Completed one of another name where
@@ -94,27 +95,28 @@ def end_of_gate(finished: FlowResult, out: Path) -> Any:  # noqa: ANN401  Prefec
 
     verdict = ReleaseVerdict.load(finished["release"] or {})
     gate = verdict.gate
-    about = f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}"
+    about = told(f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}")
     _tell(verdict, out)
     if gate.verdict == "warned":
         return Completed(name="RegressedSoft", message=about, data=dict(finished))
     if gate.verdict in {"passed", "inconclusive"}:
         return None
     name = "Regressed" if gate.verdict == "failed" else "NotComparable"
-    return failed(ReleaseStopped(f"{about}: {_first_of(gate.reasons)}"), name)
+    reasons = reasons_told(gate, verdict.comparison, say)
+    return failed(ReleaseStopped(f"{about}: {_first_of(reasons)}"), name)
 
 
 def _first_of(reasons: Sequence[str]) -> str:
     """The first of several sentences, and how many there are besides."""
-    first, *others = reasons or ("no reason was given",)
-    return f"{first.rstrip('.')}, and {len(others)} more" if others else first
+    first, *others = reasons or (told("no reason was given"),)
+    return first.rstrip(".") + told(f", and {len(others)} more") if others else first
 
 
 def publish_card(made: Mapping[str, Any]) -> None:
     """Publish the card that `steps.write_card` made, from within its flow run."""
     from prefect.artifacts import create_markdown_artifact
 
-    about = f"{made['subject']}, written to {Path(made['out']).absolute()}"
+    about = told(f"{made['subject']}, written to {Path(made['out']).absolute()}")
     _publish(create_markdown_artifact, CARD_KEY, about, markdown=made["markdown"])
 
 
@@ -139,7 +141,7 @@ def _tell(verdict: ReleaseVerdict, out: Path) -> None:
             },
         )
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the verdict
-        get_run_logger().warning("The gate's event was not emitted (%s)", error)
+        get_run_logger().warning(told(f"The gate's event was not emitted ({error})"))
 
 
 def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -> None:  # noqa: ANN401  text or rows
@@ -150,11 +152,12 @@ def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -
     try:
         made = through_restart(lambda: create(key=key, description=about, **content))
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the evaluation
-        logger.warning("Artifact %s was not published (%s: %s)", key, type(error).__name__, error)
+        why = f"{type(error).__name__}: {error}"
+        logger.warning(told(f"Artifact {key} was not published ({why})"))
         return
     # No menu of the UI leads to an artifact.  Without a server there is no UI: the short-lived one ends with the run.
     if ui := get_current_settings().ui_url:
-        logger.info("Artifact %s: %s/v2/artifacts/artifact/%s", key, ui, made)
+        logger.info(told(f"Artifact {key}: {ui}/v2/artifacts/artifact/{made}"))
 
 
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:

@@ -13,6 +13,20 @@ from contextvars import ContextVar
 from typing import Any, ClassVar
 
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, NotesError
+from gigamind.messages import message_in
+from gigamind.wording import Language, language_of
+
+_language = ContextVar[Language | None]("language", default=None)
+
+
+def speak(language: Language) -> None:
+    """From here on, what a flow run tells people is in this language; without it, in that of the environment."""
+    _language.set(language)
+
+
+def told(message: str) -> str:
+    """A message in the language of the flow run."""
+    return message_in(_language.get() or language_of(), message)
 
 
 class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
@@ -34,8 +48,11 @@ def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN40
     from prefect.states import Failed
 
     meant = next((name for kind, name in ENDS if isinstance(error, kind)), "EvaluationFailed")
-    told = f"{error} (exit code {error.exit_code})"
-    return Failed(name=name or meant, message=told, data=error)
+    return Failed(name=name or meant, message=_end_of(error), data=error)
+
+
+def _end_of(error: GigamindError) -> str:
+    return f"{told(str(error))} {told(f'(exit code {error.exit_code})')}"
 
 
 class _ExpectedEnd(logging.Filter):
@@ -43,17 +60,17 @@ class _ExpectedEnd(logging.Filter):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told = ""
+        self._told: frozenset[str] = frozenset()
 
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, GigamindError):
-            self._told = str(error)
-            record.msg, record.args = f"{error} (exit code {error.exit_code})", ()
+            self._told = frozenset((str(error), told(str(error))))
+            record.msg, record.args = _end_of(error), ()
             record.exc_info = record.exc_text = None
         line = record.getMessage()
         # A state is told by its repr, which writes a line break as two characters.
-        again = self._told and (self._told in line or repr(self._told)[1:-1] in line)
+        again = any(one in line or repr(one)[1:-1] in line for one in self._told)
         if again and record.levelno > logging.WARNING:
             record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True

@@ -25,7 +25,7 @@ from gigamind.publish.artifacts import (
     tag_run,
     tags_of,
 )
-from gigamind.publish.ends import ENDS, failed, own_process, stopped_as_we_stop
+from gigamind.publish.ends import ENDS, failed, own_process, speak, stopped_as_we_stop, told
 from gigamind.publish.form import flat
 from gigamind.publish.pool import Pool
 from gigamind.publish.progress import RunProgress
@@ -33,6 +33,7 @@ from gigamind.publish.restarts import deployment_name
 from gigamind.publish.server import check_result_storage, check_server
 from gigamind.systems.settings import BUILTIN, shown_system
 from gigamind.tasks import TASKS
+from gigamind.wording import words
 
 if TYPE_CHECKING:
     from prefect.client.schemas.objects import State
@@ -100,8 +101,8 @@ def run_name() -> str:
     from prefect.runtime import flow_run
 
     given: Any = flow_run.parameters["options"]  # pyright: ignore[reportUnknownMemberType]  a module of properties
-    told: Any = given.model_dump() if isinstance(given, BaseModel) else flat(given)
-    options: Mapping[str, Any] = told
+    values: Any = given.model_dump() if isinstance(given, BaseModel) else flat(given)
+    options: Mapping[str, Any] = values
     system = options.get("system") or BUILTIN
     searched = options.get("mode") if system == BUILTIN else shown_system(system)
     parts = [options.get("task", "search"), options.get("notes"), searched, options.get("out")]
@@ -123,20 +124,25 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
 
     from gigamind.tasks.steps import STEPS
 
+    speak(options.language)
     started, keys = datetime.now(UTC), artifact_keys(options)
     tag_run(options)
     try:
         if gate and options.compare is None:
             raise InputError("--compare: must be given; a release gate needs a baseline")
         if options.dry_run:
-            return Completed(name="Checked", message=STEPS.check_input(options))
+            return Completed(name="Checked", message=told(STEPS.check_input(options)))
         with stopped_as_we_stop(), Pool(runner) if runner else nullcontext() as pool:
             out, finished = _evaluated_in(_home(options), options, started, pool)
     except GigamindError as error:
         publish_failure(error, options, run_name(), keys)
         return failed(error)
     publish_run(finished, keys)
-    if gate and finished["release"] and (stopped := end_of_gate(finished, out)) is not None:
+    if (
+        gate
+        and finished["release"]
+        and (stopped := end_of_gate(finished, out, words(options.language))) is not None
+    ):
         return stopped
     if refused := finished["refused"]:
         kinds = [kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"]]
@@ -180,7 +186,7 @@ def _evaluated_in(
                 raise
             why = error
         # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
-        get_run_logger().warning("%s cannot be gone on with: %s", abandon(left), why)
+        get_run_logger().warning(told(f"{abandon(left)} cannot be gone on with: {why}"))
     out = free_folder(home, started)
     return out, _evaluated(options.model_copy(update={"out": out}), out, started, pool)
 

@@ -7,6 +7,7 @@ from typing import Self
 from uuid import UUID
 
 from gigamind.evaluation.progress import Lines
+from gigamind.publish.ends import told
 
 _LONG_S = 10.0  # a run that is over by then shows nothing
 _EVERY_S = 5.0
@@ -22,7 +23,7 @@ class RunProgress(Lines):
         from prefect.logging import get_run_logger
 
         self._logger = get_run_logger()
-        super().__init__(self._logger.info)
+        super().__init__(lambda line: self._logger.info(told(line)))
         self._key = key
         self._next = time.monotonic() + long_s
         self._often_s = every_s
@@ -41,17 +42,17 @@ class RunProgress(Lines):
         if time.monotonic() < self._next and not ended:
             return
         self._next = time.monotonic() + self._often_s
-        told = f"{name}: {done:,} of {total:,}"
-        self._writer.submit(copy_context().run, self._show, 100.0 * done / max(1, total), told)
+        line = told(f"{name}: {done:,} of {total:,}")
+        self._writer.submit(copy_context().run, self._show, 100.0 * done / max(1, total), line)
 
-    def _show(self, share: float, told: str) -> None:
+    def _show(self, share: float, line: str) -> None:
         from prefect.artifacts import create_progress_artifact, update_progress_artifact
 
         try:
             if self._made:
-                update_progress_artifact(self._made, share, told)
+                update_progress_artifact(self._made, share, line)
             else:
-                made = create_progress_artifact(share, self._key, told)
+                made = create_progress_artifact(share, self._key, line)
                 self._made = made if isinstance(made, UUID) else None
         except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
-            self._logger.warning("How far the run is was not published (%s)", error)
+            self._logger.warning(told(f"How far the run is was not published ({error})"))

@@ -22,6 +22,7 @@ from gigamind.evaluation.shards import (
     shard_folders,
 )
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S
+from gigamind.messages import message_in
 from gigamind.publish.pool import Job, Pool
 from gigamind.runs.store import ITEMS_FILE, Journal
 from gigamind.tasks.steps import STEPS
@@ -41,7 +42,8 @@ def judge_shard(
     """See `Steps.judge_shard`; what it is at stands in the log of the run."""
     from prefect.logging import get_run_logger
 
-    progress = Lines(get_run_logger().info)
+    logger = get_run_logger()
+    progress = Lines(lambda line: logger.info(message_in(options.language, line)))
     return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
 
 

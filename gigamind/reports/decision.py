@@ -161,7 +161,8 @@ def decide(
 def failed_page(message: str, exit_code: int, subject: str, say: Words) -> Decision:
     """The page of a run that ended before it had anything to show; `subject` says what was to be evaluated."""
     end = _ENDS_OF_ERRORS.get(exit_code, "no-result")
-    return _page(end, message.splitlines(), say, Place(), run=inline(subject))
+    reasons = message_in(say.language, message).splitlines()
+    return _page(end, reasons, say, Place(), run=inline(subject))
 
 
 def brief(
@@ -442,7 +443,12 @@ def _lost(errors: Sequence[ErrorReport], say: Words) -> Iterator[tuple[int, str,
     counts = Counter((error.kind, error.error) for error in errors)
     for (kind, why), count in counts.most_common(_ERRORS):
         first = next(error for error in errors if (error.kind, error.error) == (kind, why))
-        yield count, say(f"decision.lost_{kind}"), why, _cut(first.message)
+        yield (
+            count,
+            say(f"decision.lost_{kind}"),
+            why,
+            _cut(message_in(say.language, first.message)),
+        )
     if rest := sum(count for _, count in counts.most_common()[_ERRORS:]):
         yield rest, say("decision.lost_others"), "errors.jsonl", ""
 

@@ -10,8 +10,9 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from gigamind.messages import message_in
 from gigamind.records.judged import LlmReport
-from gigamind.wording import between, share
+from gigamind.wording import Language, between, share
 
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
 _BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
@@ -60,6 +61,11 @@ def render(template: str, **values: object) -> str:
     return _templates().get_template(template).render(**values)
 
 
+def told(message: str, language: Language) -> str:
+    """What went wrong, in a language; the filter of templates."""
+    return message_in(language, message)
+
+
 @functools.cache
 def _templates() -> Environment:
     templates = Environment(
@@ -70,6 +76,7 @@ def _templates() -> Environment:
     )
     filters: dict[str, Any] = {
         "inline": inline,
+        "told": told,
         "code": code,
         "fenced": fenced,
         "figure": share,

@@ -8,13 +8,15 @@ from contextlib import asynccontextmanager
 from importlib import resources
 from typing import Annotated, Any, Literal, cast
 
-from fastapi import FastAPI, HTTPException, Query, Request, Response
+from fastapi import FastAPI, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, StreamingResponse
 from fastapi.staticfiles import StaticFiles
 from pydantic import BaseModel, ConfigDict
+from starlette.exceptions import HTTPException
 
 from gigamind.errors import EmbeddingError, GigamindError, IndexingError, InputError, LlmError
+from gigamind.messages import message_in
 from gigamind.service.account import Figures
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event
 from gigamind.service.asking import Ask, Desk, open_desk
@@ -22,6 +24,7 @@ from gigamind.service.feedback import Feedback
 from gigamind.service.guard import Guard
 from gigamind.service.models import Models
 from gigamind.service.options import ServiceOptions
+from gigamind.service.refusal import language_asked, refused
 from gigamind.version import __version__
 
 HEARTBEAT_S = 15.0
@@ -90,6 +93,7 @@ def create_app(
     )
     app.add_middleware(Guard, options=options)  # pyright: ignore[reportArgumentType]  starlette's protocol has no keywords
     app.add_exception_handler(GigamindError, _told)
+    app.add_exception_handler(HTTPException, _refused)
     app.add_exception_handler(RequestValidationError, _invalid)
     _add_health(app, figures)
     _add_asking(app, options, figures, heartbeat_s)
@@ -108,16 +112,27 @@ def _answering(request: Request) -> Answering:
     return request.app.state.answering
 
 
-async def _told(_request: Request, error: Exception) -> Response:
+async def _told(request: Request, error: Exception) -> Response:
     """Our errors as HTTP has them; a failure of the search or a model is not the asker's."""
     failed = isinstance(error, EmbeddingError | IndexingError | LlmError)
-    return JSONResponse({"detail": str(error)}, 502 if failed else 400)
+    return refused(request.headers, 502 if failed else 400, str(error))
 
 
-async def _invalid(_request: Request, error: Exception) -> Response:
+async def _refused(request: Request, error: Exception) -> Response:
+    """What a route refuses, and a path that is none."""
+    if not isinstance(error, HTTPException):
+        raise error
+    return refused(request.headers, error.status_code, error.detail, error.headers)
+
+
+async def _invalid(request: Request, error: Exception) -> Response:
     """What is wrong with a request, in ASCII and without the values: some, as half a character, cannot be sent back."""
     errors = cast("RequestValidationError", error).errors()
-    detail = [{name: one[name] for name in ("type", "loc", "msg")} for one in errors]
+    language = language_asked(request.headers)
+    detail = [
+        {"type": one["type"], "loc": one["loc"], "msg": message_in(language, one["msg"])}
+        for one in errors
+    ]
     return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
 
 

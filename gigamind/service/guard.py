@@ -12,6 +12,7 @@ from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from gigamind.service.options import ServiceOptions, is_loopback
+from gigamind.service.refusal import refused
 
 MOST_BYTES = 2_000_000
 _MINUTE_S = 60.0
@@ -77,24 +78,25 @@ class Guard:
         headers, path = Headers(scope=scope), scope["path"]
         host = _host(headers.get("host", ""))
         if is_loopback(self._options.host) and not is_loopback(host):
-            return _refused(421, "this service answers to the name of this machine alone")
+            return refused(headers, 421, "this service answers to the name of this machine alone")
         if path in _OPEN:
             return None
         origin = headers.get("origin")
         if scope["method"] not in {"GET", "HEAD"} and origin and _differs(origin, headers):
-            return _refused(403, "pages of other sites may not ask")
+            return refused(headers, 403, "pages of other sites may not ask")
         if (path.startswith("/api/") or path == "/metrics") and not self._knows(headers):
-            return _refused(401, "send the token of the service: Authorization: Bearer ...")
+            return refused(headers, 401, "send the token of the service: Authorization: Bearer ...")
         return self._too_much(scope, headers)
 
     def _too_much(self, scope: Scope, headers: Headers) -> JSONResponse | None:
         length = headers.get("content-length", "0")
         if not length.isdigit() or int(length) > MOST_BYTES:
-            return _refused(413, f"the request is longer than {MOST_BYTES:,} bytes")
+            return refused(headers, 413, f"the request is longer than {MOST_BYTES:,} bytes")
         if scope["path"].startswith("/api/ai/") and scope["method"] == "POST":
             wait = self._pace.wait_s(scope["client"][0] if scope.get("client") else "")
             if wait:
-                return _refused(429, "too many questions", {"Retry-After": str(math.ceil(wait))})
+                after = {"Retry-After": str(math.ceil(wait))}
+                return refused(headers, 429, "too many questions", after)
         return None
 
     def _knows(self, headers: Headers) -> bool:
@@ -118,10 +120,6 @@ def _differs(origin: str, headers: Headers) -> bool:
         return urlsplit(origin).netloc != headers.get("host", "")
     except ValueError:  # no address
         return True
-
-
-def _refused(status: int, detail: str, headers: dict[str, str] | None = None) -> JSONResponse:
-    return JSONResponse({"detail": detail}, status, headers)
 
 
 def _limited(receive: Receive) -> Receive:

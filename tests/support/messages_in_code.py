@@ -14,6 +14,7 @@ import gigamind
 from gigamind import errors
 
 PACKAGE = Path(gigamind.__file__).parent
+SOURCES = sorted([*PACKAGE.rglob("*.py"), *(PACKAGE.parent / "flows").glob("*.py")])
 ERRORS = {
     name
     for name, value in vars(errors).items()
@@ -33,6 +34,11 @@ TELLING = {
     "translated": (0,),
     "say_line": (0,),
     "heading": (0,),
+    "told": (0,),
+    "HTTPException": (1,),
+    "refused": (2,),
+    "heading_in": (1,),
+    "message_in": (1,),
     "_asked": (0,),
     "tell_written": (2,),
     "Checked": (1,),
@@ -185,7 +191,7 @@ def _pairs(target: ast.Tuple, value: ast.Tuple | ast.IfExp) -> Iterator[tuple[as
 def messages() -> dict[str, str]:
     """Template -> a place of the code that makes it."""
     found: dict[str, str] = {}
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in SOURCES:
         functions = {
             inner: node
             for node in ast.walk(_tree(path))
@@ -203,13 +209,14 @@ def messages() -> dict[str, str]:
                     for text in reader.whole(node.args[place]):
                         for line in text.split("\n"):
                             if _WORDS.search(line.replace("{}", "")):
-                                found.setdefault(line, f"{path.relative_to(PACKAGE)}:{node.lineno}")
+                                at = f"{path.relative_to(PACKAGE.parent)}:{node.lineno}"
+                                found.setdefault(line, at)
     return found
 
 
 def texts() -> Iterator[str]:
     """Each text of the code, f-strings with {} for their values."""
-    for path in sorted(PACKAGE.rglob("*.py")):
+    for path in SOURCES:
         for node in ast.walk(_tree(path)):
             if isinstance(node, ast.Constant | ast.JoinedStr):
                 yield next(_Reader(path, None).whole(node), "")

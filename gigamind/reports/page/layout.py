@@ -41,7 +41,7 @@ from gigamind.reports.release import (
     relaxed_told,
     verdict_told,
 )
-from gigamind.reports.text import upright
+from gigamind.reports.text import told, upright
 from gigamind.wording import (
     Language,
     Words,
@@ -311,7 +311,7 @@ def page_templates(package: str = "gigamind.reports.page") -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    filters: dict[str, Any] = {"moment": moment, "share": share}
+    filters: dict[str, Any] = {"moment": moment, "share": share, "told": told}
     templates.filters.update(filters)
     return templates
 

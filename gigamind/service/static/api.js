@@ -1,6 +1,6 @@
 // What the page asks of its server, with the token of this window where one is needed.
 import { make } from "./dom.js";
-import { known, say } from "./words.js";
+import { known, language, say } from "./words.js";
 
 const TOKEN = "gigamind.token";
 
@@ -11,7 +11,7 @@ export class ServiceError extends Error {}
 async function request(path, { body, signal } = {}) {
   for (let refused = false; ; refused = true) {
     const token = sessionStorage.getItem(TOKEN);
-    const headers = { ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
+    const headers = { "Accept-Language": language(), ...(token && { Authorization: `Bearer ${token}` }), ...(body && { "Content-Type": "application/json" }) };
     let answer;
     try {
       answer = await fetch(path, { method: body ? "POST" : "GET", headers, body: body && JSON.stringify(body), signal });
