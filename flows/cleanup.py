@@ -9,7 +9,7 @@ from prefect.logging import get_run_logger
 from gigamind.errors import GigamindError
 from gigamind.evaluation import retention
 from gigamind.evaluation.retention import CleanupOptions
-from gigamind.publish.ends import failed, told
+from gigamind.publish.ends import failed, in_its_language
 
 
 @flow(name="cleanup", persist_result=False)
@@ -23,5 +23,5 @@ def cleanup(options: CleanupOptions) -> dict[str, Any] | State[Any]:
     except GigamindError as error:
         return failed(error)
     for line in retention.told(report):
-        get_run_logger().info(told(line))
+        get_run_logger().info(in_its_language(line))
     return dict(report)

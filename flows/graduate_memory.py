@@ -13,7 +13,7 @@ from prefect.logging import get_run_logger
 from gigamind.errors import GigamindError, InputError
 from gigamind.memory import sessions
 from gigamind.memory.sessions import FolderOptions, SessionReport
-from gigamind.publish.ends import failed, told
+from gigamind.publish.ends import failed, in_its_language
 
 # NO_CACHE: the log itself knows what it has; a session that was edited is another one.
 find = task(name="find", cache_policy=NO_CACHE)(sessions.session_batches)
@@ -41,7 +41,9 @@ def graduate_memory(options: FolderOptions) -> list[dict[str, str | int]] | Stat
 
 
 def _publish(reports: list[SessionReport], options: FolderOptions) -> None:
-    about = told(f"Sessions of {options.folder.absolute()}, graduated to {options.log.absolute()}")
+    about = in_its_language(
+        f"Sessions of {options.folder.absolute()}, graduated to {options.log.absolute()}"
+    )
     rows = sessions.table(reports)
     _quietly(create_table_artifact, key="memory-sessions", table=rows, description=about)
     for report in reports:
@@ -55,4 +57,4 @@ def _quietly(publish: Callable[..., Any], **content: Any) -> None:  # noqa: ANN4
         publish(**content)
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
         why = f"{type(error).__name__}: {error}"
-        get_run_logger().warning(told(f"Not published ({why})"))
+        get_run_logger().warning(in_its_language(f"Not published ({why})"))

@@ -7,7 +7,7 @@ from prefect.client.schemas.objects import State
 from prefect.logging import get_run_logger
 
 from gigamind.errors import GigamindError
-from gigamind.publish.ends import failed, told
+from gigamind.publish.ends import failed, in_its_language
 from gigamind.retrieval import indexing
 from gigamind.retrieval.indexing import IndexOptions
 
@@ -24,5 +24,5 @@ def index_vault(options: IndexOptions) -> dict[str, Any] | State[Any]:
         return failed(error)
     dropped = ", ".join(made["dropped"]) or "none"
     line = f"{made['alias']} is {made['collection']}: {made['chunks']} chunks; dropped: {dropped}"
-    get_run_logger().info(told(line))
+    get_run_logger().info(in_its_language(line))
     return dict(made)

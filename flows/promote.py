@@ -9,7 +9,7 @@ from prefect.runtime import deployment
 from prefect.states import Completed
 
 from gigamind.errors import GigamindError, InputError
-from gigamind.publish.ends import failed, told
+from gigamind.publish.ends import failed, in_its_language
 from gigamind.tasks.promotion import PromoteOptions, promote_run
 
 
@@ -28,7 +28,7 @@ def promote(options: PromoteOptions) -> State[Any]:
         file = promote_run(options)
     except GigamindError as error:
         return failed(error)
-    return Completed(message=told(f"{file} is the baseline now"))
+    return Completed(message=in_its_language(f"{file} is the baseline now"))
 
 
 def _is_paused() -> bool:

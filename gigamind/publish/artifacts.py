@@ -15,7 +15,7 @@ from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.publish.ends import ReleaseStopped, failed, told
+from gigamind.publish.ends import ReleaseStopped, failed, in_its_language
 from gigamind.publish.restarts import deployment_name, through_restart
 from gigamind.reports.decision import failed_page
 from gigamind.reports.release import reasons_told
@@ -64,7 +64,7 @@ def tag_run(options: EvalOptions) -> None:
     try:
         through_restart(tag)
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
-        get_run_logger().warning(told(f"The run has no tags of its own ({error})"))
+        get_run_logger().warning(in_its_language(f"The run has no tags of its own ({error})"))
 
 
 def publish_run(finished: FlowResult, keys: Keys) -> None:
@@ -95,7 +95,9 @@ def end_of_gate(finished: FlowResult, out: Path, say: Words) -> Any:  # noqa: AN
 
     verdict = ReleaseVerdict.load(finished["release"] or {})
     gate = verdict.gate
-    about = told(f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}")
+    about = in_its_language(
+        f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}"
+    )
     _tell(verdict, out)
     if gate.verdict == "warned":
         return Completed(name="RegressedSoft", message=about, data=dict(finished))
@@ -108,15 +110,15 @@ def end_of_gate(finished: FlowResult, out: Path, say: Words) -> Any:  # noqa: AN
 
 def _first_of(reasons: Sequence[str]) -> str:
     """The first of several sentences, and how many there are besides."""
-    first, *others = reasons or (told("no reason was given"),)
-    return first.rstrip(".") + told(f", and {len(others)} more") if others else first
+    first, *others = reasons or (in_its_language("no reason was given"),)
+    return first.rstrip(".") + in_its_language(f", and {len(others)} more") if others else first
 
 
 def publish_card(made: Mapping[str, Any]) -> None:
     """Publish the card that `steps.write_card` made, from within its flow run."""
     from prefect.artifacts import create_markdown_artifact
 
-    about = told(f"{made['subject']}, written to {Path(made['out']).absolute()}")
+    about = in_its_language(f"{made['subject']}, written to {Path(made['out']).absolute()}")
     _publish(create_markdown_artifact, CARD_KEY, about, markdown=made["markdown"])
 
 
@@ -141,7 +143,7 @@ def _tell(verdict: ReleaseVerdict, out: Path) -> None:
             },
         )
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the verdict
-        get_run_logger().warning(told(f"The gate's event was not emitted ({error})"))
+        get_run_logger().warning(in_its_language(f"The gate's event was not emitted ({error})"))
 
 
 def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -> None:  # noqa: ANN401  text or rows
@@ -153,11 +155,11 @@ def _publish(create: Callable[..., Any], key: str, about: str, **content: Any) -
         made = through_restart(lambda: create(key=key, description=about, **content))
     except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the evaluation
         why = f"{type(error).__name__}: {error}"
-        logger.warning(told(f"Artifact {key} was not published ({why})"))
+        logger.warning(in_its_language(f"Artifact {key} was not published ({why})"))
         return
     # No menu of the UI leads to an artifact.  Without a server there is no UI: the short-lived one ends with the run.
     if ui := get_current_settings().ui_url:
-        logger.info(told(f"Artifact {key}: {ui}/v2/artifacts/artifact/{made}"))
+        logger.info(in_its_language(f"Artifact {key}: {ui}/v2/artifacts/artifact/{made}"))
 
 
 def metric_table(task: str, summary: BaseModel) -> list[dict[str, str | int]]:

@@ -24,7 +24,7 @@ def speak(language: Language) -> None:
     _language.set(language)
 
 
-def told(message: str) -> str:
+def in_its_language(message: str) -> str:
     """A message in the language of the flow run."""
     return message_in(_language.get() or language_of(), message)
 
@@ -52,7 +52,7 @@ def failed(error: GigamindError, name: str | None = None) -> Any:  # noqa: ANN40
 
 
 def _end_of(error: GigamindError) -> str:
-    return f"{told(str(error))} {told(f'(exit code {error.exit_code})')}"
+    return f"{in_its_language(str(error))} {in_its_language(f'(exit code {error.exit_code})')}"
 
 
 class _ExpectedEnd(logging.Filter):
@@ -65,7 +65,7 @@ class _ExpectedEnd(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         error = record.exc_info[1] if record.exc_info else None
         if isinstance(error, GigamindError):
-            self._told = frozenset((str(error), told(str(error))))
+            self._told = frozenset((str(error), in_its_language(str(error))))
             record.msg, record.args = _end_of(error), ()
             record.exc_info = record.exc_text = None
         line = record.getMessage()

@@ -25,7 +25,14 @@ from gigamind.publish.artifacts import (
     tag_run,
     tags_of,
 )
-from gigamind.publish.ends import ENDS, failed, own_process, speak, stopped_as_we_stop, told
+from gigamind.publish.ends import (
+    ENDS,
+    failed,
+    in_its_language,
+    own_process,
+    speak,
+    stopped_as_we_stop,
+)
 from gigamind.publish.form import flat
 from gigamind.publish.pool import Pool
 from gigamind.publish.progress import RunProgress
@@ -131,7 +138,7 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
         if gate and options.compare is None:
             raise InputError("--compare: must be given; a release gate needs a baseline")
         if options.dry_run:
-            return Completed(name="Checked", message=told(STEPS.check_input(options)))
+            return Completed(name="Checked", message=in_its_language(STEPS.check_input(options)))
         with stopped_as_we_stop(), Pool(runner) if runner else nullcontext() as pool:
             out, finished = _evaluated_in(_home(options), options, started, pool)
     except GigamindError as error:
@@ -186,7 +193,7 @@ def _evaluated_in(
                 raise
             why = error
         # Nothing can be asked there any more: it is of other settings, final, or its budget is used up.
-        get_run_logger().warning(told(f"{abandon(left)} cannot be gone on with: {why}"))
+        get_run_logger().warning(in_its_language(f"{abandon(left)} cannot be gone on with: {why}"))
     out = free_folder(home, started)
     return out, _evaluated(options.model_copy(update={"out": out}), out, started, pool)
 

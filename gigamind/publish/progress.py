@@ -7,7 +7,7 @@ from typing import Self
 from uuid import UUID
 
 from gigamind.evaluation.progress import Lines
-from gigamind.publish.ends import told
+from gigamind.publish.ends import in_its_language
 
 _LONG_S = 10.0  # a run that is over by then shows nothing
 _EVERY_S = 5.0
@@ -23,7 +23,7 @@ class RunProgress(Lines):
         from prefect.logging import get_run_logger
 
         self._logger = get_run_logger()
-        super().__init__(lambda line: self._logger.info(told(line)))
+        super().__init__(lambda line: self._logger.info(in_its_language(line)))
         self._key = key
         self._next = time.monotonic() + long_s
         self._often_s = every_s
@@ -42,7 +42,7 @@ class RunProgress(Lines):
         if time.monotonic() < self._next and not ended:
             return
         self._next = time.monotonic() + self._often_s
-        line = told(f"{name}: {done:,} of {total:,}")
+        line = in_its_language(f"{name}: {done:,} of {total:,}")
         self._writer.submit(copy_context().run, self._show, 100.0 * done / max(1, total), line)
 
     def _show(self, share: float, line: str) -> None:
@@ -55,4 +55,4 @@ class RunProgress(Lines):
                 made = create_progress_artifact(share, self._key, line)
                 self._made = made if isinstance(made, UUID) else None
         except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
-            self._logger.warning(told(f"How far the run is was not published ({error})"))
+            self._logger.warning(in_its_language(f"How far the run is was not published ({error})"))

@@ -34,7 +34,7 @@ TELLING = {
     "translated": (0,),
     "say_line": (0,),
     "heading": (0,),
-    "told": (0,),
+    "in_its_language": (0,),
     "HTTPException": (1,),
     "refused": (2,),
     "heading_in": (1,),
