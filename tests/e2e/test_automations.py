@@ -67,7 +67,9 @@ def answers(deployed: Stack, asked: dict[str, Any]) -> dict[str, Any]:
     (deployed.clone / "examples" / "two.jsonl").write_text("".join(rows), "utf-8")
     options = {"task": "answers", "dataset": "examples/two.jsonl", **asked}
     baseline_of(deployed, AnswerEvalOptions, options)
-    held = POLICY.replace('["search.hit_at_1"]', '["answers.correctness"]\ncards = "ignore"')
+    # Two answers that are held as a model's own would say nothing.
+    rules = '["answers.correctness"]\njudged = []\ncards = "ignore"'
+    held = POLICY.replace('["search.hit_at_1"]', rules)
     (deployed.clone / "held.toml").write_text(held, "utf-8")
     return options | {"compare": "eval/baselines", "gates": "held.toml"}
 
