@@ -260,12 +260,8 @@ def _checked(
         raise InputError(
             f"{what} = {value!r}: must be {'a list' if option.multiple else 'one value'}"
         )
-    if (
-        isinstance(option.type, click.Path)
-        and isinstance(value, str)
-        and not Path(value).is_absolute()
-    ):
-        value = os.path.relpath(config.path.resolve().parent / value)
+    if isinstance(option.type, click.Path):
+        value = _from_folder(config, value, what)
     try:
         option.type_cast_value(context, value)
     except click.BadParameter as error:
@@ -273,3 +269,18 @@ def _checked(
     if isinstance(option, ModelOption):
         option.check(value, what)
     return value
+
+
+def _from_folder(config: ConfigFile, value: object, what: str) -> object:
+    """A path, or a list of them, as seen from the folder of the file; a number would name an open file of this process.
+
+    Raises:
+        InputError: it is no path.
+    """
+    if isinstance(value, list):
+        return [_from_folder(config, path, what) for path in cast("list[object]", value)]
+    if not isinstance(value, str) or "\0" in value:
+        raise InputError(f"{what} = {value!r}: must be a path in quotes")
+    if Path(value).is_absolute():
+        return value
+    return os.path.relpath(config.path.resolve().parent / value)

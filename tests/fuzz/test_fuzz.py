@@ -39,6 +39,8 @@ _JSON = b"POST /api/ai/chat\nHost: localhost\nContent-Type: application/json\n\n
 BROKE = [
     ("toml", b"a = " + b"[" * 3_000),
     ("toml", b"[search]\ntopk = " + b"9" * 5_000),
+    ("toml", b"[search]\nnotes = 2\n"),
+    ("toml", b'[search]\nnotes = "\\u0000"\n'),
     ("toml", b"[models.x]\nprompt = 1e999999999999\ncompletion = 1\n"),
     ("toml", b"[models.x]\nprompt = 1e" + b"9" * 400),
     ("snapshot", b"[" * 100_000),
