@@ -15,9 +15,10 @@ from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
 from gigamind.evidence.schema import Encodable, Strict, numbered_lines, parsed, read_text
+from gigamind.judges.asking import Asking
 from gigamind.judges.load import ASKING, kind_named, load_judge
-from gigamind.judges.protocol import AnswerCase, Asking, Judge, QuestionCase, Verdict, named
-from gigamind.judges.search_qa.judge import PanelOfAnswer, correctness
+from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
+from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.llm.prompts import Prompt

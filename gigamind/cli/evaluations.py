@@ -92,11 +92,7 @@ def _evaluate(
     from gigamind.cli.config import config_used
     from gigamind.cli.evaluation_document import evaluation_document
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.show import (
-        show_checked,
-        show_finished,
-        show_warnings,
-    )
+    from gigamind.cli.show import show_checked, show_finished, show_warnings
     from gigamind.evaluation.finish import read_finished
     from gigamind.tasks import TASKS, evaluate
 
@@ -114,7 +110,7 @@ def _evaluate(
     show_warnings(told, words(options.language))
     try:
         if flow:
-            from gigamind.publish.flows import run_flow
+            from gigamind.publish.here import run_flow
 
             finished = run_flow(options, runner)
         else:

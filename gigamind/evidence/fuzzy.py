@@ -167,10 +167,13 @@ def _by_grams(
     if len(text) < _LONG * len(quote):
         return None
     shared = source.grams.shared(quote)
-    likeliest = shared.likeliest()
+    likeliest = Span(*shared.likeliest())
     best, inside = best_ends(pattern, likeliest.slice(text), limit)
-    stretches = shared.enough(best) if inside else None
-    if stretches is None or sum(map(len, stretches)) * _FEW > len(text):
+    enough = shared.enough(best) if inside else None
+    if enough is None:
+        return None
+    stretches = [Span(*stretch) for stretch in enough]
+    if sum(map(len, stretches)) * _FEW > len(text):
         return None
     ends = {likeliest.start + end for end in inside}
     for stretch in stretches:

@@ -8,8 +8,6 @@ P. Jokinen, E. Ukkonen, "Two algorithms for approximate string matching in stati
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.spans import Span
-
 _Q = 4
 _MULTIPLIERS = (
     1,
@@ -21,6 +19,7 @@ _CELL = 32  # characters that are counted together
 
 _Codes = npt.NDArray[np.uint16]
 _Counts = npt.NDArray[np.intp]
+_Stretch = tuple[int, int]  # offsets of the text, half-open
 
 
 class Grams:
@@ -46,13 +45,13 @@ class Shared:
         self._sums = np.concatenate([[0], np.cumsum(counts)])
         self._length, self._text_length = length, text_length
 
-    def likeliest(self) -> Span:
+    def likeliest(self) -> _Stretch:
         """Around the window that has the most, somewhat longer than the quote."""
         width, around = self._width(self._length // 8), 1
         first = int(np.argmax(self._in_windows(width)))
         return self._stretch(max(0, first - around), first + width + around)
 
-    def enough(self, edits: int) -> list[Span] | None:
+    def enough(self, edits: int) -> list[_Stretch] | None:
         """The stretches, from left to right, in which alone the quote may fit with so many edits; None: anywhere."""
         least = self._length - _Q + 1 - _Q * edits
         if least <= 0:
@@ -71,8 +70,8 @@ class Shared:
         ends = np.minimum(np.arange(width, len(self._sums) + width - 1), len(self._sums) - 1)
         return self._sums[ends] - self._sums[:-1]
 
-    def _stretch(self, first: int, last: int) -> Span:
-        return Span(first * _CELL, min(last * _CELL, self._text_length))
+    def _stretch(self, first: int, last: int) -> _Stretch:
+        return first * _CELL, min(last * _CELL, self._text_length)
 
 
 def _codes(text: str) -> _Codes:

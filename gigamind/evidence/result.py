@@ -5,14 +5,12 @@ from itertools import pairwise
 from typing import Literal
 
 from gigamind.errors import InputError
-from gigamind.evidence.clause import Loss
 from gigamind.evidence.critical import Critical
 from gigamind.spans import Span
 
 LEAST_FUZZY = 0.80  # below, foreign passages pass
 _LEAST_SEARCH = 0.5  # below, more than half of the quote may be missing
-
-
+Loss = Literal["cut_negation", "cut_limit", "question"]
 Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss
 
 
@@ -216,3 +214,10 @@ class AlignResult:
         return AlignResult(
             tuple(outcome for outcome in self.outcomes if outcome.quote.entry_id == entry_id)
         )
+
+
+def is_same_place(one: Alignment | None, other: Alignment | None) -> bool:
+    """Whether two quotes stand in one note and share a character there."""
+    if not isinstance(one, Aligned) or not isinstance(other, Aligned):
+        return False
+    return one.quote.source_index == other.quote.source_index and one.span.iou(other.span) > 0

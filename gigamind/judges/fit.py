@@ -32,8 +32,9 @@ from gigamind.judges.calibrated import (
 from gigamind.metrics.answerability import confusion
 from gigamind.metrics.calibration import auc, brier
 from gigamind.retrieval.cache import Progress
+from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.retriever import Retriever, recording
-from gigamind.retrieval.signals import Signals, signals_of
+from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
 
 ENOUGH_UNANSWERABLE = 50  # with so many, "auto" leaves no note out

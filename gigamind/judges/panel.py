@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.judges.asking import Seat
 from gigamind.judges.spec import LlmJudgeFile
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.krippendorff import Level, krippendorff_alpha
@@ -68,19 +69,6 @@ class PanelFields(BaseModel):
 
 class PanelJudgeFile(LlmJudgeFile, PanelFields):
     """A judge file that may name a panel."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Seat:
-    """A place in a panel: a model, and the number of its repetition from 0."""
-
-    model: str
-    repeat: int = 0
-
-    @property
-    def name(self) -> str:
-        """As people are told of it."""
-        return f"{self.model} (vote {self.repeat + 1})" if self.repeat else self.model
 
 
 @dataclass(frozen=True, slots=True)

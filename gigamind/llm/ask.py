@@ -17,25 +17,26 @@ from pydantic import BaseModel, ValidationError, create_model
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.sender import BatchSender
-from gigamind.llm.budget import Budget, Limits
+from gigamind.llm.booking import Booking, Call
+from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
 from gigamind.llm.faults import scrub
-from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
+from gigamind.llm.ledger import STORE, Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import check_installed, load_instructor
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prices import Price, price_of, read_prices
+from gigamind.llm.prices import price_of, read_prices
 from gigamind.llm.reading import cut_off, own_object
 from gigamind.llm.schemas import sent_schema
-from gigamind.llm.sender import Booking, Call, Sender
+from gigamind.llm.sender import Sender
 from gigamind.llm.settings import Mode, ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.through_litellm import LitellmClient, taken
 from gigamind.llm.transport import OpenAIClient, speaks_openai, wanted
+from gigamind.llm.usage import Price
 
 Reply = TypeVar("Reply", bound=BaseModel)
-_MICRO_PER_USD = 10**6
 # Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
 _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
@@ -344,23 +345,6 @@ def connect(
         budget=budget,
         ledger=ledger,
         gates=gates,
-    )
-
-
-def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
-    """The limits of a run, shared by all its models.
-
-    Args:
-        spent: by the run that is being resumed; counts towards the limits.
-    """
-    usd = options.max_cost_usd
-    limits = Limits(
-        None if usd is None else round(usd * _MICRO_PER_USD), options.max_calls, options.max_minutes
-    )
-    return Budget(
-        limits,
-        spent_pico_usd=spent.pico_usd if spent else 0,
-        calls=spent.http_calls if spent else 0,
     )
 
 

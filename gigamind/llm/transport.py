@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 from gigamind.errors import LlmError
-from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
+from gigamind.llm.client import Answer, ParameterRefusedError, Request
 from gigamind.llm.faults import (
     error_of_status,
     lost,
@@ -31,6 +31,7 @@ from gigamind.llm.prices import on_loopback
 from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.streaming import EVENT_STREAM, put_together
+from gigamind.llm.usage import Usage
 from gigamind.version import __version__
 
 if TYPE_CHECKING:

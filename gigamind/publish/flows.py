@@ -1,22 +1,19 @@
-"""The one body of every evaluation flow, and `gigamind eval ... --flow`, which runs one here."""
+"""The one body of every evaluation flow."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any
 from uuid import uuid4
 
 from pydantic import BaseModel
 
-from gigamind.assets import asset
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
-from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_unfinished
-from gigamind.evaluation.finish import Evaluated, FlowResult
+from gigamind.evaluation.finish import FlowResult
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
-from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.run import Batch, Verdicts
+from gigamind.evaluation.unfinished import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.publish.artifacts import (
     artifact_keys,
     end_of_gate,
@@ -25,82 +22,13 @@ from gigamind.publish.artifacts import (
     tag_run,
     tags_of,
 )
-from gigamind.publish.ends import (
-    ENDS,
-    failed,
-    in_its_language,
-    own_process,
-    speak,
-    stopped_as_we_stop,
-)
+from gigamind.publish.ends import ENDS, failed, in_its_language, speak, stopped_as_we_stop
 from gigamind.publish.form import flat
 from gigamind.publish.pool import Pool
 from gigamind.publish.progress import RunProgress
 from gigamind.publish.restarts import deployment_name
-from gigamind.publish.server import check_result_storage, check_server
 from gigamind.systems.settings import BUILTIN, shown_system
-from gigamind.tasks import TASKS
 from gigamind.wording import words
-
-if TYPE_CHECKING:
-    from prefect.client.schemas.objects import State
-
-# No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
-_SETTINGS = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "0.5",
-    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-}
-
-_HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for three of them
-
-
-def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
-    """Run the task's flow, such as `flows/eval_search.py`, here.
-
-    It speaks to the configured Prefect server, or to a short-lived one where none is.
-
-    Args:
-        runner: where its batches and shards run, such as `processes:2`; None for this process.
-
-    Raises:
-        ServerError: the server cannot be reached or used.
-        GigamindError: as the evaluation itself raises it.
-    """
-    for name, value in _SETTINGS.items():
-        os.environ.setdefault(name, value)
-    server = check_server()
-    import prefect.settings
-    from prefect.flows import load_flow_from_entrypoint
-    from prefect.settings import temporary_settings
-
-    if server:
-        check_result_storage()
-    name = f"eval_{options.task}"
-    entrypoint = f"{asset('flows') / name}.py:{name}"
-    flow = cast(
-        "Callable[..., State[Any]]",
-        load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
-    )
-    # By its heartbeats a server knows that a run was killed.  Their thread holds up the end of the run for a second,
-    # which a short-lived server is not worth.
-    with (
-        temporary_settings(
-            {prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: _HEARTBEAT_S if server else None}
-        ),
-        own_process(),
-    ):
-        result = cast("dict[str, Any]", flow(options, runner, return_state=True).result())
-    release = result["release"]
-    return Evaluated(
-        TASKS[options.task].compared.summary.model_validate(result["summary"]),
-        Path(result["out"]),
-        ReleaseVerdict.load(release) if release else None,
-    )
 
 
 def run_name() -> str:

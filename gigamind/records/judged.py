@@ -8,9 +8,9 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.errors import Outcome
 from gigamind.llm.replies import ToldConfidence
 from gigamind.metrics.spec import Metric, Text
-from gigamind.runs.store import Outcome
 
 Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Count = Annotated[int, Field(ge=0)]

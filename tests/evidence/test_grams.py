@@ -30,7 +30,7 @@ def test_every_end_with_the_fewest_edits_lies_in_a_stretch_that_shares_enough(ca
     if stretches is not None:
         assert ends
         for end in ends:
-            assert any(one.start < end <= one.end for one in stretches)
+            assert any(start < end <= stop for start, stop in stretches)
 
 
 @given(misquotes(), st.integers(0, 12))

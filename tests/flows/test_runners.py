@@ -20,10 +20,10 @@ from timeless import without_times
 
 from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.asking import attempts_of, is_resumable, unfinished_folder
 from gigamind.evaluation.shards import shard_folders
+from gigamind.evaluation.unfinished import attempts_of, is_resumable, unfinished_folder
 from gigamind.llm.fences import fence_key
-from gigamind.publish.flows import run_flow
+from gigamind.publish.here import run_flow
 from gigamind.publish.pool import Job, Pool
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions

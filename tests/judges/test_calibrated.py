@@ -26,9 +26,10 @@ from gigamind.judges.calibrated import (
 from gigamind.judges.fit import Labelled, label
 from gigamind.judges.fit_collections import write_judge_file
 from gigamind.metrics.calibration import auc
+from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.retrieval.signals import Signals, signals_of
+from gigamind.retrieval.signals import signals_of
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 

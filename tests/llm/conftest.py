@@ -14,8 +14,8 @@ from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
 from gigamind.llm.fake import FakeServer, Seen, running
 from gigamind.llm.ledger import Attempt, Totals
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Price
 
 
 @dataclass

@@ -11,9 +11,10 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from gigamind.errors import LlmError
-from gigamind.judges.panel import Seat
-from gigamind.judges.protocol import AnswerCase, Asking
-from gigamind.judges.search_qa.reply import ClaimFinding, ClaimsReply, SearchQAJudge, SearchQAReply
+from gigamind.judges.asking import Asking, Seat
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.definition import SearchQAJudge
+from gigamind.judges.search_qa.reply import ClaimFinding, ClaimsReply, SearchQAReply
 from gigamind.judges.search_qa.segments.claims import claims_of
 from gigamind.judges.search_qa.segments.pieces import Piece
 from gigamind.llm.client import Message

@@ -12,8 +12,9 @@ from itertools import pairwise
 
 from gigamind.evidence.align import align
 from gigamind.evidence.result import Aligned
-from gigamind.judges.protocol import Asking
-from gigamind.judges.search_qa.reply import PartsReply, SearchQAJudge
+from gigamind.judges.asking import Asking
+from gigamind.judges.search_qa.definition import SearchQAJudge
+from gigamind.judges.search_qa.reply import PartsReply
 from gigamind.judges.search_qa.segments.citations import (
     end_of_citations,
     with_citations_blank,

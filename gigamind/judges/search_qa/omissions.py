@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from gigamind.evidence.result import Aligned, Alignment
+from gigamind.evidence.result import Alignment, is_same_place
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import Omission
 from gigamind.judges.search_qa.verify import Doubt, Verifier
@@ -47,13 +47,6 @@ def judged_omissions(
         note = omission.note if doubt is None else None
         found.append(JudgedOmission(omission.what, note, place, doubt))
     return tuple(found)
-
-
-def is_same_place(one: Alignment | None, other: Alignment | None) -> bool:
-    """Whether two quotes stand in one note and share a character there."""
-    if not isinstance(one, Aligned) or not isinstance(other, Aligned):
-        return False
-    return one.quote.source_index == other.quote.source_index and one.span.iou(other.span) > 0
 
 
 def _gives(answer: str, quote: str) -> bool:

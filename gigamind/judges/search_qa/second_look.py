@@ -17,12 +17,10 @@ from pydantic import Field
 
 from gigamind.assets import asset
 from gigamind.errors import LlmCode, LlmError
-from gigamind.judges.panel import Seat
-from gigamind.judges.protocol import Asking, PlannedCall, counted
+from gigamind.judges.asking import Asking, PlannedCall, Seat, counted
 from gigamind.judges.search_qa.support import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
-from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Message
+from gigamind.llm.client import Asked, Message
 from gigamind.llm.prompts import Prompt
 from gigamind.llm.replies import ModelReply, Most, Quotation
 
@@ -198,7 +196,7 @@ class SecondLook:
         return Trial(model, self.language, (yes, seen), (no, told))
 
 
-_TRIALS: WeakKeyDictionary[LanguageModel, dict[str, asyncio.Future[Trial]]] = WeakKeyDictionary()
+_TRIALS: WeakKeyDictionary[Asked, dict[str, asyncio.Future[Trial]]] = WeakKeyDictionary()
 
 
 def load_second_look(name: PromptName, language: Language, model: str) -> SecondLook:

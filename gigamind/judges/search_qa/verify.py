@@ -4,11 +4,13 @@ A quote of another note, one that was changed, and one that proves nothing by th
 claim is `unverified`, and counts as not supported.  From what is proven follows which notes an answer makes use of.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.evidence.align import align, align_all
+from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.result import Aligned, Alignment, Quote
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
@@ -17,7 +19,7 @@ from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece, Role
 from gigamind.judges.search_qa.support import Contradiction, Passage, Support, passage_of, support
-from gigamind.judges.search_qa.untold import without_untold
+from gigamind.judges.search_qa.words import HANGUL, TELLING, stems
 from gigamind.llm.fences import Source
 
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
@@ -303,3 +305,40 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
     if not isinstance(words, Aligned) or words.unproven or is_too_short(words.span, answer, _FEW):
         return ""
     return words.span.slice(answer)
+
+
+_DENIAL = re.compile(
+    rf"{NEGATION.pattern}|\b(?:un(?:clear|known|certain|able|sure|specified)|impossible|difficult|hard|insufficient|lacks?|nothing|silent)\b"
+    r"|모[르릅른]|불분명|불명확|어렵|부족|미상"
+)
+_SAYS_NO = re.compile(
+    r"\S*다(?:고|는|며)"
+)  # "없다고 나와 있습니다": the notes do tell, and they tell a no
+_NEAR = 5  # words from a denial to what it denies: behind it in English, before it in Korean
+_REACH = 120  # characters around a denial that are looked at
+
+
+def says_untold(words: str, sentence: str) -> bool:
+    """Whether words that stand in a sentence deny that notes tell, or that the answerer knows."""
+    place = align(words, sentence)
+    return isinstance(place, Aligned) and place.method != "fuzzy" and denies_telling(words)
+
+
+def denies_telling(text: str) -> bool:
+    """Whether words deny that notes tell, or that the answerer knows."""
+    folded = text.casefold().replace("’", "'")
+    for denial in _DENIAL.finditer(folded):
+        start = folded.rfind(" ", 0, denial.start()) + 1
+        near = folded[start : start + _REACH].split()[: _NEAR + 1]
+        if HANGUL.search(denial[0]):
+            near = folded[max(0, denial.end() - _REACH) : denial.end()].split()[-_NEAR - 1 :]
+        if not _SAYS_NO.match(folded, denial.end()) and not TELLING.isdisjoint(
+            stems(" ".join(near))
+        ):
+            return True
+    return False
+
+
+def without_untold(sentence: str, words: str) -> str:
+    """A sentence without its words that say that the notes do not tell; as it is where they say no such thing."""
+    return sentence.replace(words, " ", 1) if words and says_untold(words, sentence) else sentence

@@ -19,12 +19,12 @@ from gigamind.llm.batches.anthropic import AnthropicBatches
 from gigamind.llm.batches.journal import Batch, BatchJournal
 from gigamind.llm.batches.openai import OpenAiBatches
 from gigamind.llm.batches.provider import Limits, Outcome, Provider, State
-from gigamind.llm.client import Answer, Request, Usage
-from gigamind.llm.faults import TRANSIENT, fault_of
+from gigamind.llm.booking import Booking
+from gigamind.llm.client import Answer, Request
+from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt
-from gigamind.llm.prices import Price
-from gigamind.llm.sender import Booking, with_retries
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Price, Usage
 
 _PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
 _SLOWER = 1.5  # each wait than the one before

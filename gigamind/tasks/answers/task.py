@@ -10,10 +10,10 @@ from pydantic import TypeAdapter
 
 from gigamind.assurance.judged_runs import JudgedKind
 from gigamind.datasets.labels import AnswerLabel
-from gigamind.evaluation.asking import ModelRun, is_resumable, unfinished_folder
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
+from gigamind.evaluation.unfinished import ModelRun, is_resumable, unfinished_folder
 from gigamind.judges.protocol import Scale
 from gigamind.records.schema import Record
 from gigamind.runs.store import read_results
@@ -25,7 +25,7 @@ from gigamind.tasks.answers.view import AnswerView
 
 if TYPE_CHECKING:  # options and reports must not cost the import of all that runs it
     from gigamind.systems.protocol import Answerer
-    from gigamind.tasks.answers.prepare import PreparedAnswers
+    from gigamind.tasks.answers.prepared import PreparedAnswers
     from gigamind.tasks.answers.system import Asked
 
 
@@ -67,7 +67,8 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         shard: Shard | None = None,
     ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
-        from gigamind.tasks.answers.system import ask_system, kept_answers, with_answers
+        from gigamind.tasks.answers.prepared import with_answers
+        from gigamind.tasks.answers.system import ask_system, kept_answers
 
         del results
         if self.prepared.system is None:

@@ -14,9 +14,9 @@ from search_servers import search_server
 
 import gigamind
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.asking import unfinished_folder
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.shards import Shard
+from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_snapshot
 from gigamind.runs.store import ITEMS_FILE, Journal
