@@ -10,11 +10,11 @@ from functools import partial
 
 import pytest
 from forked import command
+from search_command import SEARCH
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 
 IGNORED = "Ctrl-C is ignored, as this was started in the background: stop it by `kill "
-SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
 
 
 # As a shell starts `command &` in a script.

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 import pytest
-from forked import command
 from gate_policy import shipped
-from own_systems import EXAMPLES, serving
+from own_systems import EXAMPLES, evaluated_compared_and_gated, serving
 from prefect_stack import Stack
 from told import check_told
 
@@ -25,25 +24,12 @@ def damaged(tmp_path: Path) -> Path:
 
 def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path, damaged: Path):
     gates = shipped("settings").replace("rise_ms = 200", "rise_ms = 1e6")  # a busy machine
-    (tmp_path / "gates.toml").write_text(gates.replace("ratio = 1.15", "ratio = 1000"), "utf-8")
-    asked = ["eval", "search", "--dataset", str(EXAMPLES / "queries.jsonl"), "--min-score", "0.4"]
-    asked += ["--notes", str(EXAMPLES / "vault"), "--speed-passes", "0"]
-    with serving(SEARCH, EXAMPLES / "vault") as address:
-        first = command(tmp_path, *asked, "--system", address, "--out", "first").completed()
-        assert first.returncode == 0, first.stderr
-        compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
-        equal = command(
-            tmp_path, *asked, "--system", address, "--out", "equal", *compared
-        ).completed()
-    assert equal.returncode == 0, equal.stdout + equal.stderr
-    with serving(SEARCH, damaged) as address:
-        worse = command(
-            tmp_path, *asked, "--system", address, "--out", "worse", *compared
-        ).completed()
-    assert worse.returncode == 4, worse.stdout + worse.stderr
-    verdict = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))
-    assert "search.mrr" in json.dumps(verdict["gate"])
-    page = (tmp_path / "first" / "report.html").read_text("utf-8")
+    gates = gates.replace("ratio = 1.15", "ratio = 1000")
+    asked = ["eval", "search", "--dataset", EXAMPLES / "queries.jsonl", "--min-score", "0.4"]
+    asked += ["--notes", EXAMPLES / "vault", "--speed-passes", "0"]
+    first, _, gate = evaluated_compared_and_gated(tmp_path, asked, gates, SEARCH, (SEARCH, damaged))
+    assert "search.mrr" in json.dumps(gate)
+    page = (first / "report.html").read_text("utf-8")
     assert "searched by http://127.0.0.1:" in page
 
 

@@ -66,24 +66,10 @@ def flow():
 
 
 @pytest.fixture
-def by_model(options, server, tmp_path):
+def by_model(options, by_its_model):
     """Options of a run whose model is asked anew, each prompt with the same fence as before."""
-
-    def make(**changes):
-        judged = {
-            "unanswerable_mode": "llm",
-            "model": "openai/judge",
-            "api_base": server.url,
-            "max_in_flight": 8,
-            "model_timeout_s": 60,
-            "sample": "50",
-            "store": tmp_path / "replies",
-            "store_mode": "refresh",
-            "fresh_fraction": 0.2,
-        }
-        return options(**(judged | changes))
-
-    return make
+    judged = {**by_its_model, "sample": "50", "store_mode": "refresh", "fresh_fraction": 0.2}
+    return lambda **changes: options(**(judged | changes))
 
 
 @pytest.fixture
