@@ -7,10 +7,9 @@ from pathlib import Path
 import pytest
 from demo_serve import respond
 from gate_policy import shipped
-from own_systems import EXAMPLES, evaluated_compared_and_gated, serving
+from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
 from prefect_stack import Stack
 from reached import reached
-from told import check_told
 
 from gigamind.llm.fake import FakeServer, running
 
@@ -78,12 +77,6 @@ def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack, judge: FakeS
     with serving(RAG, EXAMPLES / "vault") as address:
         own = {"system": address, "sample": "8", "out": "own-answers", "checklist": False}
         started = deployed.start(DEPLOYMENT, **own, **model, max_in_flight=8)
-        run = deployed.ended(started["id"])
-    assert run["state"]["name"] == "Completed", run["state"]
-    assert run["name"] == f"answers · vault · {address} · own-answers"
-    check_told(deployed, run)
-    [out] = (deployed.clone / "own-answers").iterdir()
-    kept = json.loads((out / "run.json").read_text("utf-8"))
-    assert kept["environment"]["system"]["target"] == address
+        out = out_of_nightly(deployed, started["id"], "answers", address, "own-answers")
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert (summary["counts"]["answers_evaluated"], summary["system"]["failed"]) == (8, 0)

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from gate_policy import shipped
-from own_systems import EXAMPLES, evaluated_compared_and_gated, serving
+from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
 from prefect_stack import Stack
-from told import check_told
 
 SEARCH = EXAMPLES / "own_search.py"
 
@@ -39,10 +38,4 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
 def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack):
     with serving(SEARCH, EXAMPLES / "vault") as address:
         started = deployed.start(system=address, min_score=0.4, sample="20", out="own")
-        run = deployed.ended(started["id"])
-    assert run["state"]["name"] == "Completed", run["state"]
-    assert run["name"] == f"search · vault · {address} · own"
-    check_told(deployed, run)
-    [out] = (deployed.clone / "own").iterdir()
-    kept = json.loads((out / "run.json").read_text("utf-8"))
-    assert kept["environment"]["system"]["target"] == address
+        out_of_nightly(deployed, started["id"], "search", address, "own")

@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from forked import command
+from prefect_stack import Stack
+from told import check_told
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -58,3 +60,15 @@ def evaluated_compared_and_gated(
     assert [end.returncode for end in ends] == [0, 0, 4], [end.stdout + end.stderr for end in ends]
     verdict = json.loads((folder / "worse" / "compare.json").read_text("utf-8"))
     return folder / "first", first.stdout, verdict["gate"]
+
+
+def out_of_nightly(stack: Stack, run_id: str, task: str, address: str, out: str) -> Path:
+    """The folder that the nightly deployment wrote of a system, once its flow run has completed."""
+    run = stack.ended(run_id)
+    assert run["state"]["name"] == "Completed", run["state"]
+    assert run["name"] == f"{task} · vault · {address} · {out}"
+    check_told(stack, run)
+    [folder] = (stack.clone / out).iterdir()
+    kept = json.loads((folder / "run.json").read_text("utf-8"))
+    assert kept["environment"]["system"]["target"] == address
+    return folder
