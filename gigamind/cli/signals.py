@@ -6,9 +6,10 @@ Prefect, which replace Python's own handler alone.
 """
 
 import signal
+import sys
 import threading
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from types import FrameType
 
 _EXIT = 128  # and the number of the signal, as shells have it
@@ -31,12 +32,25 @@ class Stop:
 
     def by_sigterm(self, _number: int, frame: FrameType | None) -> None:
         """Do what Ctrl-C would do now: asyncio has a handler of its own for it while it runs."""
-        self.signal = signal.SIGTERM
+        again, self.signal = self.signal == signal.SIGTERM, signal.SIGTERM
         by_ctrl_c = signal.getsignal(signal.SIGINT)
         if callable(by_ctrl_c):
             by_ctrl_c(signal.SIGINT, frame)
             return
-        raise KeyboardInterrupt  # Ctrl-C is ignored, and nobody has a handler for it
+        _interrupt(at_once=again)  # Ctrl-C is ignored, and nobody has a handler for it
+
+
+def _interrupt(*, at_once: bool) -> None:
+    """Raise KeyboardInterrupt: between two steps of asyncio's tasks, for one that it ends tells it with a traceback."""
+    if (asyncio := sys.modules.get("asyncio")) and not at_once:
+        with suppress(RuntimeError):  # no loop runs
+            asyncio.get_running_loop().call_soon_threadsafe(_raise)
+            return
+    _raise()
+
+
+def _raise() -> None:
+    raise KeyboardInterrupt
 
 
 @contextmanager

@@ -129,6 +129,7 @@ def _evaluated_in(
 def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
     """The steps of an evaluation as tasks of the flow run: the items in batches, then what models say of them."""
     from prefect import tags
+    from prefect.utilities.annotations import quote
 
     from gigamind.evaluation.run import run_batches
     from gigamind.publish import scaleout
@@ -151,9 +152,9 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
             )
             asks = plan["asks_a_model"] and not interrupted
             verdicts = _judged(options, batches, out, pool, run) if asks else None
-            return report(
-                options, batches, out, started, verdicts, run=run, interrupted=interrupted
-            )
+            # Quoted: Prefect would look at each value of each item for tasks that it waits for.
+            found = quote(batches), out, started, quote(verdicts)
+            return report(options, *found, run=run, interrupted=interrupted)
     finally:
         STEPS.close_run(options, run)
 

@@ -220,13 +220,11 @@ def test_options_survive_json():
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
-        ("https://h/v1", "https://h/v1"),
-        ("https://user:secret@h/v1", "https://***@h/v1"),
-        ("https://user:p@ss@h/v1", "https://***@h/v1"),
-        ("https://h/v1?key=secret&x=1", "https://h/v1?***"),
+        ("https://h/v1", "https://h/v1"), ("https://user:secret@h/v1", "https://***@h/v1"),
+        ("https://user:p@ss@h/v1", "https://***@h/v1"), ("https://h/v1?key=secret&x=1", "https://h/v1?***"),
         ("https://h/a@b", "https://h/a@b"),
     ],
-)
+)  # fmt: skip
 def test_an_address_is_shown_without_what_opens_the_door(address, shown):
     assert without_secrets(address) == shown
     options = SearchEvalOptions(dataset="d", notes="n", api_base=address)

@@ -78,19 +78,13 @@ def test_a_number_in_brackets_is_a_citation_only_behind_a_clause(text, numbers):
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("노트 1에 따르면 15일이다.", "15일이다."),
-        ("[노트 1]에 따르면 15일이다.", "15일이다."),
-        ("반차는 노트 2에서 0.5일이다.", "반차는 0.5일이다."),
-        ("노트 1, 2에 따르면 3일이다.", "3일이다."),
-        ("노트 1과 2일 뒤", "2일 뒤"),
-        ("수수료는 없다 (노트 2 참고).", "수수료는 없다 ."),
-        ("[1]에 따르면 3일이다.", "3일이다."),
-        ("According to Note 1, leave is 15 days.", "leave is 15 days."),
-        ("Note 3 says 15.", "says 15."),
-        ("Notes 1 and 2 say 15.", "say 15."),
-        ("15일이다 [노트 1].", "15일이다."),
+        ("노트 1에 따르면 15일이다.", "15일이다."), ("[노트 1]에 따르면 15일이다.", "15일이다."),
+        ("반차는 노트 2에서 0.5일이다.", "반차는 0.5일이다."), ("노트 1, 2에 따르면 3일이다.", "3일이다."),
+        ("노트 1과 2일 뒤", "2일 뒤"), ("수수료는 없다 (노트 2 참고).", "수수료는 없다 ."),
+        ("[1]에 따르면 3일이다.", "3일이다."), ("According to Note 1, leave is 15 days.", "leave is 15 days."),
+        ("Note 3 says 15.", "says 15."), ("Notes 1 and 2 say 15.", "say 15."), ("15일이다 [노트 1].", "15일이다."),
     ],
-)
+)  # fmt: skip
 def test_a_claim_is_read_without_the_names_of_notes(text, expected):
     assert without_note_names(text) == expected
 
