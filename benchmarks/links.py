@@ -23,6 +23,7 @@ from gigamind.linking.anchors import running_text
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
 from gigamind.metrics.links import LinkedNote, reliability, summarise_links
 from gigamind.metrics.links import Suggested as SuggestedLink
+from gigamind.retrieval.cache import Cache
 from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.stats.agreement import ReliabilityBin, expected_calibration_error
@@ -87,8 +88,8 @@ def names_alone(vault: Vault) -> Suggested:
     return _suggested(LinkSuggester(vault, Identities(vault.notes)))
 
 
-def by_meaning(cache: Path) -> Callable[[Vault], Suggested]:
-    """The same with the bundled encoder, whose vectors are kept in `cache`."""
+def by_meaning(cache: Cache) -> Callable[[Vault], Suggested]:
+    """The same with the bundled encoder; what it did is kept in `cache`."""
 
     def suggest(vault: Vault) -> Suggested:
         embedder = load_short_embedder(DEFAULT_EMBEDDER)
@@ -99,11 +100,13 @@ def by_meaning(cache: Path) -> Callable[[Vault], Suggested]:
 
 def _suggested(suggester: LinkSuggester) -> Suggested:
     notes = suggester.vault.notes
-    suggester.prepare(notes)
-    return {
+    suggester.prepare(notes, options=OPTIONS)
+    found = {
         note.path: [(one.target, one.confidence) for one in suggester.suggest(note, OPTIONS)]
         for note in notes
     }
+    suggester.keep()
+    return found
 
 
 def plugin(vault: Vault) -> Suggested:
@@ -211,11 +214,11 @@ def main() -> None:
             if size:
                 synthetic(notes, size)
             peers = {"plugin": plugin} if not size or size <= options.most_for_plugin else {}
-            meaning = by_meaning(folder / "vectors.sqlite")
+            meaning = by_meaning(Cache(folder / "cache"))
             peers |= {
                 "gigamind, names alone": names_alone,
                 "gigamind": meaning,
-                "again, vectors kept": meaning,
+                "again, all of it kept": meaning,
             }
             measure(notes, folder, peers)
 

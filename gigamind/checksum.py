@@ -1,7 +1,7 @@
-"""JSON objects that carry a checksum of the rest of them, so that what a disk has damaged is not used.
+"""What carries a checksum of the rest of it, so that what a disk has damaged is not used: JSON objects, and files.
 
 A flipped bit in a digit leaves a file that still parses.  The checksum is a key among the others, of 16 hexadecimal
-digits; it is against accidents, and stops nobody who means to change a file.
+digits, or stands before the content of a file; it is against accidents, and stops nobody who means to change a file.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 _KEY = "checksum"
+_SEAL_BYTES = 16
 
 
 def with_checksum(row: Mapping[str, Any]) -> dict[str, Any]:
@@ -36,3 +37,20 @@ def checked(row: object) -> Any:  # noqa: ANN401  JSON values
 def _checksum(row: Mapping[str, Any]) -> str:
     text = json.dumps(row, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def seal(content: bytes | memoryview, layout: bytes) -> bytes:
+    """What stands before the content of a file; that of another layout has another."""
+    return hashlib.blake2b(content, digest_size=_SEAL_BYTES, key=layout).digest()
+
+
+def unsealed(written: bytes, layout: bytes) -> memoryview:
+    """The content of a file behind its seal.
+
+    Raises:
+        ValueError: it was cut short or damaged, or has another layout.
+    """
+    content = memoryview(written)[_SEAL_BYTES:]
+    if written[:_SEAL_BYTES] != seal(content, layout):
+        raise ValueError("its checksum is of something else: damaged, or of another version")
+    return content

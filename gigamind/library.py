@@ -521,7 +521,9 @@ def suggest_links(
         raise InputError(f"{note}: no such note in {vault.root}; give its path there")
     options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
     suggester = load_suggester(vault, identities, embedder, default_cache_folder())
-    return suggester.suggest(meant.note, options)
+    found = suggester.suggest(meant.note, options)
+    suggester.keep()
+    return found
 
 
 def load_judge(

@@ -159,7 +159,7 @@ def suggest(
             default_cache_folder(),
             functools.partial(progress.stage, "Names"),
         )
-        suggester.prepare(chosen, functools.partial(progress.stage, "Phrases"))
+        suggester.prepare(chosen, functools.partial(progress.stage, "Phrases"), options)
         found: list[Suggested] = []
         left_out = False
         for note in chosen:
@@ -168,6 +168,7 @@ def suggest(
             left_out |= len(names) < len(suggestions)
             found.append(Suggested(note, names))
             progress.stage("Notes", len(found), len(chosen))
+        suggester.keep()
     writer = LinkWriter(vault, identities)
     if applied:
         _apply(found, vault, writer, copy, say, yes=yes)

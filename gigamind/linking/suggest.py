@@ -14,6 +14,7 @@ from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.linking.calibration import Calibration, Scored, calibrate
 from gigamind.linking.candidates import Candidate, CandidateFinder
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
+from gigamind.linking.kept import Kept, Sure
 from gigamind.linking.ranking import Scores, load_weights, logistic, scores
 from gigamind.linking.reasons import reason
 from gigamind.retrieval.cache import Cache, Progress, quiet
@@ -90,11 +91,11 @@ class LinkSuggestion:
 
 
 class LinkSuggester:
-    """Suggests links for the notes of one vault; building it reads every note once.
+    """Suggests links for the notes of one vault; building it reads every note once, unless something is kept of it.
 
     Args:
         embedder: compares meanings; None suggests names alone.
-        cache: file of the embedding cache; None computes everything anew.
+        cache: None computes everything anew, and keeps nothing.
         progress: called with (texts embedded, texts in all).
 
     Raises:
@@ -107,18 +108,34 @@ class LinkSuggester:
         vault: Vault,
         identities: Identities,
         embedder: Embedder | None = None,
-        cache: Path | None = None,
+        cache: Cache | None = None,
         progress: Progress = quiet,
     ) -> None:
         self.vault = vault
-        self.finder = CandidateFinder(vault, identities, embedder, cache, progress)
         self._identities, self._embedder = identities, embedder
+        self._cache, self._progress = cache, progress
+        self._kept = Kept(cache and cache.links, vault, self.embedding_model)
         self._titles = {note.path: note.title for note in vault.notes}
         self._read: tuple[Note, tuple[int, Calibration, float], list[list[Candidate]]] | None = None
+        if self._kept.calibration is None:
+            _ = self.finder  # what fails, fails here
 
     @cached_property
+    def finder(self) -> CandidateFinder:
+        """Finds what could be a link."""
+        vectors = self._cache and self._cache.embeddings
+        return CandidateFinder(
+            self.vault, self._identities, self._embedder, vectors, self._progress
+        )
+
+    @property
     def calibration(self) -> Calibration:
         """What scores are worth in this vault, found at the first suggestion."""
+        if self._kept.calibration is None:
+            self._kept.calibration = self._calibrated()
+        return self._kept.calibration
+
+    def _calibrated(self) -> Calibration:
         options = SuggestOptions(exclude_existing=False)
 
         def suggest(note: Note) -> list[Scored]:
@@ -132,21 +149,55 @@ class LinkSuggester:
         """The full name of the embedder; None for names alone."""
         return self._embedder.name if self._embedder else None
 
-    def prepare(self, notes: Iterable[Note], progress: Progress = quiet) -> None:
-        """Embed what suggestions for all these notes need, which is faster than note by note."""
-        self.finder.prepare(notes, progress)
+    def prepare(
+        self,
+        notes: Iterable[Note],
+        progress: Progress = quiet,
+        options: SuggestOptions | None = None,
+    ) -> None:
+        """Embed what these suggestions for all these notes need, which is faster than note by note."""
+        chosen = options or SuggestOptions()
+        missing = [note for note in notes if self._known(note, chosen) is None]
+        if missing:
+            self.finder.prepare(missing, progress)
 
     def suggest(self, note: Note, options: SuggestOptions | None = None) -> list[LinkSuggestion]:
         """Suggestions for a note of this vault, the most confident first: one a target, without overlaps."""
         chosen = options or SuggestOptions()
-        least = chosen.min_confidence if chosen.unlikely else floor(chosen.min_confidence)
+        known = self._known(note, chosen)
+        if known is None:
+            known = self._sure(note, chosen)
+            if self._is_kept(note, chosen):
+                self._kept.put(_asked(chosen), note.path, known)
         shown = (
-            self._suggestion(note, one, confidence, chosen)
-            for one in self._best(note, chosen, self.calibration, least)
-            if (confidence := logistic(one.odds))
-            >= (least if chosen.unlikely else floor(least, one.candidate.features))
+            self._suggestion(note, one, chosen)
+            for one in known
+            if one.confidence >= chosen.min_confidence
         )
         return list(islice(shown, chosen.max_suggestions))
+
+    def keep(self) -> None:
+        """Let later runs over the same vault have what was suggested."""
+        self._kept.save()
+        if self._cache is not None:
+            self._cache.prune()
+
+    def _is_kept(self, note: Note, options: SuggestOptions) -> bool:
+        """Whether later runs may ask the same: not of a draft, nor for what is never shown."""
+        return not options.unlikely and self.vault.note(note.path) is note
+
+    def _known(self, note: Note, options: SuggestOptions) -> list[Sure] | None:
+        return self._kept.get(_asked(options), note.path) if self._is_kept(note, options) else None
+
+    def _sure(self, note: Note, options: SuggestOptions) -> list[Sure]:
+        """What is sure enough to be suggested at any `min_confidence`, the surest first."""
+        least = options.min_confidence if options.unlikely else floor(0.0)
+        return [
+            Sure(one.candidate, confidence)
+            for one in self._best(note, options, self.calibration, least)
+            if (confidence := logistic(one.odds))
+            >= (least if options.unlikely else floor(least, one.candidate.features))
+        ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         """Paths of the notes that the note at `path` links to."""
@@ -192,11 +243,9 @@ class LinkSuggester:
             self._read = note, asked, found
         return self._read[2]
 
-    def _suggestion(
-        self, note: Note, weighed: "_Weighed", confidence: float, options: SuggestOptions
-    ) -> LinkSuggestion:
-        span, target = weighed.candidate.span, weighed.candidate.target
-        features = weighed.candidate.features
+    def _suggestion(self, note: Note, sure: Sure, options: SuggestOptions) -> LinkSuggestion:
+        span, target = sure.candidate.span, sure.candidate.target
+        features = sure.candidate.features
         around = options.context_chars
         left = max(note.document.body_start, span.start - around // 2)
         language = options.language or ("ko" if note_language(note) == "ko" else "en")
@@ -205,7 +254,7 @@ class LinkSuggester:
             span=span,
             target=target,
             target_title=self._titles[target],
-            confidence=confidence,
+            confidence=sure.confidence,
             scores=scores(features),
             reason=reason(features, language),
             context=note.text[left : span.end + around // 2].strip(),
@@ -228,9 +277,14 @@ def load_suggester(
         IndexingError: the cache cannot be used.
     """
     if embedder is None:
-        return LinkSuggester(vault, identities)
+        return LinkSuggester(vault, identities, cache=Cache(cache_folder))
     model = load_short_embedder(embedder)
-    return LinkSuggester(vault, identities, model, Cache(cache_folder).embeddings, progress)
+    return LinkSuggester(vault, identities, model, Cache(cache_folder), progress)
+
+
+def _asked(options: SuggestOptions) -> str:
+    """Name of what changes which suggestions there are."""
+    return f"{'new' if options.exclude_existing else 'all'} {options.context_chars}"
 
 
 @dataclass(frozen=True, slots=True)

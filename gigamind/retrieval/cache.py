@@ -1,4 +1,4 @@
-"""What later runs may use again: every vector ever computed, and the finished indexes, in the user's cache folder.
+"""What later runs may use again: every vector ever computed, finished indexes, suggested links, in the user's folder.
 
 Vectors are in one SQLite file.  One is found by the model and the SHA-256 of exactly the text that was embedded, so a
 changed note costs only its changed chunks, and a renamed model starts afresh.  Each batch is committed as it ends:
@@ -136,7 +136,7 @@ def _compute(
     return np.concatenate(parts)
 
 
-_KEPT = 8  # indexes of the vaults and models used last; an older one is built again from the kept vectors
+_KEPT = 8  # of each, those of the vaults and models used last; an older one is built again from the kept vectors
 _DAY_S = 86_400.0
 
 
@@ -161,12 +161,17 @@ class Cache:
         """One file a keyword index, named by its content."""
         return self.folder / "keywords"
 
+    @property
+    def links(self) -> Path:
+        """One file a vault with what was suggested there, named by its content."""
+        return self.folder / "links"
+
     def prune(self) -> None:
-        """Remove all but the indexes used last, and what a killed run left half-built.
+        """Remove all but the indexes and links used last, and what a killed run left half-built.
 
         An index that a reader has open stays whole for that reader.
         """
-        for folder in (self.indexes, self.keywords):
+        for folder in (self.indexes, self.keywords, self.links):
             entries = sorted(folder.iterdir(), key=_last_use) if folder.is_dir() else []
             whole = [entry for entry in entries if not entry.name.startswith(".")]
             abandoned = [

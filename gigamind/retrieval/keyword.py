@@ -8,7 +8,6 @@ One departure: a Korean word of one syllable shares no token with itself before 
 rank-bm25 has no posting for such a word of a query, the word stands for all of its forms; see `KeywordIndex.terms`.
 """
 
-import hashlib
 import io
 import math
 from array import array
@@ -20,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from gigamind.checksum import seal, unsealed
 from gigamind.text import short_words, tokens
 
 _K1, _B, _EPSILON = 1.5, 0.75, 0.25  # rank-bm25's
@@ -29,7 +29,6 @@ _MOST_REMEMBERED = 500_000  # words
 _LONGEST_REMEMBERED = 40  # characters; what is longer is seldom a word, and seldom comes again
 _SHORT = "^"  # before a word of one syllable, as a term: no token begins with it
 _LAYOUT = b"2"  # of the file: an older one fails its checksum, and is built again
-_CHECKSUM_BYTES = 16  # the archive's own checksums miss a damaged header
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +93,10 @@ class KeywordIndex:
         return 0.0 if row is None else max(0.0, float(self.idf[row]))
 
     def save(self, path: Path) -> None:
-        """Write the index to `path`: a checksum, then an .npz archive without pickled objects."""
+        """Write the index to `path`: a checksum, then an .npz archive without pickled objects.
+
+        The archive's own checksums miss a damaged header.
+        """
         terms = np.frombuffer("\n".join(self.rows).encode(), dtype=np.uint8)
         archive = io.BytesIO()
         np.savez(
@@ -109,7 +111,7 @@ class KeywordIndex:
         )
         content = archive.getbuffer()
         with path.open("wb") as file:
-            file.write(_checksum(content))
+            file.write(seal(content, _LAYOUT))
             file.write(content)
 
     @classmethod
@@ -120,10 +122,7 @@ class KeywordIndex:
             OSError: the file is missing or unreadable.
             ValueError: it is cut short, damaged, or something else.
         """
-        written = memoryview(path.read_bytes())
-        checksum, content = written[:_CHECKSUM_BYTES], written[_CHECKSUM_BYTES:]
-        if bytes(checksum) != _checksum(content):
-            raise ValueError(f"{path}: no keyword index, a damaged one, or one of another version")
+        content = unsealed(path.read_bytes(), _LAYOUT)
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             joined = stored["terms"].tobytes().decode()
             return cls(
@@ -135,10 +134,6 @@ class KeywordIndex:
                 idf=stored["idf"],
                 lengths=stored["lengths"],
             )
-
-
-def _checksum(content: memoryview) -> bytes:
-    return hashlib.blake2b(content, digest_size=_CHECKSUM_BYTES, key=_LAYOUT).digest()
 
 
 def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:

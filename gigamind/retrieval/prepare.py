@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Sequence
 from itertools import groupby
@@ -21,7 +20,7 @@ from gigamind.retrieval.index import Chunk, IndexContent, VectorIndex
 from gigamind.retrieval.keyword import KeywordIndex, build_keyword_index
 from gigamind.retrieval.retriever import Retriever, SemanticLeg
 from gigamind.retrieval.settings import DEFAULT_CHUNK_CHARS, RetrievalSettings
-from gigamind.runs.folders import private_folder
+from gigamind.runs.folders import private_file
 from gigamind.vault.graph import centrality, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault
@@ -105,13 +104,8 @@ def _keyword_index(
 
 def _save(index: KeywordIndex, place: Path) -> None:
     try:
-        private_folder(place.parent)
-        aside = place.with_name(f".{place.name}.{os.getpid()}")
-        try:
+        with private_file(place) as aside:
             index.save(aside)
-            aside.replace(place)
-        finally:
-            aside.unlink(missing_ok=True)
     except OSError as error:
         raise IndexingError(
             f"{place.parent}: the cache cannot be written ({error}): name another --cache-dir"

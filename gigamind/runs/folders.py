@@ -1,8 +1,30 @@
 """Folders of caches and stores, which hold texts of notes and replies: for the user alone who runs gigamind."""
 
+import os
+import secrets
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 _OWN = 0o700
+_OWN_FILE = 0o600
+
+
+@contextmanager
+def private_file(place: Path) -> Generator[Path]:
+    """Where to write a file that nobody else can read: it takes its place whole once that is done, or not at all.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    private_folder(place.parent)
+    aside = place.with_name(f".{place.name}.{os.getpid()}.{secrets.token_hex(4)}")
+    try:
+        aside.touch(mode=_OWN_FILE)
+        yield aside
+        aside.replace(place)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def private_folder(folder: Path) -> None:

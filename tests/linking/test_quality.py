@@ -12,6 +12,7 @@ from gigamind.metrics.links import (
     reliability,
     summarise_links,
 )
+from gigamind.retrieval.cache import Cache
 from gigamind.retrieval.embedders import load_short_embedder
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER
 from gigamind.stats.agreement import expected_calibration_error
@@ -28,7 +29,7 @@ FIVE = SuggestOptions(max_suggestions=5, min_confidence=0.0, exclude_existing=Fa
 def measured(tmp_path_factory):
     """The notes of each language that lost links, with what was suggested in them."""
     found: dict[str, list[LinkedNote]] = {"ko": [], "en": []}
-    embedder, cache = load_short_embedder(DEFAULT_EMBEDDER), tmp_path_factory.mktemp("cache") / "e"
+    embedder, cache = load_short_embedder(DEFAULT_EMBEDDER), Cache(tmp_path_factory.mktemp("cache"))
     for seed in SEEDS:
         folder = tmp_path_factory.mktemp("seed")
         made = generate_links(EXAMPLES, folder / "notes", folder / "links.jsonl", seed=seed)
