@@ -22,13 +22,12 @@ from gigamind.linking.anchors import (
 from gigamind.linking.cues import Around, Cues, around
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
 from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, plain_text
-from gigamind.linking.neighbours import Neighbours, folders_between
 from gigamind.linking.phrases import phrases
 from gigamind.linking.shared_words import SharedWords, Vector
 from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.embed import Embedder
 from gigamind.spans import Span
-from gigamind.vault.graph import link_graph
+from gigamind.vault.graph import Neighbours, folders_between, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note, Vault
