@@ -52,8 +52,9 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
 
     Args:
         runner: where its batches and shards run, such as `processes:2`; None for the flow's own process.
-        gate: hold the run against its baseline and end by the verdict: Failed as "Regressed" where a gate fails, as
-            "NotComparable" where nothing can be said; emits the event `gigamind.gate.<verdict>`.
+        gate: a baseline must be given, and the run ends by the verdict, as it does with `--fail-on-regression`: Failed
+            as "Regressed" where a gate fails, as "NotComparable" where nothing can be said; emits the event
+            `gigamind.gate.<verdict>`.
     """
     from prefect.states import Completed
 
@@ -73,19 +74,17 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
         publish_failure(error, options, run_name(), keys)
         return failed(error)
     publish_run(finished, keys)
-    if (
-        gate
-        and finished["release"]
-        and (stopped := end_of_gate(finished, out, words(options.language))) is not None
-    ):
-        return stopped
+    result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
+    if (gate or options.fail_on_regression) and finished["release"]:
+        ended = end_of_gate(finished["run_id"], result, words(options.language))
+        if ended is not None:
+            return ended
     if refused := finished["refused"]:
         kinds = [kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"]]
         kind = BudgetError if refused["over_budget"] else kinds[-1]
         why = kind(refused["message"])
         why.run = out
         return failed(why)
-    result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", data=result)
     return result

@@ -1,7 +1,7 @@
 """`gigamind eval ... --flow`: the flow of a task, such as `flows/eval_search.py`, run in this process."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -9,7 +9,7 @@ from gigamind.assets import asset
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.release import ReleaseVerdict
-from gigamind.publish.ends import own_process
+from gigamind.publish.ends import ReleaseStopped, own_process
 from gigamind.publish.server import check_result_storage, check_server
 from gigamind.tasks import TASKS
 
@@ -66,7 +66,10 @@ def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
         ),
         own_process(),
     ):
-        result = cast("dict[str, Any]", flow(options, runner, return_state=True).result())
+        try:
+            result: Mapping[str, Any] = flow(options, runner, return_state=True).result()
+        except ReleaseStopped as stopped:
+            result = stopped.result
     release = result["release"]
     return Evaluated(
         TASKS[options.task].compared.summary.model_validate(result["summary"]),
