@@ -43,6 +43,7 @@ BROKE = [
     ("toml", b'[search]\nnotes = "\\u0000"\n'),
     ("toml", b"[models.x]\nprompt = 1e999999999999\ncompletion = 1\n"),
     ("toml", b"[models.x]\nprompt = 1e" + b"9" * 400),
+    ("note", b'---\ntitle: "a\n\r\rb"\n---\n'),
     ("snapshot", b"[" * 100_000),
     ("run-file", b"q1 Q0 a" + b" " * 60_000 + b"b"),
     ("imports", b"q1 0 a" + b" " * 60_000 + b"b"),
