@@ -31,7 +31,13 @@ from gigamind.evaluation.shards import (
     results_in,
     rows_in,
 )
-from gigamind.evaluation.unfinished import ModelRun, attempts_of, is_resumable, unfinished_folder
+from gigamind.evaluation.unfinished import (
+    HOPELESS,
+    ModelRun,
+    attempts_of,
+    is_resumable,
+    unfinished_folder,
+)
 from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.batches.batcher import Batches, BatchTimes
 from gigamind.llm.batches.journal import read_batches
@@ -46,8 +52,6 @@ from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, check_r
 Item = TypeVar("Item")
 _LOOK_S = 0.5
 _BEAT_S = 1.0
-# The next item would end the same way, and so would the thousandth.
-HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
 # So would it where the first ones all end like this: it is not the item that is wrong.
 _ALIKE: frozenset[LlmCode] = frozenset({
     *("bad_request", "invalid_output", "malformed_response"),

@@ -11,7 +11,6 @@ from pydantic import BaseModel
 
 from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError
-from gigamind.evaluation.asking import HOPELESS
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
@@ -21,7 +20,7 @@ from gigamind.evaluation.release import (
     read_verdict,
 )
 from gigamind.evaluation.task import Task
-from gigamind.evaluation.unfinished import check_unfinished
+from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
 from gigamind.metrics.spec import unit_of, units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run

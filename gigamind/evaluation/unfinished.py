@@ -10,11 +10,24 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from gigamind.errors import InputError
-from gigamind.evaluation.shards import folders_of, rows_in
+from gigamind.errors import (
+    InputError,
+    LlmCode,
+)
+from gigamind.evaluation.shards import (
+    folders_of,
+    rows_in,
+)
 from gigamind.llm.ledger import Attempt
 from gigamind.records.schema import ErrorReport
-from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult
+from gigamind.runs.store import (
+    ITEMS_FILE,
+    ItemKey,
+    ItemResult,
+)
+
+# The next item would end the same way, and so would the thousandth.
+HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,6 +1,6 @@
 """What the aligner is given and what it answers.  All lengths and offsets are code points."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
@@ -73,6 +73,11 @@ class AlignConfig:
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 raise InputError(f"{name} must be 1 or more, not {value}")
+
+    def accepting(self, fuzzy_threshold: float) -> "AlignConfig":
+        """The same from that similarity on; what is searched for is never more alike than what is accepted."""
+        search = min(self.search_threshold, fuzzy_threshold)
+        return replace(self, fuzzy_threshold=fuzzy_threshold, search_threshold=search)
 
 
 DEFAULT = AlignConfig()

@@ -4,9 +4,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from gigamind.errors import LlmError
+from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Asked, Message, Reply, Request
 from gigamind.llm.replies import unread_in
+
+OF_THE_REPLY: frozenset[LlmCode] = frozenset(
+    {"invalid_output", "truncated", "refused", "content_filtered"}
+)
+"""Codes of replies that are the model's own doing; the others are of network, budget or user."""
 
 
 @dataclass(frozen=True, slots=True, order=True)

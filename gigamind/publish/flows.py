@@ -1,17 +1,34 @@
-"""The one body of every evaluation flow."""
+"""The one body of every evaluation flow, the form of its parameters, and how far it is, on the page of a long run.
 
+In the form, options stand in sections, what is required first; the command line, Python and the record of a run have
+them flat, by the same names.
+"""
+
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
-from uuid import uuid4
+from typing import Any, Self, cast, get_args
+from uuid import UUID, uuid4
 
-from pydantic import BaseModel
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    create_model,
+)
+from pydantic_core import CoreSchema, core_schema
 
+from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
 from gigamind.evaluation.finish import FlowResult
-from gigamind.evaluation.options import EvalOptions, ModelRunOptions
+from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
+from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.run import Batch, Verdicts
 from gigamind.evaluation.unfinished import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.publish.artifacts import (
@@ -23,9 +40,7 @@ from gigamind.publish.artifacts import (
     tags_of,
 )
 from gigamind.publish.ends import ENDS, failed, in_its_language, speak, stopped_as_we_stop
-from gigamind.publish.form import flat
 from gigamind.publish.pool import Pool
-from gigamind.publish.progress import RunProgress
 from gigamind.publish.restarts import deployment_name
 from gigamind.systems.settings import BUILTIN, shown_system
 from gigamind.wording import words
@@ -185,3 +200,110 @@ def _step(name: str, call: Callable[..., Any], named: str | None = None, retries
     # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
     settled = task(name=name, task_run_name=named or name, retries=retries, cache_policy=NO_CACHE)
     return settled(call)
+
+
+_LONG_S = 10.0  # a run that is over by then shows nothing
+_EVERY_S = 5.0
+
+
+class RunProgress(Lines):
+    """Progress of a flow run, from within it; what cannot be shown costs nothing but a line.
+
+    The artifact is written by a thread of its own: whoever tells it may be in an event loop, and must not wait.
+    """
+
+    def __init__(self, key: str, *, long_s: float = _LONG_S, every_s: float = _EVERY_S) -> None:
+        from prefect.logging import get_run_logger
+
+        self._logger = get_run_logger()
+        super().__init__(lambda line: self._logger.info(in_its_language(line)))
+        self._key = key
+        self._next = time.monotonic() + long_s
+        self._often_s = every_s
+        self._writer = ThreadPoolExecutor(1)
+        self._made: UUID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._writer.shutdown()
+
+    def stage(self, name: str, done: int, total: int) -> None:
+        super().stage(name, done, total)
+        ended = self._made is not None and done == total
+        if time.monotonic() < self._next and not ended:
+            return
+        self._next = time.monotonic() + self._often_s
+        line = in_its_language(f"{name}: {done:,} of {total:,}")
+        self._writer.submit(copy_context().run, self._show, 100.0 * done / max(1, total), line)
+
+    def _show(self, share: float, line: str) -> None:
+        from prefect.artifacts import create_progress_artifact, update_progress_artifact
+
+        try:
+            if self._made:
+                update_progress_artifact(self._made, share, line)
+            else:
+                made = create_progress_artifact(share, self._key, line)
+                self._made = made if isinstance(made, UUID) else None
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
+            self._logger.warning(in_its_language(f"How far the run is was not published ({error})"))
+
+
+_OF_COMMANDS = {"config"}
+
+
+class Sectioned:
+    """Annotates the options of a flow, of one of these models: shown in sections, taken so or flat."""
+
+    def __init__(self, *models: type[EvalOptions]) -> None:
+        self._models = models
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(flat, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        shown = [handler(_form(model).__pydantic_core_schema__) for model in self._models]
+        return shown[0] if len(shown) == 1 else {"anyOf": shown}
+
+
+def flat(given: object) -> object:
+    """Options by name, of those in sections; anything else as it is."""
+    if not isinstance(given, Mapping):
+        return given
+    told = cast("Mapping[str, object]", given)
+    values = {name: value for name, value in told.items() if not _is_section(name, value)}
+    for name, value in told.items():
+        if _is_section(name, value):
+            values |= cast("Mapping[str, object]", value)
+    return values
+
+
+def _is_section(name: str, value: object) -> bool:
+    return isinstance(value, Mapping) and name in {*SECTIONS, *get_args(TaskName)}
+
+
+def _form(model: type[EvalOptions]) -> type[BaseModel]:
+    """A model of sections, each a model of options; a section that needs nothing may be left out."""
+    task = str(model.model_fields["task"].default)
+    named = {name: section for section, names in SECTIONS.items() for name in names}
+    fields: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for name in [*named, *model.model_fields]:
+        if name in model.model_fields and name not in _OF_COMMANDS:
+            fields[named.get(name, OWN_SECTION)].setdefault(name, model.model_fields[name])
+    sections: dict[str, Any] = {}
+    for section, held in fields.items():
+        shown = task if section == OWN_SECTION else section
+        ordered = sorted(held.items(), key=lambda entry: not entry[1].is_required())
+        kinds: Any = {name: (field.annotation, field) for name, field in ordered}
+        titled = ConfigDict(extra="forbid", title=shown.title())
+        made = create_model(f"{task.title()}{shown.title()}", __config__=titled, **kinds)
+        needed = any(field.is_required() for field in held.values())
+        sections[shown] = (made, ...) if needed else (made, Field(default_factory=made))
+    titled = ConfigDict(extra="forbid", title=task.title())
+    return create_model(f"{task.title()}Options", __config__=titled, **sections)

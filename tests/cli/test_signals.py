@@ -14,7 +14,7 @@ import pytest
 from forked import command
 from search_command import SEARCH
 
-from gigamind.cli.signals import stoppable
+from gigamind.cli.main import stoppable
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 

@@ -16,8 +16,8 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from gigamind.assets import asset
-from gigamind.errors import LlmCode, LlmError
-from gigamind.judges.asking import Asking, PlannedCall, Seat, counted
+from gigamind.errors import LlmError
+from gigamind.judges.asking import OF_THE_REPLY, Asking, PlannedCall, Seat, counted
 from gigamind.judges.search_qa.support import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
 from gigamind.llm.client import Asked, Message
@@ -29,10 +29,6 @@ LEAST_BALANCED_ACCURACY = 0.9
 _LEAST_TOKENS = 20  # of the reply about one statement
 _PAIRS_A_CALL = 12
 _TOKENS = 80  # of the reply about one statement, at most
-# What a model says by its reply, which nobody else would mend.
-_OF_THE_REPLY: frozenset[LlmCode] = frozenset(
-    {"invalid_output", "truncated", "refused", "content_filtered"}
-)
 
 
 class Look(ModelReply, frozen=True):
@@ -186,7 +182,7 @@ class SecondLook:
             try:
                 said = await self._said(pairs, asking, Seat(model))
             except LlmError as error:
-                if error.code not in _OF_THE_REPLY:
+                if error.code not in OF_THE_REPLY:
                     raise
                 said = [None] * len(pairs)
             for pair, one in zip(pairs, said, strict=True):

@@ -195,11 +195,8 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
         InputError: one has none.
     """
     if options.system is None:
-        fields = AnswerEvalOptions.model_fields
-        told = [name for name in OF_SYSTEMS if getattr(options, name) != fields[name].default]
-        if told:
-            names = ", ".join(f"--{name.replace('_', '-')}" for name in told)
-            raise InputError(f"{names}: only with --system; leave it out")
+        if told := options.told(OF_SYSTEMS):
+            raise InputError(f"{told}: only with --system; leave it out")
     elif options.system == BUILTIN:
         raise InputError(
             "--system builtin: gigamind answers by --answer-model; name another system, or leave it out"
