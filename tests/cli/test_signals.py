@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import time
-from functools import partial
 
 import pytest
 from forked import command
@@ -76,7 +75,7 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     many, server, ignoring, number, code, word
 ):
     judged = ("--unanswerable-mode", "llm", *of_model(server), "--out", "out")
-    process = (partial(start, ignoring=True) if ignoring else command)(many, *SEARCH, *judged)
+    process = command(many, *SEARCH, *judged, ignoring=ignoring)
     wait_for(lambda: server.seen.total >= 3, process)
     if ignoring:
         process.send_signal(signal.SIGINT)

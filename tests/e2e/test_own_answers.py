@@ -37,6 +37,7 @@ def forgetful(tmp_path: Path) -> Path:
 
 
 ASKED = ("eval", "answers", "--dataset", EXAMPLES / "answers.jsonl", "--notes", EXAMPLES / "vault")
+ASKED += ("--sample", "20")
 
 
 def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
@@ -49,7 +50,7 @@ def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     assert "answers.correctness" in json.dumps(gate)
     lines = (first / "per_item.jsonl").read_text("utf-8").splitlines()
     items = [json.loads(line) for line in lines]
-    assert len(items) == 40
+    assert len(items) == 20
     assert all(len(item["contexts"]) == 2 and item["system_latency_ms"] > 0 for item in items)
     page = (first / "report.html").read_text("utf-8")
     assert "answered by http://127.0.0.1:" in page
@@ -64,7 +65,7 @@ def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path)
         (forgetful, EXAMPLES / "vault"),
     )
     summary = json.loads((first / "summary.json").read_text("utf-8"))
-    assert summary["counts"]["answers_evaluated"] == 40
+    assert summary["counts"]["answers_evaluated"] == 20
     assert (summary["llm"], summary["overall"]["answers"]["utility"]) == (None, None)
     assert "Judged by words, not by meaning" in told
 

@@ -25,7 +25,7 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
     gates = shipped("settings").replace("rise_ms = 200", "rise_ms = 1e6")  # a busy machine
     gates = gates.replace("ratio = 1.15", "ratio = 1000")
     asked = ["eval", "search", "--dataset", EXAMPLES / "queries.jsonl", "--min-score", "0.4"]
-    asked += ["--notes", EXAMPLES / "vault", "--speed-passes", "0"]
+    asked += ["--notes", EXAMPLES / "vault", "--speed-passes", "0", "--sample", "80"]
     first, _, gate = evaluated_compared_and_gated(tmp_path, asked, gates, SEARCH, (SEARCH, damaged))
     assert "search.mrr" in json.dumps(gate)
     page = (first / "report.html").read_text("utf-8")

@@ -86,8 +86,8 @@ def test_defaults_are_those_of_the_specification():
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "allowed", "refused", "message"),
+@pytest.mark.each(
+    "name, allowed, refused, message",
     [
         ("topk", 1, 0, "--topk 0: must be 1 or more"),
         ("topk", 1000, 1001, "--topk 1001: must be 1,000 or less"),

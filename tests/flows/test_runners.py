@@ -38,10 +38,11 @@ def cluster(name: str) -> pytest.ParameterSet:
     needs = pytest.mark.skipif(missing, reason=f"needs: pip install gigamind-eval[{name}]")
     # Both close their sockets and processes in their own time.
     careless = pytest.mark.filterwarnings("default")
-    return pytest.param(f"{name}:local:1", marks=[needs, careless, pytest.mark.deployed])
+    return pytest.param(f"{name}:local:1", marks=[needs, careless, pytest.mark.whole])
 
 
-WORKERS = ["threads:1", "processes:2", cluster("dask"), cluster("ray")]
+PROCESSES = pytest.param("processes:2", marks=pytest.mark.whole)  # each loads everything
+WORKERS = ["threads:1", PROCESSES, cluster("dask"), cluster("ray")]
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -40,8 +40,8 @@ def named(char: str) -> str:
     return f"‹U+{ord(char):04X}›" if obeyed or char in MARKS else char
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
+@pytest.mark.each(
+    "text, escaped",
     [
         ("plain 한글 text", "plain 한글 text"),
         ("a|b", r"a\|b"),

@@ -116,8 +116,8 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
         retriever.ask(QUERY)
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
+@pytest.mark.each(
+    "reply, message",
     [
         (
             (200, "<html>Log in</html>"),
