@@ -38,7 +38,7 @@ _NO_ROOM = {
 }  # no bug: a full or read-only disk
 
 _COMMANDS = {
-    "eval": ("evaluate:evaluate", "Evaluate search, answers and links over a vault."),
+    "eval": ("main:evaluate", "Evaluate search, answers and links over a vault."),
     "tune": ("tune:tune", "Hold settings that cost nothing against each other."),
     "compare": ("release:compare", "Compare runs, and apply the release gates to two."),
     "history": ("release:history", "Show how runs of a folder went, and where they changed."),
@@ -49,7 +49,7 @@ _COMMANDS = {
     "dataset": ("dataset:dataset", "Check, describe and sample a dataset."),
     "align": ("align:align", "Find quotes in their sources, exactly or not at all."),
     "memory": ("memory:memory", "Keep what a session says, with evidence."),
-    "judge": ("judge:judge", "Fit a judge, and put it to the test before its verdicts count."),
+    "judge": ("main:judge", "Fit a judge, and put it to the test before its verdicts count."),
     "serve": (
         "serve:serve",
         "Answer questions over the notes, in a browser, each answer evaluated.",
@@ -141,6 +141,39 @@ def cli() -> None:
     """
     if os.environ.get("NO_COLOR"):  # rich sees to itself
         click.get_current_context().color = False
+
+
+_EVALUATIONS = {
+    "search": ("evaluations:search", "Measure how well retrieval answers queries."),
+    "links": ("evaluations:links", "Measure how many removed links are suggested again."),
+    "answers": (
+        "evaluations:answers",
+        "Judge answers claim by claim, by quotes that stand in the notes.",
+    ),
+    "generate-links": (
+        "generate:generate_links",
+        "Make a link dataset: a copy of a vault, with links removed.",
+    ),
+    "generate-queries": ("generate:generate_queries", "Make a search dataset for review."),
+}
+
+
+@click.group(name="eval", cls=LazyGroup, lazy=_EVALUATIONS)
+def evaluate() -> None:
+    """Evaluate search, links and answers over a vault, and make datasets for it."""
+
+
+_OF_JUDGES = {
+    "fit": ("judge_fit:fit", "Fit a judge to labelled queries."),
+    "certify": ("judge_certify:certify", "Say how far the judge of a run agrees with people."),
+    "attack": ("judge_trials:attack", "Try whether text in notes and answers can steer a judge."),
+    "test": ("judge_trials:test", "Ask a judge about cases whose verdict is known."),
+}
+
+
+@click.group("judge", cls=LazyGroup, lazy=_OF_JUDGES)
+def judge() -> None:
+    """Fit a judge, and put it to the test before its verdicts count."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

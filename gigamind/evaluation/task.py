@@ -139,7 +139,7 @@ class Evaluation(
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """One kind of work of a run, and what it would need.
+    """One kind of work.
 
     Attributes:
         calls: requests over HTTP, none of them failing; 0 for work that is done here.

@@ -8,13 +8,19 @@ from gigamind.errors import LlmError
 from gigamind.judges.asking import Seat
 from gigamind.judges.panel import PanelVerdict
 from gigamind.judges.protocol import AnswerCase, Proof, Verdict
-from gigamind.judges.search_qa.omissions import JudgedOmission, judged_omissions
 from gigamind.judges.search_qa.reply import ClaimFinding, SearchQAReply
 from gigamind.judges.search_qa.roles import Roles, with_roles
 from gigamind.judges.search_qa.second_look import Trial
 from gigamind.judges.search_qa.segments.claims import claims_of
 from gigamind.judges.search_qa.segments.pieces import Piece
-from gigamind.judges.search_qa.verify import Coverage, JudgedClaim, Verifier, coverage
+from gigamind.judges.search_qa.verify import (
+    Coverage,
+    JudgedClaim,
+    JudgedOmission,
+    Verifier,
+    coverage,
+    judged_omissions,
+)
 from gigamind.judges.search_qa.words import is_of_another_language
 from gigamind.llm.fences import Flag
 from gigamind.metrics.grounding import share_given

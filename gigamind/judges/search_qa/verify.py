@@ -2,6 +2,7 @@
 
 A quote of another note, one that was changed, and one that proves nothing by the rules of `quotes` are no proof: such a
 claim is `unverified`, and counts as not supported.  From what is proven follows which notes an answer makes use of.
+What an answer leaves out is told by the model, too, and believed only with words of a note that the answer has not.
 """
 
 import re
@@ -11,15 +12,15 @@ from typing import Literal
 
 from gigamind.evidence.align import align, align_all
 from gigamind.evidence.critical import NEGATION
-from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
-from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, ProofRules, Told
+from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules, Told
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece, Role
 from gigamind.judges.search_qa.support import Contradiction, Passage, Support, passage_of, support
-from gigamind.judges.search_qa.words import HANGUL, TELLING, stems
+from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, TELLING, stems
 from gigamind.llm.fences import Source
 
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
@@ -342,3 +343,46 @@ def denies_telling(text: str) -> bool:
 def without_untold(sentence: str, words: str) -> str:
     """A sentence without its words that say that the notes do not tell; as it is where they say no such thing."""
     return sentence.replace(words, " ", 1) if words and says_untold(words, sentence) else sentence
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOmission:
+    """Something that the model says is left out.
+
+    Attributes:
+        what: in the words of the model.
+        note: number of the note that says it, from 1; None without proof.
+        evidence: where the quote stands, or why it does not.
+        doubt: why it does not count: no proof; `given`, the answer says it; `repeated`, one before it is of the same
+            place.  None where it counts.
+    """
+
+    what: str
+    note: int | None
+    evidence: Alignment
+    doubt: Doubt | Literal["given", "repeated"] | None
+
+
+def judged_omissions(
+    told: Sequence[Omission], answer: str, verifier: Verifier
+) -> tuple[JudgedOmission, ...]:
+    """What the model says is left out, each with what becomes of it."""
+    places = verifier.align([(one.note, one.quote) for one in told])
+    found: list[JudgedOmission] = []
+    for omission, quoted in zip(told, places, strict=True):
+        place, weakness = verifier.proof(quoted)
+        doubt: Doubt | Literal["given", "repeated"] | None = weakness
+        if doubt is None and _gives(answer, omission.quote):
+            doubt = "given"
+        if doubt is None and any(
+            one.doubt is None and is_same_place(one.evidence, place) for one in found
+        ):
+            doubt = "repeated"
+        note = omission.note if doubt is None else None
+        found.append(JudgedOmission(omission.what, note, place, doubt))
+    return tuple(found)
+
+
+def _gives(answer: str, quote: str) -> bool:
+    """Whether an answer has every number and every word of some meaning of a quote."""
+    return stems(quote) - GRAMMAR <= stems(answer) and not new_numbers(quote, known_numbers(answer))
