@@ -40,9 +40,10 @@ def chromium(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(chromium):
-    """The same with a window of the usual size, which has no page open."""
+    """The same with a window of the usual size, no page open, and nothing to tell."""
     chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
     chromium.get("about:blank")
+    chromium.get_log("browser")
     return chromium
 
 
