@@ -5,8 +5,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from gigamind.choices import Relaxable
 from gigamind.errors import InputError
-from gigamind.release.model import EvalSnapshot, Relaxable, checks_of, why_not_compared
+from gigamind.release.model import EvalSnapshot, checks_of, why_not_compared
 
 Snapshot = EvalSnapshot[Any, Any]
 Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
@@ -163,7 +164,7 @@ def _refused(what: str, meaning: str, detail: str = "") -> Mismatch:
 def _open(what: str, key: Relaxable, meaning: str, detail: str = "") -> Mismatch:
     mend = (
         f"{_MEND}: where the change is meant, `gigamind baseline promote` this run;"
-        f' relax = ["{key}"] under [comparable] in gates.toml compares all the same.'
+        f" `--changed {key}` compares all the same."
     )
     return Mismatch(
         what=what, severity="no-verdict", meaning=f"{meaning} {mend}", relaxed_by=key, detail=detail
