@@ -5,6 +5,8 @@ from typing import Final, Literal, get_args
 
 TaskName = Literal["search", "links", "answers"]
 Phase = Literal["mvp", "beta", "ga"]  # which thresholds of gates.toml apply
+Relaxable = Literal["notes", "hardware", "settings", "sample", "models"]
+"""In what two runs may differ and be compared all the same, where `--changed` or gates.toml says so."""
 PromptLanguage = Literal["auto", "ko", "en"]  # auto: that of the item
 LeaveOut = Literal["auto", "always", "never"]  # auto: where few unanswerable queries are known
 FreeJudge = Literal["threshold", "answer_score", "calibrated"]

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Literal, TypedDict, TypeVar, Unpack, overload
 
-from gigamind.choices import Phase, PromptLanguage, UnanswerableMode
+from gigamind.choices import Phase, PromptLanguage, Relaxable, UnanswerableMode
 from gigamind.errors import EvaluationError, InputError
 from gigamind.interop.ranking import RankedNote
 from gigamind.llm.settings import Mode as Structured
@@ -52,6 +52,7 @@ class EvalKeywords(TypedDict, total=False):
     notes_hash_mode: Literal["content", "mtime"]
     notes_hash_exclude: Sequence[str]
     compare: File
+    changed: Sequence[Relaxable]
     phase: Phase
     gates: File
     judge_card: File
@@ -443,6 +444,7 @@ def gate(
     baseline: Run,
     current: Run,
     *,
+    changed: Sequence[Relaxable] = (),
     phase: Phase = "mvp",
     gates: File | None = None,
     judge_card: File | None = None,
@@ -452,6 +454,7 @@ def gate(
     It takes the runs and not their `Comparison`, for some rules are about the judge of the current one.
 
     Args:
+        changed: what was changed on purpose, and may differ from the baseline.
         gates: thresholds; the `gates.toml` that comes with gigamind without it.
         judge_card: what `gigamind judge certify` wrote of the current run's judge, or its folder.
 
@@ -467,10 +470,10 @@ def gate(
     from gigamind.records.card import read_card
     from gigamind.release.policy import read_policy
 
-    given = {"phase": phase, "gates": gates, "judge_card": judge_card}
+    given = {"changed": tuple(changed), "phase": phase, "gates": gates, "judge_card": judge_card}
     options = validated(ReleaseOptions, given)
     card = read_card(options.judge_card) if options.judge_card else None
-    policy = read_policy(options.gates)
+    policy = read_policy(options.gates, options.changed)
     return Reference(_snapshot(baseline), policy, options, card).judge(_snapshot(current)).gate
 
 

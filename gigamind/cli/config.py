@@ -26,6 +26,7 @@ _OF_ONE_RUN = {
     "out",
     "resume",
     "compare",
+    "changed",
     "junit",
     "fail_on_regression",
     "save_snapshot",

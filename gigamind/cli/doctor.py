@@ -22,7 +22,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gigamind.cli.command import CONFIG_VARIABLE, command
 from gigamind.cli.config import check_config, find_config, read_config
-from gigamind.cli.errors import translated
+from gigamind.cli.errors import heading, translated
 from gigamind.cli.lazy import every_command
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import InputError
@@ -405,11 +405,11 @@ def _megabytes(size: int) -> str:
 
 
 def _show(document: DoctorDocument) -> None:
-    from gigamind.text import printable
+    from gigamind.text import padded, printable
 
     for finding in document.findings:
         what, mend = (printable(translated(told)) for told in (finding.what, finding.mend))
-        click.echo(f"{_MARKS[finding.status]}  {finding.area:<9} {what}")
+        click.echo(f"{_MARKS[finding.status]}  {padded(heading(finding.area), 9)} {what}")
         if mend:
             click.echo(f"    {'':<9} {mend}")
     problems = sum(finding.status == "problem" for finding in document.findings)

@@ -299,18 +299,17 @@ def _tell(model: "LanguageModel", checkup: "Checkup") -> None:
     say_line(f"mode      {settings.mode}: {'failed' if checkup.error else 'a valid reply'}")
     parameters = (f"{name}={value:g}" for name, value in model.parameters.items())
     say_line(f"sent      {', '.join(parameters)}")
-    say_line(f"price     {_price(price)}")
+    if price is None:
+        say_line("price     unpriced: name one with --prices, or no limit in dollars can be kept")
+    else:
+        prompt, completion = f"{price.prompt / 1e6:g} USD", f"{price.completion / 1e6:g} USD"
+        source = heading(price.source)
+        say_line(f"price     {prompt} prompt, {completion} completion a million tokens ({source})")
     if attempt and not attempt.http_status:
         say_line(f"latency   {attempt.latency_ms:.0f} ms")
         say_line(
             f"tokens    {attempt.prompt_tokens} prompt, {attempt.completion_tokens} completion"
         )
         if attempt.cost_pico_usd is not None:
-            say_line(f"cost      {attempt.cost_pico_usd / 1e12:.6f} USD ({attempt.cost_source})")
-
-
-def _price(price: "Price | None") -> str:
-    if price is None:
-        return "unpriced: name one with --prices, or no limit in dollars can be kept"
-    prompt, completion = price.prompt / 1e6, price.completion / 1e6
-    return f"{prompt:g} USD prompt, {completion:g} USD completion a million tokens ({price.source})"
+            source = heading(attempt.cost_source)
+            say_line(f"cost      {attempt.cost_pico_usd / 1e12:.6f} USD ({source})")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeVar, r
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from gigamind.choices import Phase, PromptLanguage, TaskName
+from gigamind.choices import Phase, PromptLanguage, Relaxable, TaskName
 from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError
 from gigamind.llm.options import Determinism, ModelOptions
@@ -56,7 +56,7 @@ def demand_of(details: "ErrorDetails") -> str:
         case "finite_number":
             return "must be a number"
         case "literal_error":
-            return f"must be {context['expected']}"
+            return f"must be one of {context['expected'].replace(' or ', ', ')}"
         case "extra_forbidden":
             return "there is no such option"
         case _:
@@ -111,7 +111,7 @@ SECTIONS: Mapping[str, tuple[str, ...]] = {
         *("max_cost_usd", "max_calls", "max_minutes", "prices", "min_coverage", "allow_partial"),
         *("batch", "batch_poll"),
     ),
-    "gate": ("compare", "phase", "gates", "judge_card", "fail_on_regression"),
+    "gate": ("compare", "changed", "phase", "gates", "judge_card", "fail_on_regression"),
 }
 """How options are grouped where people see them: in the form of a deployment, and in pages of help."""
 
@@ -119,7 +119,8 @@ FIRST = frozenset(
     (
         *("dataset", "notes", "system", "sample", "out", "lang", "dry_run", "resume"),
         *("mode", "topk", "unanswerable_mode", "answer_model", "min_confidence"),
-        *("model", "api_base", "max_cost_usd", "compare", "phase", "fail_on_regression"),
+        *("model", "api_base", "max_cost_usd", "compare", "changed", "phase"),
+        "fail_on_regression",
     )
 )
 """The few of them that a page of help shows where there are many."""
@@ -133,6 +134,9 @@ class ReleaseOptions(BaseModel):
     phase: Phase = Field("mvp", description="which thresholds of the gates apply")
     gates: Path | None = Field(
         None, description="gates.toml; the one that comes with gigamind without it"
+    )
+    changed: tuple[Relaxable, ...] = Field(
+        (), description="what was changed on purpose, and may differ from the baseline"
     )
     judge_card: Path | None = Field(
         None, description="card of the judge, or its folder: see `gigamind judge certify`"

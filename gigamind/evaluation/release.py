@@ -139,7 +139,7 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
     check_task(found, task)
     return Reference(
         found,
-        read_policy(options.gates),
+        read_policy(options.gates, options.changed),
         options,
         read_card(options.judge_card) if options.judge_card else None,
     )

@@ -4,8 +4,9 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+from gigamind.choices import Relaxable
 from gigamind.metrics.table import is_lower_better
-from gigamind.release.model import Checks, EvalSnapshot, Relaxable, SliceName, SnapshotHit, Speed
+from gigamind.release.model import Checks, EvalSnapshot, SliceName, SnapshotHit, Speed
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
 from gigamind.wording import Words
 

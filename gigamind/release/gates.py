@@ -6,14 +6,14 @@ A rule that nothing can be said about is no pass.
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from gigamind.choices import Phase
+from gigamind.choices import Phase, Relaxable
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.card import HeldCard, JudgeCard
 from gigamind.records.judged import JudgeReport
 from gigamind.release.compare import figures_over
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
-from gigamind.release.model import BLOCK, EvalSnapshot, Relaxable
+from gigamind.release.model import BLOCK, EvalSnapshot
 from gigamind.release.policy import (
     CHECKS,
     COVERAGE,

@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Mapping
 
+from gigamind.choices import Relaxable
 from gigamind.errors import InputError
 from gigamind.release.comparison import Mismatch, Snapshot
-from gigamind.release.model import Relaxable, checks_of, why_not_compared
+from gigamind.release.model import checks_of, why_not_compared
 
 
 def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:
@@ -138,7 +139,7 @@ def _refused(what: str, meaning: str, detail: str = "") -> Mismatch:
 def _open(what: str, key: Relaxable, meaning: str, detail: str = "") -> Mismatch:
     mend = (
         f"{_MEND}: where the change is meant, `gigamind baseline promote` this run;"
-        f' relax = ["{key}"] under [comparable] in gates.toml compares all the same.'
+        f" `--changed {key}` compares all the same."
     )
     return Mismatch(
         what=what, severity="no-verdict", meaning=f"{meaning} {mend}", relaxed_by=key, detail=detail

@@ -167,10 +167,6 @@ class Untested:
     current: float | None
 
 
-Relaxable = Literal["notes", "hardware", "settings", "sample", "models"]
-"""In what two runs may differ and be compared all the same, where gates.toml says so."""
-
-
 class Said(NamedTuple):
     """A task in words for people: what its dataset is made of, what is measured, and what its `settings` set."""
 

@@ -1,19 +1,18 @@
 """gates.toml: when a release is stopped, and what its rules gave."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Literal, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from gigamind.assets import asset
-from gigamind.choices import Phase
+from gigamind.choices import Phase, Relaxable
 from gigamind.errors import InputError
 from gigamind.loading import toml_values
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better, may_gate
 from gigamind.records.card import CardRequirements
-from gigamind.release.model import Relaxable
 from gigamind.wording import Words
 
 CardPolicy = Literal["require", "warn", "ignore"]
@@ -186,8 +185,11 @@ class Policy(_Section):
         )
 
 
-def read_policy(path: Path | None) -> Policy:
+def read_policy(path: Path | None, relax: Collection[Relaxable] = ()) -> Policy:
     """The policy that comes with gigamind, with what that file says instead, key by key.
+
+    Args:
+        relax: in what the runs may differ beside what the file allows.
 
     Raises:
         InputError: the file is missing, not TOML, or has an unknown field or metric.
@@ -196,13 +198,15 @@ def read_policy(path: Path | None) -> Policy:
     file = path or shipped
     content = _read(shipped)
     try:
-        return Policy.model_validate(_merged(content, _read(path)) if path else content)
+        policy = Policy.model_validate(_merged(content, _read(path)) if path else content)
     except ValidationError as error:
         problems = "; ".join(
             f"{'.'.join(str(part) for part in e['loc'])}: {e['msg'].removeprefix('Value error, ')}"
             for e in error.errors()
         )
         raise InputError(f"{file}: {problems}") from error
+    allowed = tuple(dict.fromkeys((*policy.comparable.relax, *relax)))
+    return policy.model_copy(update={"comparable": Comparable(relax=allowed)})
 
 
 def _read(file: Path) -> dict[str, object]:

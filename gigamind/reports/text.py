@@ -11,8 +11,8 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from gigamind.messages import message_in
-from gigamind.records.judged import LlmReport
-from gigamind.wording import Language, between, share
+from gigamind.records.judged import JudgeReport, LlmReport
+from gigamind.wording import Language, Words, between, share
 
 _MEANING = re.compile(r"([\\`*_\[\]<>|#~&$])")
 _BLOCK_MARK = re.compile(r"^(\d*)([.)]|[-+=]+)(?=\s|$)")  # 1. or - or --- in front
@@ -59,6 +59,12 @@ def _named(text: str) -> str:
 def render(template: str, **values: object) -> str:
     """A template of this package with these values; one that is missing is an error, not an empty text."""
     return _templates().get_template(template).render(**values)
+
+
+def judge_told(judge: JudgeReport, say: Words) -> str:
+    """In a line, which judge it was: runs in which it is the same can be compared."""
+    asked = say("page.judge_asking", model=judge.model) if judge.model else ""
+    return f"{judge.file}{asked} ({say('page.fingerprint')} {judge.fingerprint[:12]})"
 
 
 def told(message: str, language: Language) -> str:

@@ -110,6 +110,11 @@ def test_two_finished_runs_are_compared_without_running_anything(place, gigamind
     ended = gigamind(*asked, "--out", "compared", "--gates", "gates.toml")
     assert ended.code == 4
     assert "Relaxed: the notes changed" in ended.stdout
+    assert "`--changed notes`" in refused.stdout
+    changed = gigamind(*asked, "--changed", "notes")
+    assert changed.code == 4
+    assert "Relaxed: the notes changed" in changed.stdout
+    assert gigamind(*asked, "--changed", "settings").code == 1
     assert sorted(path.name for path in (place / "compared").iterdir()) == [
         "compare.html",
         "compare.json",
@@ -169,6 +174,10 @@ def test_a_run_whose_gate_failed_is_promoted_only_by_force(place, gigamind):
     [
         (["compare", "nowhere", "base"], "nowhere: no such file or folder"),
         (["compare", "base", "base", "--phase", "alpha"], "'alpha' is not one of"),
+        (
+            ["compare", "base", "base", "--changed", "note"],
+            "--changed note: must be one of 'notes'",
+        ),
         (["compare", "base", "base", "--gates", "none.toml"], "none.toml: cannot be read"),
         (["compare", "base/per_item.jsonl", "base"], "per_item.jsonl:2: not JSON, or cut short"),
         (["baseline", "promote", "cache"], "run.json: missing"),

@@ -115,6 +115,7 @@ def test_every_option_reaches_the_run(case, search):
         "save_snapshot": True,
         "fail_on_regression": False,
         "compare": None,
+        "changed": [],
         "gates": None,
         "unanswerable_mode": "threshold",
         "judge": None,

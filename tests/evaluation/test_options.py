@@ -77,6 +77,7 @@ def test_defaults_are_those_of_the_specification():
         "save_snapshot": False,
         "compare": None,
         "phase": "mvp",
+        "changed": (),
         "gates": None,
         "fail_on_regression": False,
         "judge_card": None,
@@ -109,7 +110,7 @@ def test_defaults_are_those_of_the_specification():
             "mode",
             "keyword",
             "fuzzy",
-            "--mode fuzzy: must be 'semantic', 'hybrid' or 'keyword'",
+            "--mode fuzzy: must be one of 'semantic', 'hybrid', 'keyword'",
         ),
         (
             "sample",

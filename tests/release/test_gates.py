@@ -113,7 +113,7 @@ def test_runs_of_other_notes_hardware_or_settings_get_a_verdict_only_where_the_p
     assert "gigamind baseline promote" in refused.reasons[0]
     told = verdict(*runs, policy(relaxing(key)))
     assert (told.verdict, told.relaxed) == ("failed", (key,))
-    assert f'relax = "{key}"' in told.reasons[-1]
+    assert f"--changed {key} or [comparable]" in told.reasons[-1]
     better = verdict(snapshot({"a": 1}), snapshot({"a": 1}, **changed), policy(relaxing(key)))
     assert (better.verdict, len(better.reasons)) == ("passed", 1)  # even where it passed
 
@@ -371,6 +371,15 @@ def test_a_file_changes_what_it_says_and_leaves_the_rest_as_it_comes(policy):
     assert small.speed.cold_start == shipped.speed.cold_start
     assert (small.phases, small.quality) == (shipped.phases, shipped.quality)
     assert policy('[quality]\nmetrics = ["search.mrr"]\n').quality.metrics == ("search.mrr",)
+
+
+def test_what_was_changed_on_purpose_may_differ_beside_what_the_file_allows(tmp_path):
+    assert read_policy(None, ["notes"]).comparable.relax == ("notes",)
+    file = tmp_path / "gates.toml"
+    file.write_text('[comparable]\nrelax = ["hardware", "notes"]\n', "utf-8")
+    told = read_policy(file, ["notes", "settings"])
+    assert told.comparable.relax == ("hardware", "notes", "settings")
+    assert told.model_copy(update={"comparable": read_policy(None).comparable}) == read_policy(None)
 
 
 def test_a_missing_policy_is_named():

@@ -61,7 +61,7 @@ def test_the_section_speaks_korean(release):
     text = release_section(release, KO)
     assert "(MVP). 질의 40건 중 20건이 나빠졌고 개선된 것은 없습니다." in text
     assert (
-        "0.5000만큼 나빠졌습니다. 허용치는 0.03입니다 (N = 40, 작은 표본. 질의 한 건의 비중이 0.0250입니다)."
+        "나빠진 폭은 0.5000, 허용치는 0.03입니다 (N = 40, 작은 표본. 질의 한 건의 비중이 0.0250입니다)."
         in text
     )
     assert "(`q0`): 1위 → 찾지 못함" in text
@@ -164,7 +164,7 @@ def test_what_differs_is_told_in_korean_with_how_to_compare_all_the_same(release
     assert told.startswith(
         "두 실행의 검색 설정이 달라 같은 시스템으로 볼 수 없습니다. 새 기준 실행이 필요합니다. (topk 10 -> 5)"
     )
-    assert 'relax = ["settings"]' in told
+    assert "`--changed settings`를 붙이십시오" in told
     comparison = release.comparison.model_copy(update={"mismatches": (mismatch,)})
     gate = judge_release(comparison, read_policy(None), "mvp")
     assert reasons_told(gate, comparison, KO) == [told]

@@ -37,7 +37,7 @@ from gigamind.reports.release import (
     relaxed_told,
     verdict_told,
 )
-from gigamind.reports.text import told, upright
+from gigamind.reports.text import judge_told, told, upright
 from gigamind.wording import Language, Words, between, moment, share, signed, warning_in, words
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -251,7 +251,7 @@ def _run_rows(run: RunReport, say: Words) -> Iterator[tuple[str, str]]:
     if run.notes:
         yield say("page.notes"), f"{run.notes} ({run.notes_hash_mode} {run.notes_hash[:12]})"
     if run.judge:
-        yield say("page.judge"), run.judge.describe()
+        yield say("page.judge"), judge_told(run.judge, say)
     if environment.system:
         yield say("page.system"), environment.system.name
     else:

@@ -9,7 +9,7 @@ from gigamind.records.schema import RunReport
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
-from gigamind.reports.text import code, render, unjudged
+from gigamind.reports.text import code, judge_told, render, unjudged
 from gigamind.tasks.search.schema import (
     ItemReport,
     JudgeRates,
@@ -335,7 +335,7 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
     notes = say(f"summary.{mode}", notes=run.notes, hash=mark) if run.notes else ""
     yield say("page.notes"), notes or say("summary.no_notes")
     if run.judge:
-        yield say("page.judge"), run.judge.describe()
+        yield say("page.judge"), judge_told(run.judge, say)
     if environment.system:
         of_file = environment.system.file_hash
         content = f" (sha256 {of_file[:12]})" if of_file else ""

@@ -146,10 +146,10 @@ def test_axes_span_the_grid_and_what_has_no_part_makes_no_second_setting():
     [
         ({"alphas": "0.3,2"}, "--alphas 2: must be 1 or less"),
         ({"alphas": "much"}, "--alphas much: "),
-        ({"fusions": "rrf"}, "--fusions rrf: must be 'weighted' or 'balanced'"),
-        ({"modes": ("keyword", "")}, "--modes : must be 'semantic', 'hybrid' or 'keyword'"),
+        ({"fusions": "rrf"}, "--fusions rrf: must be one of 'weighted', 'balanced'"),
+        ({"modes": ("keyword", "")}, "--modes : must be one of 'semantic', 'hybrid', 'keyword'"),
         ({"chunk_sizes": "50"}, "--chunk-sizes 50: must be 100 or more"),
-        ({"graph_reranks": "maybe"}, "--graph-reranks maybe: must be 'off' or 'on'"),
+        ({"graph_reranks": "maybe"}, "--graph-reranks maybe: must be one of 'off', 'on'"),
     ],
 )
 def test_a_value_that_an_axis_does_not_have_is_said(axes, message):
