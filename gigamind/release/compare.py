@@ -160,8 +160,11 @@ def metric_changes(
         **compare_ratios(terms, seed=seed, label="compare", confidence=confidence),
     }
     adjusted = holm([found.p_value for found in compared.values()])
+    sides = [counts_over(task, items) for items in zip(*pairs, strict=True)] or [{}, {}]
     tested = [
-        _change_of(name, found, p)
+        _change_of(name, found, p).model_copy(
+            update={"baseline_n": sides[0].get(name, 0), "current_n": sides[1].get(name, 0)}
+        )
         for (name, found), p in zip(compared.items(), adjusted, strict=True)
     ]
     untested = [
@@ -188,6 +191,11 @@ def figures_over(task: Task, items: Sequence[Any]) -> dict[str, float]:
         if under:
             figures[name] = over / under
     return figures
+
+
+def counts_over(task: Task, items: Sequence[Any]) -> dict[str, int]:
+    """How many items of one run have each figure that is a mean over items."""
+    return {name: len(both) for name, both in task.values([(i, i) for i in items]).items()}
 
 
 def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -> MetricChange:

@@ -3,7 +3,7 @@
 A rule that nothing can be said about is no pass.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from gigamind.choices import Phase
@@ -37,10 +37,14 @@ QUALITY = "metrics"
 def lost_rules(
     comparison: Comparison, policy: Policy, phase: Phase, judge: JudgeReport | None
 ) -> list[RuleResult]:
-    """Those that concern the runs: verdicts where a model gives them, checks where those of both are compared."""
+    """Those that concern the runs: verdicts where a model gives them or some are gone, checks where both have some.
+
+    A judge that asks nobody always decides where it can; what it cannot decide about, such as an answer that never came,
+    is in no figure either.
+    """
     shared, gone = comparison.shared, comparison.lost
     kinds = [_Lost(COVERAGE, gone, len(gone) + shared)]
-    if judge is not None and judge.asks_a_model:
+    if comparison.unjudged or (judge is not None and judge.asks_a_model):
         kinds.append(_Lost(VERDICTS, comparison.unjudged, shared))
     if comparison.checks == "compared":
         kinds.append(_Lost(CHECKS, comparison.unchecked, shared))
@@ -203,14 +207,12 @@ def _quality_rules(
         for name in concerned
         if name in named
     ]
-    bounds = [
-        _bounded(comparison, name, bound)
-        for name in concerned
-        if (bound := policy.bound(name)) is not None
-    ]
+    bounds = _bounds(comparison.figures, policy, concerned)
+    told = policy.phases[phase].at_worst
     rules = [
-        _softened(rule, phase, soft=rule.metric.partition(".")[0] in soft)
+        _softened(rule, phase, soft=block in soft or (rule.why == "worst" and block in told))
         for rule in (*changes, *bounds)
+        if (block := rule.metric.partition(".")[0])
     ]
     if changes and not bounds and all(rule.status == "skipped" for rule in changes):
         rules.append(_Told("nothing_held", units=comparison.task).rule(QUALITY, "inconclusive"))
@@ -223,6 +225,37 @@ def _concerns(name: str, comparison: Comparison) -> bool:
     if block == BLOCK:
         return comparison.checks != "none"
     return block in blocks_of(comparison.task)
+
+
+def bounds_gate(run: EvalSnapshot[Any, Any], policy: Policy, phase: Phase) -> GateResult | None:
+    """What holds a run that is compared with nothing: floors and ceilings; None where none concerns its task.
+
+    Raises:
+        InputError: the policy names a figure that nothing gives.
+    """
+    policy.refuse_unknown(run.task)
+    blocks = {*blocks_of(run.task), *((BLOCK,) if run.kind.checklist(run) else ())}
+    named = [name for name in policy.gated if name.partition(".")[0] in blocks]
+    soft = policy.phases[phase].soft
+    rules = tuple(
+        _softened(rule, phase, soft=rule.metric.partition(".")[0] in soft)
+        for rule in _bounds(figures_over(run.kind, run.items), policy, named)
+    )
+    if not rules:
+        return None
+    verdict: Verdict = next(
+        (one for one in _VERDICTS if any(rule.status == one for rule in rules)), "passed"
+    )
+    reasons = tuple(rule.explanation for rule in rules if _is_told(rule, verdict))
+    return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=reasons)
+
+
+def _bounds(figures: Mapping[str, float], policy: Policy, names: Sequence[str]) -> list[RuleResult]:
+    return [
+        _bounded(figures, name, bound)
+        for name in names
+        if (bound := policy.bound(name)) is not None
+    ]
 
 
 def _is_told(rule: RuleResult, verdict: Verdict) -> bool:
@@ -254,20 +287,24 @@ def _quality(
     if change is None or change.drop is None or before is None or after is None:
         return _unmeasured(comparison, name, before, after)
     if before == after == _worst(name) and policy.bound(name) is None:
-        told = _Told("worst", before=f"{before:.4f}")
+        remarks = ("of_verdicts",) if name.partition(".")[0] == _OF_VERDICTS else ()
+        told = _Told("worst", remarks, before=f"{before:.4f}")
         return told.rule(name, "not-comparable", baseline=before, current=after)
     allowed = policy.allowed_drop(phase, comparison.items)
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
     is_small = comparison.items < policy.small_sample.below and change.n
     small = ("small",) if is_small else ()
+    apart = ("apart",) if change.baseline_n != change.current_n else ()
     return _Told(
         "drop",
-        (*small, *remark),
+        (*small, *apart, *remark),
         before=f"{before:.4f}",
         after=f"{after:.4f}",
         drop=f"{max(0.0, change.drop):.4f}",
         limit=f"{allowed:g}",
         n=str(change.n),
+        before_n=str(change.baseline_n),
+        after_n=str(change.current_n),
         weight=f"{1 / max(1, change.n):.4f}",
         units=comparison.task,
         needed=str(needed),
@@ -306,10 +343,10 @@ def _unmeasured(
     return _Told(why).rule(name, "skipped", current=after)
 
 
-def _bounded(comparison: Comparison, name: str, bound: float) -> RuleResult:
+def _bounded(figures: Mapping[str, float], name: str, bound: float) -> RuleResult:
     """What the current run must reach, whatever the baseline did; it is held by all its items."""
     lower = is_lower_better(name)
-    value = comparison.figures.get(name)
+    value = figures.get(name)
     kind = "ceiling" if lower else "floor"
     if value is None:
         return _Told(f"{kind}_gone", limit=f"{bound:g}").rule(name, "failed", limit=bound)

@@ -38,11 +38,14 @@ class PhaseRules(_Section):
         drop: by how much a metric may fall, absolute.
         soft: blocks ("links", "search", "unanswerable", "answers", "quality") whose failures are told but do not stop
             the release.
+        at_worst: blocks whose metrics may be at their worst in both runs, where they cannot get worse: that a gate holds
+            nothing of them is told; of any other block there is no verdict then.
         card: what takes the place of `[card]` in this phase, key by key.
     """
 
     drop: Limit
     soft: tuple[Block, ...] = ()
+    at_worst: tuple[Block, ...] = ()
     card: CardRequirements = CardRequirements()
 
 

@@ -31,8 +31,7 @@ def decision_told(release: Release, say: Words) -> str:
     """Whether to release, and how many items got worse, in plain words."""
     if release.gate.is_refused:
         return f"{say('decision.not-comparable')}."
-    verdict = plain_verdict(release)
-    told = say(f"decision.{'inconclusive' if verdict == 'not-comparable' else verdict}")
+    told = say(f"decision.{plain_verdict(release)}")
     return f"{told}. {items_told(release.comparison, say)}"
 
 

@@ -157,11 +157,58 @@ def test_a_baseline_that_cannot_get_worse_holds_nothing(snapshot, policy, before
     """FAR of 1, and F1 of 0: no run can be worse."""
     runs = (snapshot({f"u{i}": verdict for i in range(200)}) for verdict in (before, after))
     text = POLICY.replace('"search.hit_at_1"', '"unanswerable.far", "unanswerable.f1"')
-    gate = verdict(*runs, policy(text))
+    gate = verdict(*runs, policy(text), "beta")
     assert gate.verdict == expected
     if expected == "not-comparable":
         assert "the worst there is" in gate.reasons[0]
+        assert "--unanswerable-mode calibrated" in gate.reasons[0]
         assert {rule.status for rule in gate.rules if rule.metric != "coverage"} >= {expected}
+
+
+def test_where_a_phase_says_so_a_verdict_with_warnings_tells_what_is_not_held(snapshot, policy):
+    """A first user adds questions without an answer, and the judge that runs without options finds none of them."""
+    text = POLICY.replace('"search.hit_at_1"', '"search.hit_at_1", "unanswerable.f1"')
+    run = snapshot({"a": 1, "u": "wrong"})
+    gate = verdict(run, run, policy(text))
+    assert gate.verdict == "warned"
+    assert verdict(run, run, policy(text), "beta").verdict == "not-comparable"
+    assert "--unanswerable-mode calibrated" in gate.reasons[0]
+    assert gate.reasons[0].endswith("; only told in phase mvp.")
+    never_found = snapshot(
+        {"a": None, "u": "wrong"}
+    )  # of a search that finds nothing there is none
+    assert verdict(never_found, never_found, policy(text)).verdict == "not-comparable"
+
+
+def test_answers_that_are_gone_or_refuse_are_held_though_no_model_judges(answers, policy):
+    """`--judge words`: an answer that never came, and one that refuses, are in no mean."""
+    names = [f"a{i}" for i in range(20)]
+    shipped = read_policy(None)
+    baseline = answers(dict.fromkeys(names), checklist=None)
+
+    def changed(count, **update):
+        items = [
+            one.model_copy(update=update) if place < count else one
+            for place, one in enumerate(baseline.items)
+        ]
+        return baseline.model_copy(update={"items": tuple(items)})
+
+    def ends(current):
+        gate = verdict(baseline, current, shipped)
+        return gate.verdict, [rule.metric for rule in gate.failed]
+
+    assert ends(baseline) == ("passed", [])
+    assert ends(changed(1, evaluated=False, metrics={})) == ("failed", ["verdicts"])
+    refusing = changed(12, metrics={"correctness": None})
+    assert ends(refusing) == ("failed", ["answers.answered"])
+    comparison = compare(baseline, refusing)
+    assert (comparison.unchanged, len(comparison.changes)) == (8, 12)
+    told = next(
+        rule.explanation
+        for rule in verdict(baseline, refusing, shipped).rules
+        if rule.metric == "answers.correctness"
+    )
+    assert "measured on 20 answers in the baseline, on 8 now" in told
 
 
 @pytest.mark.parametrize(
