@@ -12,7 +12,14 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, ClassVar
 
-from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, NotesError
+from gigamind.errors import (
+    BrokenBoundError,
+    BudgetError,
+    EvaluationError,
+    GigamindError,
+    InputError,
+    NotesError,
+)
 from gigamind.messages import message_in
 from gigamind.wording import Language, language_of
 
@@ -40,6 +47,7 @@ ENDS = (
     (NotesError, "NotesInaccessible"),
     (BudgetError, "BudgetExceeded"),
     (EvaluationError, "EvaluationFailed"),
+    (BrokenBoundError, "Regressed"),
 )
 
 

@@ -226,11 +226,12 @@ def _untested(metric: str, n: int, before: float | None, after: float | None) ->
 def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
     before, after = task.speed(baseline.metrics), task.speed(current.metrics)
     passes = task.passes(baseline.metrics), task.passes(current.metrics)
-    of_system = current.environment.system is not None
+    system = current.environment.system
+    of = {"of_system": system is not None, "of_file": system is not None and system.kind == "run"}
     return tuple(
         speed_change(
             name, (before[name], after[name]), passes if name == "search_p95" else (None, None)
-        ).model_copy(update={"of_system": of_system})
+        ).model_copy(update=of)
         for name in after
     )
 

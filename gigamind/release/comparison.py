@@ -144,6 +144,7 @@ class SpeedChange(_Part):
         passes, baseline_passes: how many passes each run has.
         query_ms: time of one of the baseline's timed queries.
         of_system: it is another system's, asked over a network or in a process of its own.
+        of_file: it is another system's that only a run file tells of, which has no times.
     """
 
     name: Speed
@@ -156,6 +157,7 @@ class SpeedChange(_Part):
     baseline_passes: int = 0
     query_ms: float | None = None
     of_system: bool = False
+    of_file: bool = False
 
 
 class RunName(_Part):

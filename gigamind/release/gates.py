@@ -176,11 +176,7 @@ def judge_release(
         *_speed(comparison, policy),
         *_card(judge, held, policy),
     )
-    verdict: Verdict = "passed"
-    for worst in _VERDICTS:
-        if any(rule.status == worst for rule in rules):
-            verdict = worst
-            break
+    verdict = _verdict(rules)
     told = [rule for rule in rules if _is_told(rule, verdict)]
     told.sort(key=lambda rule: rule.why not in UNKNOWABLE)
     reasons = [rule.explanation for rule in told]
@@ -188,6 +184,14 @@ def judge_release(
     return GateResult(
         phase=phase, verdict=verdict, rules=rules, reasons=tuple(reasons), relaxed=relaxed
     )
+
+
+def _verdict(rules: Sequence[RuleResult]) -> Verdict:
+    """The worst of them."""
+    for worst in _VERDICTS:
+        if any(rule.status == worst for rule in rules):
+            return worst
+    return "passed"
 
 
 _VERDICTS: tuple[Verdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
@@ -243,9 +247,7 @@ def bounds_gate(run: EvalSnapshot[Any, Any], policy: Policy, phase: Phase) -> Ga
     )
     if not rules:
         return None
-    verdict: Verdict = next(
-        (one for one in _VERDICTS if any(rule.status == one for rule in rules)), "passed"
-    )
+    verdict = _verdict(rules)
     reasons = tuple(rule.explanation for rule in rules if _is_told(rule, verdict))
     return GateResult(phase=phase, verdict=verdict, rules=rules, reasons=reasons)
 
@@ -406,6 +408,9 @@ def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
     if before is None:
         why = "unmeasured" if after is None else "new"
         return _Told(why).rule(change.name, "skipped", current=after)
+    if change.of_file:
+        told = _Told("speed_of_file")
+        return told.rule(change.name, "failed", baseline=before, current=after)
     if after is None or (change.baseline_passes and not change.passes):
         told = _Told("speed_gone")
         return told.rule(change.name, "failed", baseline=before, current=after)

@@ -155,6 +155,11 @@ class Policy(_Section):
                     raise ValueError(f"{name} bounds nothing in [{section}]; write it in [{other}]")
         return self
 
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """All floors and ceilings."""
+        return {**self.floors, **self.ceilings}
+
     def bound(self, name: str) -> float | None:
         """The worst value that a metric may have, whatever the baseline's was; None where anything goes."""
         return (self.ceilings if is_lower_better(name) else self.floors).get(name)
