@@ -6,6 +6,7 @@ GigamindError               3  the evaluation could not be carried out
 │   └── OtherRunError       1  what is to be resumed is a run of something else
 ├── NotesError              2  the vault cannot be read
 │   └── IndexingError       2  its index cannot be built, opened or reached
+├── BrokenBoundError        4  a run that is compared with nothing misses a floor or a ceiling of the gates
 └── EvaluationError         3  an evaluation broke off
     ├── QueryTimeoutError   3  one query passed its time limit: a Failure of that item, never the end of a run
     ├── SystemFailedError   3  an evaluated search gave no ranking: a Failure of that item
@@ -16,7 +17,8 @@ GigamindError               3  the evaluation could not be carried out
     ├── UnwrittenError      3  what a run must keep cannot be written: the disk is full, or read-only
     └── LlmError            3  a language model gave no usable answer: a Failure of that item; `code` tells why
 
-0 is success and 4 a regression (a verdict, not an error).  Messages say what is wrong, where, and how to mend it.
+0 is success and 4 a regression (of a run with a baseline a verdict, not an error).  Messages say what is wrong, where,
+and how to mend it.
 """
 
 from pathlib import Path
@@ -78,6 +80,12 @@ class NotesError(GigamindError):
 
 class IndexingError(NotesError):
     """The index of a vault cannot be built, opened or reached."""
+
+
+class BrokenBoundError(GigamindError):
+    """A run that is compared with nothing misses a floor or a ceiling of the gates, under `--fail-on-regression`."""
+
+    exit_code: ClassVar[int] = 4
 
 
 class EvaluationError(GigamindError):

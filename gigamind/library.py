@@ -181,7 +181,8 @@ class EvaluationResult(Generic[Summary_co, Item_co]):
         snapshot: what `compare` and `gate` look at; `snapshot.model_dump_json()` can be kept as a baseline.
         out: the folder that holds all this with its report; None where none was asked for.
         comparison: with the baseline; None where `compare` was not given.
-        gate: what the release gates say of it; None likewise.
+        gate: what the release gates say of it; without `compare`, what the floors and ceilings of `gates` do; None
+            where there are none.
     """
 
     summary: Summary_co
@@ -349,6 +350,7 @@ def _evaluate(
     progress: "Progress | None",
     task: "Task[Any, Any, Any] | None" = None,
 ) -> EvaluationResult[Any, Any]:
+    from gigamind.evaluation.finish import bounds_of, read_bounds
     from gigamind.evaluation.options import PartialOptions, validated
     from gigamind.evaluation.release import read_reference
     from gigamind.evaluation.run import evaluate_and_keep, measure
@@ -358,7 +360,8 @@ def _evaluate(
     task = task or TASKS[options.task]
     if out is not None:
         record, finished = evaluate_and_keep(task, options, KINDS, progress)
-        return _result(record, finished.out, finished.verdict)
+        bounds = read_bounds(finished.out, options, KINDS)
+        return _result(record, finished.out, finished.verdict, bounds)
     if misplaced := [name for name in _OF_OUT if name in values]:
         raise InputError(f"{', '.join(misplaced)}: can only be told where an out folder is written")
     reference = (
@@ -368,14 +371,19 @@ def _evaluate(
     why = task.shortfall(record) if record.items and record.run.status == "complete" else None
     if why and not (isinstance(options, PartialOptions) and options.allow_partial):
         raise EvaluationError(why)
-    verdict = None
+    verdict = bounds = None
     if reference and record.run.status == "complete":
         verdict = reference.judge(task.compared.take_snapshot(record))
-    return _result(record, None, verdict)
+    elif record.items:
+        bounds = bounds_of(task.compared.take_snapshot(record), record.run.status, options)
+    return _result(record, None, verdict, bounds)
 
 
 def _result(
-    record: "Record[Any, Any]", out: Path | None, verdict: "ReleaseVerdict | None"
+    record: "Record[Any, Any]",
+    out: Path | None,
+    verdict: "ReleaseVerdict | None",
+    bounds: "GateResult | None",
 ) -> EvaluationResult[Any, Any]:
     from gigamind.metrics.spec import unit_of
     from gigamind.tasks import KINDS
@@ -393,7 +401,7 @@ def _result(
         KINDS[record.run.task].take_snapshot(record),
         out,
         verdict.comparison if verdict else None,
-        verdict.gate if verdict else None,
+        verdict.gate if verdict else bounds,
     )
 
 

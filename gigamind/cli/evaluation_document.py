@@ -23,7 +23,8 @@ class EvaluationDocument(Report, Generic[Summary]):
 
     Attributes:
         summary: what summary.json holds.
-        comparison, gate: what compare.json holds; null where the run was compared with nothing.
+        comparison, gate: what compare.json holds; null where the run was compared with nothing, but for the floors and
+            ceilings of a file of --gates, which hold it all the same.
         refused: null where the run is a result.
     """
 
@@ -35,7 +36,9 @@ class EvaluationDocument(Report, Generic[Summary]):
 
 
 def evaluation_document(
-    finished: Evaluated[Any], refused: GigamindError | None = None
+    finished: Evaluated[Any],
+    refused: GigamindError | None = None,
+    bounds: GateResult | None = None,
 ) -> EvaluationDocument[Any]:
     """What is told of a run."""
     verdict = finished.verdict
@@ -43,7 +46,7 @@ def evaluation_document(
         out=str(finished.out),
         summary=finished.summary,
         comparison=verdict.comparison if verdict else None,
-        gate=verdict.gate if verdict else None,
+        gate=verdict.gate if verdict else bounds,
         refused=RefusalDocument(exit_code=refused.exit_code, message=str(refused))
         if refused
         else None,

@@ -89,8 +89,8 @@ def _evaluate(
     from gigamind.cli.evaluation_document import evaluation_document
     from gigamind.cli.progress import progress_bar
     from gigamind.cli.show import show_checked, show_finished, show_warnings
-    from gigamind.evaluation.finish import read_finished
-    from gigamind.tasks import TASKS, evaluate
+    from gigamind.evaluation.finish import read_bounds, read_finished
+    from gigamind.tasks import KINDS, TASKS, evaluate
 
     config = config_used()
     options = validated(model, {**values, "config": config})
@@ -114,9 +114,16 @@ def _evaluate(
                 finished = evaluate(options, progress)
     except GigamindError as error:
         if error.run and is_json() and (kept := read_finished(TASKS[options.task], error.run)):
-            tell(evaluation_document(kept, error), lambda: None)
+            tell(
+                evaluation_document(kept, error, read_bounds(error.run, options, KINDS)),
+                lambda: None,
+            )
         raise
-    tell(evaluation_document(finished), lambda: show_finished(options.task, finished, told))
+    bounds = read_bounds(finished.out, options, KINDS)
+    tell(
+        evaluation_document(finished, bounds=bounds),
+        lambda: show_finished(options.task, finished, told, bounds),
+    )
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt
     if finished.verdict:

@@ -19,6 +19,7 @@ from gigamind.loading import ConfigReport
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import metric_of
 from gigamind.records.schema import RunReport
+from gigamind.release.policy import GateResult
 from gigamind.reports.comparison import passing_told
 from gigamind.reports.figures import plain_label
 from gigamind.reports.page.model_costs import cost_lines, few_judged
@@ -53,11 +54,16 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
         console.print(translated(f"from {config.file}: {', '.join(config.options)}"))
 
 
-def show_finished(name: TaskName, finished: Evaluated[Any], told: Sequence[str]) -> None:
-    """The gates' verdict where the run is complete and was compared, and the run."""
-    if finished.verdict and finished.summary.status == "complete":
+def show_finished(
+    name: TaskName, finished: Evaluated[Any], told: Sequence[str], bounds: GateResult | None
+) -> None:
+    """The gates' verdict where the run is complete and was compared, or what its bounds say, and the run."""
+    if finished.summary.status == "complete" and (finished.verdict or bounds):
         run = RunReport.model_validate_json((finished.out / "run.json").read_bytes())
-        show_release(finished.verdict, finished.out, words_of(run))
+        if finished.verdict:
+            show_release(finished.verdict, finished.out, words_of(run))
+        elif bounds:
+            _show_bounds(bounds, words_of(run))
     show_run(TASKS[name], finished.summary, finished.out, told)
 
 
@@ -118,7 +124,7 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
     console.print(decision_told(verdict.release, say))
     told = say("terminal.gate", phase=gate.phase, verdict=say(f"terminal.verdict_{gate.verdict}"))
     console.print(" – ".join(filter(None, (told, ungated_told(verdict.release, say)))))
-    for reason in (*reasons_told(gate, comparison, say), *passing_told(gate, say)):
+    for reason in (*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)):
         console.print(f"  {printable(reason)}")
     for what, meaning in mismatches_beside(gate, comparison, say):
         console.print(f"  {what}: {meaning}")
@@ -142,6 +148,14 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
         pages = ("compare.html", "compare.md")
         page = out / next(p for p in pages if (out / p).exists())
         console.print(say("terminal.comparison", place=page))
+    console.print()
+
+
+def _show_bounds(gate: GateResult, say: Words) -> None:
+    """The verdict on a run that was compared with nothing; what it misses is among its warnings."""
+    verdict = say(f"terminal.verdict_{gate.verdict}")
+    console = plain_console()
+    console.print(say("terminal.bounds", phase=gate.phase, verdict=verdict, count=len(gate.rules)))
     console.print()
 
 

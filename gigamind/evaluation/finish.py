@@ -10,7 +10,13 @@ from typing import Any, Generic, Literal, NamedTuple, TypedDict, TypeVar
 from pydantic import BaseModel
 
 from gigamind.choices import TaskName
-from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError
+from gigamind.errors import (
+    BrokenBoundError,
+    BudgetError,
+    EvaluationError,
+    GigamindError,
+    InputError,
+)
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
@@ -27,12 +33,14 @@ from gigamind.records.folder import check_out_folder, served_at, write_run
 from gigamind.records.history import past_runs
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
+from gigamind.release.gates import bounds_gate
 from gigamind.release.model import FILE as SNAPSHOT_FILE
-from gigamind.release.policy import read_policy
+from gigamind.release.model import EvalSnapshot
+from gigamind.release.policy import GateResult, read_policy
 from gigamind.release.shortfall import held_card, judged_languages
-from gigamind.release.snapshot import Kinds, snapshot_text
+from gigamind.release.snapshot import Kinds, read_run, snapshot_text
 from gigamind.reports.decision import MOST_RUNS, Place, brief, decide
-from gigamind.reports.release import with_section
+from gigamind.reports.release import bounds_told, with_section
 from gigamind.wording import Language, words
 
 HTML_FILE = "report.html"
@@ -76,6 +84,14 @@ class Evaluated(NamedTuple, Generic[Summary]):
     summary: Summary
     out: Path
     verdict: ReleaseVerdict | None
+
+
+def read_bounds(out: Path, options: EvalOptions, kinds: Kinds) -> GateResult | None:
+    """What `bounds_of` says of the run in that folder; None, too, where `--format md` left out its JSON."""
+    if options.gates is None or options.compare or not (out / "per_item.jsonl").is_file():
+        return None
+    record = read_run(out, kinds)
+    return bounds_of(kinds[record.run.task].take_snapshot(record), record.run.status, options)
 
 
 def read_finished(task: Task[Any, Summary, Any], out: Path) -> Evaluated[Summary] | None:
@@ -129,7 +145,13 @@ def check_outputs(options: EvalOptions, out: Path, kinds: Kinds) -> Reference | 
     check_out_folder(out, replace=replaces)
     if options.judge_card:
         read_card(options.judge_card)
-        read_policy(options.gates)
+    if options.judge_card or options.gates:
+        policy = read_policy(options.gates)
+        if options.fail_on_regression and not options.compare and not policy.bounds:
+            raise InputError(
+                f"--fail-on-regression: nothing is compared, and {options.gates} has no [floors] and no [ceilings] to"
+                " hold the run by; name the baseline, such as --compare eval/baselines"
+            )
     return _reference(options, kinds)
 
 
@@ -156,10 +178,11 @@ def finish(
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """What became of a run whose out folder stands: the gates' verdict, and why it is no result."""
+    """What became of a run whose out folder stands: the gates' verdict, or its bounds', and why it is no result."""
 
     verdict: ReleaseVerdict | None
     refused: GigamindError | None
+    bounds: GateResult | None = None
 
 
 def _write(
@@ -170,13 +193,18 @@ def _write(
     reference: Reference | None,
 ) -> _Written:
     outputs = Outputs.of(options)
-    files = _texts(task, record, outputs)
     if not record.items:
+        files = _texts(task, record, outputs)
         write_run(out, record, outputs.format, files, replace=outputs.replaces)
         empty = _empty(record, out)
         _announce(record, options, None, empty)
         return _Written(None, empty)
     snapshot = task.compared.take_snapshot(record)
+    bounds = bounds_of(snapshot, record.run.status, options)
+    broken = bounds_told(bounds, words(outputs.lang))
+    run = record.run.model_copy(update={"warnings": (*broken, *record.run.warnings)})
+    record = replace(record, run=run)
+    files = _texts(task, record, outputs)
     if outputs.save_snapshot:
         files[SNAPSHOT_FILE] = snapshot_text(snapshot)
     verdict = refused = None
@@ -196,8 +224,23 @@ def _write(
     if refused is None and isinstance(options, PartialOptions) and not options.allow_partial:
         least = options.min_coverage if isinstance(options, ModelRunOptions) else 0.0
         refused = _short(task, record, out) or _partial(record, least, out)
-    _announce(record, options, verdict, refused)
-    return _Written(verdict, refused)
+    if refused is None and bounds and bounds.failed and options.fail_on_regression:
+        refused = BrokenBoundError(f"the run misses what {options.gates} asks of it; see {out}")
+    _announce(record, options, verdict, refused, bounds)
+    return _Written(verdict, refused, bounds)
+
+
+def bounds_of(
+    snapshot: EvalSnapshot[Any, Any], status: str, options: EvalOptions
+) -> GateResult | None:
+    """What the floors and ceilings of a file of --gates say of a run; None where there are none, or a baseline.
+
+    Raises:
+        InputError: the file cannot be used.
+    """
+    if options.gates is None or options.compare or status != "complete":
+        return None
+    return bounds_gate(snapshot, read_policy(options.gates), options.phase)
 
 
 def _announce(
@@ -205,6 +248,7 @@ def _announce(
     options: EvalOptions,
     verdict: ReleaseVerdict | None,
     refused: GigamindError | None,
+    bounds: GateResult | None = None,
 ) -> None:
     told = partial(
         brief,
@@ -214,8 +258,9 @@ def _announce(
         part=record.summary.overall if record.items else None,
         refused=str(refused) if refused else None,
         status=record.run.status,
+        bounds=bounds,
     )
-    announce(verdict, options, told, refused, options.language)
+    announce(verdict, options, told, refused, options.language, bounds=bounds)
 
 
 def finish_flow(
@@ -239,6 +284,7 @@ def finish_flow(
         words(options.language),
         release=verdict.release if verdict else None,
         refused=str(refused) if refused else None,
+        bounds=written.bounds,
         past=past_runs(out, MOST_RUNS),
         place=Place(out.absolute(), served_at(out)),
     )

@@ -201,9 +201,10 @@ class EvalOptions(ReleaseOptions, Determinism):
 
     @model_validator(mode="after")
     def _check_compared(self) -> Self:
-        if self.fail_on_regression and self.compare is None:
+        if self.fail_on_regression and self.compare is None and self.gates is None:
             raise ValueError(
-                "--fail-on-regression: nothing is compared; name the baseline, such as --compare eval/baselines"
+                "--fail-on-regression: nothing is compared; name the baseline, such as --compare eval/baselines, or a"
+                " file of --gates with [floors] or [ceilings]"
             )
         return self
 

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
-from gigamind.errors import GigamindError, InputError
+from gigamind.errors import BrokenBoundError, GigamindError, InputError
 from gigamind.evaluation.options import EvalOptions, ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.messages import heading_in, message_in
@@ -151,6 +151,8 @@ def announce(
     brief: Callable[[], str],
     refused: GigamindError | None = None,
     language: Language = "en",
+    *,
+    bounds: GateResult | None = None,
 ) -> None:
     """Write JUnit XML and the comment where asked, and append to the CI job's summary where CI gives a place for it.
 
@@ -159,12 +161,15 @@ def announce(
         brief: makes what the comment and the summary say.
         refused: why the run is no result all the same.
         language: of the JUnit XML.
+        bounds: what holds a run that was compared with nothing.
 
     Raises:
         InputError: a file cannot be written.
     """
     cases = _cases(verdict.release, words(language)) if verdict else []
-    if refused:
+    if bounds:
+        cases += _rule_cases(bounds, words(language))
+    if refused and not isinstance(refused, BrokenBoundError):  # which the bounds say
         name, why = heading_in(language, "evaluation"), message_in(language, str(refused))
         cases.append(JunitCase(name, "error", why))
     if options.junit and cases:
@@ -201,7 +206,7 @@ _OUTCOMES: dict[Status, Literal["passed", "failed", "skipped", "error"]] = {
     "passed": "passed",
     "failed": "failed",
     "skipped": "skipped",
-    "warned": "passed",  # the message says that it is worse
+    "warned": "skipped",  # a green test would hide that it is worse; the message says so
     "inconclusive": "skipped",  # JUnit has no word for it; the message says what is missing
 }
 
@@ -211,4 +216,8 @@ def _cases(release: Release, say: Words) -> list[JunitCase]:
     if gate.is_refused:
         name = heading_in(say.language, "comparable with the baseline")
         return [JunitCase(name, "error", " ".join(reasons_told(gate, comparison, say)))]
+    return _rule_cases(gate, say)
+
+
+def _rule_cases(gate: GateResult, say: Words) -> list[JunitCase]:
     return [JunitCase(rule.metric, _OUTCOMES[rule.status], rule.told(say)) for rule in gate.rules]

@@ -19,6 +19,8 @@ from gigamind.interop.source import decoded, placed_lines, read_bytes
 # A note's name may have spaces, which the format does not foresee: what stands between the second column and the last
 # three is the name.
 _BEFORE, _BEHIND = 2, 3
+MOST_UNREAD = 0.05  # of a run's lines: where more cannot be read, the rest is no measurement
+_FEW = 5  # lines; of a short run the items that it lacks then say so
 _FORMATS = 'six columns "query Q0 note rank score tag", or a JSON object {"id": ..., "hits": [...]}'
 Told = TypeVar("Told")
 
@@ -82,6 +84,12 @@ def read_json_run(
 def _run_of(
     path: Path, content: bytes, told: Mapping[str, Told], problems: list[str], needed: str
 ) -> RunFile[Told]:
+    lines = sum(bool(line.strip()) for line in content.splitlines())
+    if told and len(problems) > max(_FEW, MOST_UNREAD * lines):
+        raise InputError(
+            f"{path}: {len(problems)} of {lines} lines cannot be read, and the others say too little of the system;"
+            f" the first: {problems[0]}"
+        )
     if not told:
         lacking = needed.replace("{}", f"; {problems[0]}" if problems else "")
         raise InputError(f"{path}: holds no {lacking} a line.")

@@ -163,6 +163,7 @@ METRICS = (
     _metric(None, "correctness", "correctness", "정확성", SHOWN).told(
         "claims proven by a quote from a note", "주장 가운데 노트의 인용으로 확인된 비율"
     ),
+    _metric(None, "answered", "answered", "답한 비율", Use(gate=True)),
     _metric(None, "utility", "utility", "유용성", SHOWN).told(
         "how much the answer helps who asked", "질문한 사람에게 쓸모 있는 정도"
     ),

@@ -20,7 +20,7 @@ from gigamind.metrics.ranking_table import (
     summed,
     tables,
 )
-from gigamind.metrics.spec import Rows
+from gigamind.metrics.spec import Rows, Use
 
 
 def judged(table: RankingTable, k: int) -> Floats:
@@ -95,7 +95,7 @@ def _ideal_with(table: RankingTable, k: int, number: int) -> Floats:
 
 _metric = Rows("search", "rankings")
 METRICS = (
-    _metric(judged, "judged_at_{k}", "judged@{k}", "판정됨@{k}"),
+    _metric(judged, "judged_at_{k}", "judged@{k}", "판정됨@{k}", Use(undirected=True)),
     _metric(ndcg_low, "ndcg_low_at_{k}", "nDCG@{k} at least", "nDCG@{k} 하한"),
     _metric(ndcg_high, "ndcg_high_at_{k}", "nDCG@{k} at most", "nDCG@{k} 상한"),
 )

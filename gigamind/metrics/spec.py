@@ -54,6 +54,7 @@ class Use:
     Attributes:
         gate: gates.toml may name it.
         lower: a rise is for the worse.
+        undirected: it says how much is known, and neither a rise nor a fall is for the worse.
         main, page, summary: its place among the main figures, and among the columns by slice of report.html and of
             summary.md; those of equal place stand in the order of the table; 0 is none.
         first: of all cut-offs, these show the first, and not the deepest.
@@ -61,6 +62,7 @@ class Use:
 
     gate: bool = False
     lower: bool = False
+    undirected: bool = False
     main: int = 0
     page: int = 0
     summary: int = 0

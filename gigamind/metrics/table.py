@@ -103,6 +103,12 @@ def is_lower_better(key: str) -> bool:
     return metric is not None and metric.use.lower
 
 
+def has_no_direction(key: str) -> bool:
+    """Whether neither a rise nor a fall is for the worse."""
+    metric = metric_of(key)
+    return metric is not None and metric.use.undirected
+
+
 def may_gate(key: str) -> bool:
     """Whether gates.toml may name it."""
     metric = metric_of(key)

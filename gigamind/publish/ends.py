@@ -13,7 +13,14 @@ from contextvars import ContextVar
 from types import MappingProxyType
 from typing import Any, ClassVar
 
-from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, NotesError
+from gigamind.errors import (
+    BrokenBoundError,
+    BudgetError,
+    EvaluationError,
+    GigamindError,
+    InputError,
+    NotesError,
+)
 from gigamind.messages import message_in
 from gigamind.wording import Language, language_of
 
@@ -42,6 +49,7 @@ ENDS = (
     (NotesError, "NotesInaccessible"),
     (BudgetError, "BudgetExceeded"),
     (EvaluationError, "EvaluationFailed"),
+    (BrokenBoundError, "Regressed"),
 )
 
 

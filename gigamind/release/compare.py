@@ -160,8 +160,11 @@ def metric_changes(
         **compare_ratios(terms, seed=seed, label="compare", confidence=confidence),
     }
     adjusted = holm([found.p_value for found in compared.values()])
+    sides = [counts_over(task, items) for items in zip(*pairs, strict=True)] or [{}, {}]
     tested = [
-        _change_of(name, found, p)
+        _change_of(name, found, p).model_copy(
+            update={"baseline_n": sides[0].get(name, 0), "current_n": sides[1].get(name, 0)}
+        )
         for (name, found), p in zip(compared.items(), adjusted, strict=True)
     ]
     untested = [
@@ -188,6 +191,11 @@ def figures_over(task: Task, items: Sequence[Any]) -> dict[str, float]:
         if under:
             figures[name] = over / under
     return figures
+
+
+def counts_over(task: Task, items: Sequence[Any]) -> dict[str, int]:
+    """How many items of one run have each figure that is a mean over items."""
+    return {name: len(both) for name, both in task.values([(i, i) for i in items]).items()}
 
 
 def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -> MetricChange:
@@ -218,11 +226,12 @@ def _untested(metric: str, n: int, before: float | None, after: float | None) ->
 def _speed(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[SpeedChange, ...]:
     before, after = task.speed(baseline.metrics), task.speed(current.metrics)
     passes = task.passes(baseline.metrics), task.passes(current.metrics)
-    of_system = current.environment.system is not None
+    system = current.environment.system
+    of = {"of_system": system is not None, "of_file": system is not None and system.kind == "run"}
     return tuple(
         speed_change(
             name, (before[name], after[name]), passes if name == "search_p95" else (None, None)
-        ).model_copy(update={"of_system": of_system})
+        ).model_copy(update=of)
         for name in after
     )
 

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict
 
 from gigamind.choices import Relaxable
-from gigamind.metrics.table import is_lower_better
+from gigamind.metrics.table import has_no_direction, is_lower_better
 from gigamind.release.model import Checks, EvalSnapshot, SliceName, SnapshotHit, Speed
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
 from gigamind.wording import Words
@@ -60,6 +60,7 @@ class MetricChange(_Part):
         detectable: the smallest difference that so many items show in 80 of 100 cases.
         improved, worse: items on which the current run is better, worse.
         changed: items that differ; of a ratio more than those, for an item's own quotient may stay the same.
+        baseline_n, current_n: items that each run measured, of those that both have.
     """
 
     metric: str
@@ -76,6 +77,8 @@ class MetricChange(_Part):
     improved: int = 0
     worse: int = 0
     changed: int = 0
+    baseline_n: int = 0
+    current_n: int = 0
 
     @property
     def interval(self) -> tuple[float, float] | None:
@@ -88,9 +91,12 @@ class MetricChange(_Part):
     def is_better(self) -> bool | None:
         """Whether it is surely better (True) or worse (False): the one place that decides what pages call so.
 
-        None where chance may explain it: the interval holds 0, or the adjusted p-value is not below 0.05.
+        None where chance may explain it: the interval holds 0, or the adjusted p-value is not below 0.05; and of what
+        is neither better nor worse when it rises.
         """
         if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:
+            return None
+        if has_no_direction(self.metric):
             return None
         low, high = self.interval
         if low <= 0 <= high:
@@ -139,6 +145,7 @@ class SpeedChange(_Part):
         passes, baseline_passes: how many passes each run has.
         query_ms: time of one of the baseline's timed queries.
         of_system: it is another system's, asked over a network or in a process of its own.
+        of_file: it is another system's that only a run file tells of, which has no times.
     """
 
     name: Speed
@@ -151,6 +158,7 @@ class SpeedChange(_Part):
     baseline_passes: int = 0
     query_ms: float | None = None
     of_system: bool = False
+    of_file: bool = False
 
 
 class RunName(_Part):

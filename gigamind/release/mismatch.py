@@ -57,7 +57,7 @@ def _checks(baseline: Snapshot, current: Snapshot) -> tuple[tuple[bool, Mismatch
             _open(
                 "system",
                 "settings",
-                f"Two systems were evaluated ({_named(baseline)}; {_named(current)}).",
+                f"Two systems were evaluated ({_named(baseline)}; {_named(current)}).{_one_name(baseline, current)}",
                 f"{_named(baseline)} -> {_named(current)}",
             ),
         ),
@@ -158,6 +158,14 @@ def _system(run: Snapshot) -> str:
 
 def _named(run: Snapshot) -> str:
     return run.environment.system.name if run.environment.system else "builtin"
+
+
+def _one_name(baseline: Snapshot, current: Snapshot) -> str:
+    """How to say that one system runs at two places; "" where one of the two can have no name."""
+    both = (baseline.environment.system, current.environment.system)
+    if any(one is None or one.kind == "run" for one in both):
+        return ""
+    return " Where they are one at two places, give --system-name NAME in both runs."
 
 
 def _embedders(baseline: Snapshot, current: Snapshot) -> str:

@@ -37,11 +37,14 @@ class PhaseRules(_Section):
         drop: by how much a metric may fall, absolute.
         soft: blocks ("links", "search", "unanswerable", "answers", "quality") whose failures are told but do not stop
             the release.
+        at_worst: blocks whose metrics may be at their worst in both runs, where they cannot get worse: that a gate
+            holds nothing of them is told; of any other block there is no verdict then.
         card: what takes the place of `[card]` in this phase, key by key.
     """
 
     drop: Limit
     soft: tuple[Block, ...] = ()
+    at_worst: tuple[Block, ...] = ()
     card: CardRequirements = CardRequirements()
 
 
@@ -150,6 +153,11 @@ class Policy(_Section):
                     other = "floors" if lower else "ceilings"
                     raise ValueError(f"{name} bounds nothing in [{section}]; write it in [{other}]")
         return self
+
+    @property
+    def bounds(self) -> Mapping[str, float]:
+        """All floors and ceilings."""
+        return {**self.floors, **self.ceilings}
 
     def bound(self, name: str) -> float | None:
         """The worst value that a metric may have, whatever the baseline's was; None where anything goes."""

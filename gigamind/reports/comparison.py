@@ -14,6 +14,7 @@ from gigamind.reports.release import (
     mismatches_beside,
     reasons_told,
     unheld_told,
+    unseen_told,
     verdict_told,
 )
 from gigamind.reports.text import code, render
@@ -35,7 +36,7 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
         gate=gate,
         title=decision_told(release, say),
         verdict=verdict_told(release, say),
-        reasons=[*reasons_told(gate, comparison, say), *passing_told(gate, say)],
+        reasons=[*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)],
         mismatches=mismatches_beside(gate, comparison, say),
         shared=_shared(comparison, say),
         silent=(("unjudged", comparison.unjudged), ("unchecked", comparison.unchecked)),
@@ -56,10 +57,17 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
     )
 
 
-def passing_told(gate: GateResult, say: Words) -> list[str]:
-    """What a verdict that names no failure rests on, and what no gate could hold."""
+def passing_told(comparison: Comparison, gate: GateResult, say: Words) -> list[str]:
+    """What a verdict that names no failure rests on, what it could not have seen, and what no gate could hold."""
     passed = [say("compare.none_worse", phase=gate.phase)] if gate.verdict == "passed" else []
-    return [*passed, *filter(None, [unheld_told(gate, say)])]
+    apart = [
+        rule.told(say) for rule in gate.rules if rule.status == "passed" and _APART in rule.remarks
+    ]
+    rest = (unseen_told(comparison, gate, say), unheld_told(gate, say))
+    return [*passed, *apart, *filter(None, rest)]
+
+
+_APART = "apart"  # of a figure that the runs measured on other items: N is told
 
 
 def signed(value: float | None) -> str:

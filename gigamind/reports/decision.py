@@ -30,6 +30,7 @@ from gigamind.reports.page.model_costs import cost
 from gigamind.reports.page.svg import svg_file
 from gigamind.reports.release import (
     Release,
+    bounds_told,
     items_by_kind,
     items_told,
     main_figures,
@@ -118,6 +119,7 @@ def decide(
     refused: str | None,
     past: Sequence[PastRun],
     place: Place,
+    bounds: GateResult | None = None,
 ) -> Decision:
     """The page of a run whose out folder stands.
 
@@ -125,10 +127,11 @@ def decide(
         release: None where it was compared with nothing.
         refused: why it is no result all the same.
         past: the runs of its history, it included, oldest first.
+        bounds: what holds a run that was compared with nothing.
     """
-    end = _end_of(record.run.status, release, refused)
+    end = _end_of(record.run.status, release, refused, bounds)
     rules = _ranked(release.gate) if release else []
-    reasons = _reasons(release, refused, say)
+    reasons = [*bounds_told(bounds, say), *_reasons(release, refused, say)]
     llm = view.llm(record.summary)
     main = main_figures(record.summary.overall)
     keys = [figure.key for figure in main]
@@ -172,6 +175,7 @@ def brief(
     part: Part | None = None,
     refused: str | None = None,
     status: str = "complete",
+    bounds: GateResult | None = None,
 ) -> str:
     """A run for CI: the verdict, the main figures and what got worse; the rest is folded.
 
@@ -179,9 +183,10 @@ def brief(
         part: all items of the run; None where two finished runs are compared.
         refused: why it is no result all the same.
         status: of the run, as in run.json.
+        bounds: what holds a run that was compared with nothing.
     """
-    end = _end_of(status, release, refused)
-    reasons = _reasons(release, refused, say)
+    end = _end_of(status, release, refused, bounds)
+    reasons = [*bounds_told(bounds, say), *_reasons(release, refused, say)]
     if release is None:
         figures = _figures(main_figures(part), [], None, say) if part else []
         return _brief(end, task, reasons, say, figures=figures)
@@ -271,9 +276,13 @@ def _page(
     return Decision(headline, markdown)
 
 
-def _end_of(status: str, release: Release | None, refused: str | None) -> End:
+def _end_of(
+    status: str, release: Release | None, refused: str | None, bounds: GateResult | None
+) -> End:
     if status == "interrupted":
         return "interrupted"
+    if bounds and bounds.failed:
+        return "failed"
     if release and (refused is None or release.gate.verdict == "failed"):
         return plain_verdict(release)
     return "no-result" if refused else "measured"

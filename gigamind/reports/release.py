@@ -13,6 +13,7 @@ from gigamind.release.comparison import ComparedItem, Comparison, MetricChange, 
 from gigamind.release.policy import GateResult, Verdict
 from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render
+from gigamind.stats.special import beta_quantile
 from gigamind.wording import Words, change_in, signed, words
 
 _SHOWN = 5
@@ -31,8 +32,7 @@ def decision_told(release: Release, say: Words) -> str:
     """Whether to release, and how many items got worse, in plain words."""
     if release.gate.is_refused:
         return f"{say('decision.not-comparable')}."
-    verdict = plain_verdict(release)
-    told = say(f"decision.{'inconclusive' if verdict == 'not-comparable' else verdict}")
+    told = say(f"decision.{plain_verdict(release)}")
     return f"{told}. {items_told(release.comparison, say)}"
 
 
@@ -46,14 +46,37 @@ def items_told(comparison: Comparison, say: Words) -> str:
     """How many items got worse and how many better, and in which slice alone they got worse."""
     counts = Counter(change.change for change in comparison.changes)
     ways = [way for way in ("worse", "improved") if counts[way]]
-    return say(
+    silent = len(comparison.unjudged)
+    units = say(f"units.{comparison.task}")
+    told = say(
         f"decision.items_{'both' if len(ways) > 1 else ways[0] if ways else 'alike'}",
-        shared=comparison.shared,
-        units=say(f"units.{comparison.task}"),
+        shared=comparison.shared - (0 if ways else silent),
+        units=units,
         worse=counts["worse"],
         improved=counts["improved"],
         all_in=_all_in(comparison, say),
     )
+    unjudged = say("decision.items_unjudged", count=silent, units=units) if silent else ""
+    return f"{told} {unjudged}".rstrip()
+
+
+def unseen_told(comparison: Comparison, gate: GateResult, say: Words) -> str:
+    """What a pass could not have seen; "" where so many items were compared that it is less than a gate allows.
+
+    Of n items of which k got worse, the share of all such items that is worse is below the one-sided 95 % limit of
+    Clopper and Pearson (Biometrika 26(4), 1934): with no item worse and n = 13 that is 0.21.
+    """
+    n, worse = comparison.shared, sum(one.change == "worse" for one in comparison.changes)
+    limits = [rule.limit for rule in gate.rules if rule.why == "drop" and rule.limit is not None]
+    if gate.verdict not in {"passed", "warned"} or not limits or worse >= n:
+        return ""
+    most = beta_quantile(0.95, worse + 1, n - worse)
+    if most <= max(limits):
+        return ""
+    units = say(f"units.{comparison.task}")
+    told = say("decision.unseen", n=n, units=units, worse=worse, most=f"{most:.2f}")
+    single = say("decision.single", weight=f"{1 / n:.2f}", limit=f"{min(limits):g}")
+    return f"{told} {single}" if 1 / n > min(limits) else told
 
 
 def _all_in(comparison: Comparison, say: Words) -> str:
@@ -151,6 +174,12 @@ def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) ->
         }
     told[words("en")("rule.no_shared")] = say("rule.no_shared")
     return [told.get(reason, reason) for reason in gate.reasons]
+
+
+def bounds_told(bounds: GateResult | None, say: Words) -> list[str]:
+    """The floors and ceilings that a run misses."""
+    rules = bounds.rules if bounds else ()
+    return [rule.told(say) for rule in rules if rule.status in {"failed", "warned"}]
 
 
 def relaxed(gate: GateResult, comparison: Comparison) -> list[Mismatch]:

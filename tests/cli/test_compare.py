@@ -101,6 +101,36 @@ def test_the_same_vault_compared_with_itself_passes(gigamind):
     )
 
 
+@pytest.mark.usefixtures("place")
+@pytest.mark.parametrize(("floor", "code", "said"), [(0.3, 0, "PASSED"), (0.99, 4, "FAILED")])
+def test_a_floor_holds_a_run_that_is_compared_with_nothing(gigamind, place, floor, code, said):
+    (place / "floors.toml").write_text(f'[floors]\n"search.hit_at_1" = {floor}\n', "utf-8")
+    out = f"floor-{floor}"
+    asked = [*search(EXAMPLES / "vault", out), "--gates", "floors.toml", "--junit", "floors.xml"]
+    told = gigamind(*asked)
+    assert told.code == 0
+    assert f"Floors and ceilings (mvp, no baseline): {said} (1)" in told.stdout
+    case = ET.parse(place / "floors.xml").getroot()
+    assert case.get("failures") == str(int(said == "FAILED"))
+    warned = f"at least {floor} is asked, whatever the baseline"
+    assert (warned in (place / out / "summary.md").read_text("utf-8")) is (said == "FAILED")
+    asked[asked.index(out)] = f"{out}-held"
+    held = gigamind(*asked, "--fail-on-regression", "--comment", "floors.md")
+    assert held.code == code
+    end = "❌ Search evaluation · Do not release" if code else "☑️ Search evaluation · Measured"
+    assert (place / "floors.md").read_text("utf-8").startswith(f"### {end}")
+    assert ("the run misses what floors.toml asks of it" in held.stderr) is bool(code)
+
+
+@pytest.mark.usefixtures("place")
+def test_gates_without_a_bound_hold_nothing_without_a_baseline(gigamind):
+    flags = ("--gates", "gates.toml", "--fail-on-regression")
+    (Path("unbound.toml")).write_text("[comparable]\nrelax = []\n", "utf-8")
+    ended = gigamind(*search(EXAMPLES / "vault", "unbound"), "--gates", "unbound.toml", flags[2])
+    assert ended.code == 1
+    assert "unbound.toml has no [floors] and no [ceilings] to hold the run by" in ended.stderr
+
+
 @pytest.mark.usefixtures("worse")
 def test_two_finished_runs_are_compared_without_running_anything(place, gigamind):
     asked = ("compare", "base", "worse", "--phase", "ga", "--fail-on-regression", "--lang", "en")
@@ -146,9 +176,9 @@ def test_a_promoted_run_is_the_baseline_that_counts(gigamind):
     promoted = gigamind("baseline", "promote", "base", "--folder", "kept")
     assert promoted.code == 0, promoted.stderr
     # In keyword mode the threshold finds nothing unanswerable.
-    told = "warning: unanswerable: F1, unanswerable: FAR at the worst there is, so this baseline gives no"
+    told = "warning: unanswerable: F1, unanswerable: FAR at the worst there is: it cannot get worse, so this"
     assert promoted.stderr.startswith(told)
-    assert "--unanswerable-mode calibrated and promote that run." in promoted.stderr
+    assert "--unanswerable-mode calibrated` and promote that run." in promoted.stderr
     ended = gigamind("compare", "kept", "base", "--fail-on-regression", "--gates", "gates.toml")
     assert ended.code == 0
     assert "PASSED" in ended.stdout
@@ -279,8 +309,13 @@ def test_the_history_of_a_folder_is_told_and_written(runs, gigamind):
 
 
 def test_a_rule_that_cannot_be_applied_is_no_reason_to_hide_the_verdict(runs, gigamind):
-    ended = gigamind("compare", runs / "top5", runs / "top5")
+    told = gigamind("compare", runs / "top5", runs / "top5", "--fail-on-regression")
+    assert told.code == 0  # a first user's two equal runs
+    assert told.stdout.startswith("May be released, with warnings. ")
+    assert "`gigamind eval search`, for this run and for a new baseline" in told.stdout
+    ended = gigamind("compare", runs / "top5", runs / "top5", "--phase", "ga")
     assert ended.code == 0
-    assert "Release gate (mvp): NOT-COMPARABLE" in ended.stdout
+    assert ended.stdout.startswith("Not comparable. ")
+    assert "Release gate (ga): NOT-COMPARABLE" in ended.stdout
     assert "the worst there is" in ended.stdout
     assert "No verdict" not in ended.stdout

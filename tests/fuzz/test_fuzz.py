@@ -46,7 +46,10 @@ BROKE = [
     ("toml", b"[models.x]\nprompt = 1e" + b"9" * 400),
     ("note", b'---\ntitle: "a\n\r\rb"\n---\n'),
     ("snapshot", b"[" * 100_000),
-    ("snapshot", re.sub(rb'"low": [0-9.]+', b'"low": 1e999', TARGETS["snapshot"].seeds[0], count=1)),
+    (
+        "snapshot",
+        re.sub(rb'"low": [0-9.]+', b'"low": 1e999', TARGETS["snapshot"].seeds[0], count=1),
+    ),
     ("run-file", b"q1 Q0 a" + b" " * 60_000 + b"b"),
     ("imports", b"q1 0 a" + b" " * 60_000 + b"b"),
     ("imports", b"q1 0 d " + b"9" * 5_000),

@@ -54,6 +54,23 @@ def test_a_line_that_cannot_be_read_is_told_and_the_others_count(run):
     assert problem.endswith("a.run:3: 2 columns, where a run has six")
 
 
+@pytest.mark.parametrize(
+    ("unread", "lines", "is_run"), [(6, 120, True), (6, 119, False), (5, 9, True)]
+)
+def test_a_run_with_too_many_lines_that_cannot_be_read_is_no_measurement(
+    run, unread, lines, is_run
+):
+    content = "nonsense here\n" * unread
+    content += "".join(f"{n} Q0 a.md 1 0.5 t\n" for n in range(lines - unread))
+    if is_run:
+        assert len(run(content).problems) == unread
+    else:
+        with pytest.raises(
+            InputError, match=r"6 of 119 lines cannot be read, .*a\.run:1: 2 columns"
+        ):
+            run(content)
+
+
 def test_json_lines_keep_the_order_of_their_hits_and_take_each_form_of_one(run):
     read = run(
         '{"id": "q", "hits": ["c.md", ["a.md", 2], {"note": "b.md", "score": "3", "text": "so"}]}\n'

@@ -7,14 +7,21 @@ from gigamind.release.compare import compare
 from gigamind.tasks.answers.compare import AnswerComparison, AnswerItem
 
 
-def answer(correctness, utility, *unsupported, item_id="a"):
+def answer(correctness, utility, *unsupported, item_id="a", evaluated=None, unanswerable=False):
     return AnswerItem(
         id=item_id,
         question="q",
-        evaluated=correctness is not None or utility is not None,
+        evaluated=correctness is not None or utility is not None
+        if evaluated is None
+        else evaluated,
+        unanswerable=unanswerable,
         metrics={"correctness": correctness, "utility": utility},
         unsupported=unsupported,
     )
+
+
+def unanswerable(correctness):
+    return answer(correctness, None, evaluated=True, unanswerable=True)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +35,15 @@ def answer(correctness, utility, *unsupported, item_id="a"):
         ),
         (answer(0.5, 0.5), answer(0.5, 0.75), 0.25, "utility 0.50 -> 0.75"),
         (answer(0.5, 0.5, "x"), answer(0.25, 0.5, "x"), -0.25, "correctness 0.50 -> 0.25"),
-        (answer(None, 1.0), answer(0.5, 0.0), -1.0, "utility 1.00 -> 0.00"),
+        (
+            answer(None, 1.0),
+            answer(0.5, 0.0),
+            -1.0,
+            "makes claims, and made none; utility 1.00 -> 0.00",
+        ),
+        (answer(0.5, None), answer(None, None, evaluated=True), -0.5, "makes no claim any more"),
+        (answer(None, None, evaluated=True), answer(0.5, None), 0.5, "makes claims, and made none"),
+        (unanswerable(0.5), unanswerable(None), 1.0, "makes no claim any more"),
     ],
 )
 def test_correctness_decides_then_utility(before, after, gain, what):
@@ -38,7 +53,11 @@ def test_correctness_decides_then_utility(before, after, gain, what):
 
 @pytest.mark.parametrize(
     ("before", "after"),
-    [(answer(0.5, 0.5), answer(0.5, 0.5)), (answer(None, None), answer(1.0, 1.0))],
+    [
+        (answer(0.5, 0.5), answer(0.5, 0.5)),
+        (answer(None, None), answer(1.0, 1.0)),
+        (answer(0.0, None), answer(None, None, evaluated=True)),  # nothing true is lost
+    ],
 )
 def test_equal_answers_and_those_that_one_run_could_not_judge_changed_in_nothing(before, after):
     assert AnswerComparison().change(before, after) is None
@@ -49,7 +68,13 @@ def test_figures_are_over_the_answers_that_both_runs_have():
     assert AnswerComparison().values(pairs) == {
         "answers.correctness": [(1.0, 0.5)],
         "answers.utility": [(0.5, 0.5), (1.0, 1.0)],
+        "answers.answered": [(1.0, 1.0), (0.0, 1.0)],
     }
+
+
+def test_a_refusal_where_nothing_can_be_answered_is_in_no_share_of_answers():
+    pairs = [(unanswerable(1.0), unanswerable(None)), (answer(1.0, None), answer(1.0, None))]
+    assert AnswerComparison().values(pairs)["answers.answered"] == [(1.0, 1.0)]
 
 
 def served(run, *names):

@@ -62,6 +62,7 @@ def test_pass_rate_and_items_are_compared_answer_by_answer(answers):
     }
     assert values == {
         "answers.correctness": (3, 1.0, 1.0, 0, 0),
+        "answers.answered": (3, 1.0, 1.0, 0, 0),
         "quality.pass_rate": (3, 2 / 3, 2 / 3, 1, 1),
         "quality.direct": (3, 1.0, 1.0, 0, 0),
         "quality.grounded": (3, 2 / 3, 2 / 3, 1, 1),
@@ -108,7 +109,10 @@ def test_checks_of_other_checklists_are_not_compared_and_all_else_is(
     found = compare(baseline, current)
     assert found.checks == checks
     assert (found.unchecked, found.changes) == ((), ())
-    assert [change.metric for change in found.metrics] == ["answers.correctness"]
+    assert [change.metric for change in found.metrics] == [
+        "answers.correctness",
+        "answers.answered",
+    ]
     (mismatch,) = found.mismatches
     assert (mismatch.what, mismatch.severity) == ("checklist", "no-checks")
     assert mismatch.meaning.startswith(said)
@@ -147,7 +151,10 @@ def test_a_snapshot_that_kept_no_checks_is_read_and_holds_none(answers, tmp_path
     assert [one.meaning[:42] for one in found.mismatches] == [
         "The baseline holds no checks by a checklis"
     ]
-    assert [change.metric for change in found.metrics] == ["answers.correctness"]
+    assert [change.metric for change in found.metrics] == [
+        "answers.correctness",
+        "answers.answered",
+    ]
 
 
 @pytest.mark.parametrize(

@@ -9,9 +9,10 @@ from gigamind.errors import InputError
 from gigamind.records.judged import JudgeReport
 from gigamind.records.schema import SpeedReport, SystemReport
 from gigamind.release.compare import compare
+from gigamind.release.comparison import MetricChange
 from gigamind.release.gates import at_worst, judge_release
 from gigamind.release.policy import read_policy
-from gigamind.reports.comparison import render_comparison
+from gigamind.reports.comparison import passing_told, render_comparison
 from gigamind.wording import words
 
 
@@ -157,11 +158,58 @@ def test_a_baseline_that_cannot_get_worse_holds_nothing(snapshot, policy, before
     """FAR of 1, and F1 of 0: no run can be worse."""
     runs = (snapshot({f"u{i}": verdict for i in range(200)}) for verdict in (before, after))
     text = POLICY.replace('"search.hit_at_1"', '"unanswerable.far", "unanswerable.f1"')
-    gate = verdict(*runs, policy(text))
+    gate = verdict(*runs, policy(text), "beta")
     assert gate.verdict == expected
     if expected == "not-comparable":
         assert "the worst there is" in gate.reasons[0]
+        assert "--unanswerable-mode calibrated" in gate.reasons[0]
         assert {rule.status for rule in gate.rules if rule.metric != "coverage"} >= {expected}
+
+
+def test_where_a_phase_says_so_a_verdict_with_warnings_tells_what_is_not_held(snapshot, policy):
+    """A first user adds questions without an answer, and the judge that runs without options finds none of them."""
+    text = POLICY.replace('"search.hit_at_1"', '"search.hit_at_1", "unanswerable.f1"')
+    run = snapshot({"a": 1, "u": "wrong"})
+    gate = verdict(run, run, policy(text))
+    assert gate.verdict == "warned"
+    assert verdict(run, run, policy(text), "beta").verdict == "not-comparable"
+    assert "--unanswerable-mode calibrated" in gate.reasons[0]
+    assert gate.reasons[0].endswith("; only told in phase mvp.")
+    never_found = snapshot(
+        {"a": None, "u": "wrong"}
+    )  # of a search that finds nothing there is none
+    assert verdict(never_found, never_found, policy(text)).verdict == "not-comparable"
+
+
+def test_answers_that_are_gone_or_refuse_are_held_though_no_model_judges(answers):
+    """`--judge words`: an answer that never came, and one that refuses, are in no mean."""
+    names = [f"a{i}" for i in range(20)]
+    shipped = read_policy(None)
+    baseline = answers(dict.fromkeys(names), checklist=None)
+
+    def changed(count, **update):
+        items = [
+            one.model_copy(update=update) if place < count else one
+            for place, one in enumerate(baseline.items)
+        ]
+        return baseline.model_copy(update={"items": tuple(items)})
+
+    def ends(current):
+        gate = verdict(baseline, current, shipped)
+        return gate.verdict, [rule.metric for rule in gate.failed]
+
+    assert ends(baseline) == ("passed", [])
+    assert ends(changed(1, evaluated=False, metrics={})) == ("failed", ["verdicts"])
+    refusing = changed(12, metrics={"correctness": None})
+    assert ends(refusing) == ("failed", ["answers.answered"])
+    comparison = compare(baseline, refusing)
+    assert (comparison.unchanged, len(comparison.changes)) == (8, 12)
+    told = next(
+        rule.explanation
+        for rule in verdict(baseline, refusing, shipped).rules
+        if rule.metric == "answers.correctness"
+    )
+    assert "measured on 20 answers in the baseline, on 8 now" in told
 
 
 @pytest.mark.parametrize(
@@ -483,7 +531,8 @@ def test_a_run_that_measures_speed_no_more_fails(snapshot, policy):
     ("after", "factor", "told"),
     [
         (STEADY, 1.14, "passed"),
-        (STEADY, 1.16, "warned"),
+        (STEADY, 1.16, "skipped"),  # not all of its interval lies past the limit
+        (STEADY, 1.18, "warned"),
         (WILD, 1.3, "skipped"),
         (None, 1, "warned"),
     ],
@@ -491,13 +540,10 @@ def test_a_run_that_measures_speed_no_more_fails(snapshot, policy):
 def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
     snapshot, policy, after, factor, told
 ):
-    system = SystemReport(kind="http", target="http://h", fingerprint="f")
-    run = snapshot({"a": 1})
-    run = run.model_copy(
-        update={"environment": run.environment.model_copy(update={"system": system})}
-    )
+    run = of_system(snapshot({"a": 1}))
+    slower = of_system(snapshot({"a": 1}, p95=100.0 * factor))
     before = timed(run, STEADY)
-    current = timed(run, [factor * cost for cost in after]) if after else run
+    current = timed(slower, [factor * cost for cost in after]) if after else run
     (rule,) = (
         rule for rule in verdict(before, current, policy()).rules if rule.metric == "search_p95"
     )
@@ -511,6 +557,75 @@ def test_the_speed_of_another_system_is_only_told_unless_the_policy_holds_it(
     held = verdict(before, current, policy(POLICY + '[speed]\nsystems = "hold"\n'))
     expected = {"warned": "failed", "skipped": "inconclusive"}.get(told, told)
     assert held.verdict == expected
+
+
+def of_system(run, kind="http"):
+    system = SystemReport(kind=kind, target="http://h", fingerprint="f")
+    environment = run.environment.model_copy(update={"system": system})
+    return run.model_copy(update={"environment": environment})
+
+
+@pytest.mark.parametrize(
+    ("p95", "factor", "scatter", "expected"),
+    [
+        (140.0, 1.4, 0.02, "failed"),
+        (99.0, 1.4, 0.02, "inconclusive"),  # its p95 fell
+        (140.0, 1.17, 0.05, "inconclusive"),  # not sure to be past 1.15
+        (600.0, 6.0, 0.9, "inconclusive"),  # [1.4, 25]: as likely three times less
+    ],
+)
+def test_held_another_system_fails_only_where_nothing_else_explains_it(
+    snapshot, policy, p95, factor, scatter, expected
+):
+    before = timed(of_system(snapshot({"a": 1})), STEADY)
+    costs = [10.0 * factor * (1 + scatter * (-1) ** place) for place in range(8)]
+    current = timed(of_system(snapshot({"a": 1}, p95=p95)), costs)
+    gate = verdict(before, current, policy(POLICY + '[speed]\nsystems = "hold"\n'))
+    assert gate.verdict == expected
+
+
+def test_a_run_file_is_not_asked_for_times_it_cannot_have(snapshot, policy):
+    before = timed(of_system(snapshot({"a": 1})), STEADY)
+    gate = verdict(before, of_system(snapshot({"a": 1}, p95=None), "run"), policy())
+    (rule,) = (rule for rule in gate.rules if rule.metric == "search_p95")
+    assert "a run file has no times" in rule.explanation
+    assert "--speed-passes" not in rule.explanation
+
+
+def test_a_pass_says_what_so_few_questions_cannot_show(snapshot, policy):
+    run = snapshot({f"q{i}": 1 for i in range(13)})
+    found = compare(run, run)
+    gate = judge_release(found, policy(), "mvp")
+    told = " ".join(passing_told(found, gate, words("en")))
+    assert (
+        "of 13 queries 0 got worse, and up to 0.21 of all such queries" in told
+    )  # 1 - 0.05 ** (1/13)
+    assert "One weighs 0.08, more than the 0.03 that may be lost" in told
+    many = snapshot({f"q{i}": 1 for i in range(200)})
+    found = compare(many, many)
+    gate = judge_release(
+        found, policy(), "mvp"
+    )  # 1 - 0.05 ** (1/200) is 0.015, and 0.02 may be lost
+    assert "could not see" not in " ".join(passing_told(found, gate, words("en")))
+
+
+def test_how_much_is_judged_is_neither_better_nor_worse():
+    sure = {"n": 99, "baseline": 0.9, "current": 0.5, "difference": -0.4, "changed": 50}
+    sure |= {"low": -0.5, "high": -0.3, "p_adjusted": 0.001}
+    assert MetricChange(metric="search.judged_at_10", **sure).is_better is None
+    assert MetricChange(metric="search.mrr", **sure).is_better is False
+
+
+def test_two_endpoints_are_told_how_to_be_one_system(snapshot):
+    runs = [of_system(snapshot({"a": 1})), of_system(snapshot({"a": 1}), "run")]
+    other = SystemReport(kind="http", target="http://i", fingerprint="g")
+    moved = runs[0].model_copy(
+        update={"environment": runs[0].environment.model_copy(update={"system": other})}
+    )
+    (told,) = (one.meaning for one in compare(runs[0], moved).mismatches if one.what == "system")
+    assert "give --system-name NAME in both runs" in told
+    (told,) = (one.meaning for one in compare(runs[1], moved).mismatches if one.what == "system")
+    assert "--system-name" not in told  # a run file has no name
 
 
 def test_every_explanation_can_be_said_in_korean(snapshot, policy):

@@ -101,7 +101,7 @@ def test_a_failed_gate_stands_in_the_first_line_and_its_rows_come_first(
 
 def test_a_run_that_cannot_be_compared_says_in_what_it_differs(home, tmp_path):
     made = run(tmp_path / "out", compare=home / "first", topk=3)
-    assert made["headline"].startswith("❓ Undecided, for the runs cannot be compared: ")
+    assert made["headline"].startswith("❓ Not comparable: ")
     assert "topk 10 → 3" in made["page"]
 
 

@@ -119,9 +119,8 @@ def test_in_brief_a_figure_that_no_gate_holds_is_folded_unless_there_is_no_verdi
     assert "| hit@1 |" not in shown(release.gate.model_copy(update={"rules": rules}))
     refused = {"rules": (), "verdict": "not-comparable", "reasons": ("Other notes.",)}
     text = shown(release.gate.model_copy(update=refused))
-    undecided = "Undecided, for the runs cannot be compared"
     assert text.startswith(
-        f"### ❓ Search evaluation · {undecided}\n\n**Release gate: not comparable** (MVP)"
+        "### ❓ Search evaluation · Not comparable\n\n**Release gate: not comparable** (MVP)"
     )
     assert "- Other notes.\n" in text
     assert "| hit@1 |" in text
@@ -207,7 +206,7 @@ def test_the_decision_names_the_slice_that_holds_all_that_got_worse(release, wor
 def test_runs_that_cannot_be_compared_have_no_decision_but_that(release):
     refused = GateResult(phase="mvp", verdict="not-comparable", rules=(), reasons=("x",))
     told = decision_told(Release(release.comparison, refused), EN)
-    assert told == "Undecided, for the runs cannot be compared."
+    assert told == "Not comparable."
 
 
 def test_what_no_gate_could_hold_is_named_and_a_skipped_row_says_why(release):

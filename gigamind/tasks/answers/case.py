@@ -41,6 +41,7 @@ class EvalCase:
         expected: paths of the notes that answer the question; None when the dataset does not say.
         references: texts that labelled facts stand in, where the context is the choice of a system.
         given: how a system answered; None where none did.
+        unanswerable: the dataset says that no note answers the question.
     """
 
     id: str
@@ -54,6 +55,7 @@ class EvalCase:
     expected: frozenset[str] | None = None
     references: tuple[str, ...] = ()
     given: Given | None = None
+    unanswerable: bool = False
 
     @property
     def prompt_language(self) -> Language:

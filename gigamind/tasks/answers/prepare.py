@@ -140,6 +140,7 @@ def _cases(
             relevant=frozenset(
                 number for number, one in enumerate(notes, start=1) if one.path in query.relevant
             ),
+            unanswerable=not query.item.answerable,
         )
         progress.stage("Searching", done, len(queries))
 
@@ -251,6 +252,7 @@ def _of_query(one: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
         tags=item.tags,
         notes=(),
         expected=frozenset(one.relevant) if options.notes else None,
+        unanswerable=not item.answerable,
     )
 
 

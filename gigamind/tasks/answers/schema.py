@@ -330,6 +330,7 @@ class AnswerItemReport(Report):
         contexts: one for each of `notes`, as a system told them; absent where none answered.
         oddities: what was odd about them, and how often.
         system_latency_ms: wall time of the answer as it was asked for here; absent where nothing was asked.
+        unanswerable: the dataset says that no note answers the question; absent where it does not.
     """
 
     id: str
@@ -355,6 +356,7 @@ class AnswerItemReport(Report):
     )
     oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
     system_latency_ms: Milliseconds | None = Field(default=None, exclude_if=lambda ms: ms is None)
+    unanswerable: bool = Field(default=False, exclude_if=lambda is_so: not is_so)
 
     @property
     def left_out(self) -> tuple[str, ...]:

@@ -132,8 +132,15 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
     def shortfall(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str | None:
         first = next((error.message for error in record.errors if error.kind == "item"), "")
-        found = record.summary.system
-        return found.shortfall("answer to {} questions", first) if found else None
+        found, counts = record.summary.system, record.summary.counts
+        if found and (short := found.shortfall("answer to {} questions", first)):
+            return short
+        if record.llm is None and counts.without_context and not counts.answers_evaluated:
+            return (
+                f"no verdict on any answer: {counts.without_context} have no context to be judged by;"
+                " say where it stands (`contexts` of --system-config), or write it into the dataset"
+            )
+        return None
 
     def check(self, options: AnswerEvalOptions) -> Checked:
         """By keywords, for another embedder may be one that is paid for."""
