@@ -69,6 +69,7 @@ def compare(
         only_current=len(current.items) - len(pairs),
         lost=_lost(task, baseline, current),
         unjudged=_silent(task, pairs, task.has_verdict),
+        gone=_silent(task, pairs, task.has_answer),
         checks=checks,
         unchecked=_silent(task, pairs, task.is_checked),
         metrics=metric_changes(task, pairs, seed=seed, confidence=confidence),
@@ -125,7 +126,10 @@ def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, 
 def _silent(
     task: Task, pairs: Sequence[tuple[Any, Any]], decided: Callable[[Any], bool]
 ) -> tuple[LostItem, ...]:
-    """Items decided about no more, which are in no figure: without a word, a judge that fails would look fine."""
+    """Items decided about no more, which are in no figure: without a word, a judge that fails would look fine.
+
+    So would a search whose notes have lost the answers: rankings name notes, and those are still there.
+    """
     return tuple(
         _lost_item(task, before)
         for before, after in pairs

@@ -168,6 +168,7 @@ class Comparison(_Part):
         shared: items that both runs evaluated; every figure is over these.
         lost: items that the baseline evaluated and the current run did not, though it drew the same sample.
         unjudged: shared items about which the judge decided in the baseline and not in the current run.
+        gone: shared items whose expected passage stood in its note in the baseline, and is gone in the current run.
         checks: whether those of a checklist are compared; "none" where neither run has any.
         unchecked: shared items that were checked in the baseline and not in the current run, where they are.
         unchanged: shared items that ended alike.
@@ -186,6 +187,7 @@ class Comparison(_Part):
     only_current: int
     lost: tuple[LostItem, ...]
     unjudged: tuple[LostItem, ...] = ()
+    gone: tuple[LostItem, ...] = ()
     checks: Checks = "none"
     unchecked: tuple[LostItem, ...] = ()
     metrics: tuple[MetricChange, ...]

@@ -17,6 +17,7 @@ from gigamind.release.model import BLOCK, EvalSnapshot, Relaxable
 from gigamind.release.policy import (
     CHECKS,
     COVERAGE,
+    PASSAGES,
     VERDICTS,
     GateResult,
     Policy,
@@ -40,6 +41,8 @@ def lost_rules(
     """Those that concern the runs: verdicts where a model gives them, checks where those of both are compared."""
     shared, gone = comparison.shared, comparison.lost
     kinds = [_Lost(COVERAGE, gone, len(gone) + shared)]
+    if comparison.gone:
+        kinds.append(_Lost(PASSAGES, comparison.gone, shared))
     if judge is not None and judge.asks_a_model:
         kinds.append(_Lost(VERDICTS, comparison.unjudged, shared))
     if comparison.checks == "compared":

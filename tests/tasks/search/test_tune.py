@@ -13,8 +13,8 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
-from gigamind.tasks.search.tune import tune
 from gigamind.tasks.search.schema import JudgeRates
+from gigamind.tasks.search.tune import tune
 from gigamind.tasks.search.tune_grid import tune_grid
 from gigamind.tasks.search.tune_threshold import held_min_score
 
