@@ -97,7 +97,7 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return summary.llm.models if summary.llm else {}
 
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
-        """That the passage is gone decides, then the rank of the first right note, the verdict, and nDCG of the ranking."""
+        """A passage that is gone decides, then the rank of the first right note, the verdict, nDCG of the ranking."""
         answers = self.has_answer(before), self.has_answer(after)
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
         rights = _verdicts_right(before, after)
