@@ -36,6 +36,7 @@ def dataset() -> None:
     examples=(
         "gigamind dataset check queries.jsonl links.jsonl answers.jsonl",
         "gigamind dataset check --dataset queries.jsonl --notes vault --strict",
+        "gigamind dataset check --dataset queries.jsonl --notes vault --fix mended.jsonl",
     )
 )
 @click.argument("files", nargs=-1, type=_path)
@@ -55,6 +56,11 @@ def dataset() -> None:
     show_default=True,
     help="share of the rows that an evaluation would ask for",
 )
+@click.option(
+    "--fix",
+    type=_path,
+    help="file for the same queries, each expected span at the place where its text stands in --notes now",
+)
 @prints_json
 def check(
     files: tuple[Path, ...],
@@ -63,6 +69,7 @@ def check(
     *,
     strict: bool,
     min_rows: float,
+    fix: Path | None,
 ) -> None:
     """Say what is wrong with each row of FILES, datasets of queries, links or answers; exit code 1 if anything is."""
     named = (*paths, *files)
@@ -70,6 +77,8 @@ def check(
         raise InputError("name a dataset: gigamind dataset check queries.jsonl")
     if len(named) > 1 and is_json():
         raise InputError("--json: one document tells of one dataset; name one")
+    if fix is not None:
+        _write_fixed(named, notes, fix)
     sound = True
     for path in named:
         found = _check(path, notes, min_rows)
@@ -79,6 +88,22 @@ def check(
         sound &= not (found.problems or (strict and found.collisions))
     if not sound:
         sys.exit(InputError.exit_code)
+
+
+def _write_fixed(named: tuple[Path, ...], notes: Path | None, out: Path) -> None:
+    from gigamind.datasets.check import CheckedDataset
+    from gigamind.datasets.reanchor import write_reanchored
+    from gigamind.datasets.write import refuse_existing_file
+    from gigamind.vault.notes import read_vault
+
+    if notes is None or len(named) != 1:
+        raise InputError("--fix: takes one dataset of queries, and --notes with the vault of today")
+    refuse_existing_file("--fix", out)
+    held = _held_against(_read(named[0]), notes)
+    if not isinstance(held, CheckedDataset):
+        raise InputError(f"--fix: {named[0]} is no dataset of queries, so it has no expected spans")
+    mended = write_reanchored(out, held, read_vault(notes))
+    say_line(f"{mended} of {held.rows} rows have new offsets: {out}", err=True)
 
 
 def _check(path: Path, notes: Path | None, min_rows: float) -> "DatasetCheckDocument":
@@ -211,6 +236,7 @@ def _held_against(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any]
     """The rows held against a vault; without one, queries against themselves, and others against nothing."""
     from gigamind.datasets.check import check_answers, check_links, check_queries
     from gigamind.datasets.jsonl import dataset_kind
+    from gigamind.evidence.again import find_again
     from gigamind.vault.identity import Identities
     from gigamind.vault.notes import read_vault
 
@@ -218,7 +244,7 @@ def _held_against(rows: "Dataset[Any]", notes: Path | None) -> "CheckedRows[Any]
     vault = read_vault(notes) if notes else None
     identities = Identities(vault.notes if vault else ())
     if kind == "queries":
-        return check_queries(rows, vault, identities)
+        return check_queries(rows, vault, identities, find_again)
     if vault is None:
         return None
     if kind == "links":

@@ -4,7 +4,8 @@ A row that cannot be used is told with its line and what is wrong; the others go
 """
 
 import difflib
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Generic
@@ -15,6 +16,7 @@ from gigamind.datasets.schema import ContextNote, ExpectedSpan, LinkItem, QueryI
 from gigamind.spans import Passage, Span, Utf16
 from gigamind.vault.identity import Collision, Identities, leaves_vault
 from gigamind.vault.notes import Note, Vault
+from gigamind.wording import warning
 
 # Each takes half a second in 10 000 notes, and another vault's dataset misses them all.
 _MOST_SUGGESTIONS = 20
@@ -159,6 +161,9 @@ def _nowhere(text: str, note_text: str) -> None:
     del text, note_text
 
 
+NOWHERE = Span(0, 0)
+"""Of an expected span whose text its note does not hold any more: no evidence matches it by position."""
+
 Groups = tuple[tuple[str, ...], ...]
 
 
@@ -169,7 +174,8 @@ class CheckedQuery:
     Attributes:
         line: 1-based, in the dataset's file.
         qrels: path of each labelled note -> gain: its grade, or 1.
-        spans: the expected spans, in code points, with the text that stands there now.
+        spans: the expected spans, in code points, with the text that stands there now: each where its `text` stands,
+            for the note may have been edited above it; one whose text is gone is `NOWHERE` with the text of the row.
         groups: `expected_all_of` and `expected_any_of`, by path.
     """
 
@@ -178,6 +184,11 @@ class CheckedQuery:
     qrels: Mapping[str, int]
     spans: tuple[Passage, ...]
     groups: tuple[Groups, Groups] = ((), ())
+
+    @property
+    def gone(self) -> int:
+        """Expected spans whose text is no longer in their note."""
+        return sum(not span.span for span in self.spans)
 
     @property
     def relevant(self) -> tuple[str, ...]:
@@ -218,13 +229,15 @@ def check_queries(
     checker.has_vault = vault is not None
     checked = [checker.check(item) for item in dataset.items]
     queries = tuple(query for query in checked if query is not None)
-    return CheckedDataset(*checker.outcome(), queries)
+    return CheckedDataset(*checker.outcome(*checker.told()), queries)
 
 
 @dataclass(slots=True)
 class _QueryChecker(RowChecker[QueryItem]):
     find_again: FindAgain = _nowhere
     has_vault: bool = True
+    moved: dict[str, None] = field(default_factory=dict[str, None])
+    gone: dict[str, None] = field(default_factory=dict[str, None])
     _searches: int = 0
 
     def check(self, item: QueryItem) -> CheckedQuery | None:
@@ -296,34 +309,55 @@ class _QueryChecker(RowChecker[QueryItem]):
         note = self.note(item, f"{name}.note_path", span.note_path)
         if note is None:
             return None
+        place, odd = self._place(span, note)
+        if odd and not span.text:
+            self.reject(item, name, odd, MEND_SPAN)
+            return None
+        if note.path not in qrels:
+            self.warn(item, name, f"{note.path} is not among the expected notes")
+        if place is not None and span.text in {None, place.slice(note.text)}:
+            return Passage(note.path, place.slice(note.text), place)
+        text = span.text or ""
+        if place is not None:
+            says = shortened(place.slice(note.text))
+            odd = f"{note.path} says {says}, the dataset {shortened(text)}"
+        today = self._today(text, span.start, note) if text else None
+        if today is None:
+            self.gone[item.id] = None
+            self.warn(item, name, odd)
+            return Passage(note.path, text, NOWHERE)
+        self.moved[item.id] = None
+        start, end = self.units(note).span_from_code_points(today)
+        where = f'Its text stands at "start": {start}, "end": {end} now'
+        self.warn(item, name, f"{odd}. {where}")
+        return Passage(note.path, today.slice(note.text), today)
+
+    def _place(self, span: ExpectedSpan, note: Note) -> tuple[Span | None, str]:
+        """Where the offsets of a span lie in a note, or why they lie nowhere."""
         try:
             place = self.units(note).span_to_code_points(span.start, span.end)
         except ValueError as error:
-            mend = self._today(span, note) or MEND_SPAN
-            self.reject(item, name, f"{error} of {note.path}", mend)
-            return None
-        if not place:
-            self.reject(item, name, f"empty at {span.start} of {note.path}", MEND_SPAN)
-            return None
-        text = place.slice(note.text)
-        if note.path not in qrels:
-            self.warn(item, name, f"{note.path} is not among the expected notes")
-        if span.text is not None and span.text != text:
-            message = f"{note.path} says {shortened(text)}, the dataset {shortened(span.text)}"
-            today = self._today(span, note)
-            self.warn(item, name, f"{message}. {today}" if today else message)
-        return Passage(note.path, text, place)
+            return None, f"{error} of {note.path}"
+        return (place, "") if place else (None, f"empty at {span.start} of {note.path}")
 
-    def _today(self, span: ExpectedSpan, note: Note) -> str:
-        """Where the text of a span has moved to; empty when nobody can tell."""
+    def _today(self, text: str, start: int, note: Note) -> Span | None:
+        """Where a text stands: verbatim, nearest to where it was, in UTF-16 units; else where `find_again` is sure."""
+        places = [found.start() for found in re.finditer(re.escape(text), note.text)]
+        if places:
+            units = self.units(note)
+            nearest = min(places, key=lambda place: abs(units.from_code_points(place) - start))
+            return Span(nearest, nearest + len(text))
         self._searches += 1
-        if not span.text or self._searches > _MOST_SEARCHES:
-            return ""
-        place = self.find_again(span.text, note.text)
-        if place is None:
-            return ""
-        start, end = self.units(note).span_from_code_points(place)
-        return f'Its text stands at "start": {start}, "end": {end} now'
+        return self.find_again(text, note.text) if self._searches <= _MOST_SEARCHES else None
+
+    def told(self) -> Iterator[str]:
+        """How many rows have spans that moved or are gone, and what to do."""
+        if self.moved:
+            vault, rows = self.vault.root, self.dataset.path
+            mend = f"gigamind dataset check --dataset {rows} --notes {vault} --fix OUT"
+            yield warning("spans_moved", rows=f"{len(self.moved):,}", command=mend)
+        if self.gone:
+            yield warning("spans_gone", rows=f"{len(self.gone):,}", first=next(iter(self.gone)))
 
 
 @dataclass(frozen=True, slots=True)

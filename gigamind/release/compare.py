@@ -1,7 +1,7 @@
 """What changed between two runs, and how surely: metrics, items and speed; with what else differs, see `mismatch`."""
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from math import fsum
 from typing import Any
 
@@ -29,7 +29,7 @@ from gigamind.release.model import (
     Speed,
     checks_of,
 )
-from gigamind.stats.intervals import CONFIDENCE
+from gigamind.stats.intervals import CONFIDENCE, Matrix
 from gigamind.stats.paired import ALPHA, PairedComparison, compare_metrics, compare_ratios, holm
 from gigamind.stats.ratio import ratio_of_means
 
@@ -69,6 +69,7 @@ def compare(
         only_current=len(current.items) - len(pairs),
         lost=_lost(task, baseline, current),
         unjudged=_silent(task, pairs, task.has_verdict),
+        gone=_silent(task, pairs, task.has_answer),
         checks=checks,
         unchecked=_silent(task, pairs, task.is_checked),
         metrics=metric_changes(task, pairs, seed=seed, confidence=confidence),
@@ -125,7 +126,10 @@ def _lost(task: Task, baseline: Snapshot, current: Snapshot) -> tuple[LostItem, 
 def _silent(
     task: Task, pairs: Sequence[tuple[Any, Any]], decided: Callable[[Any], bool]
 ) -> tuple[LostItem, ...]:
-    """Items decided about no more, which are in no figure: without a word, a judge that fails would look fine."""
+    """Items decided about no more, which are in no figure: without a word, a judge that fails would look fine.
+
+    So would a search whose notes have lost the answers: rankings name notes, and those are still there.
+    """
     return tuple(
         _lost_item(task, before)
         for before, after in pairs
@@ -159,13 +163,19 @@ def metric_changes(
         **compare_metrics(means, seed=seed, label="compare", confidence=confidence),
         **compare_ratios(terms, seed=seed, label="compare", confidence=confidence),
     }
-    adjusted = holm([found.p_value for found in compared.values()])
+    twins = _twins({**values, **terms})
+    (changes,) = adjusted(
+        [tuple(_change_of(name, found, twins.get(name)) for name, found in compared.items())]
+    )
     sides = [counts_over(task, items) for items in zip(*pairs, strict=True)] or [{}, {}]
     tested = [
-        _change_of(name, found, p).model_copy(
-            update={"baseline_n": sides[0].get(name, 0), "current_n": sides[1].get(name, 0)}
+        change.model_copy(
+            update={
+                "baseline_n": sides[0].get(change.metric, 0),
+                "current_n": sides[1].get(change.metric, 0),
+            }
         )
-        for (name, found), p in zip(compared.items(), adjusted, strict=True)
+        for change in changes
     ]
     untested = [
         _untested(one.metric, len(pairs), one.baseline, one.current) for one in task.untested(pairs)
@@ -179,6 +189,48 @@ def metric_changes(
         if name not in compared
     ]
     return (*tested, *untested, *alone)
+
+
+def _twins(values: Mapping[str, Matrix]) -> dict[str, str]:
+    """Each metric that is an earlier one of its block by another name: the same values, item by item, in both runs.
+
+    Of metrics with as many items as any of the block has, for those are the same items.
+    """
+    most: dict[str, int] = {}
+    for name, both in values.items():
+        most[_block(name)] = max(len(both), most.get(_block(name), 0))
+    first: dict[tuple[str, bytes], str] = {}
+    twins: dict[str, str] = {}
+    for name, both in values.items():
+        if len(both) == most[_block(name)]:
+            earlier = first.setdefault((_block(name), both.tobytes()), name)
+            twins |= {} if earlier == name else {name: earlier}
+    return twins
+
+
+def _block(metric: str) -> str:
+    return metric.partition(".")[0]
+
+
+def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricChange, ...]]:
+    """The changes of each comparison, Holm over them all; a metric that goes by several names is counted once.
+
+    The tests ask what the figures would be with the runs swapped on any of the items.  Swapping leaves two metrics that
+    agree on every item in agreement, so how many tests there are is given before chance comes in, and no more of 100
+    families than 5 hold a false alarm.  Counted by name, five names of one metric made its p-value five times as large.
+    """
+    tested = [None if change.same_as else change.p_value for own in compared for change in own]
+    p_values = iter(holm(tested))
+    told: list[tuple[MetricChange, ...]] = []
+    for own in compared:
+        found = {change.metric: next(p_values) for change in own}
+        told.append(
+            tuple(
+                change.model_copy(update={"p_adjusted": found[change.same_as or change.metric]})
+                for change in own
+            )
+        )
+    return told
 
 
 def figures_over(task: Task, items: Sequence[Any]) -> dict[str, float]:
@@ -198,7 +250,7 @@ def counts_over(task: Task, items: Sequence[Any]) -> dict[str, int]:
     return {name: len(both) for name, both in task.values([(i, i) for i in items]).items()}
 
 
-def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -> MetricChange:
+def _change_of(metric: str, found: PairedComparison, same_as: str | None) -> MetricChange:
     lower = is_lower_better(metric)
     return MetricChange(
         metric=metric,
@@ -210,7 +262,7 @@ def _change_of(metric: str, found: PairedComparison, p_adjusted: float | None) -
         high=found.high,
         test=found.test,
         p_value=found.p_value,
-        p_adjusted=p_adjusted,
+        same_as=same_as,
         detectable=found.detectable_difference,
         improved=found.worse if lower else found.improved,
         worse=found.improved if lower else found.worse,

@@ -2,7 +2,7 @@
 
 from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.choices import Relaxable
 from gigamind.metrics.table import has_no_direction, is_lower_better
@@ -57,6 +57,8 @@ class MetricChange(_Part):
             over items.  A bootstrap of fewer than six changed items is too narrow: pages show `interval`.
         p_value: of the paired test; null where none fits.
         p_adjusted: after Holm, over all metrics of this comparison.
+        same_as: an earlier metric that has the same values on every item in both runs, as hit@1 and recall@1 have where
+            one note is expected: one test under two names, which Holm counts once.
         detectable: the smallest difference that so many items show in 80 of 100 cases.
         improved, worse: items on which the current run is better, worse.
         changed: items that differ; of a ratio more than those, for an item's own quotient may stay the same.
@@ -73,6 +75,7 @@ class MetricChange(_Part):
     test: str | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
+    same_as: str | None = Field(default=None, exclude_if=lambda name: name is None)
     detectable: float | None = None
     improved: int = 0
     worse: int = 0
@@ -86,6 +89,11 @@ class MetricChange(_Part):
         if self.low is None or self.high is None or self.changed < MIN_PAIRS:
             return None
         return self.low, self.high
+
+    @property
+    def told_p(self) -> float | None:
+        """The adjusted p-value, where the interval beside it is told: else no test could tell anything."""
+        return self.p_adjusted if self.interval else None
 
     @property
     def is_better(self) -> bool | None:
@@ -177,6 +185,7 @@ class Comparison(_Part):
         shared: items that both runs evaluated; every figure is over these.
         lost: items that the baseline evaluated and the current run did not, though it drew the same sample.
         unjudged: shared items about which the judge decided in the baseline and not in the current run.
+        gone: shared items whose expected passage stood in its note in the baseline, and is gone in the current run.
         checks: whether those of a checklist are compared; "none" where neither run has any.
         unchecked: shared items that were checked in the baseline and not in the current run, where they are.
         unchanged: shared items that ended alike.
@@ -195,6 +204,7 @@ class Comparison(_Part):
     only_current: int
     lost: tuple[LostItem, ...]
     unjudged: tuple[LostItem, ...] = ()
+    gone: tuple[LostItem, ...] = ()
     checks: Checks = "none"
     unchecked: tuple[LostItem, ...] = ()
     metrics: tuple[MetricChange, ...]

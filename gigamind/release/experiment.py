@@ -12,12 +12,12 @@ from pydantic import BaseModel, ConfigDict
 
 from gigamind.errors import InputError
 from gigamind.records.history import conditions, differing
-from gigamind.release.compare import compare, figures_over, metric_changes, name_of
+from gigamind.release.compare import adjusted, compare, figures_over, metric_changes, name_of
 from gigamind.release.comparison import Comparison, MetricChange, RunName, Snapshot
 from gigamind.release.mismatch import check_task
 from gigamind.release.model import SLICE_KINDS, SliceKind, SliceName
 from gigamind.stats.intervals import CONFIDENCE
-from gigamind.stats.paired import MIN_PAIRS, holm
+from gigamind.stats.paired import MIN_PAIRS
 
 MOST_TAGS = 15  # the largest, as in report.html
 
@@ -193,17 +193,10 @@ def _only(run: Snapshot, ids: Collection[str]) -> Snapshot:
 
 def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """The comparisons with p-values that are adjusted over all of them."""
-    p_values = iter(holm([change.p_value for found in compared for change in found.metrics]))
+    changes = adjusted([found.metrics for found in compared])
     return tuple(
-        found.model_copy(
-            update={
-                "metrics": tuple(
-                    change.model_copy(update={"p_adjusted": next(p_values)})
-                    for change in found.metrics
-                )
-            }
-        )
-        for found in compared
+        found.model_copy(update={"metrics": metrics})
+        for found, metrics in zip(compared, changes, strict=True)
     )
 
 

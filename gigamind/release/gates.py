@@ -17,6 +17,7 @@ from gigamind.release.model import BLOCK, EvalSnapshot
 from gigamind.release.policy import (
     CHECKS,
     COVERAGE,
+    PASSAGES,
     VERDICTS,
     GateResult,
     Policy,
@@ -44,6 +45,8 @@ def lost_rules(
     """
     shared, gone = comparison.shared, comparison.lost
     kinds = [_Lost(COVERAGE, gone, len(gone) + shared)]
+    if comparison.gone:
+        kinds.append(_Lost(PASSAGES, comparison.gone, shared))
     if comparison.unjudged or (judge is not None and judge.asks_a_model):
         kinds.append(_Lost(VERDICTS, comparison.unjudged, shared))
     if comparison.checks == "compared":

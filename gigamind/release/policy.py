@@ -22,7 +22,8 @@ Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 COVERAGE = "coverage"
 VERDICTS = "verdicts"
 CHECKS = "checks"
-LOST = frozenset({COVERAGE, VERDICTS, CHECKS})
+PASSAGES = "passages"
+LOST = frozenset({COVERAGE, VERDICTS, CHECKS, PASSAGES})
 """What rules say of that a run lacks."""
 
 
@@ -243,7 +244,8 @@ class RuleResult(BaseModel):
     """One rule on one metric.
 
     Attributes:
-        metric: as in summary.json, or `coverage`, `verdicts`, `checks`, `search_p95`, `cold_start`, `judge_card`.
+        metric: as in summary.json, or `coverage`, `passages`, `verdicts`, `checks`, `search_p95`, `cold_start`,
+            `judge_card`.
         status: "warned" is a failure that the phase only tells; "not-comparable": the baseline is none for this rule.
         current: of a judge card, kappa on the scale where it could be lowest.
         limit: what the current value is held against, in the metric's unit.

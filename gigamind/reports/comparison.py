@@ -39,7 +39,11 @@ def render_comparison(comparison: Comparison, gate: GateResult, language: Langua
         reasons=[*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)],
         mismatches=mismatches_beside(gate, comparison, say),
         shared=_shared(comparison, say),
-        silent=(("unjudged", comparison.unjudged), ("unchecked", comparison.unchecked)),
+        silent=(
+            ("gone", comparison.gone),
+            ("unjudged", comparison.unjudged),
+            ("unchecked", comparison.unchecked),
+        ),
         shown=_ITEMS_SHOWN,
         version=_version,
         named=functools.partial(_named, say),

@@ -140,6 +140,7 @@ def decide(
         release.comparison if release else None,
         say,
         not_run=view.not_run(record.summary),
+        section=False,
     )
     told = [notice for notice in notes if notice not in {*reasons, *relaxed_told(release, say)}]
     return _page(

@@ -45,6 +45,17 @@ class TunedSetting(_Part):
     out_of_fold: float | None
 
 
+class WorseMetric(_Part):
+    """A metric that the chosen setting makes surely worse, with the 95 % interval of the difference."""
+
+    metric: str
+    baseline: float
+    current: float
+    difference: float
+    low: float
+    high: float
+
+
 class Tuning(_Part):
     """What a grid tells.
 
@@ -60,6 +71,10 @@ class Tuning(_Part):
         gain: of the chosen setting, or of the best where none is chosen: out of fold, without the flattery.
         low, high: its 95 % interval.
         detectable: the gain that would be found in 80 of 100 such samples; null where no setting changes anything.
+        min_score: the threshold with which the chosen setting refuses no more answerable queries than are refused as it
+            is; null where that may stay, or the runs were not made.
+        worse: what the chosen setting makes surely worse, under that threshold, the worst first; false refusals and
+            FAR are looked at as well.
         command: to type.
     """
 
@@ -81,6 +96,8 @@ class Tuning(_Part):
     low: float
     high: float
     detectable: float | None
+    min_score: float | None = None
+    worse: tuple[WorseMetric, ...] = ()
     command: str
 
     @property

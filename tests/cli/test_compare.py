@@ -75,15 +75,17 @@ def test_a_damaged_vault_stops_the_release_and_names_the_queries(place):
     found = {item["id"] for item in baseline if item["metrics"].get("mrr")}
     assert damaged & found <= broken
     page = (place / "worse" / "compare.md").read_text("utf-8")
-    assert page.startswith("# 출시하지 마십시오. 질의 188건 중 ")
-    assert all(
-        name in page for name in sorted(report["comparison"]["lost"][i]["id"] for i in range(3))
-    )
+    assert page.startswith("# 출시하지 마십시오. 질의 202건 중 ")
+    assert report["comparison"]["lost"] == []
+    gone = [item["id"] for item in report["comparison"]["gone"]]
+    assert {*gone} <= damaged
+    assert "## 정답 구절이 사라진 항목" in page
+    assert all(name in page for name in gone[:3])
     suite = ET.parse(place / "gate.xml").getroot()
     assert int(suite.get("failures")) >= 1
     step = (place / "step.md").read_text("utf-8")
     assert step.startswith(
-        "### ❌ 검색 평가 · 출시하지 마십시오\n\n**출시 게이트 실패** (MVP). 질의 188건 중 "
+        "### ❌ 검색 평가 · 출시하지 마십시오\n\n**출시 게이트 실패** (MVP). 질의 202건 중 "
     )
     assert step == (place / "comment.md").read_text("utf-8") + "\n"
     worst = next(c for c in report["comparison"]["changes"] if c["change"] == "worse")

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gigamind.datasets.check import check_queries
+from gigamind.datasets.check import NOWHERE, check_queries
 from gigamind.datasets.jsonl import Dataset
 from gigamind.datasets.schema import QueryItem
 from gigamind.spans import Passage, Span
@@ -181,9 +181,52 @@ def test_a_span_outside_the_expected_notes_is_a_warning():
 def test_a_text_that_differs_is_a_warning_with_both_texts():
     result = checked(expecting("leave", 0, 5, "Absence"))
 
-    assert result.queries[0].spans[0].text == "Leave"
+    [query] = result.queries
+    assert (query.spans, query.gone) == ((Passage("policies/leave.md", "Absence", NOWHERE),), 1)
     assert result.warnings == (
+        (
+            "the text of an expected span is no longer in its note: 1 rows, the first q1. Nothing can answer them as"
+            " labelled: label them anew, or put the passage back."
+        ),
         'queries.jsonl:2: field "expected_spans[0]": policies/leave.md says "Leave", the dataset "Absence"',
+    )
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "place"),
+    [
+        (0, 3, Span(5, 8)),  # it moved
+        (900, 903, Span(5, 8)),  # the note was shortened
+        (9, 8, Span(5, 8)),
+        (4, 5, Span(5, 8)),  # inside the emoji
+    ],
+)
+def test_a_text_that_moved_is_looked_for_where_it_stands_and_never_rejects_its_row(
+    start, end, place
+):
+    result = checked(expecting("policies/approval.md", start, end, "절차는"))
+    [query] = result.queries
+    assert (query.spans, query.gone) == ((Passage("policies/approval.md", "절차는", place),), 0)
+    assert result.warnings[0] == (
+        "the notes of 1 rows of the dataset were edited: their expected spans are looked for where their text stands"
+        " now. Write the new offsets: gigamind dataset check --dataset queries.jsonl --notes vault --fix OUT"
+    )
+
+
+# "👋 휴가는 팀장. 휴가는 대표.": the text stands at 3..6 and at 11..14 in UTF-16 code units, one code point before.
+@pytest.mark.parametrize(("start", "place"), [(0, 2), (6, 2), (8, 10), (90, 10)])
+def test_of_several_places_the_one_nearest_to_where_it_was_is_taken(start, place):
+    notes = {"leave.md": "👋 휴가는 팀장. 휴가는 대표."}
+    result = checked(expecting("leave.md", start, start + 1, "휴가는"), notes=notes)
+    assert result.queries[0].spans[0].span == Span(place, place + 3)
+
+
+def test_a_text_that_is_gone_and_offsets_beyond_the_note_leave_the_row_in_use():
+    result = checked(expecting("leave", 900, 907, "Absence"), expecting("leave", 0, 5, "Leave"))
+    assert messages(result) == []
+    assert [query.gone for query in result.queries] == [1, 0]
+    assert result.warnings[-1] == (
+        'queries.jsonl:2: field "expected_spans[0]": offset 900 is outside 0..30 of policies/leave.md'
     )
 
 

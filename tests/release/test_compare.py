@@ -86,6 +86,41 @@ def test_p_values_are_adjusted_over_all_metrics(snapshot):
     assert hit.p_value < hit.p_adjusted <= 1
 
 
+def test_a_metric_under_two_names_is_counted_once(snapshot):
+    baseline = snapshot({f"q{i}": 1 for i in range(10)})
+    current = snapshot({f"q{i}": 2 if i < 8 else 1 for i in range(10)})
+    comparison = compare(baseline, current)
+
+    def doubled(run):
+        items = tuple(
+            item.model_copy(update={"metrics": {**item.metrics, "same": item.metrics["hit_at_1"]}})
+            for item in run.items
+        )
+        return run.model_copy(update={"items": items})
+
+    twice = compare(doubled(baseline), doubled(current))
+    hit, same = twice.metric("search.hit_at_1"), twice.metric("search.same")
+    assert same.same_as == "search.hit_at_1"
+    assert hit.same_as is None
+    assert same.p_adjusted == hit.p_adjusted == comparison.metric("search.hit_at_1").p_adjusted
+    lone = doubled(current)
+    other = lone.items[-1].model_copy(update={"metrics": {**lone.items[-1].metrics, "same": 0.5}})
+    apart = lone.model_copy(update={"items": (*lone.items[:-1], other)})
+    assert compare(doubled(baseline), apart).metric("search.same").same_as is None
+
+
+def test_no_p_is_told_beside_an_interval_that_is_withheld(snapshot):
+    baseline = snapshot({f"q{i}": 1 for i in range(15)})
+    current = snapshot({f"q{i}": 2 if i < 5 else 1 for i in range(15)})
+    hit = compare(baseline, current).metric("search.hit_at_1")
+    assert (hit.worse, hit.interval, hit.told_p) == (5, None, None)
+    assert hit.p_adjusted is not None
+    sixth = snapshot({f"q{i}": 2 if i < 6 else 1 for i in range(15)})
+    hit = compare(baseline, sixth).metric("search.hit_at_1")
+    assert hit.interval is not None
+    assert hit.told_p == hit.p_adjusted
+
+
 def test_a_run_compared_with_itself_shows_nothing(snapshot):
     run = snapshot({"a": 1, "b": None, "u": "right", "v": "wrong"})
     comparison = compare(run, run)

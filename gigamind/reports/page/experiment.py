@@ -101,7 +101,8 @@ def finding(experiment: Experiment, place: int, say: Words) -> str:
     moved = [change for change in comparison.metrics if change.is_better is not None]
     run = experiment.runs[place].label
     if not moved:
-        return say("experiment.same", run=run)
+        fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
+        return say("experiment.maybe_chance" if fell else "experiment.same", run=run)
     kind, changes = told_changes(moved, main_keys([m.metric for m in comparison.metrics]), say)
     return say(f"experiment.{kind}", run=run, changes=changes)
 
@@ -191,7 +192,7 @@ def _cell(value: float | None, change: MetricChange | None, say: Words) -> Cell:
         signed(change.difference),
         change_interval(change, say),
         change.is_better,
-        _p(change.p_adjusted),
+        _p(change.told_p),
         f"{change.improved} / {change.worse}",
     )
 

@@ -60,7 +60,8 @@ def against(
     leaders = (change for change in comparison.metrics if change.metric.startswith(leading))
     moved = [change for change in leaders if change.is_better is not None]
     if not moved:
-        return say("headline.same")
+        fell = any((change.drop or 0.0) > 0 for change in comparison.metrics)
+        return say("headline.maybe_chance" if fell or comparison.gone else "headline.same")
     kind, changes = told_changes(moved, main, say)
     return say(f"headline.{kind}", changes=changes)
 
@@ -128,6 +129,7 @@ def notices(
     not_run: int = 0,
     unjudged: int = 0,
     generated: int = 0,
+    section: bool = True,
 ) -> Iterator[str]:
     """What a reader must know before believing the figures.
 
@@ -135,6 +137,7 @@ def notices(
         not_run: items that an interrupted run left.
         unjudged: items that were to get a verdict and have none.
         generated: items that were made of the notes.
+        section: the page has a section with all warnings.
     """
     task = record.run.task
 
@@ -155,7 +158,9 @@ def notices(
     warnings = record.run.warnings
     yield from (warning_in(say.language, told) for told in warnings[:_WARNINGS_TOLD])
     if len(warnings) > _WARNINGS_TOLD:
-        yield notice("warned", warnings=len(warnings) - _WARNINGS_TOLD)
+        yield notice(
+            "warned" if section else "warned_in_report", warnings=len(warnings) - _WARNINGS_TOLD
+        )
     if comparison:
         yield notice(
             "against",

@@ -38,7 +38,17 @@ from gigamind.reports.release import (
     verdict_told,
 )
 from gigamind.reports.text import judge_told, told, upright
-from gigamind.wording import Language, Words, between, moment, share, signed, warning_in, words
+from gigamind.wording import (
+    Language,
+    Words,
+    between,
+    change_in,
+    moment,
+    share,
+    signed,
+    warning_in,
+    words,
+)
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMON = "common.js"
@@ -126,6 +136,7 @@ def render_page(
         verdict=verdict_told(release, say) if release else "",
         decision=decision_told(release, say) if release else "",
         reasons=reasons,
+        worse=list(_worse(comparison, say)) if comparison else [],
         headline=content.headline,
         notices=[
             *few_judged(content.llm, say),
@@ -198,6 +209,14 @@ def held_against(baseline: Snapshot | None, record: Record[Any, Any]) -> Compari
     if baseline is None:
         return None
     return compare(baseline, baseline.kind.take_snapshot(record), seed=seed_of(record.run))
+
+
+def _worse(comparison: Comparison, say: Words) -> Iterator[tuple[str, str, str]]:
+    """The items that got worse, the worst of them first: id, text, and what became of it."""
+    for change in comparison.changes:
+        if change.change == "worse":
+            told = change_in(say.language, change.what).replace("->", "→")
+            yield change.id, change.text, told
 
 
 def changes_by_id(comparison: Comparison | None) -> dict[str, str]:

@@ -6,20 +6,27 @@ from gigamind.metrics.table import keys_in, label
 from gigamind.reports.page.charts import Curve, Pen, Spot, Surface
 from gigamind.reports.page.headline import percent
 from gigamind.reports.page.layout import drawn, rendered
-from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
+from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
 from gigamind.wording import Language, Words, share, signed, words
 
 _PLACE = 0.17  # between names behind the end of the x axis
+_WORSE_TOLD = 3
 _TOLD = 0.0005  # what a figure of three decimals shows
 _PENS = {False: Pen("accent"), True: Pen("warn", "dashed")}
 
 
 def render_tuning(
-    tuning: Tuning, *, lang: Language = "en", judges: Sequence[str] = (), report: str = ""
+    tuning: Tuning,
+    *,
+    lang: Language = "en",
+    moved: Sequence[str] = (),
+    judges: Sequence[str] = (),
+    report: str = "",
 ) -> str:
     """The page.
 
     Args:
+        moved: what the chosen setting changes, in the page's language.
         judges: what is said of the judges that cost nothing, in the page's language.
         report: address of the report of the chosen setting beside as-is; "" where there is none.
     """
@@ -32,7 +39,7 @@ def render_tuning(
         version=tuning.app_version,
         tuning=tuning,
         headline=first,
-        findings=others,
+        findings=[*others, *moved],
         judges=judges,
         metric=label(tuning.metric, lang),
         surfaces=[drawn(chart, say("tune.surface_label")) for chart in _surfaces(tuning, say)],
@@ -64,7 +71,11 @@ def findings(tuning: Tuning, say: Words) -> list[str]:
         "after": share(told.figures[tuning.metric]),
     }
     if tuning.is_switch:
-        lines = [say("tune.switch", **values), say("tune.gained", **values)]
+        switch = say("tune.switch", **values)
+        if tuning.worse:
+            costs = ", ".join(_cost_told(metric, say) for metric in tuning.worse[:_WORSE_TOLD])
+            switch = f"{switch} {say('tune.costs', costs=costs)}"
+        lines = [switch, say("tune.gained", **values)]
         if told.gain - tuning.gain >= _TOLD:
             flattery = f"{told.gain - tuning.gain:.3f}"
             lines.append(say("tune.flattered", flattery=flattery, **values))
@@ -77,6 +88,12 @@ def findings(tuning: Tuning, say: Words) -> list[str]:
     if tuning.left_out:
         lines.append(say("tune.left_out", count=tuning.left_out, metric=metric))
     return lines
+
+
+def _cost_told(worse: WorseMetric, say: Words) -> str:
+    name, interval = label(worse.metric, say.language), say("page.interval")
+    values = f"{share(worse.baseline)} → {share(worse.current)}"
+    return f"{name} {values} ({interval} {signed(worse.low)} … {signed(worse.high)})"
 
 
 def setting_name(setting: SearchSetting, tuning: Tuning, say: Words) -> str:

@@ -2,6 +2,8 @@
 
 from collections.abc import Mapping
 
+from pydantic import Field
+
 from gigamind.metrics.answerability import confusion, measure_verdicts
 from gigamind.records.schema import RunReport, SpeedReport
 from gigamind.release.model import (
@@ -26,7 +28,7 @@ class SearchItem(SnapshotItem):
     """One query.
 
     Attributes:
-        metrics: as in per_item.jsonl.
+        metrics, gone_spans: as in per_item.jsonl.
     """
 
     query: str
@@ -35,6 +37,7 @@ class SearchItem(SnapshotItem):
     expected_notes: tuple[str, ...]
     ranking: tuple[SnapshotHit, ...]
     metrics: dict[str, Finite | None]
+    gone_spans: int = Field(default=0, exclude_if=lambda count: not count)
 
 
 SearchSnapshot = EvalSnapshot[SummaryReport, SearchItem]
@@ -78,6 +81,9 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
     def has_verdict(self, item: SearchItem) -> bool:
         return item.judged_unanswerable is not None
 
+    def has_answer(self, item: SearchItem) -> bool:
+        return not item.gone_spans
+
     def speed(self, summary: SummaryReport) -> Mapping[Speed, float | None]:
         return {
             "search_p95": summary.overall.search.get("latency_p95_ms"),
@@ -91,16 +97,18 @@ class SearchComparison(ComparedTask[SummaryReport, ItemReport, SearchItem]):
         return summary.llm.models if summary.llm else {}
 
     def change(self, before: SearchItem, after: SearchItem) -> Change | None:
-        """The rank of the first right note decides, then the verdict, then nDCG over the whole ranking."""
+        """A passage that is gone decides, then the rank of the first right note, the verdict, nDCG of the ranking."""
+        answers = self.has_answer(before), self.has_answer(after)
         ranks = (before.metrics.get("mrr") or 0.0), (after.metrics.get("mrr") or 0.0)
         rights = _verdicts_right(before, after)
         gains = (
+            float(answers[1]) - float(answers[0]),
             ranks[1] - ranks[0],
             float(rights[1]) - float(rights[0]),
             _ndcg(after) - _ndcg(before),
         )
         first = next((gain for gain in gains if gain), 0.0)
-        return Change(first, _what(ranks, rights)) if first else None
+        return Change(first, _what(answers, ranks, rights)) if first else None
 
 
 def _verdict_terms(pairs: Pairs[SearchItem]) -> Terms:
@@ -151,7 +159,11 @@ def _ndcg(item: SearchItem) -> float:
     return (item.metrics.get(deepest) if deepest else None) or 0.0
 
 
-def _what(ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:
+def _what(answers: tuple[bool, bool], ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:
+    if answers[0] != answers[1]:
+        told = "passage back in its note" if answers[1] else "passage gone from its note"
+        alike = ranks[0] == ranks[1] and rights[0] == rights[1]
+        return told if alike else f"{told}; {_what((True, True), ranks, rights)}"
     parts: list[str] = []
     if ranks[0] != ranks[1]:
         parts.append(f"{_rank(ranks[0])} -> {_rank(ranks[1])}")

@@ -45,6 +45,7 @@ from gigamind.wording import Words, latency_method_in, share
 _ANSWERABLE, _REFUSED, _CROSS_LINGUAL, _FAILURE, _WORSE, _BETTER, _UNJUDGED = (
     1 << bit for bit in range(7)
 )
+_MOVED = _WORSE | _BETTER  # only these show the baseline's ranking, too
 
 
 def items_json(
@@ -117,7 +118,13 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
         _rank(item.metrics.get("mrr")),
         item.top_base_score,
         None if item.latency_ms is None else round(item.latency_ms, 2),
-        [_rank(before.metrics.get("mrr")), int(bool(before.judged_unanswerable))]
+        [
+            _rank(before.metrics.get("mrr")),
+            int(bool(before.judged_unanswerable)),
+            [[tables.note(hit.note), hit.base_score] for hit in before.ranking]
+            if flags & _MOVED
+            else [],
+        ]
         if before
         else None,
         _judgement(item.judgement, tables) if item.judgement else None,

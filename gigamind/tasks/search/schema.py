@@ -78,6 +78,7 @@ class ItemReport(Report):
         metrics: by name, as in the summary; empty for an unanswerable query, null where not measured.
         latency_ms: wall time of its retrieval; null for a run file.
         oddities: what was odd about another system's ranking, and how often.
+        gone_spans: expected spans whose text is no longer in its note; nothing can match them.
     """
 
     id: str
@@ -100,6 +101,7 @@ class ItemReport(Report):
     latency_ms: Milliseconds | None
     oddities: dict[Oddity, Count] = Field(default={}, exclude_if=lambda odd: not odd)
     gains: dict[str, int] = Field(default={}, exclude_if=lambda gains: not gains)
+    gone_spans: Count = Field(default=0, exclude_if=lambda count: not count)
 
 
 class SliceCounts(Report):

@@ -70,6 +70,7 @@ def item_report(
         expected_notes=query.relevant,
         gains=query.qrels if query.is_judged else {},
         expected_spans=tuple(passage_report(prepared, span) for span in query.spans),
+        gone_spans=query.gone,
         ranking=ranking.reports,
         judged_unanswerable=verdict.unanswerable if verdict else None,
         top_base_score=ranking.hits[0].base_score if ranking.hits else None,
@@ -330,7 +331,7 @@ def _judged_with(prepared: Prepared, engine: Engine) -> Prepared:
 
 def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
     """With what is to be said of labelled spans that no evidence can match."""
-    labels = [span for query in prepared.queries for span in query.spans]
+    labels = [span for query in prepared.queries for span in query.spans if span.span]
     by_note: dict[str, list[Span]] = {}
     for label in labels:
         by_note.setdefault(label.note, []).append(label.span)

@@ -10,13 +10,12 @@ from pathlib import Path
 
 from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress
-from gigamind.metrics.table import label
 from gigamind.records.folder import as_json, check_out_folder
 from gigamind.release.compare import compare
-from gigamind.release.comparison import Comparison, MetricChange
+from gigamind.release.comparison import Comparison
 from gigamind.release.snapshot import read_run
 from gigamind.reports.page.tune import findings, render_tuning
-from gigamind.reports.tuning import Tuning
+from gigamind.reports.tuning import Tuning, WorseMetric
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.grid_options import GridOptions
@@ -24,12 +23,12 @@ from gigamind.tasks.search.markdown import cost_line
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import tune_grid, with_setting
+from gigamind.tasks.search.tune_threshold import held_min_score
 from gigamind.tasks.search.view import SearchView
-from gigamind.wording import Words, signed, words
+from gigamind.wording import Words, words
 
 AS_IS, BEST = "as-is", "best"
 PAGE_FILE, JSON_FILE = "tune.html", "tune.json"
-_WORSE_TOLD = 3
 _BLIND = 0.8  # both rates of error together; a judge that tosses a coin has 1
 _HIT = "search.hit_at_1"
 Evaluate = Callable[[SearchEvalOptions], Evaluated[SummaryReport]]
@@ -70,26 +69,33 @@ def tune(
     tuning = tune_grid(options, grid, progress)
     chosen = with_setting(options, tuning.settings[tuning.chosen].setting)
     as_is = evaluate(options.model_copy(update={"out": out / AS_IS}))
+    judge = _own(as_is.summary.judges)
     best, comparison = None, None
     if tuning.is_switch:
+        held = held_min_score(chosen, judge, progress)
+        if held is not None:
+            chosen = chosen.model_copy(update={"min_score": held})
         best = evaluate(chosen.model_copy(update={"out": out / BEST}))
         comparison = _compared(options, as_is, best, out / HTML_FILE)
+        tuning = tuning.model_copy(update={"min_score": held, "worse": _worse(comparison)})
     judges = (best or as_is).summary.judges
-    command = eval_command(chosen, _advised(judges))
+    command = eval_command(chosen, _advised(judges, judge))
     tuning = tuning.model_copy(update={"command": command})
     page, lang = out / PAGE_FILE, options.language
+    say = words(lang)
+    moved = list(_moved(tuning, comparison, judge, _own(judges), say)) if comparison else []
     shown = render_tuning(
         tuning,
         lang=lang,
-        judges=_judges_told(judges, words(lang)),
+        moved=moved,
+        judges=_judges_told(judges, say),
         report=HTML_FILE if best else "",
     )
     for file, text in ((page, shown), (out / JSON_FILE, as_json(tuning, indent=2) + "\n")):
         file.write_text(text, encoding="utf-8", errors="backslashreplace", newline="\n")
-    say = words(lang)
     finding = (
         *findings(tuning, say),
-        *(_moved(comparison, say) if comparison else ()),
+        *moved,
         *_judges_told(judges, say),
         f"{say('tune.to_have')} {command}",
     )
@@ -111,25 +117,43 @@ def _compared(
     return compare(baseline, current, seed=options.seed)
 
 
-def _moved(comparison: Comparison, say: Words) -> Iterator[str]:
-    """What the switch does to the first notes, and what it makes worse."""
+def _worse(comparison: Comparison) -> tuple[WorseMetric, ...]:
+    """What got surely worse of rankings and of verdicts on what is unanswerable, the worst first."""
+    worse = sorted(
+        (change for change in comparison.metrics if change.is_better is False),
+        key=lambda change: -(change.drop or 0.0),
+    )
+    fields = WorseMetric.model_fields
+    return tuple(
+        WorseMetric.model_validate({name: getattr(change, name) for name in fields})
+        for change in worse
+    )
+
+
+def _moved(
+    tuning: Tuning,
+    comparison: Comparison,
+    as_is: JudgeRates | None,
+    best: JudgeRates | None,
+    say: Words,
+) -> Iterator[str]:
+    """What the switch does to the first notes and to refusals, and whether anything got worse."""
     hit = comparison.metric(_HIT)
     if hit is not None and hit.current is not None and hit.baseline is not None:
         before, now = (round(value * hit.n) for value in (hit.baseline, hit.current))
         yield say("tune.first", now=now, before=before, queries=hit.n)
-    ranked = [change for change in comparison.metrics if change.metric.startswith("search.")]
-    worse = sorted(
-        (change for change in ranked if change.is_better is False),
-        key=lambda change: change.difference or 0.0,
-    )[:_WORSE_TOLD]
-    told = ", ".join(_change_told(change, say) for change in worse)
-    yield say("tune.worse", told=told) if worse else say("tune.nothing_worse")
+    if as_is is not None and best is not None:
+        earlier = {f"{name}_before": value for name, value in as_is.model_dump().items()}
+        yield say("tune.refusals", **best.model_dump(), **earlier)
+    if tuning.min_score is not None:
+        yield say("tune.held", min_score=f"{tuning.min_score:g}")
+    if not tuning.worse:
+        yield say("tune.nothing_worse")
 
 
-def _change_told(change: MetricChange, say: Words) -> str:
-    low, high = signed(change.low), signed(change.high)
-    name, interval = label(change.metric, say.language), say("page.interval")
-    return f"{name} {signed(change.difference)} ({interval} {low} … {high})"
+def _own(judges: Sequence[JudgeRates]) -> JudgeRates | None:
+    """That of the run, where it is one that costs nothing."""
+    return next((rates for rates in judges if rates.chosen), None)
 
 
 def _best_judge(judges: Sequence[JudgeRates]) -> JudgeRates | None:
@@ -142,10 +166,15 @@ def _is_blind(judge: JudgeRates) -> bool:
     return (judge.both_rates or 0.0) > _BLIND
 
 
-def _advised(judges: Sequence[JudgeRates]) -> JudgeRates | None:
-    """The best judge, if it tells what is answered at all."""
-    best = _best_judge(judges)
+def _advised(judges: Sequence[JudgeRates], as_is: JudgeRates | None) -> JudgeRates | None:
+    """The best judge that makes neither kind of error more often than is made as it is, if it tells anything at all."""
+    held = [rates for rates in judges if as_is is None or rates.chosen or _is_held(rates, as_is)]
+    best = _best_judge(held)
     return None if best is None or _is_blind(best) else best
+
+
+def _is_held(judge: JudgeRates, as_is: JudgeRates) -> bool:
+    return judge.refused <= as_is.refused and judge.missed <= as_is.missed
 
 
 def _judges_told(judges: Sequence[JudgeRates], say: Words) -> list[str]:

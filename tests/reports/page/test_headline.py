@@ -63,6 +63,7 @@ def test_a_class_without_queries_is_not_told_of(make_record, answerable, unanswe
         ([0.5] * 12, [1.0] * 12, "Worse than the baseline: hit@1\u00a0−1.000"),
         ([1.0] * 12, [0.5] * 12, "Better than the baseline: hit@1\u00a0+1.000"),
         ([1.0, 0.5] * 6, [0.5, 1.0] * 6, "No clear difference"),
+        ([0.5] + [1.0] * 11, [1.0] * 12, "Chance alone could explain each change"),
         ([1.0] * 12, [1.0] * 12, "No clear difference"),
     ],
 )

@@ -221,7 +221,25 @@ def test_a_baseline_is_shown_beside_the_run(record, make_record, make_item):
     assert "20260101-000000" in text
     item = Page(text).data["items"][0]
     assert item[4] & 32  # better
-    assert item[11] == [4, 0]  # it was found at rank 4
+    assert item[11][:2] == [4, 0]  # it was found at rank 4
+    notes = Page(text).data["notes"]
+    found = [(notes[note], score) for note, score in item[11][2]]
+    assert found == [(hit.note, hit.base_score) for hit in before.items[0].ranking]
+    assert Page(text).data["items"][1][11][2] == []  # alike: one ranking says it
+
+
+def test_the_questions_that_got_worse_stand_right_under_the_verdict(record, make_record, make_item):
+    worse = make_record(
+        (make_item(1, metrics={"mrr": 0.25}), *record.items[1:]), run={"options": OPTIONS}
+    )
+    text = render_html(worse, baseline=KINDS["search"].take_snapshot(record))
+    top = text[text.index("<h1>") : text.index('<p class="subject">')]
+    assert "Worse (1)" in top
+    assert record.items[0].id in top
+    assert "→ rank 4" in top
+    assert 'class="reasons worst"' not in render_html(
+        record, baseline=KINDS["search"].take_snapshot(record)
+    )
 
 
 def test_the_verdict_on_the_release_comes_first(record):

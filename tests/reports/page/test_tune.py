@@ -6,7 +6,7 @@ import re
 import pytest
 
 from gigamind.reports.page.tune import findings, render_tuning
-from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning
+from gigamind.reports.tuning import SearchSetting, TunedSetting, Tuning, WorseMetric
 from gigamind.wording import words
 
 HOSTILE = "</pre><script>alert(1)</script>"
@@ -74,6 +74,19 @@ def test_a_switch_says_what_is_gained_out_of_fold_and_what_was_flattery():
         "Over all 120 queries nDCG@10 is 0.700, and 0.600 as it is.",
         "These queries alone say +0.100; 0.010 of it is flattery, from picking the best of 3 other settings by them.",
     ]
+
+
+def test_the_first_sentence_says_what_a_switch_costs():
+    far = {"metric": "unanswerable.far", "baseline": 0.25, "current": 0.75, "difference": 0.5}
+    costly = SWITCH.model_copy(
+        update={
+            "worse": (WorseMetric(**far, low=0.31, high=0.66), WorseMetric(**far, low=0, high=1))
+        }
+    )
+    first = findings(costly, words("en"))[0]
+    assert first.startswith("Take balanced: nDCG@10 +0.090")
+    assert "It costs: FAR 0.250 → 0.750 (95 % interval +0.310 … +0.660), " in first
+    assert "대신 나빠지는 지표: FAR 0.250 → 0.750" in findings(costly, words("ko"))[0]
 
 
 def test_to_keep_says_what_the_best_looking_gains_elsewhere_and_what_could_have_been_seen():

@@ -1,8 +1,20 @@
-import pytest
+import json
 
+import pytest
+from click.testing import CliRunner
+
+from gigamind.cli.main import cli
 from gigamind.evidence.again import find_again
+from gigamind.release.compare import compare
+from gigamind.release.gates import judge_release
+from gigamind.release.policy import read_policy
+from gigamind.release.snapshot import read_run
+from gigamind.reports.comparison import render_comparison
 from gigamind.spans import Span
+from gigamind.tasks import evaluate
+from gigamind.tasks.search.compare import SearchComparison
 from gigamind.tasks.search.prepare import prepare
+from gigamind.wording import change_in
 
 LONG = "Invoices above 500 euros need the approval of two people."
 
@@ -36,7 +48,7 @@ def labelled(start, end, text):
 
 
 def warnings_of(options):
-    """Those of the dataset, which name its file first."""
+    """Those of single rows, which name their file first."""
     found = prepare(options).warnings
     return [warning for warning in found if warning.startswith(f"{options.dataset}:")]
 
@@ -56,20 +68,85 @@ def test_a_text_that_is_gone_is_warned_of_as_before(make_options):
     assert warning.endswith('휴가.md says "---\\nlang", the dataset "장미"')
 
 
-def test_a_span_beyond_a_note_that_was_shortened_is_mended_by_where_its_text_stands(make_options):
+def test_no_row_is_rejected_for_a_note_that_was_shortened(make_options):
     rows = [labelled(90, 98, "휴가는 팀장에게"), labelled(90, 98, "장미") | {"id": "b"}]
-    moved, gone = prepare(
-        make_options([*rows, labelled(17, 19, "🌴") | {"id": "c"}], min_rows=0)
-    ).errors
-    assert moved.message.endswith(
-        'offset 90 is outside 0..35 of 휴가.md. Its text stands at "start": 20, "end": 28 now.'
+    prepared = prepare(make_options([*rows, labelled(17, 19, "🌴") | {"id": "c"}]))
+    assert prepared.errors == ()
+    assert [query.gone for query in prepared.queries] == [0, 1, 0]
+    moved, gone = warnings_of(prepared.options)
+    assert moved.endswith(
+        'offset 90 is outside 0..35 of 휴가.md. Its text stands at "start": 20, "end": 28 now'
     )
-    assert gone.message.endswith(
-        "Count UTF-16 code units from the start of the file: start inclusive, end exclusive."
-    )
+    assert gone.endswith("offset 90 is outside 0..35 of 휴가.md")
 
 
-def test_no_more_than_500_texts_are_looked_for(make_options):
-    rows = [labelled(0, 8, "휴가는 팀장에게") | {"id": f"q{number}"} for number in range(501)]
+def test_no_more_than_500_texts_are_looked_for_that_do_not_stand_there_word_for_word(make_options):
+    rows = [labelled(0, 8, "휴가는  팀장에게") | {"id": f"q{number}"} for number in range(501)]
     warnings = warnings_of(make_options(rows))
     assert [warning.endswith(" now") for warning in warnings] == [True] * 500 + [False]
+
+
+def test_moved_passages_are_scored_where_they_stand_and_gone_ones_are_told_by_the_gate(
+    make_options, tmp_path
+):
+    """A sentence more above the answer changes no figure; without the answer the gate fails, and the ranking stays."""
+    note = tmp_path / "vault" / "휴가.md"
+    rows = [labelled(20, 34, "휴가는 팀장에게 신청한다.")]
+    options = make_options(rows).model_copy(update={"min_rows": 0})
+    text = note.read_text("utf-8")
+
+    def snapshot_of(changed):
+        note.write_text(changed, encoding="utf-8")
+        out = tmp_path / f"run{len(changed)}"
+        evaluate(options.model_copy(update={"out": out}))
+        task = SearchComparison()
+        return task.take_snapshot(read_run(out, {"search": task}))
+
+    before = snapshot_of(text)
+    policy = read_policy(None)
+    policy = policy.model_copy(
+        update={"comparable": policy.comparable.model_copy(update={"relax": ("notes",)})}
+    )
+    moved = compare(before, snapshot_of(text.replace("🌴", "🌴 새 소식.\n\n🌴")))
+    assert moved.gone == ()
+    for name in ("search.span_recall", "search.answer_in_evidence"):
+        change = moved.metric(name)
+        assert change is not None
+        assert (change.baseline, change.current) == (1.0, 1.0), name
+    gone = compare(before, snapshot_of(text.replace("휴가는 팀장에게", "내용은 없음")))
+    assert [item.id for item in gone.gone] == ["a"]
+    assert gone.metric("search.hit_at_1").current == 1.0
+    (change,) = gone.changes
+    assert (change.change, change.what) == ("worse", "passage gone from its note")
+    assert change_in("ko", change.what) == "정답 구절이 노트에서 사라짐"
+    gate = judge_release(gone, policy, "mvp")
+    assert gate.verdict == "failed"
+    told = (
+        "passages: of 1 of 1 queries the expected passage is no longer in its note, so that nothing can answer them; a"
+        " share of 0 is allowed; the first is a."
+    )
+    assert told in gate.reasons
+    assert "## Expected passage gone (1)" in render_comparison(gone, gate)
+
+
+def test_the_offsets_are_rewritten_and_no_other_line_is(tmp_path):
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    (vault / "휴가.md").write_text("👋 새 소식.\n\n휴가는 팀장에게 신청한다.", encoding="utf-8")
+    kept = '{"id": "k",  "query": "q", "answerable": false, "expected_notes": []}'
+    gone = json.dumps(labelled(0, 2, "장미") | {"id": "g"})
+    moved = json.dumps(labelled(0, 8, "휴가는 팀장에게"))
+    (tmp_path / "q.jsonl").write_text(f"{kept}\n{moved}\n\n{gone}\n", encoding="utf-8")
+    given = ["dataset", "check", "--dataset", str(tmp_path / "q.jsonl"), "--notes", str(vault)]
+    done = CliRunner().invoke(cli, [*given, "--fix", str(tmp_path / "new.jsonl")])
+    assert done.exit_code == 0, done.output
+    assert f"1 of 3 rows have new offsets: {tmp_path / 'new.jsonl'}" in done.output
+    lines = (tmp_path / "new.jsonl").read_text("utf-8").split("\n")
+    assert (lines[0], lines[2], lines[3], lines[4]) == (kept, "", gone, "")
+    span = {"note_path": "휴가.md", "start": 10, "end": 18, "text": "휴가는 팀장에게"}
+    assert json.loads(lines[1]) == labelled(0, 8, "휴가는 팀장에게") | {"expected_spans": [span]}
+
+    again = CliRunner().invoke(cli, [*given, "--fix", str(tmp_path / "new.jsonl")])
+    assert "exists already" in str(again.exception)
+    alone = CliRunner().invoke(cli, [*given[:4], "--fix", str(tmp_path / "other.jsonl")])
+    assert "--fix: takes one dataset of queries, and --notes" in str(alone.exception)

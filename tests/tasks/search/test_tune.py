@@ -13,8 +13,10 @@ from gigamind.retrieval.settings import RetrievalSettings
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.grid_options import GridOptions
 from gigamind.tasks.search.options import SearchEvalOptions
+from gigamind.tasks.search.schema import JudgeRates
 from gigamind.tasks.search.tune import tune
 from gigamind.tasks.search.tune_grid import tune_grid
+from gigamind.tasks.search.tune_threshold import held_min_score
 
 THINGS = {
     "dog": "강아지", "school": "학교", "hospital": "병원", "airport": "공항", "library": "도서관", "bread": "빵",
@@ -67,7 +69,7 @@ def test_a_gain_that_is_there_is_found_and_the_command_gives_its_figures(options
     assert 0 < tuning.low < tuning.gain < tuning.high
     assert tuned.finding[0].startswith("Take semantic: nDCG@10 +0.")
     assert any(line.endswith(" of 24 queries, not 0.") for line in tuned.finding)
-    assert "Nothing got worse beyond chance." in tuned.finding
+    assert "Nothing got worse beyond chance, refusals among it." in tuned.finding
     assert tuned.finding[-1] == f"To have it so: {tuning.command}"
     assert shlex.split(tuning.command)[:3] == ["gigamind", "eval", "search"]
 
@@ -219,3 +221,74 @@ def test_an_advised_judge_takes_the_place_of_the_runs_own(options, tmp_path):
     advised = typed[typed.index("--unanswerable-mode") + 1]
     assert advised in {"answer_score", "calibrated"}
     run_of(tuned.tuning.command, tmp_path / "again")
+
+
+def test_what_a_switch_makes_worse_of_verdicts_stands_in_its_first_sentence(options, tmp_path):
+    """By its words alone no question finds anything, so none without an answer is given one; by meaning all are."""
+    rows = options.dataset.read_text("utf-8").splitlines()[:-1]
+    strangers = ["기린", "화산", "빙하", "성당", "색소폰", "나침반", "등대", "도서전"]
+    rows += [
+        json.dumps({"id": word, "query": word, "answerable": False, "expected_notes": []})
+        for word in strangers
+    ]
+    options.dataset.write_text("\n".join(rows), encoding="utf-8")
+    low = options.model_copy(update={"mode": "keyword", "min_score": 0.01})
+    tuned = tune(low, SMALL, tmp_path / "tuned", evaluate)
+    assert tuned.tuning.is_switch
+    first = tuned.finding[0]
+    assert first.startswith("Take semantic: nDCG@10 +0.")
+    assert " It costs: " in first
+    assert "FAR 0.000 → " in first
+    assert not any("Nothing got worse" in line for line in tuned.finding)
+    assert "unanswerable.far" in {metric.metric for metric in tuned.tuning.worse}
+    assert " It costs: " in tuned.page.read_text("utf-8")
+
+
+def rates_of(options, out):
+    (chosen,) = [
+        rates
+        for rates in evaluate(options.model_copy(update={"out": out})).summary.judges
+        if rates.chosen
+    ]
+    return chosen
+
+
+def test_scores_on_another_scale_take_a_threshold_that_refuses_no_more_than_before(
+    options, tmp_path
+):
+    balanced = options.model_copy(update={"fusion": "balanced", "min_score": 0.9})
+    before = rates_of(
+        options.model_copy(update={"mode": "semantic", "min_score": 0.0}), tmp_path / "before"
+    )
+    assert (before.refused, before.setting) == (0, 0.0)
+    as_is = before.model_copy(update={"setting": 0.9})
+    held = held_min_score(balanced, as_is)
+    assert held is not None
+    kept = rates_of(balanced.model_copy(update={"min_score": held}), tmp_path / "held")
+    above = rates_of(balanced.model_copy(update={"min_score": held + 0.0001}), tmp_path / "above")
+    assert (kept.refused, above.refused) == (0, 1)
+    one_more = held_min_score(balanced, as_is.model_copy(update={"refused": 1}))
+    assert one_more is not None
+    assert one_more >= held
+
+
+@pytest.mark.parametrize(
+    ("changes", "rates"),
+    [
+        ({"unanswerable_mode": "calibrated"}, {}),
+        ({}, {"setting": 0.0, "missed": 1}),  # the threshold may stay: nothing is refused by it
+        ({}, {"refused": 24}),
+    ],
+)
+def test_a_threshold_that_may_stay_or_has_no_part_stays(options, changes, rates):
+    told = dict.fromkeys(("precision", "recall", "f1", "far", "false_refusals"))
+    told |= {
+        "kind": "threshold",
+        "chosen": True,
+        "setting": 0.9,
+        "unanswerable": 1,
+        "answerable": 24,
+    }
+    as_is = JudgeRates.model_validate(told | {"missed": 0, "refused": 0} | rates)
+    balanced = options.model_copy(update={"fusion": "balanced", **changes})
+    assert held_min_score(balanced, as_is) is None

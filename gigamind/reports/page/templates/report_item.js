@@ -71,6 +71,7 @@ function detail(item) {
   const parts = [make("h4", { text: say("expected_notes") }), expectedNotes(item), make("h4", { text: say("ranking") })];
   if (item.judged) parts.splice(2, 0, make("h4", { text: say("model_said") }), ...judgement(named(JUDGED_FIELDS, item.judged)));
   parts.push(item.hits.length ? ranking(item) : make("p", { text: say("no_hits") }));
+  if (is(item, "worse") || is(item, "better")) parts.push(...rankingBefore(item, item.before[2]));
   return parts;
 }
 
@@ -119,6 +120,15 @@ function expectedNotes(item) {
     return make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` (${where})` }),
       ...spans.map(([, , text]) => make("blockquote", {}, make("mark", { text: data.texts[text] }))));
   }));
+}
+
+// What the baseline found: notes and scores, for a snapshot keeps no texts.
+function rankingBefore(item, hits) {
+  return [make("h4", { text: say("ranking_before") }), hits.length ? make("ol", { className: "before" }, ...hits.map(([note, score]) => {
+    const line = make("li", {}, make("span", { text: data.notes[note] }), make("span", { className: "faint", text: ` ${figure(score)}` }));
+    if (item.expected.includes(note)) line.append(" ", make("span", { className: "tick", text: say("expected") }));
+    return line;
+  })) : make("p", { text: say("no_hits") })];
 }
 
 function ranking(item) {
