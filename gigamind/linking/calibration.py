@@ -94,7 +94,11 @@ def calibrate(
     by_note: dict[str, list[NoteLink]] = {}
     for link in removable_links(vault, identities):
         by_note.setdefault(link.note.path, []).append(link)
-    hidden = cache(lambda draw: _hidden(by_note, draw))
+
+    @cache  # phrases are found in the same notes as names
+    def hidden(draw: int) -> list[_Hidden]:
+        return _hidden(by_note, draw)
+
     unknown = Line(offset=_NO_HABIT)
     line, suggestions = _line(hidden, names)
     found = Calibration(line or unknown, suggestions=suggestions)

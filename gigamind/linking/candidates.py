@@ -38,7 +38,8 @@ _NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
 # "no approval needed", "결재 없이": what is said not to be there is hardly ever linked.
 _DENIED_BEFORE = re.compile(r"(?<!\w)(?:no|without)[ ]$", re.IGNORECASE)
 _DENIED_BEHIND = re.compile(r"(?:[은는이가도]|이나|나)?[ ]?없[이는다음습어고]")
-_PART_BEFORE, _PART_BEHIND = re.compile(r"[^\W_]-$"), re.compile(r"-[^\W_]")
+_PART_BEFORE = re.compile(r"[^\W_]-$")
+_PART_BEHIND = re.compile(r"-[^\W_]")
 # Milne & Witten 2008 cut at 0.065, where the name alone was looked at; what stands around it may make up for much.
 LEAST_LINK_PROBABILITY = 0.003
 _OCCURRENCES = 10  # of the same words that are looked at
