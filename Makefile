@@ -18,7 +18,7 @@ help:
 	@echo "make serve   ask the example vault in a browser, at http://127.0.0.1:8000; a script answers, no key"
 	@echo "make all     install all extras and what the tests need; what uses them does it by itself"
 	@echo "make test    run the tests, but for:"
-	@echo "make test-deployed    those of deployments, on a Prefect server with a worker; make test-faults: those that kill, fill and corrupt; make test-docs: the commands of the pages"
+	@echo "make test-deployed    those of deployments, on a Prefect server with a worker; make test-faults: those that kill, fill and corrupt, or make a venv or a cluster; make test-docs: the commands of the pages"
 	@echo "make test-browser     those of the pages, which need Chromium; make test-model: those with that model"
 	@echo "make test-stack    try Prefect on PostgreSQL and Redis (Debian's packages; minutes)"
 	@echo "make fuzz    try what reads files, replies and requests with odd bytes: TARGET=note MINUTES=10, atheris where installed"
@@ -75,10 +75,10 @@ demo-llm: $(LOCAL)
 	$(BIN)/python examples/demo_llm.py
 
 # What a change may break; `.ci/run` runs the rest as well.
-QUICK := not browser and not model and not deployed and not faults and not docs
+QUICK := not browser and not model and not deployed and not faults and not whole and not docs
 test: TESTS ?= $(QUICK)
 test-deployed: TESTS ?= deployed
-test-faults: TESTS ?= faults
+test-faults: TESTS ?= faults or whole
 test-docs: TESTS ?= docs
 test test-deployed test-faults test-docs: $(READY)
 	$(BIN)/python -m pytest -m "$(TESTS)" -n auto --dist worksteal

@@ -20,12 +20,12 @@ import numpy as np
 from gigamind.stats.intervals import (
     Interval,
     Matrix,
-    beta_quantile,
     bounded_means,
     mean_intervals,
     wilson_of_mean,
 )
 from gigamind.stats.ppi import CorrectedMean, corrected_mean
+from gigamind.stats.special import beta_quantile
 
 SEED = 42
 SIZES = (2, 4, 10, 20, 50, 200)

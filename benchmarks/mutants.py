@@ -7,6 +7,7 @@ Prints each fault that no test noticed, and ends with 1 if there is one.
 """
 
 import argparse
+import compileall
 import os
 import shutil
 import subprocess
@@ -97,7 +98,10 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(given.jobs) as pool:
         trees: SimpleQueue[Path] = SimpleQueue()
         for number in range(given.jobs):
-            trees.put(Path(shutil.copytree(ROOT, f"{folder}/{number}", ignore=LEFT_OUT)))
+            tree = Path(shutil.copytree(ROOT, f"{folder}/{number}", ignore=LEFT_OUT))
+            # Else each fault compiles all of it: `-B`, for a fault of the same second and length must be seen.
+            compileall.compile_dir(tree / "gigamind", quiet=2)
+            trees.put(tree)
 
         def tried(mutant: Mutant) -> int:
             tree = trees.get()

@@ -20,7 +20,7 @@ from grounding import ANSWERS, pairs_of, rows
 from gigamind.assets import asset
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.search_qa.by_words import judged_by_words, load_words_judge
-from gigamind.judges.search_qa.judge import Judgement
+from gigamind.judges.search_qa.judgement import Judgement
 from gigamind.judges.search_qa.segments.claims import comparable
 from gigamind.llm.fences import Source
 from gigamind.stats.agreement import binary_agreement

@@ -5,8 +5,7 @@ from typing import Annotated, Any
 from prefect import flow
 from prefect.client.schemas.objects import State
 
-from gigamind.publish.flows import run_evaluation, run_name
-from gigamind.publish.form import Sectioned
+from gigamind.publish.flows import Sectioned, run_evaluation, run_name
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
 

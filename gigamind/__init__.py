@@ -10,20 +10,15 @@ from typing import TYPE_CHECKING
 from gigamind.version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from gigamind.errors import (
-        EvaluationError,
-        GigamindError,
-        InputError,
-        LlmError,
-        NotesError,
-    )
+    from gigamind.errors import EvaluationError, GigamindError, InputError, LlmError, NotesError
     from gigamind.evaluation.progress import Progress
     from gigamind.evidence.align import align, align_all
     from gigamind.evidence.result import Aligned, AlignResult, Failed, Quote
     from gigamind.interop.ranking import RankedNote, Ranking
     from gigamind.interop.reply import Reply
+    from gigamind.judges.asking import Asking, PlannedCall
     from gigamind.judges.own import OwnJudge
-    from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Proof, Verdict
+    from gigamind.judges.protocol import AnswerCase, Judge, Proof, Verdict
     from gigamind.library import (
         EvaluationResult,
         compare,
@@ -38,7 +33,7 @@ if TYPE_CHECKING:
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.llm.replies import Auxiliary, ModelReply, Most
     from gigamind.metrics.spec import Metric, Text, Use
-    from gigamind.release.compare import Comparison
+    from gigamind.release.comparison import Comparison
     from gigamind.release.experiment import Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult

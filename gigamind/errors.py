@@ -41,6 +41,8 @@ LlmCode = Literal[
     "panel_incomplete",
     "panel_tied",
 ]
+Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
+"""How an item ends that models are asked about."""
 
 
 class GigamindError(Exception):

@@ -27,7 +27,7 @@ if TYPE_CHECKING:  # each function pays for what it uses, and only when it is ca
     from gigamind.judges.unanswerable import UnanswerableJudge
     from gigamind.linking.suggest import LinkSuggestion
     from gigamind.records.schema import ErrorReport, Record, RunReport
-    from gigamind.release.compare import Comparison
+    from gigamind.release.comparison import Comparison
     from gigamind.release.experiment import Experiment
     from gigamind.release.model import EvalSnapshot
     from gigamind.release.policy import GateResult

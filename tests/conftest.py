@@ -124,7 +124,7 @@ def pytest_collection_finish() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The first test that needs a Prefect server waits for its start, which alone may take two minutes.
+    """The first test that needs a Prefect server waits for its start, which alone may take three minutes.
 
     They go first: beside others they end earlier, and one worker starts the one server of nearly all of them.
     """
@@ -133,4 +133,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         if item.get_closest_marker("faults"):
             item.user_properties.append(("fault", ""))  # for the line at the end
         if item.get_closest_marker("prefect") and not item.get_closest_marker("timeout"):
-            item.add_marker(pytest.mark.timeout(300))
+            item.add_marker(pytest.mark.timeout(450))

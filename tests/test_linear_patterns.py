@@ -163,7 +163,7 @@ def slow(tried: Iterable[Tried], *texts: str, limit: float = LIMIT) -> list[str]
     return wrong
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.each("kind", KINDS)
 def test_no_pattern_is_slow_on_the_same_characters_again_and_again(kind):
     repeated = kind * (CHARS // len(kind))
     assert slow(patterns(), repeated + "\n!", repeated + "가") == []

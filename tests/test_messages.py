@@ -95,11 +95,10 @@ def test_a_message_is_korean_as_a_whole_and_in_its_parts_but_for_what_others_wro
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ("노트이(가) 없음", "노트가 없음"),
-        ("'vault'을(를) 보십시오", "'vault'를 보십시오"),
+        ("노트이(가) 없음", "노트가 없음"), ("'vault'을(를) 보십시오", "'vault'를 보십시오"),
         ("3은(는) 4과(와) 다름", "3은 4와 다름"),
     ],
-)
+)  # fmt: skip
 def test_a_particle_fits_the_sound_before_it(text, told):
     assert with_particles(text) == told
 

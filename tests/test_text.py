@@ -17,8 +17,8 @@ from gigamind.text import (
 )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@pytest.mark.each(
+    "text, expected",
     [
         ("Hybrid Search", ["hybrid", "search"]),
         ("RAG 시스템의 v2", ["rag", "시스", "스템", "템의", "v2"]),
@@ -100,8 +100,8 @@ def split(text: str) -> list[str]:
     return [span.slice(text) for span in sentences(text)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@pytest.mark.each(
+    "text, expected",
     [
         ("One. Two! Three?", ["One.", "Two!", "Three?"]),
         ("검색했습니다. 결과가 좋다! 그런가요?", ["검색했습니다.", "결과가 좋다!", "그런가요?"]),

@@ -18,8 +18,10 @@ from gigamind.datasets.check import CheckedAnswer, check_answers
 from gigamind.datasets.jsonl import read_answers
 from gigamind.datasets.schema import AnswerLabels, LabelledClaim, LabelledFact
 from gigamind.errors import DatasetError, InputError, LlmError
-from gigamind.judges.protocol import KEY, AnswerCase, Asking
-from gigamind.judges.search_qa.judge import Judgement, SearchQA
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import KEY, AnswerCase
+from gigamind.judges.search_qa.judge import SearchQA
+from gigamind.judges.search_qa.judgement import Judgement
 from gigamind.judges.search_qa.numbers import known_numbers, new_numbers
 from gigamind.judges.search_qa.reply import (
     ClaimFinding,
@@ -33,10 +35,11 @@ from gigamind.judges.search_qa.reply import (
 from gigamind.judges.search_qa.second_look import known_pair
 from gigamind.judges.search_qa.segments.claims import Claim, claims_of, comparable, pieces_of
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.client import Answer, Request
 from gigamind.llm.fences import Source
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 from gigamind.records.card import CardLiar, CardLiars
 from gigamind.text import tokens
 from gigamind.vault.identity import Identities

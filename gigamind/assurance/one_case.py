@@ -14,8 +14,9 @@ from typing import Any
 from gigamind.assurance.trials import Case, Kind, why_unscored
 from gigamind.assurance.unit_tests import load_unit_tests
 from gigamind.errors import LlmError
+from gigamind.judges.asking import Asking
 from gigamind.judges.load import judge_file, kind_named, load_judge
-from gigamind.judges.protocol import KEY, AnswerCase, Asking, Judge, QuestionCase, Verdict
+from gigamind.judges.protocol import KEY, AnswerCase, Judge, QuestionCase, Verdict
 from gigamind.judges.quality_gate import load_quality_gate
 from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.search_qa.second_look import LooksReply, SecondLook, pairs_in

@@ -15,9 +15,10 @@ from gigamind.assets import asset
 from gigamind.choices import PromptLanguage
 from gigamind.errors import EvaluationError, InputError, LlmCode, LlmError, UnaskedError
 from gigamind.evidence.schema import Encodable, Strict, numbered_lines, parsed, read_text
+from gigamind.judges.asking import OF_THE_REPLY, Asking
 from gigamind.judges.load import ASKING, kind_named, load_judge
-from gigamind.judges.protocol import AnswerCase, Asking, Judge, QuestionCase, Verdict, named
-from gigamind.judges.search_qa.judge import PanelOfAnswer, correctness
+from gigamind.judges.protocol import AnswerCase, Judge, QuestionCase, Verdict, named
+from gigamind.judges.search_qa.judgement import PanelOfAnswer, correctness
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import Source
 from gigamind.llm.prompts import Prompt
@@ -26,10 +27,10 @@ from gigamind.stats.intervals import wilson
 from gigamind.vault.language import text_language
 
 Kind = Literal["unanswerable", "search_qa"]
-# The model's own doing, so what an attack may bring about; the others are of network, budget or user.
-OF_THE_REPLY: frozenset[LlmCode] = frozenset(
-    {"refused", "content_filtered", "truncated", "invalid_output", "context_too_long", "panel_tied"}
-)
+# What an attack may bring about.
+_BROUGHT_ABOUT: frozenset[LlmCode] = frozenset({
+    *OF_THE_REPLY, "context_too_long", "panel_tied",
+})  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +187,7 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Seen) -> None:
 
     await asyncio.gather(*map(one, cases))
     errors = [found for found in seen.values() if isinstance(found, LlmError)]
-    unasked = [error for error in errors if error.code not in OF_THE_REPLY]
+    unasked = [error for error in errors if error.code not in _BROUGHT_ABOUT]
     if unasked:
         raise UnaskedError(
             f"{len(unasked)} of {len(seen)} cases could not be asked about: {unasked[0]}"
@@ -243,7 +244,7 @@ def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
 
     A seat that could not be asked says nothing of the case, so it comes before one whose reply was none.
     """
-    found = sorted(errors, key=lambda error: error.code in OF_THE_REPLY)
+    found = sorted(errors, key=lambda error: error.code in _BROUGHT_ABOUT)
     return found[0] if found else LlmError(otherwise, "panel_tied")
 
 

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +17,6 @@ from gigamind.errors import InputError
 from gigamind.evidence.result import (
     DEFAULT,
     LEAST_FUZZY,
-    AlignConfig,
     Aligned,
     Alignment,
     AlignResult,
@@ -305,7 +304,7 @@ def align(
     """
     from gigamind.evidence.align import align_all
 
-    config = _config(threshold, no_fuzzy=no_fuzzy)
+    config = replace(DEFAULT.accepting(threshold), fuzzy=not no_fuzzy)
     _check_streams((*source_names, quotes_name))
     sources = [read_source(name, config.max_source_chars) for name in source_names]
     quotes = read_quotes(quotes_name, sources)
@@ -314,11 +313,6 @@ def align(
     tell(_document(result, sources), lambda: shown(result, sources))
     if require_all and result.failed:
         raise click.exceptions.Exit(1)
-
-
-def _config(threshold: float, *, no_fuzzy: bool) -> AlignConfig:
-    search = min(DEFAULT.search_threshold, threshold)
-    return AlignConfig(fuzzy_threshold=threshold, search_threshold=search, fuzzy=not no_fuzzy)
 
 
 def _check_streams(names: Sequence[str]) -> None:

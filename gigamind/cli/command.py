@@ -8,13 +8,15 @@ import os
 from collections.abc import Callable, Sequence
 from contextlib import redirect_stderr
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 import click
 
 from gigamind.cli.errors import spoken
 from gigamind.cli.help_pages import HelpPage, first_sentence, help_in
+from gigamind.wording import LanguageChoice
 
+Callback = TypeVar("Callback", bound=Callable[..., Any])
 _ALL, _QUIET = "gigamind.help_all", "gigamind.quiet"
 _MANY = 30  # options, from which on a page of help shows the first ones only
 _EVERYWHERE = "General"
@@ -159,6 +161,17 @@ class Group(click.Group):
 def command(name: str | None = None, **settings: Any) -> Callable[[Callable[..., Any]], Command]:  # noqa: ANN401  click's own
     """`click.command` for a command of this house."""
     return click.command(name, cls=Command, **settings)
+
+
+def lang_option(said: str, *, show_default: bool = True) -> Callable[[Callback], Callback]:
+    """`--lang` of a command whose options are of no model."""
+    return click.option(
+        "--lang",
+        type=click.Choice(get_args(LanguageChoice)),
+        default="auto",
+        show_default=show_default,
+        help=said,
+    )
 
 
 def is_quiet() -> bool:

@@ -10,7 +10,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import click
 from click.core import ParameterSource
@@ -32,6 +32,19 @@ _OF_ONE_RUN = {
 }  # not lent
 _NOT_IN_A_FILE = {"config", "quiet", "help", "help_all"}
 _TABLE = re.compile(r"\s*\[(?P<name>[^\[\]]+)\]")
+
+
+@runtime_checkable
+class Checking(Protocol):
+    """An option that says itself which values it takes, as those of a model do."""
+
+    def check(self, value: object, where: str) -> None:
+        """See to it that it takes a value that stands in a file.
+
+        Raises:
+            InputError: it does not.
+        """
+        ...
 
 
 class ConfigFile(NamedTuple):
@@ -249,8 +262,6 @@ def _checked(
     Raises:
         InputError: it cannot be; with file and line.
     """
-    from gigamind.cli.options import ModelOption
-
     what = f"{where}: {max(option.opts, key=len).lstrip('-')}"
     if option.is_flag != isinstance(value, bool):
         raise InputError(
@@ -260,16 +271,27 @@ def _checked(
         raise InputError(
             f"{what} = {value!r}: must be {'a list' if option.multiple else 'one value'}"
         )
-    if (
-        isinstance(option.type, click.Path)
-        and isinstance(value, str)
-        and not Path(value).is_absolute()
-    ):
-        value = os.path.relpath(config.path.resolve().parent / value)
+    if isinstance(option.type, click.Path):
+        value = _from_folder(config, value, what)
     try:
         option.type_cast_value(context, value)
     except click.BadParameter as error:
         raise InputError(f"{what} = {value!r}: {error.message}") from error
-    if isinstance(option, ModelOption):
+    if isinstance(option, Checking):
         option.check(value, what)
     return value
+
+
+def _from_folder(config: ConfigFile, value: object, what: str) -> object:
+    """A path, or a list of them, as seen from the folder of the file; a number would name an open file of this process.
+
+    Raises:
+        InputError: it is no path.
+    """
+    if isinstance(value, list):
+        return [_from_folder(config, path, what) for path in cast("list[object]", value)]
+    if not isinstance(value, str) or "\0" in value:
+        raise InputError(f"{what} = {value!r}: must be a path in quotes")
+    if Path(value).is_absolute():
+        return value
+    return os.path.relpath(config.path.resolve().parent / value)

@@ -9,14 +9,13 @@ from pydantic import Field
 
 from gigamind.datasets.row_errors import RowError
 from gigamind.errors import LlmCode
-from gigamind.evaluation.estimate import Estimate
-from gigamind.evaluation.task import Checked
+from gigamind.evaluation.task import Checked, Estimate
 from gigamind.evidence.record import AlignedRecord, AlignmentQuality, FailedRecord
 from gigamind.linking.features import MeantFeatures, NamedFeatures
 from gigamind.loading import ConfigReport
 from gigamind.records.judged import Report
 from gigamind.records.schema import ErrorReport
-from gigamind.release.compare import Comparison
+from gigamind.release.comparison import Comparison
 from gigamind.release.experiment import Experiment
 from gigamind.release.policy import GateResult
 from gigamind.vault.identity import Collision

@@ -5,7 +5,7 @@ from typing import Any, Generic, TypeVar
 from gigamind.errors import GigamindError
 from gigamind.evaluation.finish import Evaluated
 from gigamind.records.judged import Report
-from gigamind.release.compare import Comparison
+from gigamind.release.comparison import Comparison
 from gigamind.release.policy import GateResult
 
 Summary = TypeVar("Summary", bound=Report)

@@ -1,12 +1,12 @@
 """`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show what it found."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import click
 
-from gigamind.cli.command import GroupedOption, command
+from gigamind.cli.command import Command, GroupedOption, command
 from gigamind.cli.options import options_of
 from gigamind.cli.output import is_json, prints_json, tell
 from gigamind.errors import GigamindError, InputError
@@ -33,47 +33,43 @@ _runner = click.option(
 )
 
 
-@command(
-    examples=(
-        "gigamind eval search --dataset queries.jsonl --notes vault",
-        "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
-        "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
-    )
+def _evaluation(
+    model: type[EvalOptions], *examples: str
+) -> Callable[[Callable[..., None]], Command]:
+    """The command of a task, by the options that it has."""
+
+    def decorated(body: Callable[..., None]) -> Command:
+        return command(examples=examples)(options_of(model)(_flow(_runner(prints_json(body)))))
+
+    return decorated
+
+
+@_evaluation(
+    SearchEvalOptions,
+    "gigamind eval search --dataset queries.jsonl --notes vault",
+    "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
+    "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
 )
-@options_of(SearchEvalOptions)
-@_flow
-@_runner
-@prints_json
 def search(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Measure how well retrieval answers queries: hit@k, MRR, nDCG, spans, unanswerable queries, latency."""
     _evaluate(SearchEvalOptions, values, flow=flow, runner=runner)
 
 
-@command(
-    examples=(
-        "gigamind eval links --dataset links.jsonl --notes vault-without-links",
-        "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
-    )
+@_evaluation(
+    LinkEvalOptions,
+    "gigamind eval links --dataset links.jsonl --notes vault-without-links",
+    "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
 )
-@options_of(LinkEvalOptions)
-@_flow
-@_runner
-@prints_json
 def links(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Measure how many removed links are suggested again: precision, recall, novelty, spans, calibration."""
     _evaluate(LinkEvalOptions, values, flow=flow, runner=runner)
 
 
-@command(
-    examples=(
-        "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
-        "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
-    )
+@_evaluation(
+    AnswerEvalOptions,
+    "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
+    "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
 )
-@options_of(AnswerEvalOptions)
-@_flow
-@_runner
-@prints_json
 def answers(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
     """Judge answers claim by claim: correctness by quotes that stand in the notes, utility, coverage, grounding."""
     _evaluate(AnswerEvalOptions, values, flow=flow, runner=runner)
@@ -92,11 +88,7 @@ def _evaluate(
     from gigamind.cli.config import config_used
     from gigamind.cli.evaluation_document import evaluation_document
     from gigamind.cli.progress import progress_bar
-    from gigamind.cli.show import (
-        show_checked,
-        show_finished,
-        show_warnings,
-    )
+    from gigamind.cli.show import show_checked, show_finished, show_warnings
     from gigamind.evaluation.finish import read_finished
     from gigamind.tasks import TASKS, evaluate
 
@@ -114,7 +106,7 @@ def _evaluate(
     show_warnings(told, words(options.language))
     try:
         if flow:
-            from gigamind.publish.flows import run_flow
+            from gigamind.publish.here import run_flow
 
             finished = run_flow(options, runner)
         else:

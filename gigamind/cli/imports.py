@@ -133,7 +133,7 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
         tell_written(dataset, counts, f"{told}\nNext: gigamind eval {' '.join(following + more)}")
         return
-    from gigamind.cli.evaluate import evaluate
+    from gigamind.cli.main import evaluate
 
     say_line(told, err=True)
     code = evaluate.main([*following, *evaluation], "gigamind eval", standalone_mode=False)

@@ -1,11 +1,11 @@
 """`gigamind judge certify`: the card of the judge of finished runs."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 
-from gigamind.cli.command import command
+from gigamind.cli.command import command, lang_option
 from gigamind.cli.output import prints_json, tell
 from gigamind.wording import AUTO, Language, LanguageChoice, language_of
 
@@ -35,13 +35,7 @@ _path = click.Path(path_type=Path)
     "--attacks", metavar="FILE", type=_path, help="JSON report of attacks on the same judge."
 )
 @click.option("--tests", metavar="FILE", type=_path, help="JSON report of tests of the same judge.")
-@click.option(
-    "--lang",
-    type=click.Choice(get_args(LanguageChoice)),
-    default="auto",
-    show_default=True,
-    help=f"Language of the card; {AUTO}.",
-)
+@lang_option(f"Language of the card; {AUTO}.")
 @click.option("--seed", type=int, default=42, show_default=True, help="Of the bootstrap.")
 @prints_json
 def certify(

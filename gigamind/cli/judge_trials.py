@@ -18,7 +18,8 @@ from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell
 from gigamind.errors import EvaluationError, UnaskedError
 from gigamind.evaluation.options import validated
-from gigamind.llm.ask import budget_of, open_model
+from gigamind.llm.ask import open_model
+from gigamind.llm.budget import budget_of
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import StoreMode
 from gigamind.retrieval.settings import default_cache_folder

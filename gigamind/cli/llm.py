@@ -76,9 +76,9 @@ def serve(*, file: Path, port: int, context: int, slots: int, threads: int | Non
 @click.option("--cancel", is_flag=True, help="Stop those that go on; what is done of them is paid.")
 def batches(*, out: Path, cancel: bool) -> None:
     """Tell how far the batches are of the run that was to write the folder OUT, and was stopped."""
-    from gigamind.evaluation.asking import unfinished_folder
+    from gigamind.evaluation.unfinished import unfinished_folder
+    from gigamind.llm.batches.batcher import look_at_all
     from gigamind.llm.batches.journal import read_batches
-    from gigamind.llm.batches.standing import look_at_all
 
     found = read_batches(unfinished_folder(out))
     if not found:

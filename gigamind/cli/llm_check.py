@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from gigamind.judges.spec import Language
     from gigamind.llm.ask import LanguageModel
     from gigamind.llm.check import Checkup
-    from gigamind.llm.prices import Price
     from gigamind.llm.settings import ModelSettings
+    from gigamind.llm.usage import Price
     from gigamind.vault.notes import Note
 
 _MAX_TOKENS = 1_024  # of what no judge file sets
@@ -101,7 +101,8 @@ def check(
     Tells mode, price and latency, what each judge can read of its reply, and what to do where one cannot.
     """
     from gigamind.llm.ask import connect
-    from gigamind.llm.check import advice_for, for_one_call
+    from gigamind.llm.check import for_one_call
+    from gigamind.llm.faults import advice_for
     from gigamind.llm.prices import read_prices
     from gigamind.llm.settings import ModelSettings
 
@@ -249,7 +250,7 @@ def _tell_what_next(settings: "ModelSettings", judges: Sequence[str]) -> None:
 
 def _advice(found: "Sequence[CaseRead]", settings: "ModelSettings") -> str:
     """What to do about what failed most; "" where nothing did."""
-    from gigamind.llm.check import advice_for
+    from gigamind.llm.faults import advice_for
 
     errors = [one.error for one in found if one.error]
     if not errors:

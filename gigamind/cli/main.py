@@ -1,20 +1,26 @@
-"""`gigamind`, the command line."""
+"""`gigamind`, the command line, and how a command is stopped from outside.
+
+SIGTERM does what Ctrl-C does: a service manager, a container and `kill` send it, and what was paid for by then must be
+kept.  An ignored Ctrl-C stays ignored: `nohup` and `command &` in a script start a process so, and Python leaves it, as
+do asyncio, rich and Prefect, which replace Python's own handler alone.
+"""
 
 import errno
 import gc
 import os
 import signal
 import sys
+import threading
 import traceback
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager, suppress
+from types import FrameType
 from typing import NoReturn
 
 import click
 
-from gigamind.cli.errors import Spoken, show_error, show_usage_error, translated
-from gigamind.cli.extras import extra_of
+from gigamind.cli.errors import Spoken, extra_of, show_error, show_usage_error, translated
 from gigamind.cli.lazy import LazyGroup
-from gigamind.cli.signals import Stop, ctrl_c_is_ignored, stoppable
 from gigamind.errors import GigamindError, InputError
 from gigamind.version import __version__
 
@@ -32,7 +38,7 @@ _NO_ROOM = {
 }  # no bug: a full or read-only disk
 
 _COMMANDS = {
-    "eval": ("evaluate:evaluate", "Evaluate search, answers and links over a vault."),
+    "eval": ("main:evaluate", "Evaluate search, answers and links over a vault."),
     "tune": ("tune:tune", "Hold settings that cost nothing against each other."),
     "compare": ("release:compare", "Compare runs, and apply the release gates to two."),
     "history": ("release:history", "Show how runs of a folder went, and where they changed."),
@@ -43,7 +49,7 @@ _COMMANDS = {
     "dataset": ("dataset:dataset", "Check, describe and sample a dataset."),
     "align": ("align:align", "Find quotes in their sources, exactly or not at all."),
     "memory": ("memory:memory", "Keep what a session says, with evidence."),
-    "judge": ("judge:judge", "Fit a judge, and put it to the test before its verdicts count."),
+    "judge": ("main:judge", "Fit a judge, and put it to the test before its verdicts count."),
     "serve": (
         "serve:serve",
         "Answer questions over the notes, in a browser, each answer evaluated.",
@@ -52,6 +58,69 @@ _COMMANDS = {
     "doctor": ("doctor:doctor", "Say what is misconfigured here, and how to mend it."),
     "llm": ("llm:llm", "Look at a language model, serve one of your own, or play one."),
 }
+
+
+_EXIT = 128  # and the number of the signal, as shells have it
+
+
+class Stop:
+    """What a process was told by signals.
+
+    Attributes:
+        signal: that stopped it; SIGINT unless it was another.
+    """
+
+    def __init__(self) -> None:
+        self.signal = signal.SIGINT
+
+    @property
+    def exit_code(self) -> int:
+        """130 after Ctrl-C, 143 after SIGTERM."""
+        return _EXIT + self.signal
+
+    def by_sigterm(self, _number: int, frame: FrameType | None) -> None:
+        """Do what Ctrl-C would do now: asyncio has a handler of its own for it while it runs."""
+        again, self.signal = self.signal == signal.SIGTERM, signal.SIGTERM
+        by_ctrl_c = signal.getsignal(signal.SIGINT)
+        if callable(by_ctrl_c):
+            by_ctrl_c(signal.SIGINT, frame)
+            return
+        _interrupt(at_once=again)  # Ctrl-C is ignored, and nobody has a handler for it
+
+
+def _interrupt(*, at_once: bool) -> None:
+    """Raise KeyboardInterrupt: between two steps of asyncio's tasks, for one that it ends tells it with a traceback."""
+    if (asyncio := sys.modules.get("asyncio")) and not at_once:
+        with suppress(RuntimeError):  # no loop runs
+            asyncio.get_running_loop().call_soon_threadsafe(_raise)
+            return
+    _raise()
+
+
+def _raise() -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def stoppable() -> Generator[Stop]:
+    """Listen to SIGTERM, unless the process was started with it ignored."""
+    stop = Stop()
+    if threading.current_thread() is not threading.main_thread():
+        yield stop  # Python lets no other thread listen
+        return
+    before = signal.getsignal(signal.SIGTERM)
+    if before is not signal.SIG_IGN:
+        signal.signal(signal.SIGTERM, stop.by_sigterm)
+    try:
+        yield stop
+    finally:
+        if before is not None:
+            signal.signal(signal.SIGTERM, before)
+
+
+def ctrl_c_is_ignored() -> bool:
+    """Whether the process was started so that SIGINT does nothing."""
+    return signal.getsignal(signal.SIGINT) is signal.SIG_IGN
 
 
 @click.group(
@@ -72,6 +141,39 @@ def cli() -> None:
     """
     if os.environ.get("NO_COLOR"):  # rich sees to itself
         click.get_current_context().color = False
+
+
+_EVALUATIONS = {
+    "search": ("evaluations:search", "Measure how well retrieval answers queries."),
+    "links": ("evaluations:links", "Measure how many removed links are suggested again."),
+    "answers": (
+        "evaluations:answers",
+        "Judge answers claim by claim, by quotes that stand in the notes.",
+    ),
+    "generate-links": (
+        "generate:generate_links",
+        "Make a link dataset: a copy of a vault, with links removed.",
+    ),
+    "generate-queries": ("generate:generate_queries", "Make a search dataset for review."),
+}
+
+
+@click.group(name="eval", cls=LazyGroup, lazy=_EVALUATIONS)
+def evaluate() -> None:
+    """Evaluate search, links and answers over a vault, and make datasets for it."""
+
+
+_OF_JUDGES = {
+    "fit": ("judge_fit:fit", "Fit a judge to labelled queries."),
+    "certify": ("judge_certify:certify", "Say how far the judge of a run agrees with people."),
+    "attack": ("judge_trials:attack", "Try whether text in notes and answers can steer a judge."),
+    "test": ("judge_trials:test", "Ask a judge about cases whose verdict is known."),
+}
+
+
+@click.group("judge", cls=LazyGroup, lazy=_OF_JUDGES)
+def judge() -> None:
+    """Fit a judge, and put it to the test before its verdicts count."""
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:

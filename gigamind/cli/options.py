@@ -25,11 +25,7 @@ class ModelOption(GroupedOption):
         self._field = field
 
     def check(self, value: object, where: str) -> None:
-        """See to it that the field takes a value that stands in a file.
-
-        Raises:
-            InputError: it does not.
-        """
+        """See `config.Checking`."""
         kind: Any = self._field.annotation
         if self._field.metadata:
             kind = Annotated[kind, *self._field.metadata]

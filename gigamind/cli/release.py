@@ -2,12 +2,11 @@
 
 import sys
 from pathlib import Path
-from typing import get_args
 
 import click
 
 from gigamind.choices import BASELINES
-from gigamind.cli.command import Group, command
+from gigamind.cli.command import Group, command, lang_option
 from gigamind.cli.options import options_of
 from gigamind.cli.output import prints_json, tell, tell_written
 from gigamind.evaluation.options import ReleaseOptions, validated
@@ -65,13 +64,7 @@ def promote(run: Path, folder: Path, *, force: bool) -> None:
     type=click.Path(path_type=Path),
     help="folder for compare.html and compare.json; of two runs compare.md, and report.html of the second, too",
 )
-@click.option(
-    "--lang",
-    type=click.Choice(get_args(LanguageChoice)),
-    default="auto",
-    show_default=True,
-    help="language of the pages; auto: that of the last run",
-)
+@lang_option("language of the pages; auto: that of the last run")
 @options_of(ReleaseOptions)
 @prints_json
 def compare(
@@ -109,13 +102,7 @@ def compare(
 @click.option(
     "--out", type=click.Path(path_type=Path), help="folder for history.html and history.json"
 )
-@click.option(
-    "--lang",
-    type=click.Choice(get_args(LanguageChoice)),
-    default="auto",
-    show_default=True,
-    help=f"language of history.html; {AUTO}",
-)
+@lang_option(f"language of history.html; {AUTO}")
 @click.option(
     "--seed", type=int, default=42, show_default=True, help="of the shuffles that tell chance"
 )

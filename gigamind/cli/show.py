@@ -11,10 +11,10 @@ from rich.table import Table
 
 from gigamind.choices import TaskName
 from gigamind.cli.errors import spoken, translated
-from gigamind.evaluation.asking import is_resumable
 from gigamind.evaluation.finish import Evaluated
 from gigamind.evaluation.release import ReleaseVerdict
 from gigamind.evaluation.task import Checked, Task
+from gigamind.evaluation.unfinished import is_resumable
 from gigamind.loading import ConfigReport
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import metric_of
@@ -31,15 +31,7 @@ from gigamind.reports.release import (
 )
 from gigamind.tasks import TASKS
 from gigamind.text import printable, printable_lines
-from gigamind.wording import (
-    Words,
-    between,
-    change_in,
-    counted,
-    share,
-    warning_in,
-    words,
-)
+from gigamind.wording import Words, between, change_in, counted, share, warning_in, words
 
 _LINES_SHOWN = 10
 _ITEMS_SHOWN = 5

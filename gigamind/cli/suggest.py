@@ -4,13 +4,13 @@ import difflib
 import functools
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING
 
 import click
 from click.core import ParameterSource
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.cli.command import command, is_quiet
+from gigamind.cli.command import command, is_quiet, lang_option
 from gigamind.cli.errors import say_line
 from gigamind.cli.output import is_for_program, prints_json, tell
 from gigamind.errors import InputError
@@ -85,12 +85,7 @@ _share, _count = click.FloatRange(0, 1), click.IntRange(min=1)
 @click.option(
     "--undo", "undo_file", type=_path, metavar="FILE", help="take the links of --in-place out again"
 )
-@click.option(
-    "--lang",
-    type=click.Choice(get_args(LanguageChoice)),
-    default="auto",
-    help=f"language of what is shown and asked; {AUTO}",
-)
+@lang_option(f"language of what is shown and asked; {AUTO}", show_default=False)
 @prints_json
 @click.pass_context
 def suggest(

@@ -47,7 +47,7 @@ def search(*, flow: bool, **values: Any) -> None:  # noqa: ANN401  checked by th
     options = validated(SearchEvalOptions, values)
     out: Path = out_folder(options, datetime.now(UTC))
     if flow:
-        from gigamind.publish.flows import run_flow
+        from gigamind.publish.here import run_flow
 
         tuned = tune_search(options, grid, out, run_flow)
     else:

@@ -1,26 +1,16 @@
 """Evaluates items by asking a model, so that nothing that was paid for is lost: not by Ctrl-C, kill, budget or a fault.
 
-While such a run lasts, and until every item has a final result, OUT.unfinished beside its out folder holds items.jsonl
-(each result as it ends) and attempts.jsonl (each request), and the folders of its shards, if it has any, hold theirs;
-`--resume OUT` continues it, in shards or without.
+What is kept meanwhile, and by `--resume` gone on from, is that of `unfinished.py`.
 """
 
 import asyncio
 import math
 import shutil
 from collections import Counter
-from collections.abc import (
-    Awaitable,
-    Callable,
-    Collection,
-    Coroutine,
-    Iterable,
-    Mapping,
-    Sequence,
-)
+from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, TypeVar, cast
+from typing import Any, TypeVar, cast
 
 from gigamind.datasets.sample import sample
 from gigamind.errors import (
@@ -41,33 +31,27 @@ from gigamind.evaluation.shards import (
     results_in,
     rows_in,
 )
-from gigamind.llm.ask import LanguageModel, budget_of, open_model
+from gigamind.evaluation.unfinished import (
+    HOPELESS,
+    ModelRun,
+    attempts_of,
+    is_resumable,
+    unfinished_folder,
+)
+from gigamind.llm.ask import LanguageModel, open_model
 from gigamind.llm.batches.batcher import Batches, BatchTimes
 from gigamind.llm.batches.journal import read_batches
-from gigamind.llm.budget import Budget
-from gigamind.llm.check import advice_for
-from gigamind.llm.ledger import Attempt, Ledger, totals
+from gigamind.llm.budget import Budget, budget_of
+from gigamind.llm.faults import advice_for
+from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.settings import ModelSettings
-from gigamind.records.schema import ErrorReport
-from gigamind.runs.store import (
-    FINAL,
-    ITEMS_FILE,
-    ItemKey,
-    ItemResult,
-    RunStore,
-    Unscored,
-    check_run,
-    evaluate_all,
-    outcome_of,
-)
+from gigamind.runs.store import ItemKey, ItemResult, RunStore, Unscored, check_run, evaluate_all
 
 Item = TypeVar("Item")
 _LOOK_S = 0.5
 _BEAT_S = 1.0
-# The next item would end the same way, and so would the thousandth.
-HOPELESS: frozenset[LlmCode] = frozenset({"auth_failed", "quota_exhausted", "not_asked"})
 # So would it where the first ones all end like this: it is not the item that is wrong.
 _ALIKE: frozenset[LlmCode] = frozenset({
     *("bad_request", "invalid_output", "malformed_response"),
@@ -98,65 +82,6 @@ Models = Mapping[str, Mapping[str, LanguageModel]]
 def every_model(models: Models) -> list[LanguageModel]:
     """All of them."""
     return [model for named in models.values() for model in named.values()]
-
-
-@dataclass(frozen=True, slots=True)
-class ModelRun:
-    """What asking gave.
-
-    Attributes:
-        results: of each item that has ended, in the order of the items.
-        attempts: every request of the run, those before it was resumed included.
-        interrupted: Ctrl-C stopped it.
-        unasked: what it left without a result then.
-    """
-
-    results: Mapping[ItemKey, ItemResult]
-    attempts: Sequence[Attempt]
-    interrupted: bool = False
-    unasked: Sequence[ItemKey] = ()
-
-
-def unfinished_folder(out: Path) -> Path:
-    """Where the run that will write `out` keeps what it has so far."""
-    return out.with_name(f"{out.name}.unfinished")
-
-
-def check_unfinished(out: Path, *, resume: bool) -> None:
-    """See to it, before any work is done, that what is kept beside `out` is to be continued, or is not there.
-
-    Raises:
-        InputError: it is not so.
-    """
-    kept = is_resumable(out)
-    if resume and not kept:
-        raise InputError(
-            f"--resume {out}: there is no run to resume; it has ended, or none was to write this folder"
-        )
-    if kept and not resume:
-        raise InputError(
-            f"{unfinished_folder(out)}: a run is there already; continue it with --resume {out}, or name another folder"
-        )
-
-
-def is_resumable(out: Path) -> bool:
-    """Whether a run that was to write `out` can be continued."""
-    return (unfinished_folder(out) / ITEMS_FILE).is_file()
-
-
-def last_unfinished(home: Path) -> Path | None:
-    """The out folder in `home` whose run was stopped last and can be continued; None where there is none."""
-    kept = [
-        folder.with_suffix("")
-        for folder in sorted(home.glob("*.unfinished"), reverse=True)
-        if is_resumable(folder.with_suffix(""))
-    ]
-    return kept[0] if kept else None
-
-
-def abandon(out: Path) -> Path:
-    """Where what was asked for `out` stands from now on, which nobody is to continue."""
-    return unfinished_folder(out).rename(out.with_name(f"{out.name}.abandoned"))
 
 
 def ask_all(
@@ -253,20 +178,6 @@ async def _while_asked(
     return task.result()
 
 
-async def unless_final(asked: Awaitable[Item]) -> Item | None:
-    """What a second question about an item gave; None where it failed for good, for then nothing is known to flip.
-
-    Raises:
-        LlmError: it failed, and may not again.
-    """
-    try:
-        return await asked
-    except LlmError as error:
-        if outcome_of(error.code) not in FINAL:
-            raise
-        return None
-
-
 def judged_again(names: Sequence[str], share: float, seed: int) -> frozenset[str]:
     """The items to judge a second time; the same with equal seeds."""
     return frozenset(sample(names, math.ceil(share * len(names)), seed))
@@ -339,41 +250,6 @@ class Account:
             name: open_model(options, *paid, model=name, gates=self.gates, batches=self.batches)
             for name in names
         }
-
-
-def unscored(
-    run: ModelRun, named: Callable[[ItemKey], tuple[Literal["verdict", "check", "item"], str]]
-) -> list[ErrorReport]:
-    """What a model was asked for and could not be had; `named` tells its kind, and what kind of item it is of."""
-    stopped = ("not_asked", "the run was stopped before its end; --resume goes on with it")
-    lost = {
-        **{
-            key: (result.code, result.message)
-            for key, result in run.results.items()
-            if result.outcome != "scored"
-        },
-        **dict.fromkeys(run.unasked, stopped),
-    }
-    return [
-        ErrorReport(
-            kind=named(key)[0],
-            id=key.item_id,
-            error=code,
-            message=f"{named(key)[1]} {key.item_id}: {message}",
-        )
-        for key, (code, message) in lost.items()
-    ]
-
-
-def drop_if_final(out: Path, run: ModelRun) -> None:
-    """Remove what a run kept once its out folder stands and nothing is left to be resumed."""
-    if not run.interrupted and all(found.is_final for found in run.results.values()):
-        shutil.rmtree(unfinished_folder(out), ignore_errors=True)
-
-
-def attempts_of(out: Path) -> Sequence[Attempt]:
-    """The requests of the run that will write `out`, those of its shards included."""
-    return rows_in(folders_of(unfinished_folder(out)))
 
 
 class _Stages:

@@ -4,8 +4,10 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from gigamind.evaluation.asking import ModelRun
-from gigamind.judges.panel import PanelVerdict, Seat, Vote, panel_alpha
+from gigamind.errors import Outcome
+from gigamind.evaluation.unfinished import ModelRun
+from gigamind.judges.asking import Seat
+from gigamind.judges.panel import PanelVerdict, Vote, panel_alpha
 from gigamind.llm.ledger import Attempt, totals
 from gigamind.records.judged import (
     CoverageReport,
@@ -15,7 +17,7 @@ from gigamind.records.judged import (
     SeatReport,
     UsageReport,
 )
-from gigamind.runs.store import ItemResult, Outcome
+from gigamind.runs.store import ItemResult
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.intervals import wilson
 from gigamind.stats.krippendorff import Level

@@ -8,56 +8,23 @@ costs nothing, is sent a few small requests to see how fast it is; any other is 
 import asyncio
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from gigamind.errors import LlmError
 from gigamind.evaluation.options import ModelRunOptions
-from gigamind.judges.protocol import PlannedCall
+from gigamind.evaluation.task import Estimate
+from gigamind.judges.asking import PlannedCall
 from gigamind.llm import tokens
 from gigamind.llm.ask import connect, unpriced
-from gigamind.llm.client import Usage
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prices import LOCAL, Price, micro_usd, price_of, read_prices
+from gigamind.llm.prices import LOCAL, price_of, read_prices
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT
 from gigamind.llm.speed import Speed
+from gigamind.llm.usage import Price, Usage, micro_usd
 
 _REPLY_S = (1.0, 8.0)  # of one request, where nothing is known of its server
 _ASSUMED = f"the speed is assumed: {_REPLY_S[0]:g} to {_REPLY_S[1]:g} s a reply"
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """One kind of work.
-
-    Attributes:
-        calls: requests over HTTP, none of them failing; 0 for work that is done here.
-        tokens: sent and answered, low and high.
-        usd: low and high; None where the price is not known.
-        seconds: low and high.
-        speed: what is known of the server's; empty for work that is done here.
-        in_batches: at the price of batch files, and whenever they are done.
-    """
-
-    what: str
-    calls: int
-    tokens: tuple[int, int]
-    usd: tuple[float, float] | None
-    seconds: tuple[float, float]
-    speed: str = ""
-    in_batches: bool = False
-
-    def describe(self) -> str:
-        """In a line."""
-        low, high = (_duration(seconds) for seconds in self.seconds)
-        parts = [self.what]
-        if self.calls:
-            parts.append(f"{self.calls:,} requests, {_between(*self.tokens)} tokens")
-        parts.append(_dollars(self.usd))
-        time = low if low == high else f"{low} to {high}"
-        parts.append("at the batch price, up to 24 h" if self.in_batches else time)
-        line = ": ".join([parts[0], ", ".join(parts[1:])])
-        return f"{line} ({self.speed})" if self.speed and not self.in_batches else line
 
 
 def with_fresh(calls: Sequence[PlannedCall], options: ModelRunOptions) -> list[PlannedCall]:
@@ -171,20 +138,3 @@ def dollars_of(price: Price | None, used: Sequence[tuple[int, int]]) -> tuple[fl
         return None
     low, high = (micro_usd(price.cost_pico_usd(Usage(*pair))) / 1e6 for pair in used)
     return low, high
-
-
-def _dollars(usd: tuple[float, float] | None) -> str:
-    if usd is None:
-        return "cost unknown (name a price with --prices)"
-    return "0 USD" if usd == (0.0, 0.0) else f"{usd[0]:.4f} to {usd[1]:.4f} USD"
-
-
-def _between(low: int, high: int) -> str:
-    return f"{low:,} to {high:,}"
-
-
-def _duration(seconds: float) -> str:
-    """As people say it."""
-    if seconds < 90:  # noqa: PLR2004
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min"

@@ -11,7 +11,7 @@ from gigamind.errors import InputError
 from gigamind.evaluation.options import ReleaseOptions
 from gigamind.evaluation.release import ReleaseVerdict, announce, read_reference
 from gigamind.evaluation.task import Task
-from gigamind.release.compare import Snapshot
+from gigamind.release.comparison import Snapshot
 from gigamind.release.experiment import Experiment, hold_against
 from gigamind.release.model import FILE
 from gigamind.release.snapshot import read_baseline, read_run

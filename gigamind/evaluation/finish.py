@@ -11,13 +11,7 @@ from pydantic import BaseModel
 
 from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError
-from gigamind.evaluation.asking import HOPELESS, check_unfinished
-from gigamind.evaluation.options import (
-    EvalOptions,
-    ModelRunOptions,
-    PartialOptions,
-    ReleaseOptions,
-)
+from gigamind.evaluation.options import EvalOptions, ModelRunOptions, PartialOptions, ReleaseOptions
 from gigamind.evaluation.release import (
     Reference,
     ReleaseVerdict,
@@ -26,6 +20,7 @@ from gigamind.evaluation.release import (
     read_verdict,
 )
 from gigamind.evaluation.task import Task
+from gigamind.evaluation.unfinished import HOPELESS, check_unfinished
 from gigamind.metrics.spec import unit_of, units_of
 from gigamind.records.card import read_card
 from gigamind.records.folder import check_out_folder, served_at, write_run
@@ -291,8 +286,10 @@ def _texts(
     )
     files |= task.view.files(record)
     if outputs.figures and record.items:
-        drawn = task.view.figures(record)
-        files |= {f"figures/{name}.svg": figure for name, figure in drawn.items()}
+        from gigamind.reports.page.svg import svg_file
+
+        charts = task.view.charts(record)
+        files |= {f"figures/{name}.svg": svg_file(chart) for name, chart in charts.items()}
     return files
 
 

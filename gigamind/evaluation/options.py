@@ -3,7 +3,7 @@
 A task adds its own to `EvalOptions`; one that asks models, `ModelRunOptions`, too.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, Protocol, Self, TypeVar, runtime_checkable
 
@@ -14,7 +14,7 @@ from gigamind.datasets.sample import sample_size
 from gigamind.errors import InputError
 from gigamind.llm.options import Determinism, ModelOptions
 from gigamind.loading import ConfigReport
-from gigamind.retrieval.settings import default_cache_folder
+from gigamind.retrieval.settings import FusionName, Mode, RetrievalSettings, default_cache_folder
 from gigamind.wording import AUTO, Language, LanguageChoice, language_of
 
 if TYPE_CHECKING:
@@ -203,6 +203,12 @@ class EvalOptions(ReleaseOptions, Determinism):
             )
         return self
 
+    def told(self, names: Iterable[str]) -> str:
+        """Those of these options that were given another value than their own, as flags; "" where none was."""
+        fields = type(self).model_fields
+        told = [name for name in names if getattr(self, name) != fields[name].default]
+        return ", ".join(f"--{name.replace('_', '-')}" for name in told)
+
     def in_any_folder(self) -> Self:
         """With paths that are right whatever the working directory is."""
         paths = {name: path.absolute() for name, path in self if isinstance(path, Path)}
@@ -228,6 +234,14 @@ class ContextOptions(BaseModel):
     context_chars: int = Field(
         12_000, ge=500, le=1_000_000, description="characters of these notes, all together"
     )
+
+    def searched_by(
+        self, mode: Mode, fusion: FusionName, embedder: str, cache: Path
+    ) -> RetrievalSettings:
+        """How so many notes are found."""
+        return RetrievalSettings(
+            mode=mode, fusion=fusion, topk=self.context_notes, embedder=embedder, cache=cache
+        )
 
 
 class CacheOptions(BaseModel):

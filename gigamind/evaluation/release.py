@@ -14,7 +14,8 @@ from gigamind.evaluation.options import EvalOptions, ReleaseOptions
 from gigamind.interop.junit import JunitCase, junit_xml
 from gigamind.messages import heading_in, message_in
 from gigamind.records.card import JudgeCard, read_card
-from gigamind.release.compare import Comparison, compare
+from gigamind.release.compare import compare
+from gigamind.release.comparison import Comparison
 from gigamind.release.gates import judge_release
 from gigamind.release.mismatch import check_models, check_task
 from gigamind.release.model import EvalSnapshot

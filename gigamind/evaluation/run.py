@@ -17,14 +17,6 @@ from typing import Any, Self, TypedDict, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.asking import (
-    HOPELESS,
-    ModelRun,
-    attempts_of,
-    drop_if_final,
-    is_resumable,
-    unfinished_folder,
-)
 from gigamind.evaluation.finish import Evaluated, FlowResult, check_outputs, finish, finish_flow
 from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
@@ -32,6 +24,14 @@ from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.release import announcing_failure
 from gigamind.evaluation.shards import GATHERED, Range, Shard, ShardEnd, cut
 from gigamind.evaluation.task import Evaluation, Interrupted, Run, Task
+from gigamind.evaluation.unfinished import (
+    HOPELESS,
+    ModelRun,
+    attempts_of,
+    drop_if_final,
+    is_resumable,
+    unfinished_folder,
+)
 from gigamind.records.schema import RUN_ID_FORMAT, Record
 from gigamind.release.snapshot import Kinds
 from gigamind.runs.store import ItemKey, ItemResult

@@ -16,12 +16,11 @@ from pathlib import Path
 from typing import NamedTuple, TypedDict, TypeVar
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.llm.ask import budget_of
-from gigamind.llm.budget import Budget
+from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.ledger import STORE, Attempt, read_ledger, totals
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prices import PICO_PER_MICRO
 from gigamind.llm.settings import DEFAULT_IN_FLIGHT, ModelSettings
+from gigamind.llm.usage import PICO_PER_MICRO
 from gigamind.runs.store import ITEMS_FILE, ItemKey, ItemResult, Journal, read_results
 
 Item = TypeVar("Item")

@@ -15,26 +15,19 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypeVar
 from pydantic import BaseModel, TypeAdapter
 
 from gigamind.choices import TaskName
-from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.inputs import PreparedInput
 from gigamind.evaluation.options import EvalOptions
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard
+from gigamind.evaluation.unfinished import ModelRun
 from gigamind.records.environment import describe_hardware
 from gigamind.records.judged import JudgeReport
-from gigamind.records.schema import (
-    RUN_ID_FORMAT,
-    Environment,
-    ErrorReport,
-    Record,
-    RunReport,
-)
+from gigamind.records.schema import RUN_ID_FORMAT, Environment, ErrorReport, Record, RunReport
 from gigamind.release.model import ComparedTask
 from gigamind.reports.views import View
 
 if TYPE_CHECKING:  # what no run asks for but certifications and `--dry-run`
     from gigamind.assurance.judged_runs import JudgedKind
-    from gigamind.evaluation.estimate import Estimate
 
 Options = TypeVar("Options", bound=EvalOptions)
 Summary = TypeVar("Summary", bound=BaseModel)
@@ -145,6 +138,57 @@ class Evaluation(
 
 
 @dataclass(frozen=True, slots=True)
+class Estimate:
+    """One kind of work.
+
+    Attributes:
+        calls: requests over HTTP, none of them failing; 0 for work that is done here.
+        tokens: sent and answered, low and high.
+        usd: low and high; None where the price is not known.
+        seconds: low and high.
+        speed: what is known of the server's; empty for work that is done here.
+        in_batches: at the price of batch files, and whenever they are done.
+    """
+
+    what: str
+    calls: int
+    tokens: tuple[int, int]
+    usd: tuple[float, float] | None
+    seconds: tuple[float, float]
+    speed: str = ""
+    in_batches: bool = False
+
+    def describe(self) -> str:
+        """In a line."""
+        low, high = (_duration(seconds) for seconds in self.seconds)
+        parts = [self.what]
+        if self.calls:
+            parts.append(f"{self.calls:,} requests, {_between(*self.tokens)} tokens")
+        parts.append(_dollars(self.usd))
+        time = low if low == high else f"{low} to {high}"
+        parts.append("at the batch price, up to 24 h" if self.in_batches else time)
+        line = ": ".join([parts[0], ", ".join(parts[1:])])
+        return f"{line} ({self.speed})" if self.speed and not self.in_batches else line
+
+
+def _dollars(usd: tuple[float, float] | None) -> str:
+    if usd is None:
+        return "cost unknown (name a price with --prices)"
+    return "0 USD" if usd == (0.0, 0.0) else f"{usd[0]:.4f} to {usd[1]:.4f} USD"
+
+
+def _between(low: int, high: int) -> str:
+    return f"{low:,} to {high:,}"
+
+
+def _duration(seconds: float) -> str:
+    """As people say it."""
+    if seconds < 90:  # noqa: PLR2004
+        return f"{max(1, round(seconds))} s"
+    return f"{round(seconds / 60)} min"
+
+
+@dataclass(frozen=True, slots=True)
 class Checked:
     """What `--dry-run` finds.
 
@@ -159,7 +203,7 @@ class Checked:
     warnings: Sequence[str]
     dataset_hash: str
     notes_hash: str
-    estimate: "Callable[[], Sequence[Estimate]]" = tuple
+    estimate: Callable[[], Sequence[Estimate]] = tuple
 
     def describe(self) -> str:
         """In a line."""

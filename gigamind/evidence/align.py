@@ -12,7 +12,7 @@ from rapidfuzz.distance import Levenshtein
 
 from gigamind.errors import EvaluationError
 from gigamind.evidence import critical, fuzzy
-from gigamind.evidence.normalize import Folding, spaceless, unmarked, visible
+from gigamind.evidence.normalize import Folding, foldings_of_quote, spaceless_text
 from gigamind.evidence.proof import why_unproven
 from gigamind.evidence.result import (
     DEFAULT,
@@ -32,6 +32,7 @@ from gigamind.evidence.sites import Context, choose, exact_sites, folded_sites
 from gigamind.evidence.source import NormalLevel, Source
 from gigamind.spans import Span
 
+_MARKS = ('"', "'", "..", "[...]")
 _MARK = r"""(?:["'\s]|\.{2,}+|\[\.{3}\])"""
 _OUTER_MARKS = re.compile(rf"^{_MARK}+|(?<![\s.\"'\]]){_MARK}+$")
 
@@ -46,9 +47,8 @@ class Forms(NamedTuple):
     @classmethod
     def of(cls, quote: str) -> "Forms":
         """Normalise a quote at every level."""
-        n1 = visible(quote)
-        n2 = unmarked(quote, n1, is_quote=True)
-        return cls(n1.text.strip(), n2.text.strip(), spaceless(n2).text)
+        n1, n2, _ = foldings_of_quote(quote)
+        return cls(n1.text.strip(), n2.text.strip(), spaceless_text(n2.text))
 
     def at(self, level: NormalLevel) -> str:
         """The text at one level."""
@@ -56,7 +56,8 @@ class Forms(NamedTuple):
 
     def bare(self) -> "Forms":
         """Without the quotation marks and ellipses around it, which a model likes to add."""
-        return Forms(*(_OUTER_MARKS.sub("", text) for text in self))
+        marked = any(text.startswith(_MARKS) or text.endswith(_MARKS) for text in self)
+        return Forms(*(_OUTER_MARKS.sub("", text) for text in self)) if marked else self
 
 
 _NORMAL_LEVELS: tuple[NormalLevel, ...] = ("N1", "N2", "N3")
@@ -171,11 +172,18 @@ def _normalized(forms: Forms, source: Source, config: AlignConfig) -> _Match | N
             form = variant.at(level)
             if not form or (level == "N3" and len(form) < config.min_spaceless_chars):
                 continue
+            if level == "N2" and _is_n1(variant, source):
+                continue
             if not source.may_hold(form, level):
                 continue
             if sites := folded_sites(form, source.level(level)):
                 return _Match("normalized", level, sites, form)
     return None
+
+
+def _is_n1(forms: Forms, source: Source) -> bool:
+    """Whether quote and source have no markers, so that N2 is N1."""
+    return forms.n1 == forms.n2 and not source.has_markers
 
 
 def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
@@ -184,7 +192,7 @@ def _fuzzy(forms: Forms, source: Source, config: AlignConfig) -> _Match | None:
     for variant in dict.fromkeys((forms, forms.bare())):
         if best is not None and fuzzy.reaches(best.similarity, config.fuzzy_threshold):
             break
-        levels = ("N1",) if variant.n1 == variant.n2 and not source.has_markers else _FUZZY_LEVELS
+        levels = ("N1",) if _is_n1(variant, source) else _FUZZY_LEVELS
         for level in levels:
             match = _most_similar(variant.at(level), source, level, config)
             if match and (best is None or match.similarity > best.similarity):

@@ -6,14 +6,12 @@ easily given.
 
 import re
 from itertools import pairwise
-from typing import Literal
 
 from gigamind.evidence.critical import NEGATION
 from gigamind.evidence.normalize import visible
+from gigamind.evidence.result import Loss
 from gigamind.spans import Span
 from gigamind.text import sentences
-
-Loss = Literal["cut_negation", "cut_limit", "question"]
 
 _REACH = 600  # characters to either side; no sentence that a person reads is longer
 _NEGATABLE = 2  # characters with which a negation may begin: "지 " of "지 말고"

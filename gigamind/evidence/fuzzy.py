@@ -1,91 +1,17 @@
-"""Where in a text a pattern fits with the fewest edits: Myers' bit-vector algorithm, in Hyyrö's form.
+"""Where in a long text a quote fits with the fewest edits, and which of the windows there is meant.
 
-An edit is the insertion, deletion or substitution of one character.  A column of the edit matrix is two big integers,
-so a character of the text costs a dozen integer operations whatever the pattern's length.  Shared grams tell where in a
-long source it is worth looking, or rapidfuzz where those say little.
-G. Myers, JACM 46(3), 1999; H. Hyyrö, "Explaining and extending the bit-parallel approximate string matching
-algorithm of Myers", 2001.
+Shared grams tell where it is worth looking, or rapidfuzz where those say little.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import repeat
 
 from rapidfuzz import process
 from rapidfuzz.distance import LCSseq, Levenshtein
 
+from gigamind.evidence.bitvector import nearest_ends, starts
 from gigamind.evidence.normalize import Folding
 from gigamind.spans import Span
-
-
-@dataclass(frozen=True, slots=True)
-class Pattern:
-    """A compiled pattern, not empty.
-
-    Attributes:
-        length: its number of characters.
-        masks: for each character the positions it stands at, as bits.
-    """
-
-    length: int
-    masks: dict[str, int]
-
-    @classmethod
-    def of(cls, text: str) -> "Pattern":
-        """Compile `text`."""
-        masks: dict[str, int] = {}
-        for position, char in enumerate(text):
-            masks[char] = masks.get(char, 0) | 1 << position
-        return cls(len(text), masks)
-
-
-def distances(pattern: Pattern, text: Iterable[str], *, anchored: bool) -> Iterator[int]:
-    """For each prefix of `text` of 1, 2, ... characters, the fewest edits from `pattern` to what ends there.
-
-    Anchored, that is the whole prefix; otherwise its best suffix, which may be empty.
-    """
-    full = (1 << pattern.length) - 1
-    last = 1 << pattern.length - 1
-    first_row, distance = int(anchored), pattern.length
-    rises, falls = full, 0
-    for equal in map(pattern.masks.get, text, repeat(0)):
-        vertical = equal | falls
-        diagonal = (((equal & rises) + rises) ^ rises) | equal
-        right = falls | (full & ~(diagonal | rises))
-        left = rises & diagonal
-        if right & last:
-            distance += 1
-        elif left & last:
-            distance -= 1
-        right = right << 1 | first_row
-        rises = full & (left << 1 | ~(vertical | right))
-        falls = full & right & vertical
-        yield distance
-
-
-def best_ends(pattern: Pattern, text: str, limit: int) -> tuple[int, list[int]]:
-    """The fewest edits, at most `limit`, with which the pattern fits anywhere in `text`, and every end where it does.
-
-    No end means that nothing fits within the limit.
-    """
-    best, ends = limit, list[int]()
-    for end, distance in enumerate(distances(pattern, text, anchored=False), start=1):
-        if distance < best:
-            best, ends = distance, [end]
-        elif distance == best:
-            ends.append(end)
-    return best, ends
-
-
-def starts(reversed_pattern: Pattern, text: str, end: int, distance: int) -> list[int]:
-    """Every start from which `text[start:end]` is exactly `distance` edits away from the pattern, rightmost first."""
-    floor = max(0, end - reversed_pattern.length - distance)
-    window = text[floor:end]
-    edits_of_prefixes = distances(reversed_pattern, reversed(window), anchored=True)
-    return [
-        end - length for length, edits in enumerate(edits_of_prefixes, start=1) if edits == distance
-    ]
-
 
 _EPSILON = 1e-9  # so that 4 edits of 20 are 0.80, and not 0.7999...
 # Ends whose windows are measured; natural text has a handful, a text like "abababab..." one every other character.
@@ -127,8 +53,7 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
     of benchmarks/evidence.py; with similarity before whole words in 0.960, 0.925, 0.885.
     """
     limit = int((1 - threshold) * len(quote) / threshold + _EPSILON)
-    distance, ends = nearest_ends(quote, source, limit)
-    backwards = Pattern.of(quote[::-1])
+    distance, ends = ends_in(quote, source, limit)
 
     def rank(window: Window) -> tuple[bool, int, int, float, int, int]:
         refused = not reaches(window.similarity, accepted)
@@ -141,7 +66,7 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
         windows = (
             _window(quote, source, start, end)
             for stop in place
-            for first in starts(backwards, source.text, stop, distance)
+            for first in starts(quote, source.text, stop, distance)
             for start in _with_rest_of_word(source.text, first, -1)
             for end in _with_rest_of_word(source.text, stop, 1)
         )
@@ -149,35 +74,34 @@ def search(quote: str, source: Folding, threshold: float, accepted: float) -> li
     return sorted((window for window in best if reaches(window.similarity, threshold)), key=rank)
 
 
-def nearest_ends(quote: str, source: Folding, limit: int) -> tuple[int, list[int]]:
+def ends_in(quote: str, source: Folding, limit: int) -> tuple[int, list[int]]:
     """The fewest edits, at most `limit`, with which the quote fits anywhere in `source`, and every end where it does.
 
     As `best_ends` of the whole text, which takes a microsecond a character.
     """
-    pattern = Pattern.of(quote)
-    found = _by_grams(pattern, quote, source, limit)
-    return found or _by_blocks(pattern, quote, source.text, limit)
+    return _by_grams(quote, source, limit) or _by_blocks(quote, source.text, limit)
 
 
-def _by_grams(
-    pattern: Pattern, quote: str, source: Folding, limit: int
-) -> tuple[int, list[int]] | None:
+def _by_grams(quote: str, source: Folding, limit: int) -> tuple[int, list[int]] | None:
     """The same where few stretches share enough with the quote, None elsewhere."""
     text = source.text
     if len(text) < _LONG * len(quote):
         return None
     shared = source.grams.shared(quote)
-    likeliest = shared.likeliest()
-    best, inside = best_ends(pattern, likeliest.slice(text), limit)
-    stretches = shared.enough(best) if inside else None
-    if stretches is None or sum(map(len, stretches)) * _FEW > len(text):
+    likeliest = Span(*shared.likeliest())
+    best, inside = nearest_ends(quote, likeliest.slice(text), limit)
+    enough = shared.enough(best) if inside else None
+    if enough is None:
+        return None
+    stretches = [Span(*stretch) for stretch in enough]
+    if sum(map(len, stretches)) * _FEW > len(text):
         return None
     ends = {likeliest.start + end for end in inside}
     for stretch in stretches:
-        for part in _outside(stretch, likeliest, len(quote) + best):
+        for part, before, behind in _outside(stretch, likeliest, len(quote) + best):
             inner = part.slice(text)
             if LCSseq.similarity(quote, inner, score_cutoff=len(quote) - best):
-                distance, inside = best_ends(pattern, inner, best)
+                distance, inside = nearest_ends(quote, inner, best, before=before, behind=behind)
                 if inside and distance < best:
                     ends.clear()
                 best = distance
@@ -185,15 +109,22 @@ def _by_grams(
     return best, sorted(ends)
 
 
-def _outside(stretch: Span, searched: Span, width: int) -> Iterator[Span]:
-    """Where in a stretch the windows of at most `width` lie that do not lie in what is searched already."""
+def _outside(
+    stretch: Span, searched: Span, width: int
+) -> Iterator[tuple[Span, int | None, int | None]]:
+    """Where in a stretch the windows of at most `width` lie that do not lie in what is searched already.
+
+    Beside each part: how many characters such a window leaves out before it and behind it at most.
+    """
     if stretch.start < searched.start:
-        yield Span(stretch.start, min(stretch.end, searched.start + width))
+        end = min(stretch.end, searched.start + width)
+        yield Span(stretch.start, end), searched.start - stretch.start - 1, None
     if searched.end < stretch.end:
-        yield Span(max(stretch.start, searched.end - width), stretch.end)
+        start = max(stretch.start, searched.end - width)
+        yield Span(start, stretch.end), None, stretch.end - searched.end - 1
 
 
-def _by_blocks(pattern: Pattern, quote: str, text: str, limit: int) -> tuple[int, list[int]]:
+def _by_blocks(quote: str, text: str, limit: int) -> tuple[int, list[int]]:
     """The same, sought in all blocks that share enough characters in order with the quote."""
     step = 2 * len(
         quote
@@ -207,12 +138,12 @@ def _by_blocks(pattern: Pattern, quote: str, text: str, limit: int) -> tuple[int
         quote, list(blocks), scorer=LCSseq.similarity, score_cutoff=len(quote) - limit, limit=None
     )
     if len(shared) * width > len(text) + width:
-        return best_ends(pattern, text, limit)
+        return nearest_ends(quote, text, limit)
     best, ends = limit, set[int]()
     for block, common, _ in shared:  # most in common first
         if len(quote) - common > best:
             break
-        distance, inside = best_ends(pattern, block, best)
+        distance, inside = nearest_ends(quote, block, best)
         if inside and distance < best:
             ends.clear()
         best = distance

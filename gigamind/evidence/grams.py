@@ -1,78 +1,110 @@
 """Where in a long text a quote may stand, told by the runs of characters that both share.
 
-The q-gram lemma: a window within k edits of a quote of n characters has at least n - q + 1 - q k of its grams of q
-characters, for an edit breaks at most q of them.  So what has fewer need not be searched, and nothing is overlooked.
-P. Jokinen, E. Ukkonen, "Two algorithms for approximate string matching in static texts", MFCS 1991.
+The q-gram lemma: an edit breaks at most q of a text's grams, the runs of q characters, and one of every q-th of them.
+A window within k edits of a quote of n characters has at least n - q + 1 - q k grams of the quote, and of every q-th
+(n - k - q + 1) / q - k.  So what has fewer need not be searched, and nothing is overlooked.
+P. Jokinen, E. Ukkonen, "Two algorithms for approximate string matching in static texts", MFCS 1991; of every q-th:
+E. Sutinen, J. Tarhio, "Filtration with q-samples in approximate string matching", CPM 1996.
 """
 
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.spans import Span
-
-_Q = 4
-_MULTIPLIERS = (
-    1,
-    251,
-    40503,
-    27655,
-)  # odd, of one gram's characters; equal codes of two grams only cost time
-_CELL = 32  # characters that are counted together
+_Q = 3
+_MULTIPLIERS = (1, 251, 40503)  # odd, of one gram's characters; equal codes only cost time
+_CELL = (
+    8 * _Q
+)  # characters whose grams are counted together: every third of them is a byte of one integer
+_SUM_OF_BYTES = np.uint64(0x0101010101010101)  # times that, the highest byte is the sum of all
+_HIGHEST = np.uint64(56)
+_MANY = (
+    8  # stretches by every third gram: one among these costs more to search than all grams to count
+)
 
 _Codes = npt.NDArray[np.uint16]
 _Counts = npt.NDArray[np.intp]
+_Stretch = tuple[int, int]  # offsets of the text, half-open
 
 
 class Grams:
-    """The grams of a text of at least `_Q` characters, numbered once for all quotes: eight bytes a character."""
+    """The grams of a text, numbered once for all quotes: five bytes a character."""
 
     def __init__(self, text: str) -> None:
-        self._codes = _codes(text).astype(np.intp)  # an index of another type takes twice the time
-        self._cells = np.arange(0, len(self._codes), _CELL)
-        self._length = len(text)
+        codes = _codes(text)
+        self.length = len(text)
+        self.cells = np.zeros((-(-len(codes) // _CELL), _CELL), np.uint16)
+        self.cells.reshape(-1)[: len(codes)] = codes
+        # An index of another type takes twice the time.
+        self.thirds = self.cells[:, ::_Q].astype(np.intp).reshape(-1)
 
     def shared(self, quote: str) -> "Shared":
         """Count the grams that are the quote's."""
-        own = np.zeros(1 << 16, np.uint8)
-        own[_codes(quote)] = 1
-        counts = np.add.reduceat(own[self._codes], self._cells, dtype=np.intp)
-        return Shared(counts, len(quote), self._length)
+        return Shared(self, quote)
 
 
 class Shared:
     """How many grams of one quote there are in each stretch of a text."""
 
-    def __init__(self, counts: _Counts, length: int, text_length: int) -> None:
-        self._sums = np.concatenate([[0], np.cumsum(counts)])
-        self._length, self._text_length = length, text_length
+    def __init__(self, grams: Grams, quote: str) -> None:
+        self._grams, self._length = grams, len(quote)
+        self._own = np.zeros(1 << 16, np.uint8)
+        self._own[_codes(quote)] = 1
+        counts = self._own[grams.thirds].view(np.uint64) * _SUM_OF_BYTES >> _HIGHEST
+        self._thirds = _sums(counts.astype(np.intp))
 
-    def likeliest(self) -> Span:
+    def likeliest(self) -> _Stretch:
         """Around the window that has the most, somewhat longer than the quote."""
-        width, around = self._width(self._length // 8), 1
-        first = int(np.argmax(self._in_windows(width)))
-        return self._stretch(max(0, first - around), first + width + around)
+        width = self._width(self._length // 8)
+        first = int(np.argmax(_in_windows(self._thirds, width)))
+        return self._stretch(max(0, first - 1), first + width + 1)
 
-    def enough(self, edits: int) -> list[Span] | None:
+    def enough(self, edits: int) -> list[_Stretch] | None:
         """The stretches, from left to right, in which alone the quote may fit with so many edits; None: anywhere."""
-        least = self._length - _Q + 1 - _Q * edits
+        width = self._width(edits)
+        least = (self._length - edits - _Q + 1) // _Q - edits
         if least <= 0:
             return None
-        width = self._width(edits)
-        (firsts,) = np.nonzero(self._in_windows(width) >= least)
-        runs = np.split(firsts, np.flatnonzero(np.diff(firsts) > width) + 1)
-        return [self._stretch(int(run[0]), int(run[-1]) + width) for run in runs if len(run)]
+        runs = _runs(_in_windows(self._thirds, width) >= least, width)
+        if len(runs) > _MANY:
+            inside = np.zeros(len(self._grams.cells), np.bool_)
+            for first, last in runs:
+                inside[first:last] = True
+            counts = np.zeros(len(inside), np.intp)
+            counts[inside] = self._own[self._grams.cells[inside]].sum(axis=1)
+            least = self._length - _Q + 1 - _Q * edits
+            runs = _runs(_in_windows(_sums(counts), width) >= least, width)
+        return [self._stretch(first, last) for first, last in runs]
 
     def _width(self, edits: int) -> int:
         """Cells that hold every window which starts in the first of them."""
         return -(-(self._length + edits - 1) // _CELL) + 1
 
-    def _in_windows(self, width: int) -> _Counts:
-        """The grams in the `width` cells from each on, fewer at the end of the text."""
-        ends = np.minimum(np.arange(width, len(self._sums) + width - 1), len(self._sums) - 1)
-        return self._sums[ends] - self._sums[:-1]
+    def _stretch(self, first: int, last: int) -> _Stretch:
+        return first * _CELL, min(last * _CELL, self._grams.length)
 
-    def _stretch(self, first: int, last: int) -> Span:
-        return Span(first * _CELL, min(last * _CELL, self._text_length))
+
+def _sums(counts: _Counts) -> _Counts:
+    """The sum of the first cells, of none to all."""
+    sums = np.zeros(len(counts) + 1, np.intp)
+    np.cumsum(counts, out=sums[1:])
+    return sums
+
+
+def _in_windows(sums: _Counts, width: int) -> _Counts:
+    """The grams in the `width` cells from each on, fewer at the end of the text."""
+    windows = sums[-1] - sums[:-1]
+    if width < len(sums):
+        windows[: len(sums) - width] = sums[width:] - sums[:-width]
+    return windows
+
+
+def _runs(chosen: npt.NDArray[np.bool_], width: int) -> list[tuple[int, int]]:
+    """The cells of chosen windows, as rising ranges: those that touch are one."""
+    runs: list[tuple[int, int]] = []
+    for first in np.flatnonzero(chosen).tolist():
+        start = runs.pop()[0] if runs and first <= runs[-1][1] else first
+        runs.append((start, first + width))
+    return runs
 
 
 def _codes(text: str) -> _Codes:

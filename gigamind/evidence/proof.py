@@ -15,7 +15,7 @@ from rapidfuzz.distance import Levenshtein, Opcodes
 
 from gigamind.evidence import critical
 from gigamind.evidence.clause import lost
-from gigamind.evidence.normalize import Folding, unmarked, visible
+from gigamind.evidence.normalize import Folding, foldings, foldings_of_quote
 from gigamind.evidence.result import Doubt, Unproven
 from gigamind.evidence.words import (
     ELLIPSIS,
@@ -31,6 +31,7 @@ from gigamind.spans import Span
 
 _AROUND = 80  # characters to either side in which a window may go on
 _FURTHER = 4  # words that the window of the fewest edits may have cut off
+_HANGUL = re.compile("[ㄱ-ㅣ가-힣]*+")
 _NAME = re.compile(r"\b[A-Z]\w+")
 _YEAR_DIGITS = 4
 _NO_UNITS = frozenset(("and", "but", "so", "while", "which"))
@@ -53,8 +54,8 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
     start, end = _region(span, source)
     # A mark in front: what stands at the start of the region stands at that of no line.
     mark = "" if start == 0 or source[start - 1] == "\n" else "\0"
-    texts = (quote, mark + source[start:end])
-    (quoted, quoted_bare), (around, around_bare) = (_foldings(text) for text in texts)
+    _, quoted, quoted_bare = foldings_of_quote(quote)
+    _, around, around_bare = foldings(mark + source[start:end])
     pairs = [(quoted, around)]
     # The numbers of list items may miss on one side, never on both: then one may have been changed.
     if around_bare.text != around.text:
@@ -79,12 +80,6 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
             return None
         best = best or found
     return best
-
-
-def _foldings(text: str) -> tuple[Folding, Folding]:
-    """A text without Markdown marks, with the numbers of its list items and without."""
-    n1 = visible(text)
-    return unmarked(text, n1, is_quote=True), unmarked(text, n1, is_quote=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,16 +195,15 @@ def _difference(
     changes: list[_Run] = []
     typos = 0
     for run in _runs(quoted, original, pairs):
+        if len(changes) > 1:  # the first is told, and that it is not alone
+            break
         if _is_forgiven(run, original):
             continue
-        if len(run.quoted) == len(run.original) == 1:
-            one, other = run.quoted[0], run.original[0]
-            known = names | {word.text for word in original if word is not other}
-            if is_typo(one, other, known):
-                typos += 1
-                pairs.append((one, other))
-                continue
-        changes.append(run)
+        if _is_typo(run, original, names):
+            typos += 1
+            pairs.append((run.quoted[0], run.original[0]))
+        else:
+            changes.append(run)
     if changes:
         first = changes[0]
         return _changed(first.quoted, first.original, names, alone=len(changes) == 1 and not typos)
@@ -250,6 +244,15 @@ def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
     return _joined(quoted) == _joined(given) is not None
 
 
+def _is_typo(run: _Run, original: Sequence[Word], names: frozenset[str]) -> bool:
+    if len(run.quoted) != 1 or len(run.original) != 1:
+        return False
+    one, other = run.quoted[0], run.original[0]
+    if not is_keystroke(one.text, other.text):  # else what is known need not be gathered
+        return False
+    return is_typo(one, other, names | {word.text for word in original if word is not other})
+
+
 def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:
     """Whether words are all that stands in one bracket or several."""
     numbers = {word.bracket for word in given}
@@ -270,7 +273,7 @@ def _may_be_elided(given: Sequence[Word], original: Sequence[Word]) -> bool:
 def _joined(group: Sequence[Word]) -> str | None:
     """Hangul written without the spaces between its words; None where others are among them."""
     text = "".join(word.whole for word in group)
-    return text if all("ㄱ" <= char <= "ㅣ" or "가" <= char <= "힣" for char in text) else None
+    return text if _HANGUL.fullmatch(text) else None
 
 
 def _changed(

@@ -1,18 +1,16 @@
 """What the aligner is given and what it answers.  All lengths and offsets are code points."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Literal
 
 from gigamind.errors import InputError
-from gigamind.evidence.clause import Loss
 from gigamind.evidence.critical import Critical
 from gigamind.spans import Span
 
 LEAST_FUZZY = 0.80  # below, foreign passages pass
 _LEAST_SEARCH = 0.5  # below, more than half of the quote may be missing
-
-
+Loss = Literal["cut_negation", "cut_limit", "question"]
 Doubt = Critical | Literal["name", "wording", "cut_word"] | Loss
 
 
@@ -75,6 +73,11 @@ class AlignConfig:
             value = getattr(self, name)
             if isinstance(value, int) and not isinstance(value, bool) and value < 1:
                 raise InputError(f"{name} must be 1 or more, not {value}")
+
+    def accepting(self, fuzzy_threshold: float) -> "AlignConfig":
+        """The same from that similarity on; what is searched for is never more alike than what is accepted."""
+        search = min(self.search_threshold, fuzzy_threshold)
+        return replace(self, fuzzy_threshold=fuzzy_threshold, search_threshold=search)
 
 
 DEFAULT = AlignConfig()
@@ -216,3 +219,10 @@ class AlignResult:
         return AlignResult(
             tuple(outcome for outcome in self.outcomes if outcome.quote.entry_id == entry_id)
         )
+
+
+def is_same_place(one: Alignment | None, other: Alignment | None) -> bool:
+    """Whether two quotes stand in one note and share a character there."""
+    if not isinstance(one, Aligned) or not isinstance(other, Aligned):
+        return False
+    return one.quote.source_index == other.quote.source_index and one.span.iou(other.span) > 0

@@ -1,5 +1,6 @@
 """Options of every command that aligns quotes, under the names of seed 003, 2.3."""
 
+from dataclasses import replace
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -26,9 +27,5 @@ class AlignOptions(BaseModel):
     @property
     def alignment(self) -> AlignConfig:
         """The same, for the aligner."""
-        return AlignConfig(
-            fuzzy_threshold=self.fuzzy_threshold,
-            search_threshold=min(DEFAULT.search_threshold, self.fuzzy_threshold),
-            fuzzy=self.enable_fuzzy,
-            max_quote_chars=self.max_quote_length,
-        )
+        accepting = DEFAULT.accepting(self.fuzzy_threshold)
+        return replace(accepting, fuzzy=self.enable_fuzzy, max_quote_chars=self.max_quote_length)

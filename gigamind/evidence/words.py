@@ -17,8 +17,10 @@ from gigamind.evidence.critical import LIMIT, NEGATION
 from gigamind.text import ends_in_consonant
 
 ELLIPSIS = "..."
+# What no word begins with is passed over first, which takes two thirds of the time.
 _WORD = re.compile(
     r"""
+    (?=[^\s,;:'"])(?:
       (?P<hangul>[가-힣ㄱ-ㅎㅏ-ㅣ]+)
     | (?P<article>\b(?:the|an?)\b(?!\s(?:few|little)\b))
     | (?P<letters>[^\W\d_가-힣ㄱ-ㅎㅏ-ㅣ]+(?:'[^\W\d_가-힣ㄱ-ㅎㅏ-ㅣ]+)*(?:\+\+|\#(?!\w))?)
@@ -29,7 +31,7 @@ _WORD = re.compile(
         | [%‰°$€£¥₩₿¢&<>=≤≥≠≒≈±+×÷√∞○◯⭕◎✕✖❌✗✘✓✔✅☑☒△▲▽▼↑↓→←↔⇒⇐²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞])
     | (?P<open>[(\[{])
     | (?P<close>[)\]}])
-    | (?P<stop>[.!?。](?=["')\]*_\s]|$))
+    | (?P<stop>[.!?。](?=["')\]*_\s]|$)))
     """,
     re.VERBOSE,
 )

@@ -20,7 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from gigamind.errors import InputError
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.loading import read_toml
-from gigamind.retrieval.signals import Signals
+from gigamind.retrieval.hit import Signals
 from gigamind.wording import warning
 
 RULES = 2  # counts up when the same file would give other verdicts; 1 had no term for the size of the vault

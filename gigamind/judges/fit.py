@@ -11,11 +11,9 @@ import hashlib
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize  # pyright: ignore[reportUnknownVariableType]
 
 from gigamind.choices import LeaveOut
 from gigamind.datasets.check import CheckedQuery
@@ -32,8 +30,9 @@ from gigamind.judges.calibrated import (
 from gigamind.metrics.answerability import confusion
 from gigamind.metrics.calibration import auc, brier
 from gigamind.retrieval.cache import Progress
+from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.retriever import Retriever, recording
-from gigamind.retrieval.signals import Signals, signals_of
+from gigamind.retrieval.signals import signals_of
 from gigamind.stats.agreement import expected_calibration_error, reliability_bins
 
 ENOUGH_UNANSWERABLE = 50  # with so many, "auto" leaves no note out
@@ -182,17 +181,28 @@ def fit_logistic(
     scale: Matrix = np.where(spread > 0, spread, 1.0)
     standard: Matrix = (features - mean) / scale
 
-    def loss(at: Matrix) -> tuple[float, Matrix]:
-        odds: Matrix = standard @ at[1:] + at[0] + offset
-        value = float(share @ (np.logaddexp(0, odds) - positive * odds))
-        error = share * (_sigmoid(odds) - positive)
-        slope = np.concatenate([np.atleast_1d(error.sum()), standard.T @ error + ridge * at[1:]])
-        return value + ridge / 2 * float(at[1:] @ at[1:]), slope
+    rows: Matrix = np.column_stack([np.ones(len(standard)), standard])
+    penalty: Matrix = np.array([0.0, *[ridge] * features.shape[1]])
 
-    start = np.zeros(features.shape[1] + 1)
-    options = {"gtol": _CLOSE, "ftol": 0.0, "maxiter": 10_000, "maxfun": 100_000}
-    optimum = cast("Any", minimize(loss, start, jac=True, method="L-BFGS-B", options=options))
-    coefficients: Matrix = np.asarray(optimum.x, dtype=np.float64).round(_DIGITS)
+    def loss(at: Matrix) -> float:
+        odds: Matrix = rows @ at + offset
+        cost: Matrix = np.logaddexp(0, odds) - positive * odds
+        return float(share @ cost + penalty @ at**2 / 2)
+
+    at: Matrix = np.zeros(len(penalty))
+    while True:  # Newton's method: the loss is convex, so a step that is short enough lowers it
+        odds: Matrix = rows @ at + offset
+        slope: Matrix = rows.T @ (share * (_sigmoid(odds) - positive)) + penalty * at
+        if not np.abs(slope).max() > _CLOSE:
+            break
+        spreads: Matrix = share * _sigmoid(odds) * _sigmoid(-odds)
+        curvature: Matrix = (rows.T * spreads) @ rows + np.diag(penalty)
+        step = np.linalg.solve(curvature, slope).astype(np.float64)
+        most = loss(at) + _CLOSE
+        while loss(at - step) > most:
+            step /= 2
+        at = at - step
+    coefficients: Matrix = at.round(_DIGITS)
     return Logistic(mean, scale, coefficients[1:], float(coefficients[0]))
 
 

@@ -16,18 +16,8 @@ from pydantic import BaseModel
 from gigamind.choices import PromptLanguage
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Quote
-from gigamind.judges.protocol import (
-    KEY,
-    AnswerCase,
-    Asking,
-    Judge,
-    PlannedCall,
-    Proof,
-    Scale,
-    Verdict,
-    counted,
-    named,
-)
+from gigamind.judges.asking import Asking, PlannedCall, counted
+from gigamind.judges.protocol import KEY, AnswerCase, Judge, Proof, Scale, Verdict, named
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import LANGUAGES, Language
 from gigamind.llm.client import Message

@@ -16,6 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from gigamind.errors import LlmCode, LlmError
+from gigamind.judges.asking import Seat
 from gigamind.judges.spec import LlmJudgeFile
 from gigamind.stats.estimate import Estimate
 from gigamind.stats.krippendorff import Level, krippendorff_alpha
@@ -68,19 +69,6 @@ class PanelFields(BaseModel):
 
 class PanelJudgeFile(LlmJudgeFile, PanelFields):
     """A judge file that may name a panel."""
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Seat:
-    """A place in a panel: a model, and the number of its repetition from 0."""
-
-    model: str
-    repeat: int = 0
-
-    @property
-    def name(self) -> str:
-        """As people are told of it."""
-        return f"{self.model} (vote {self.repeat + 1})" if self.repeat else self.model
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +151,16 @@ def decide_binary(
     Raises:
         ValueError: nobody was asked.
     """
-    missing = _missing(votes, asked)
-    if _is_incomplete(votes, asked, fields):
-        return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
-    yes = sum(vote.value for vote in votes.values())
-    if 2 * yes != len(votes):
-        return PanelVerdict(2 * yes > len(votes), None, votes, missing, _disagreement(votes))
-    value = None if fields.tie == "unscored" else fields.tie == "positive"
-    code: Code | None = "panel_tied" if value is None else None
-    return PanelVerdict(value, code, votes, missing, _disagreement(votes))
+
+    def majority(given: list[bool]) -> tuple[bool | None, Code | None]:
+        yes = sum(given)
+        if 2 * yes != len(given):
+            return 2 * yes > len(given), None
+        if fields.tie == "unscored":
+            return None, "panel_tied"
+        return fields.tie == "positive", None
+
+    return _decided(votes, asked, fields, majority)
 
 
 def decide_graded(
@@ -182,29 +171,37 @@ def decide_graded(
     Raises:
         ValueError: nobody was asked.
     """
+    return _decided(votes, asked, fields, lambda given: (float(median(given)), None))
+
+
+def _decided(
+    votes: Mapping[Seat, Vote[Value]],
+    asked: Sequence[Seat],
+    fields: PanelFields,
+    together: Callable[[list[Value]], tuple[Value | None, Code | None]],
+) -> PanelVerdict[Value]:
     missing = _missing(votes, asked)
-    if _is_incomplete(votes, asked, fields):
-        return PanelVerdict(None, "panel_incomplete", votes, missing, _disagreement(votes))
-    value = float(median(vote.value for vote in votes.values()))
-    return PanelVerdict(value, None, votes, missing, _disagreement(votes))
+    value, code = None, "panel_incomplete"
+    if not _is_incomplete(votes, asked, fields):
+        value, code = together([vote.value for vote in votes.values()])
+    return PanelVerdict(value, code, votes, missing, _disagreement(votes))
 
 
-Votes = Mapping[Seat, Vote[bool]] | Mapping[Seat, Vote[float]]
-
-
-def _is_incomplete(votes: Votes, asked: Sequence[Seat], fields: PanelFields) -> bool:
+def _is_incomplete(
+    votes: Mapping[Seat, object], asked: Sequence[Seat], fields: PanelFields
+) -> bool:
     if fields.missing_seat == "majority_of_rest":
         return 2 * len(votes) <= len(asked)
     return len(votes) < len(asked)
 
 
-def _missing(votes: Votes, asked: Sequence[Seat]) -> tuple[Seat, ...]:
+def _missing(votes: Mapping[Seat, object], asked: Sequence[Seat]) -> tuple[Seat, ...]:
     if not asked or set(votes) - set(asked):
         raise ValueError("a panel decides by the votes of the seats that were asked, at least one")
     return tuple(seat for seat in asked if seat not in votes)
 
 
-def _disagreement(votes: Votes) -> float | None:
+def _disagreement(votes: Mapping[Seat, Vote[Value]]) -> float | None:
     values = [float(vote.value) for vote in votes.values()]
     pairs = [abs(a - b) for a, b in combinations(values, 2)]
     return fmean(pairs) if pairs else None

@@ -5,17 +5,15 @@ by its fingerprint which runs may be compared.  Budget, store, account and resum
 """
 
 from abc import ABC, abstractmethod
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from pydantic import BaseModel
-
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.result import Aligned, Alignment
-from gigamind.judges.panel import PanelJudgeFile, Seat
+from gigamind.judges.asking import Asking, PlannedCall
+from gigamind.judges.panel import PanelJudgeFile
 from gigamind.judges.spec import (
     Chosen,
     Language,
@@ -24,12 +22,9 @@ from gigamind.judges.spec import (
     fingerprint_of_run,
     short_name,
 )
-from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Message, Request
 from gigamind.llm.fences import Flag, Source, flags
 from gigamind.llm.options import ModelOptions
 from gigamind.llm.prompts import Prompt
-from gigamind.llm.replies import unread_in
 from gigamind.llm.settings import ModelSettings
 from gigamind.metrics.spec import Metric
 from gigamind.metrics.table import adopt
@@ -127,92 +122,6 @@ class Verdict(Generic[Detail_co]):
     errors: Sequence[LlmError] = ()
     code: str = ""
     why: str = ""
-
-
-Reply = TypeVar("Reply", bound=BaseModel)
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """How a judge asks about one item.
-
-    Attributes:
-        models: by name, the first one first.
-        fence_key: of the marks around texts of others.
-        fresh: ask anew even where a reply is stored.
-        shorter: what helps where all that it asks is longer than the model's context.
-        unread: what could not be read of the replies so far, by field; see `unread_in`.
-    """
-
-    models: Mapping[str, LanguageModel]
-    item_id: str
-    fence_key: bytes
-    fresh: bool = False
-    shorter: str = ""
-    unread: Counter[str] = field(default_factory=Counter[str])
-
-    def afresh(self) -> "Asking":
-        """The same once more, to see whether the verdict is another: what cannot be read then is not counted."""
-        return replace(self, fresh=True, unread=Counter())
-
-    @property
-    def first(self) -> Seat:
-        """The first vote of the first model."""
-        return Seat(next(iter(self.models)))
-
-    async def ask(
-        self,
-        messages: Sequence[Message],
-        reply: type[Reply],
-        *,
-        fingerprint: str,
-        seat: Seat | None = None,
-        max_tokens: int | None = None,
-    ) -> Reply:
-        """A validated reply of a seat, without one of the first; see `LanguageModel.ask`.
-
-        Raises:
-            LlmError: it gave none.
-        """
-        asked = seat or self.first
-        try:
-            made = await self.models[asked.model].ask(
-                messages,
-                reply,
-                item_id=self.item_id,
-                fingerprint=fingerprint,
-                repeat=asked.repeat,
-                fresh=self.fresh,
-                max_tokens=max_tokens,
-            )
-        except LlmError as error:
-            if error.code != "context_too_long" or not self.shorter:
-                raise
-            raise LlmError(f"{error}, or {self.shorter}", *error.args[1:]) from None
-        self.unread.update(unread_in(made))
-        return made
-
-
-@dataclass(frozen=True, slots=True)
-class PlannedCall:
-    """A request that judging a case would make.
-
-    Attributes:
-        request: its `max_tokens` count for nothing here.
-        least, most: tokens of the reply.
-        seats: whether every seat of a panel makes it; else the first one alone.
-        what: it is for, in words that go before "... answers with MODEL".
-        model: that is asked, whoever votes; empty for those that do.
-        certain: whether it is made at all; else it counts for the high end of an estimate alone.
-    """
-
-    request: Request
-    least: int
-    most: int
-    seats: bool = True
-    what: str = "judging"
-    model: str = ""
-    certain: bool = True
 
 
 class Judge(ABC, Generic[Case_contra, Detail_co]):
@@ -368,8 +277,3 @@ class PanelJudge(
 def named(models: Sequence[str]) -> str:
     """One or several models as reports name them."""
     return ", ".join(models)
-
-
-def counted(messages: Sequence[Mapping[str, object]], schema: Mapping[str, object]) -> Request:
-    """A request that is only counted."""
-    return Request(tuple(messages), schema, {"max_tokens": 0})

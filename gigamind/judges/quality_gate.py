@@ -15,17 +15,8 @@ from pydantic import BaseModel, Field, field_validator
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
-from gigamind.judges.protocol import (
-    KEY,
-    AnswerCase,
-    Asking,
-    LocalisedJudge,
-    PlannedCall,
-    Proof,
-    Scale,
-    Verdict,
-    counted,
-)
+from gigamind.judges.asking import Asking, PlannedCall, counted
+from gigamind.judges.protocol import KEY, AnswerCase, LocalisedJudge, Proof, Scale, Verdict
 from gigamind.judges.quotes import best_proof
 from gigamind.judges.spec import (
     LANGUAGES,

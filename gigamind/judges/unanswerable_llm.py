@@ -15,25 +15,16 @@ from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
 from gigamind.evidence.align import align_all
 from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.judges.asking import Asking, PlannedCall, Seat, counted
 from gigamind.judges.panel import (
     Ballot,
     PanelJudgeFile,
     PanelVerdict,
-    Seat,
     Vote,
     decide_binary,
     hold_ballot,
 )
-from gigamind.judges.protocol import (
-    Asking,
-    PanelJudge,
-    PlannedCall,
-    Proof,
-    QuestionCase,
-    Scale,
-    Verdict,
-    counted,
-)
+from gigamind.judges.protocol import PanelJudge, Proof, QuestionCase, Scale, Verdict
 from gigamind.judges.quotes import Weakness, strongest
 from gigamind.judges.spec import LANGUAGES, Language, LlmJudge, fingerprint_of, load_llm_judge
 from gigamind.llm.client import Message

@@ -7,7 +7,7 @@ import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict
 
@@ -20,15 +20,14 @@ from gigamind.linking.anchors import (
     running_text,
 )
 from gigamind.linking.cues import Around, Cues, around
-from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
+from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.linking.meaning import MAX_NAME_CHARS, NAMES, Meanings, Meant, plain_text
-from gigamind.linking.neighbours import Neighbours, folders_between
 from gigamind.linking.phrases import phrases
 from gigamind.linking.shared_words import SharedWords, Vector
 from gigamind.retrieval.cache import Progress, quiet
 from gigamind.retrieval.embed import Embedder
 from gigamind.spans import Span
-from gigamind.vault.graph import link_graph
+from gigamind.vault.graph import Neighbours, folders_between, link_graph
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import Link
 from gigamind.vault.notes import Note, Vault
@@ -53,15 +52,6 @@ LEAST_COSINE = 0.15  # below, a phrase means no note
 def _always(features: Features) -> bool:
     del features
     return True
-
-
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One place of a note and one note that it may mean."""
-
-    span: Span
-    target: str
-    features: Features
 
 
 class CandidateFinder:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gigamind.linking.anchors import Kind
+from gigamind.spans import Span
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,3 +81,12 @@ class MeantFeatures(Features):
     note_cosine: float
     overlap: float
     passage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One place of a note and one note that it may mean."""
+
+    span: Span
+    target: str
+    features: Features

@@ -16,8 +16,7 @@ from typing import Any, NamedTuple
 
 from gigamind.checksum import seal, unsealed
 from gigamind.linking.calibration import Calibration, Line
-from gigamind.linking.candidates import Candidate
-from gigamind.linking.features import MeantFeatures, NamedFeatures
+from gigamind.linking.features import Candidate, MeantFeatures, NamedFeatures
 from gigamind.retrieval.cache import touch
 from gigamind.runs.folders import private_file
 from gigamind.spans import Span

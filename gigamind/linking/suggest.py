@@ -12,8 +12,8 @@ from pathlib import Path
 
 from gigamind.choices import SHOWN_CONFIDENCE
 from gigamind.linking.calibration import Calibration, Scored, calibrate
-from gigamind.linking.candidates import Candidate, CandidateFinder
-from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
+from gigamind.linking.candidates import CandidateFinder
+from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.linking.kept import Kept, Sure
 from gigamind.linking.ranking import Scores, load_weights, logistic, scores
 from gigamind.linking.reasons import reason

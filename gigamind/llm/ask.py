@@ -9,33 +9,35 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from functools import cache
+from ipaddress import ip_address
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ValidationError, create_model
 
 from gigamind.errors import GigamindError, InputError, LlmError
 from gigamind.llm.batches.batcher import Batches
 from gigamind.llm.batches.sender import BatchSender
-from gigamind.llm.budget import Budget, Limits
+from gigamind.llm.booking import Booking, Call
+from gigamind.llm.budget import Budget, budget_of
 from gigamind.llm.client import Answer, Client, Message, ParameterRefusedError, Request
 from gigamind.llm.faults import scrub
-from gigamind.llm.ledger import STORE, Attempt, Ledger, Totals
+from gigamind.llm.ledger import STORE, Attempt, Ledger
 from gigamind.llm.limiter import Gates
 from gigamind.llm.loading import check_installed, load_instructor
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prices import Price, price_of, read_prices
+from gigamind.llm.prices import price_of, read_prices
 from gigamind.llm.reading import cut_off, own_object
-from gigamind.llm.schemas import sent_schema
-from gigamind.llm.sender import Booking, Call, Sender
+from gigamind.llm.sender import Sender
 from gigamind.llm.settings import Mode, ModelSettings
 from gigamind.llm.speed import Speed
 from gigamind.llm.store import Record, Store, key_of
 from gigamind.llm.through_litellm import LitellmClient, taken
 from gigamind.llm.transport import OpenAIClient, speaks_openai, wanted
+from gigamind.llm.usage import Price
 
 Reply = TypeVar("Reply", bound=BaseModel)
-_MICRO_PER_USD = 10**6
 # Usage is counted beneath instructor; without any, it looks for Anthropic's package at each call, in every folder.
 _NO_USAGE = {"prompt_tokens": 0, "completion_tokens": 0, "total_tokens": 0}
 
@@ -347,23 +349,6 @@ def connect(
     )
 
 
-def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
-    """The limits of a run, shared by all its models.
-
-    Args:
-        spent: by the run that is being resumed; counts towards the limits.
-    """
-    usd = options.max_cost_usd
-    limits = Limits(
-        None if usd is None else round(usd * _MICRO_PER_USD), options.max_calls, options.max_minutes
-    )
-    return Budget(
-        limits,
-        spent_pico_usd=spent.pico_usd if spent else 0,
-        calls=spent.http_calls if spent else 0,
-    )
-
-
 def open_model(
     options: ModelOptions,
     ledger: Ledger,
@@ -470,3 +455,44 @@ def _first(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_input=False)[0]
     place = ".".join(str(part) for part in first["loc"]) or "the whole"
     return scrub(f"{place}: {first['msg']}")
+
+
+_LENGTHS = ("minLength", "maxLength")
+_MOST_REPETITIONS = 1_999
+_OWN_SUFFIXES = (".local", ".lan", ".internal", ".home.arpa", ".localhost")
+
+
+def sent_schema(schema: Mapping[str, Any], api_base: str | None) -> dict[str, Any]:
+    """A reply's schema for the server at that address; None for that of the provider.
+
+    Strings have bounds on servers of one's own, whose grammars would else let a small model write for ever.  OpenAI's
+    strict mode documents `maxItems` and no length of strings, and its Java client refuses one; Anthropic takes neither,
+    and litellm leaves them out there.  llama.cpp of before August 2026 refuses more than 2 000 repetitions.
+    """
+    return _within(schema, _MOST_REPETITIONS if _is_own(api_base) else 0)
+
+
+def _within(schema: Mapping[str, Any], most: int) -> dict[str, Any]:
+    """The same without lengths of strings above `most`; a field may be called like one, but is no number."""
+    return {
+        name: _inside(value, most)
+        for name, value in schema.items()
+        if name not in _LENGTHS or not isinstance(value, int) or value <= most
+    }
+
+
+def _inside(value: object, most: int) -> object:
+    if isinstance(value, Mapping):
+        return _within(cast("Mapping[str, Any]", value), most)
+    if isinstance(value, list):
+        return [_inside(row, most) for row in cast("list[object]", value)]
+    return value
+
+
+def _is_own(api_base: str | None) -> bool:
+    """Whether a server stands on this machine or its network, and not at a provider."""
+    host = urlsplit(api_base or "").hostname or ""
+    try:
+        return ip_address(host).is_private  # loopback is, too
+    except ValueError:
+        return bool(host) and ("." not in host or host.endswith(_OWN_SUFFIXES))

@@ -11,9 +11,12 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from gigamind.errors import LlmError
-from gigamind.llm.prices import PICO_PER_MICRO, micro_usd
+from gigamind.llm.ledger import Totals
+from gigamind.llm.options import ModelOptions
+from gigamind.llm.usage import PICO_PER_MICRO, micro_usd
 
 _SECONDS = 60.0
+_MICRO_PER_USD = 10**6
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,3 +152,20 @@ class Budget:
 
 def _exceeded(limit: str) -> LlmError:
     return LlmError(f"the budget is used up: {limit}", "budget_exceeded")
+
+
+def budget_of(options: ModelOptions, spent: Totals | None = None) -> Budget:
+    """The limits of a run, shared by all its models.
+
+    Args:
+        spent: by the run that is being resumed; counts towards the limits.
+    """
+    usd = options.max_cost_usd
+    limits = Limits(
+        None if usd is None else round(usd * _MICRO_PER_USD), options.max_calls, options.max_minutes
+    )
+    return Budget(
+        limits,
+        spent_pico_usd=spent.pico_usd if spent else 0,
+        calls=spent.http_calls if spent else 0,
+    )

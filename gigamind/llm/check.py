@@ -1,14 +1,13 @@
 """Whether a model can serve as a judge: one call, and what it tells about mode, price and speed, or what is wrong."""
 
 from dataclasses import dataclass, replace
-from http import HTTPStatus
 from typing import Literal
 
 from pydantic import Field
 
-from gigamind.errors import LlmCode, LlmError
+from gigamind.errors import LlmError
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.faults import missing_provider
+from gigamind.llm.faults import advice_for
 from gigamind.llm.ledger import Attempt
 from gigamind.llm.replies import ModelReply, ToldConfidence
 from gigamind.llm.settings import ModelSettings
@@ -50,35 +49,3 @@ async def check(model: LanguageModel) -> Checkup:
         error = raised
     advice = advice_for(error, model.settings) if error else ""
     return Checkup(error, advice, model.ledger.rows[-1] if model.ledger.rows else None)
-
-
-def advice_for(error: LlmError, settings: ModelSettings) -> str:
-    """How to mend an error, as a sentence or two."""
-    advice = _advice(error, settings)
-    missing = missing_provider(settings.model, settings.api_base)
-    if missing in str(error):
-        return missing
-    return advice if "/" in settings.model else f"{advice} {missing}"
-
-
-def _advice(error: LlmError, settings: ModelSettings) -> str:
-    if settings.mode == "json_schema":
-        if error.code == "invalid_output":
-            return "Its reply is not as asked for: try --structured md_json, or a larger model."
-        if error.code == "bad_request" and error.status not in {None, HTTPStatus.NOT_FOUND}:
-            return "The model gives no structured output: try --structured md_json."
-    advice = _ADVICE.get(error.code, "This model cannot judge as it is called here.")
-    if error.status == HTTPStatus.NOT_FOUND:
-        advice = "There is no such model, or no such address: check both names."
-    return advice.format(where=settings.api_base or "The provider")
-
-
-_SILENT = "{where} does not answer: is the address right, and is the server running?"
-_ADVICE: dict[LlmCode, str] = {
-    "auth_failed": "The key is missing or refused: set the provider's key in the environment.",
-    "quota_exhausted": "The account has no quota left: look at the provider's billing page.",
-    "rate_limited": "The server answers, but has no room now: try again later.",
-    "timeout": _SILENT,
-    "server_error": _SILENT,
-    "malformed_response": "{where} answers in another protocol: is the address right (often .../v1)?",
-}

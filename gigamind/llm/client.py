@@ -1,12 +1,16 @@
-"""The seam to a language model: one request, one answer, no retries.  Tests put a scripted client here."""
+"""The seams to a language model: what asks (`Asked`), and what sends, one request and one answer without retries."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
+
+from pydantic import BaseModel
 
 from gigamind.errors import LlmError
+from gigamind.llm.usage import Usage
 
 Message = Mapping[str, Any]
+Reply = TypeVar("Reply", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,21 +34,6 @@ class Request:
     def max_tokens(self) -> int:
         """Tokens that the answer may have at most."""
         return int(self.parameters["max_tokens"])
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens of one answer as the server counted them: any number, until `tokens.Counted` has looked at them.
-
-    Attributes:
-        cached_tokens: those of `prompt_tokens` that the server had in its cache.
-        written_tokens: those of `prompt_tokens` that it put there, where it has a price for that.
-    """
-
-    prompt_tokens: int
-    completion_tokens: int
-    cached_tokens: int = 0
-    written_tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +65,28 @@ class ParameterRefusedError(LlmError):
 
     def __reduce__(self) -> tuple[type[LlmError], tuple[Any, ...]]:
         return LlmError, self.args  # whoever is not there to send it again needs no more
+
+
+class Asked(Protocol):
+    """A model that gives validated replies, as `ask.LanguageModel` does: what a judge needs of one."""
+
+    async def ask(
+        self,
+        messages: Sequence[Message],
+        reply: type[Reply],
+        *,
+        item_id: str,
+        fingerprint: str = "",
+        repeat: int = 0,
+        fresh: bool = False,
+        max_tokens: int | None = None,
+    ) -> Reply:
+        """A validated reply; see `ask.LanguageModel.ask`.
+
+        Raises:
+            LlmError: it gave none.
+        """
+        ...
 
 
 class Client(Protocol):

@@ -1,19 +1,31 @@
-"""Tells what went wrong, in stable codes and without keys: of what a server answered, or why it did not."""
+"""Tells what went wrong, in stable codes and without keys: of what a server answered, or why it did not.
 
+What mends it: `with_retries`, the one owner of retries, waits faults of the transport out; people get `advice_for`.
+"""
+
+import asyncio
+import random
 import re
 import socket
-from collections.abc import Collection
+from collections.abc import Awaitable, Callable, Collection
 from http import HTTPStatus
+from typing import TYPE_CHECKING, TypeVar
 from urllib.parse import urlsplit, urlunsplit
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer
 from gigamind.llm.redaction import one_line
+from gigamind.llm.settings import ModelSettings
 
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+
+Result = TypeVar("Result")
 TRANSIENT: frozenset[LlmCode] = frozenset(
     {"rate_limited", "server_error", "timeout", "malformed_response"}
 )
 _LONGEST_CHARS = 300
+_LONGEST_BACKOFF_S = 20.0
 _GAVE_UP = frozenset(
     {408, 504, 524}
 )  # a time-out, ours or a gateway's: what it waited for may come to its end
@@ -165,3 +177,93 @@ def _retry_after_s(header: str | None) -> float | None:
     except ValueError:  # absent, or a date
         return None
     return wait if 0 <= wait < float("inf") else None
+
+
+async def with_retries(
+    attempt: Callable[[], Awaitable[Result]],
+    settings: ModelSettings,
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    hopeless: Callable[[], bool] = lambda: False,
+) -> Result:
+    """The result of the first attempt that the transport lets through; `attempt` is an `async def`.
+
+    Args:
+        hopeless: whether another attempt would end as the last one.
+
+    Raises:
+        LlmError: that of the last attempt, or what `sleep` raises.
+    """
+    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
+
+    # A new one each time: it keeps the state of one call, and shared between tasks all but one fail.
+    retrying = AsyncRetrying(
+        retry=retry_if_exception(
+            lambda error: is_transient(error, settings.max_wait_s) and not hopeless()
+        ),
+        stop=stop_after_attempt(settings.attempts),
+        wait=lambda state: _wait_s(state, settings.backoff_s),
+        sleep=sleep,
+        reraise=True,
+    )
+    try:
+        return await retrying(attempt)
+    except LlmError as error:
+        asked_s = error.retry_after_s or 0.0
+        if error.code not in TRANSIENT or asked_s <= settings.max_wait_s:
+            raise
+        message = (
+            f"{error}; the server asks to wait {asked_s:g} s, longer than --max-wait {settings.max_wait_s:g} allows:"
+            " go on later, or raise it"
+        )
+        raise LlmError(message, *error.args[1:]) from None
+
+
+def is_transient(error: BaseException, max_wait_s: float) -> bool:
+    """Whether waiting may mend it: not when the server asks to wait for longer than that."""
+    if not isinstance(error, LlmError) or error.code not in TRANSIENT:
+        return False
+    return (error.retry_after_s or 0.0) <= max_wait_s
+
+
+def backoff_s(attempt: int, first_s: float, retry_after_s: float | None) -> float:
+    """Seconds to wait after an attempt, from 1: doubled each time, less a bit of chance, never below `Retry-After`."""
+    doubled = min(_LONGEST_BACKOFF_S, first_s * 2 ** (attempt - 1))
+    return max(doubled * random.uniform(0.5, 1.0), retry_after_s or 0.0)  # noqa: S311
+
+
+def _wait_s(state: "RetryCallState", first_s: float) -> float:
+    error = state.outcome.exception() if state.outcome else None
+    retry_after_s = error.retry_after_s if isinstance(error, LlmError) else None
+    return backoff_s(state.attempt_number, first_s, retry_after_s)
+
+
+def advice_for(error: LlmError, settings: ModelSettings) -> str:
+    """How to mend an error, as a sentence or two."""
+    advice = _advice(error, settings)
+    missing = missing_provider(settings.model, settings.api_base)
+    if missing in str(error):
+        return missing
+    return advice if "/" in settings.model else f"{advice} {missing}"
+
+
+def _advice(error: LlmError, settings: ModelSettings) -> str:
+    if settings.mode == "json_schema":
+        if error.code == "invalid_output":
+            return "Its reply is not as asked for: try --structured md_json, or a larger model."
+        if error.code == "bad_request" and error.status not in {None, HTTPStatus.NOT_FOUND}:
+            return "The model gives no structured output: try --structured md_json."
+    advice = _ADVICE.get(error.code, "This model cannot judge as it is called here.")
+    if error.status == HTTPStatus.NOT_FOUND:
+        advice = "There is no such model, or no such address: check both names."
+    return advice.format(where=settings.api_base or "The provider")
+
+
+_SILENT = "{where} does not answer: is the address right, and is the server running?"
+_ADVICE: dict[LlmCode, str] = {
+    "auth_failed": "The key is missing or refused: set the provider's key in the environment.",
+    "quota_exhausted": "The account has no quota left: look at the provider's billing page.",
+    "rate_limited": "The server answers, but has no room now: try again later.",
+    "timeout": _SILENT,
+    "server_error": _SILENT,
+    "malformed_response": "{where} answers in another protocol: is the address right (often .../v1)?",
+}

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import Literal
 
 from gigamind.errors import InputError
-from gigamind.llm.client import Usage
-from gigamind.llm.prices import Price, micro_usd
+from gigamind.llm.usage import Price, Usage, micro_usd
 from gigamind.runs.store import Journal, read_journal
 
 CostSource = Literal["table", "estimated", "unpriced"]

@@ -10,17 +10,16 @@ import heapq
 import time
 from collections.abc import AsyncGenerator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, nullcontext
-from dataclasses import dataclass
 from itertools import count
 
 from gigamind.errors import LlmError
+from gigamind.llm.booking import LONGEST_S, Place
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.speed import Speed
 
 _MINUTE_S = 60.0
 _SLOWLY = 0.05  # of a request a success, above what was too many
 _MOST_PATIENCE = 8.0
-_LONGEST_S = 3600.0  # that any request may take
 _WORTH_TELLING_S = 5.0
 
 
@@ -73,28 +72,6 @@ class Concurrency:
         """No more than so many from now on."""
         self.most = most
         self.allowed = min(self.allowed, float(most))
-
-
-@dataclass(slots=True)
-class Place:
-    """Where one request goes through, and how it fared.
-
-    Attributes:
-        patience: how many times as long as it should need it may take.
-        crowded: others were in flight at some time while it was.
-        timed_out: it had no answer in its time, of `limit_s` seconds.
-    """
-
-    patience: float
-    crowded: bool
-    entries: int
-    timed_out: bool = False
-    limit_s: float = 0.0
-
-    def within(self, seconds: float) -> float:
-        """As long as a request may take here that should need so many seconds at most."""
-        self.limit_s = min(_LONGEST_S, seconds * self.patience)
-        return self.limit_s
 
 
 Waiting = Callable[[], AbstractAsyncContextManager[None]]
@@ -222,7 +199,7 @@ class Limiter:
         """Whether a request that was alone, and had no answer in that time, may take more of it now."""
         if place.patience < self._patience:
             return True  # it was raised since that was sent
-        if place.patience >= _MOST_PATIENCE or waited_s >= _LONGEST_S:
+        if place.patience >= _MOST_PATIENCE or waited_s >= LONGEST_S:
             return False
         self._patience *= 2
         self.tell(

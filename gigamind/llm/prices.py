@@ -5,7 +5,7 @@ the table says that litellm carries.  A model in none is unpriced: its cost is u
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from decimal import Decimal
 from ipaddress import ip_address
 from pathlib import Path
@@ -15,57 +15,13 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, Field, ValidationError
 
 from gigamind.errors import InputError
-from gigamind.llm.client import Usage
 from gigamind.llm.loading import load_litellm
+from gigamind.llm.usage import Price
 from gigamind.loading import toml_values
 
-PICO_PER_MICRO = 10**6
 _PICO_PER_USD = Decimal(10**12)
 _MILLION = 10**6
 _IN_BATCH, _OUT_BATCH = "input_cost_per_token_batches", "output_cost_per_token_batches"
-
-
-@dataclass(frozen=True, slots=True)
-class Price:
-    """Picodollars a token.
-
-    Attributes:
-        prompt: of a token sent.
-        completion: of a token answered.
-        cached: of a token sent that the server had in its cache.
-        written: of a token sent that the server put there; None for a quarter more than `prompt`, as Anthropic asks.
-        source: where it was found; `local` where nobody else's machine is asked.
-    """
-
-    prompt: int
-    completion: int
-    cached: int
-    source: str = "file"
-    written: int | None = None
-
-    def cost_pico_usd(self, usage: Usage) -> int:
-        """Cost of one answer."""
-        fresh = usage.prompt_tokens - usage.cached_tokens - usage.written_tokens
-        written = -(-self.prompt * 5 // 4) if self.written is None else self.written
-        return (
-            fresh * self.prompt
-            + usage.cached_tokens * self.cached
-            + usage.written_tokens * written
-            + usage.completion_tokens * self.completion
-        )
-
-    def halved(self) -> "Price":
-        """What both OpenAI and Anthropic ask for a request in a batch file; rounded up."""
-        prompt, completion, cached = (
-            -(-each // 2) for each in (self.prompt, self.completion, self.cached)
-        )
-        written = None if self.written is None else -(-self.written // 2)
-        return replace(self, prompt=prompt, completion=completion, cached=cached, written=written)
-
-
-def micro_usd(pico_usd: int) -> int:
-    """Whole microdollars (1e-6 USD), rounded half up: once, on a sum."""
-    return (pico_usd + PICO_PER_MICRO // 2) // PICO_PER_MICRO
 
 
 _MOST_USD = 10**9

@@ -1,205 +1,30 @@
 """Sends requests: as many at a time as the server takes, each within the budget, each booked.
 
-The one owner of retries: faults of the transport are waited out, everything else fails at once.  A time-out beside
-others is no fault of the request: it is sent again when fewer are in flight.  Limits are checked when a wait begins and
-when it ends; what was sent and never answered is booked with the most that it may have cost.
+Faults of the transport are waited out, everything else fails at once.  A time-out beside others is no fault of the
+request: it is sent again when fewer are in flight.  Limits are checked when a wait begins and when it ends; what was
+sent and never answered is booked with the most that it may have cost.
 """
 
 import asyncio
-import random
 import time
-from abc import ABC, abstractmethod
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, TypeVar
+from dataclasses import replace
 
 from gigamind.errors import LlmError
 from gigamind.llm import tokens
+from gigamind.llm.booking import Booking, Call, timed
 from gigamind.llm.budget import Budget
-from gigamind.llm.client import Answer, Client, Request, Usage
-from gigamind.llm.faults import TRANSIENT, fault_of
-from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt, Ledger
-from gigamind.llm.limiter import Gates, Place
-from gigamind.llm.prices import Price
+from gigamind.llm.client import Answer, Client, Request
+from gigamind.llm.faults import with_retries
+from gigamind.llm.ledger import Attempt, Ledger
+from gigamind.llm.limiter import Gates
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S, ModelSettings
 from gigamind.llm.speed import MOST_CALLS, PROBE, Speed, measure, told_slots
+from gigamind.llm.usage import Price
 
-if TYPE_CHECKING:
-    from tenacity import RetryCallState
-
-
-Result = TypeVar("Result")
-_LONGEST_BACKOFF_S = 20.0
 _MOST_CROWDED = (
     10  # time-outs beside others, of one request; from 256 in flight to one it takes eight
 )
 _PROBE_SHARE = 0.1  # of the calls that are left
-
-
-async def with_retries(
-    attempt: Callable[[], Awaitable[Result]],
-    settings: ModelSettings,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    hopeless: Callable[[], bool] = lambda: False,
-) -> Result:
-    """The result of the first attempt that the transport lets through; `attempt` is an `async def`.
-
-    Args:
-        hopeless: whether another attempt would end as the last one.
-
-    Raises:
-        LlmError: that of the last attempt, or what `sleep` raises.
-    """
-    from tenacity import AsyncRetrying, retry_if_exception, stop_after_attempt
-
-    # A new one each time: it keeps the state of one call, and shared between tasks all but one fail.
-    retrying = AsyncRetrying(
-        retry=retry_if_exception(
-            lambda error: is_transient(error, settings.max_wait_s) and not hopeless()
-        ),
-        stop=stop_after_attempt(settings.attempts),
-        wait=lambda state: _wait_s(state, settings.backoff_s),
-        sleep=sleep,
-        reraise=True,
-    )
-    try:
-        return await retrying(attempt)
-    except LlmError as error:
-        asked_s = error.retry_after_s or 0.0
-        if error.code not in TRANSIENT or asked_s <= settings.max_wait_s:
-            raise
-        message = (
-            f"{error}; the server asks to wait {asked_s:g} s, longer than --max-wait {settings.max_wait_s:g} allows:"
-            " go on later, or raise it"
-        )
-        raise LlmError(message, *error.args[1:]) from None
-
-
-def is_transient(error: BaseException, max_wait_s: float) -> bool:
-    """Whether waiting may mend it: not when the server asks to wait for longer than that."""
-    if not isinstance(error, LlmError) or error.code not in TRANSIENT:
-        return False
-    return (error.retry_after_s or 0.0) <= max_wait_s
-
-
-def backoff_s(attempt: int, first_s: float, retry_after_s: float | None) -> float:
-    """Seconds to wait after an attempt, from 1: doubled each time, less a bit of chance, never below `Retry-After`."""
-    doubled = min(_LONGEST_BACKOFF_S, first_s * 2 ** (attempt - 1))
-    return max(doubled * random.uniform(0.5, 1.0), retry_after_s or 0.0)  # noqa: S311
-
-
-def _wait_s(state: "RetryCallState", first_s: float) -> float:
-    error = state.outcome.exception() if state.outcome else None
-    retry_after_s = error.retry_after_s if isinstance(error, LlmError) else None
-    return backoff_s(state.attempt_number, first_s, retry_after_s)
-
-
-@dataclass(slots=True)
-class Call:
-    """One logical call: all attempts that serve one question.
-
-    Attributes:
-        fresh: asked anew on purpose.
-        attempts: made so far.
-        place: of the last of them.
-        crowded: those of them that had no answer in time, beside others.
-        hopeless: no other attempt would end otherwise.
-        role: what it is made for; that of the settings without it.
-    """
-
-    item_id: str
-    key: str
-    fresh: bool = False
-    attempts: int = 0
-    open_row: Attempt | None = field(default=None)
-    place: Place | None = None
-    crowded: int = 0
-    hopeless: bool = False
-    role: str = ""
-
-
-class Booking(ABC):
-    """Sends the requests of one model: each within the budget, each booked.  How they travel is left to others."""
-
-    def __init__(
-        self, settings: ModelSettings, budget: Budget, ledger: Ledger, price: Price | None
-    ) -> None:
-        self.settings = settings
-        self.budget = budget
-        self.ledger = ledger
-        self.price = price
-        self._counted = tokens.Counted()
-
-    async def ready(self) -> None:  # noqa: B027  most are ready at once
-        """Wait until it may be asked.
-
-        Raises:
-            LlmError: it cannot be.
-        """
-
-    async def measure(self, request: Request) -> Speed | None:
-        """The speed of the server, for requests such as this one; None where nobody knows it."""
-        del request
-        return None
-
-    @abstractmethod
-    async def send(self, request: Request, call: Call) -> Answer:
-        """The answer to a request; its row is left open in `call`.
-
-        Raises:
-            LlmError: no answer, or one that is none.
-        """
-
-    @abstractmethod
-    async def close(self) -> None:
-        """Close its connections."""
-
-    @abstractmethod
-    async def _through(
-        self, request: Request, worst: Attempt, call: Call
-    ) -> tuple[Answer | BaseException, Attempt]:
-        """How a request ended, and its row, charged; raises only what keeps it from being sent."""
-
-    def close_row(self, call: Call, status: str) -> None:
-        """Book the answer of a call, now that its validation is known; nothing if there is none to book."""
-        if call.open_row:
-            self.ledger.append(replace(call.open_row, status=status))
-            call.open_row = None
-
-    async def _attempt(self, request: Request, call: Call) -> Answer:
-        most = Usage(tokens.most(request), request.max_tokens)
-        number, model = call.attempts + 1, self.settings.model
-        worst = Attempt(call.item_id, number, HTTP, UNFINISHED, model, call.key)
-        role = call.role or self.settings.role
-        worst = replace(worst, role=role).charged(most, self.price, counted=False)
-        reserved = worst.cost_pico_usd or 0
-        await self.budget.reserve(reserved)
-        try:
-            ended, row = await self._through(request, worst, call)
-        except BaseException:
-            await self.budget.give_back(reserved)
-            raise
-        call.attempts += 1
-        if isinstance(ended, Answer):
-            call.open_row = row
-        else:
-            self.ledger.append(row)
-        await self.budget.settle(reserved, row.cost_pico_usd or 0)
-        if isinstance(ended, Answer):
-            return ended
-        raise ended
-
-    def _answered(
-        self, request: Request, answer: Answer, worst: Attempt
-    ) -> tuple[Answer | BaseException, Attempt]:
-        usage, told = self._counted.usage(request, answer)
-        row = worst.charged(usage, self.price, counted=told)
-        fault = None  # a probe is cut off on purpose
-        if worst.role != PROBE:
-            fault = fault_of(answer, self.settings.raised_by)
-        status = fault.code if fault else "ok"
-        row = replace(row, status=status, answered_by=answer.model, fingerprint=answer.fingerprint)
-        return fault or answer, row
 
 
 class Sender(Booking):
@@ -363,10 +188,3 @@ class Sender(Booking):
         ended, row = self._answered(request, answer, worst)
         self._limiter.correct(most, row.prompt_tokens + row.completion_tokens)
         return ended, timed(row, queued, sent)
-
-
-def timed(row: Attempt, queued: float, sent: float) -> Attempt:
-    """The row with how long it waited, by `time.perf_counter()`, and was on its way since."""
-    wait_ms = 1000 * (sent - queued)
-    latency_ms = 1000 * (time.perf_counter() - sent)
-    return replace(row, wait_ms=round(wait_ms, 3), latency_ms=round(latency_ms, 3))

@@ -12,7 +12,7 @@ from typing import Any
 from weakref import WeakKeyDictionary, WeakSet
 
 from gigamind.errors import LlmCode, LlmError
-from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
+from gigamind.llm.client import Answer, ParameterRefusedError, Request
 from gigamind.llm.faults import (
     error_of_status,
     is_reached,
@@ -27,6 +27,7 @@ from gigamind.llm.loading import load_litellm
 from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 
 _GRACE_S = 2.0  # litellm's own time-out comes first: it closes the connection cleanly
 _PREPARING_S = 0.1  # of a request, a few milliseconds as a rule

@@ -7,7 +7,8 @@ newer ones.  `most` is for what must not run out.  What a server did not tell, o
 import json
 import math
 
-from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.client import Answer, Request
+from gigamind.llm.usage import Usage
 
 _MOST = (2.5, 0.6)  # characters a token, of ASCII and others
 _LIKELY = (4.0, 1.25)

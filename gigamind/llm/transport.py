@@ -10,7 +10,7 @@ import json
 import os
 import re
 import ssl
-from collections.abc import Mapping
+from collections.abc import AsyncIterable, AsyncIterator, Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, cast
@@ -18,7 +18,7 @@ from urllib.parse import unquote, urlsplit, urlunsplit
 from urllib.request import getproxies, proxy_bypass
 
 from gigamind.errors import LlmError
-from gigamind.llm.client import Answer, ParameterRefusedError, Request, Usage
+from gigamind.llm.client import Answer, ParameterRefusedError, Request
 from gigamind.llm.faults import (
     error_of_status,
     lost,
@@ -30,7 +30,7 @@ from gigamind.llm.faults import (
 from gigamind.llm.prices import on_loopback
 from gigamind.llm.redaction import keep_secret, keep_secret_of
 from gigamind.llm.settings import ModelSettings
-from gigamind.llm.streaming import EVENT_STREAM, put_together
+from gigamind.llm.usage import Usage
 from gigamind.version import __version__
 
 if TYPE_CHECKING:
@@ -376,3 +376,61 @@ def _count(told: object) -> int:
 
 def _field(told: object, name: str) -> Any:  # noqa: ANN401  what a server sent
     return cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
+
+
+EVENT_STREAM = "text/event-stream"
+_MARK = b"data:"
+_END = b"[DONE]"
+
+
+async def put_together(
+    pieces: AsyncIterable[bytes], on_text: Callable[[str], Awaitable[None]]
+) -> bytes:
+    """The body of an answer that comes as server-sent events, as it is where it does not; an error sent instead is one.
+
+    A stream that ends before it says how has no finish: what came is no answer.
+    """
+    head: dict[str, Any] = {}
+    parts: list[str] = []
+    refusal: list[str] = []
+    finish: str | None = None
+    usage: Any = None
+    async for line in _lines(pieces):
+        data = line.strip().removeprefix(_MARK).strip()
+        if not line.startswith(_MARK) or data == _END:
+            continue
+        try:
+            chunk: dict[str, Any] = json.loads(data)
+            choices: list[dict[str, Any]] = chunk.get("choices") or []
+            choice = choices[0] if choices else {}
+            delta: dict[str, Any] = choice.get("delta") or {}
+            said = [delta.get(name) or "" for name in ("content", "refusal")]
+        except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
+            return data
+        if "error" in chunk or not all(isinstance(text, str) for text in said):
+            return data
+        head = head or {name: chunk.get(name) for name in ("model", "system_fingerprint")}
+        usage = chunk.get("usage") or usage
+        finish = choice.get("finish_reason") or finish
+        text, refused = said
+        refusal.append(refused)
+        if text:
+            parts.append(text)
+            await on_text(text)
+    message = {"content": "".join(parts) or None, "refusal": "".join(refusal) or None}
+    if finish is None:
+        return b'{"error": {"message": "the answer broke off"}}'
+    whole = {"message": message, "finish_reason": finish}
+    return json.dumps({**head, "choices": [whole], "usage": usage}).encode()
+
+
+async def _lines(pieces: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """The lines of what comes in pieces, however long; aiohttp's own end at half a megabyte."""
+    begun: list[bytes] = []
+    async for piece in pieces:
+        *ended, rest = piece.split(b"\n")
+        for line in ended:
+            yield b"".join((*begun, line))
+            begun.clear()
+        begun.append(rest)
+    yield b"".join(begun)

@@ -7,7 +7,6 @@ Input is, for each item, the probability of being positive, in [0, 1], and wheth
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.stats import rankdata  # pyright: ignore[reportUnknownVariableType]
 
 
 def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | None:
@@ -20,8 +19,11 @@ def auc(probabilities: Sequence[float], positive: Sequence[bool]) -> float | Non
     negatives = len(truth) - positives
     if not (positives and negatives):
         return None
-    ranks = np.asarray(rankdata(probabilities), dtype=np.float64)[truth].sum()
-    return float((ranks - positives * (positives + 1) / 2) / (positives * negatives))
+    _, value_of, times = np.unique(probabilities, return_inverse=True, return_counts=True)
+    # From 1; equal values share the mean of their ranks.
+    ranks = np.cumsum(times) - (times - 1) / 2
+    above = ranks[value_of][truth].sum() - positives * (positives + 1) / 2
+    return float(above / (positives * negatives))
 
 
 def brier(probabilities: Sequence[float], positive: Sequence[bool]) -> float:

@@ -85,27 +85,27 @@ def publish_failure(error: GigamindError, options: EvalOptions, subject: str, ke
     _publish(create_markdown_artifact, keys.page, page.headline, markdown=page.markdown)
 
 
-def end_of_gate(finished: FlowResult, out: Path, say: Words) -> Any:  # noqa: ANN401  Prefect's State or None
-    """Tell the gates' verdict of what `finish_run` returned as an event, and name the end it means.
+def end_of_gate(run_id: str, result: Mapping[str, Any], say: Words) -> Any:  # noqa: ANN401  Prefect's State or None
+    """Tell the gates' verdict of what the flow would return as an event, and name the end it means.
 
     Returns the Failed state of a regression or of runs that cannot be compared, a Completed one of another name where
     only soft gates failed, and None where nothing did.
     """
     from prefect.states import Completed
 
-    verdict = ReleaseVerdict.load(finished["release"] or {})
+    verdict = ReleaseVerdict.load(result["release"])
     gate = verdict.gate
-    about = in_its_language(
-        f"Release gate of {finished['run_id']} (phase {gate.phase}): {gate.verdict}"
-    )
-    _tell(verdict, out)
+    about = in_its_language(f"Release gate of {run_id} (phase {gate.phase}): {gate.verdict}")
+    _tell(verdict, Path(result["out"]))
     if gate.verdict == "warned":
-        return Completed(name="RegressedSoft", message=about, data=dict(finished))
+        return Completed(name="RegressedSoft", message=about, data=dict(result))
     if gate.verdict in {"passed", "inconclusive"}:
         return None
     name = "Regressed" if gate.verdict == "failed" else "NotComparable"
     reasons = reasons_told(gate, verdict.comparison, say)
-    return failed(ReleaseStopped(f"{about}: {_first_of(reasons)}"), name)
+    stopped = ReleaseStopped(f"{about}: {_first_of(reasons)}")
+    stopped.result = result
+    return failed(stopped, name)
 
 
 def _first_of(reasons: Sequence[str]) -> str:

@@ -7,9 +7,10 @@ on the run's page.
 import logging
 import signal
 import threading
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, NotesError
@@ -30,9 +31,10 @@ def in_its_language(message: str) -> str:
 
 
 class ReleaseStopped(GigamindError):  # noqa: N818  a verdict, no fault
-    """A gate failed, or nothing could be said."""
+    """A gate failed, or nothing could be said; `result` is what the flow would have returned."""
 
     exit_code: ClassVar[int] = 4
+    result: Mapping[str, Any] = MappingProxyType({})
 
 
 ENDS = (

@@ -1,22 +1,36 @@
-"""The one body of every evaluation flow, and `gigamind eval ... --flow`, which runs one here."""
+"""The one body of every evaluation flow, the form of its parameters, and how far it is, on the page of a long run.
 
-import os
+In the form, options stand in sections, what is required first; the command line, Python and the record of a run have
+them flat, by the same names.
+"""
+
+import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from contextvars import copy_context
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
-from uuid import uuid4
+from typing import Any, Self, cast, get_args
+from uuid import UUID, uuid4
 
-from pydantic import BaseModel
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    create_model,
+)
+from pydantic_core import CoreSchema, core_schema
 
-from gigamind.assets import asset
+from gigamind.choices import TaskName
 from gigamind.errors import BudgetError, EvaluationError, GigamindError, InputError, OtherRunError
-from gigamind.evaluation.asking import abandon, attempts_of, is_resumable, last_unfinished
-from gigamind.evaluation.finish import Evaluated, FlowResult
-from gigamind.evaluation.options import EvalOptions, ModelRunOptions
-from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.evaluation.finish import FlowResult
+from gigamind.evaluation.options import OWN_SECTION, SECTIONS, EvalOptions, ModelRunOptions
+from gigamind.evaluation.progress import Lines
 from gigamind.evaluation.run import Batch, Verdicts
+from gigamind.evaluation.unfinished import abandon, attempts_of, is_resumable, last_unfinished
 from gigamind.publish.artifacts import (
     artifact_keys,
     end_of_gate,
@@ -25,82 +39,11 @@ from gigamind.publish.artifacts import (
     tag_run,
     tags_of,
 )
-from gigamind.publish.ends import (
-    ENDS,
-    failed,
-    in_its_language,
-    own_process,
-    speak,
-    stopped_as_we_stop,
-)
-from gigamind.publish.form import flat
+from gigamind.publish.ends import ENDS, failed, in_its_language, speak, stopped_as_we_stop
 from gigamind.publish.pool import Pool
-from gigamind.publish.progress import RunProgress
 from gigamind.publish.restarts import deployment_name
-from gigamind.publish.server import check_result_storage, check_server
 from gigamind.systems.settings import BUILTIN, shown_system
-from gigamind.tasks import TASKS
 from gigamind.wording import words
-
-if TYPE_CHECKING:
-    from prefect.client.schemas.objects import State
-
-# No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
-_SETTINGS = {
-    "DO_NOT_TRACK": "1",
-    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
-    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
-    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "0.5",
-    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
-}
-
-_HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for three of them
-
-
-def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
-    """Run the task's flow, such as `flows/eval_search.py`, here.
-
-    It speaks to the configured Prefect server, or to a short-lived one where none is.
-
-    Args:
-        runner: where its batches and shards run, such as `processes:2`; None for this process.
-
-    Raises:
-        ServerError: the server cannot be reached or used.
-        GigamindError: as the evaluation itself raises it.
-    """
-    for name, value in _SETTINGS.items():
-        os.environ.setdefault(name, value)
-    server = check_server()
-    import prefect.settings
-    from prefect.flows import load_flow_from_entrypoint
-    from prefect.settings import temporary_settings
-
-    if server:
-        check_result_storage()
-    name = f"eval_{options.task}"
-    entrypoint = f"{asset('flows') / name}.py:{name}"
-    flow = cast(
-        "Callable[..., State[Any]]",
-        load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
-    )
-    # By its heartbeats a server knows that a run was killed.  Their thread holds up the end of the run for a second,
-    # which a short-lived server is not worth.
-    with (
-        temporary_settings(
-            {prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: _HEARTBEAT_S if server else None}
-        ),
-        own_process(),
-    ):
-        result = cast("dict[str, Any]", flow(options, runner, return_state=True).result())
-    release = result["release"]
-    return Evaluated(
-        TASKS[options.task].compared.summary.model_validate(result["summary"]),
-        Path(result["out"]),
-        ReleaseVerdict.load(release) if release else None,
-    )
 
 
 def run_name() -> str:
@@ -124,8 +67,9 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
 
     Args:
         runner: where its batches and shards run, such as `processes:2`; None for the flow's own process.
-        gate: hold the run against its baseline and end by the verdict: Failed as "Regressed" where a gate fails, as
-            "NotComparable" where nothing can be said; emits the event `gigamind.gate.<verdict>`.
+        gate: a baseline must be given, and the run ends by the verdict, as it does with `--fail-on-regression`: Failed
+            as "Regressed" where a gate fails, as "NotComparable" where nothing can be said; emits the event
+            `gigamind.gate.<verdict>`.
     """
     from prefect.states import Completed
 
@@ -145,19 +89,17 @@ def run_evaluation(options: EvalOptions, runner: str | None = None, *, gate: boo
         publish_failure(error, options, run_name(), keys)
         return failed(error)
     publish_run(finished, keys)
-    if (
-        gate
-        and finished["release"]
-        and (stopped := end_of_gate(finished, out, words(options.language))) is not None
-    ):
-        return stopped
+    result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
+    if (gate or options.fail_on_regression) and finished["release"]:
+        ended = end_of_gate(finished["run_id"], result, words(options.language))
+        if ended is not None:
+            return ended
     if refused := finished["refused"]:
         kinds = [kind for kind, _ in ENDS if kind.exit_code == refused["exit_code"]]
         kind = BudgetError if refused["over_budget"] else kinds[-1]
         why = kind(refused["message"])
         why.run = out
         return failed(why)
-    result = {"out": str(out), "summary": finished["summary"], "release": finished["release"]}
     if finished["summary"]["status"] == "interrupted":
         return Completed(name="Interrupted", data=result)
     return result
@@ -201,6 +143,7 @@ def _evaluated_in(
 def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | None) -> FlowResult:
     """The steps of an evaluation as tasks of the flow run: the items in batches, then what models say of them."""
     from prefect import tags
+    from prefect.utilities.annotations import quote
 
     from gigamind.evaluation.run import run_batches
     from gigamind.publish import scaleout
@@ -223,9 +166,9 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
             )
             asks = plan["asks_a_model"] and not interrupted
             verdicts = _judged(options, batches, out, pool, run) if asks else None
-            return report(
-                options, batches, out, started, verdicts, run=run, interrupted=interrupted
-            )
+            # Quoted: Prefect would look at each value of each item for tasks that it waits for.
+            found = quote(batches), out, started, quote(verdicts)
+            return report(options, *found, run=run, interrupted=interrupted)
     finally:
         STEPS.close_run(options, run)
 
@@ -257,3 +200,110 @@ def _step(name: str, call: Callable[..., Any], named: str | None = None, retries
     # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
     settled = task(name=name, task_run_name=named or name, retries=retries, cache_policy=NO_CACHE)
     return settled(call)
+
+
+_LONG_S = 10.0  # a run that is over by then shows nothing
+_EVERY_S = 5.0
+
+
+class RunProgress(Lines):
+    """Progress of a flow run, from within it; what cannot be shown costs nothing but a line.
+
+    The artifact is written by a thread of its own: whoever tells it may be in an event loop, and must not wait.
+    """
+
+    def __init__(self, key: str, *, long_s: float = _LONG_S, every_s: float = _EVERY_S) -> None:
+        from prefect.logging import get_run_logger
+
+        self._logger = get_run_logger()
+        super().__init__(lambda line: self._logger.info(in_its_language(line)))
+        self._key = key
+        self._next = time.monotonic() + long_s
+        self._often_s = every_s
+        self._writer = ThreadPoolExecutor(1)
+        self._made: UUID | None = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._writer.shutdown()
+
+    def stage(self, name: str, done: int, total: int) -> None:
+        super().stage(name, done, total)
+        ended = self._made is not None and done == total
+        if time.monotonic() < self._next and not ended:
+            return
+        self._next = time.monotonic() + self._often_s
+        line = in_its_language(f"{name}: {done:,} of {total:,}")
+        self._writer.submit(copy_context().run, self._show, 100.0 * done / max(1, total), line)
+
+    def _show(self, share: float, line: str) -> None:
+        from prefect.artifacts import create_progress_artifact, update_progress_artifact
+
+        try:
+            if self._made:
+                update_progress_artifact(self._made, share, line)
+            else:
+                made = create_progress_artifact(share, self._key, line)
+                self._made = made if isinstance(made, UUID) else None
+        except Exception as error:  # noqa: BLE001  whatever it is, it must not cost the run
+            self._logger.warning(in_its_language(f"How far the run is was not published ({error})"))
+
+
+_OF_COMMANDS = {"config"}
+
+
+class Sectioned:
+    """Annotates the options of a flow, of one of these models: shown in sections, taken so or flat."""
+
+    def __init__(self, *models: type[EvalOptions]) -> None:
+        self._models = models
+
+    def __get_pydantic_core_schema__(
+        self, source: object, handler: GetCoreSchemaHandler
+    ) -> CoreSchema:
+        return core_schema.no_info_before_validator_function(flat, handler(source))
+
+    def __get_pydantic_json_schema__(
+        self, _schema: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> dict[str, Any]:
+        shown = [handler(_form(model).__pydantic_core_schema__) for model in self._models]
+        return shown[0] if len(shown) == 1 else {"anyOf": shown}
+
+
+def flat(given: object) -> object:
+    """Options by name, of those in sections; anything else as it is."""
+    if not isinstance(given, Mapping):
+        return given
+    told = cast("Mapping[str, object]", given)
+    values = {name: value for name, value in told.items() if not _is_section(name, value)}
+    for name, value in told.items():
+        if _is_section(name, value):
+            values |= cast("Mapping[str, object]", value)
+    return values
+
+
+def _is_section(name: str, value: object) -> bool:
+    return isinstance(value, Mapping) and name in {*SECTIONS, *get_args(TaskName)}
+
+
+def _form(model: type[EvalOptions]) -> type[BaseModel]:
+    """A model of sections, each a model of options; a section that needs nothing may be left out."""
+    task = str(model.model_fields["task"].default)
+    named = {name: section for section, names in SECTIONS.items() for name in names}
+    fields: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for name in [*named, *model.model_fields]:
+        if name in model.model_fields and name not in _OF_COMMANDS:
+            fields[named.get(name, OWN_SECTION)].setdefault(name, model.model_fields[name])
+    sections: dict[str, Any] = {}
+    for section, held in fields.items():
+        shown = task if section == OWN_SECTION else section
+        ordered = sorted(held.items(), key=lambda entry: not entry[1].is_required())
+        kinds: Any = {name: (field.annotation, field) for name, field in ordered}
+        titled = ConfigDict(extra="forbid", title=shown.title())
+        made = create_model(f"{task.title()}{shown.title()}", __config__=titled, **kinds)
+        needed = any(field.is_required() for field in held.values())
+        sections[shown] = (made, ...) if needed else (made, Field(default_factory=made))
+    titled = ConfigDict(extra="forbid", title=task.title())
+    return create_model(f"{task.title()}Options", __config__=titled, **sections)

@@ -10,17 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from gigamind.evaluation.asking import unfinished_folder
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.run import Batch, Plan, Verdicts
-from gigamind.evaluation.shards import (
-    Range,
-    Shard,
-    ShardEnd,
-    Shards,
-    shard_folders,
-)
+from gigamind.evaluation.shards import Range, Shard, ShardEnd, Shards, shard_folders
+from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.llm.settings import DEFAULT_TIMEOUT_S
 from gigamind.messages import message_in
 from gigamind.publish.pool import Job, Pool

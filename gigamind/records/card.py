@@ -12,13 +12,11 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError
 
 from gigamind.errors import InputError
-from gigamind.records.judged import Count, JudgeReport, Report, SecondLookReport, Share
+from gigamind.records.judged import Count, Finite, JudgeReport, Report, SecondLookReport, Share
 from gigamind.records.reading import first_problem
 
 FILE = "judge_card.json"
 VERSION = "1.0"
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class CardFigure(Report):

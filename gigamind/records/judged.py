@@ -8,11 +8,12 @@ from typing import Annotated, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from gigamind.errors import Outcome
 from gigamind.llm.replies import ToldConfidence
 from gigamind.metrics.spec import Metric, Text
-from gigamind.runs.store import Outcome
 
-Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Share = Annotated[Finite, Field(ge=0, le=1)]
 Count = Annotated[int, Field(ge=0)]
 FLAGGED = "flagged"  # what became of a quote out of text that speaks to the judge
 

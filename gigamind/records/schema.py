@@ -15,13 +15,13 @@ from gigamind.choices import TaskName
 from gigamind.llm.ledger import Attempt
 from gigamind.loading import ConfigReport
 from gigamind.records.card import HeldCard
-from gigamind.records.judged import Count, JudgeReport, LlmReport, Report
+from gigamind.records.judged import Count, Finite, JudgeReport, LlmReport, Report
 from gigamind.stats.estimate import Estimate
 
 SCHEMA_VERSION = "1.0"
 RUN_ID_FORMAT = "%Y%m%d-%H%M%S"  # local time, of the start
 
-Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+Milliseconds = Annotated[Finite, Field(ge=0)]
 
 
 class PassageReport(Report):
@@ -53,8 +53,8 @@ class ErrorReport(Report):
 class IntervalReport(Report):
     """A 95 % interval and the number of items behind its figure."""
 
-    low: float | None
-    high: float | None
+    low: Finite | None
+    high: Finite | None
     n: Count
 
 

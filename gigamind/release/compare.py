@@ -3,211 +3,37 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from math import fsum
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
 
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.schema import SpeedReport
-from gigamind.release.mismatch import Mismatch, checklists, mismatches
+from gigamind.release.comparison import (
+    Comparison,
+    ItemChange,
+    LostItem,
+    MetricChange,
+    RunName,
+    Snapshot,
+    SpeedChange,
+)
+from gigamind.release.mismatch import checklists, mismatches
 from gigamind.release.model import (
     SLICE_KINDS,
     Change,
-    Checks,
     ComparedTask,
-    EvalSnapshot,
     Shown,
     SliceName,
-    SnapshotHit,
     SnapshotItem,
     Speed,
     checks_of,
 )
 from gigamind.stats.intervals import CONFIDENCE
-from gigamind.stats.paired import (
-    ALPHA,
-    MIN_PAIRS,
-    PairedComparison,
-    compare_metrics,
-    compare_ratios,
-    holm,
-)
+from gigamind.stats.paired import ALPHA, PairedComparison, compare_metrics, compare_ratios, holm
 from gigamind.stats.ratio import ratio_of_means
 
-Snapshot = EvalSnapshot[Any, Any]
-COMPARE_VERSION = (
-    "1.2"  # 1.1 told no figure that one run lacks, and gave verdicts over changed notes
-)
 Task = ComparedTask[Any, Any, Any]
-
-
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MetricChange(_Part):
-    """One metric over the items that both runs measured; where there is none, over those of the run that did.
-
-    Attributes:
-        n: items that both measured.
-        difference: current - baseline.
-        low, high: its interval (BCa bootstrap), of 95 % where nothing else is said; null for a ratio that is no mean
-            over items.  A bootstrap of fewer than six changed items is too narrow: pages show `interval`.
-        p_value: of the paired test; null where none fits.
-        p_adjusted: after Holm, over all metrics of this comparison.
-        detectable: the smallest difference that so many items show in 80 of 100 cases.
-        improved, worse: items on which the current run is better, worse.
-        changed: items that differ; of a ratio more than those, for an item's own quotient may stay the same.
-    """
-
-    metric: str
-    n: int
-    baseline: float | None
-    current: float | None
-    difference: float | None
-    low: float | None = None
-    high: float | None = None
-    test: str | None = None
-    p_value: float | None = None
-    p_adjusted: float | None = None
-    detectable: float | None = None
-    improved: int = 0
-    worse: int = 0
-    changed: int = 0
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """Its interval, where as many items changed as the test needs to tell a difference from chance."""
-        if self.low is None or self.high is None or self.changed < MIN_PAIRS:
-            return None
-        return self.low, self.high
-
-    @property
-    def is_better(self) -> bool | None:
-        """Whether it is surely better (True) or worse (False): the one place that decides what pages call so.
-
-        None where chance may explain it: the interval holds 0, or the adjusted p-value is not below 0.05.
-        """
-        if self.interval is None or self.p_adjusted is None or self.p_adjusted >= ALPHA:
-            return None
-        low, high = self.interval
-        if low <= 0 <= high:
-            return None
-        return (low > 0) is not is_lower_better(self.metric)
-
-    @property
-    def drop(self) -> float | None:
-        """By how much it got worse, negative when it got better; rounded, so that 0.9 - 0.88 is 0.02."""
-        if self.difference is None:
-            return None
-        return round(self.difference if is_lower_better(self.metric) else -self.difference, 12)
-
-
-class ComparedItem(_Part):
-    """Which item this is: a query, a note, a question."""
-
-    id: str
-    text: str
-    expected_notes: tuple[str, ...]
-
-
-class ItemChange(ComparedItem):
-    """One item that ended otherwise than in the baseline.
-
-    Attributes:
-        baseline_ranking, current_ranking: null for a task that ranks nothing.
-    """
-
-    change: Literal["improved", "worse"]
-    what: str
-    baseline_ranking: tuple[SnapshotHit, ...] | None
-    current_ranking: tuple[SnapshotHit, ...] | None
-
-
-class LostItem(ComparedItem):
-    """An item that could not be evaluated any more; the current run's errors.jsonl says why."""
-
-
-class SpeedChange(_Part):
-    """A time in milliseconds; null where a run did not measure it.
-
-    Attributes:
-        ratio: current over baseline, each in units of the load that its passes were interleaved with; null where not
-            both were so measured.  `low`, `high`: its 99 % interval.
-        passes, baseline_passes: how many passes each run has.
-        query_ms: time of one of the baseline's timed queries.
-        of_system: it is another system's, asked over a network or in a process of its own.
-    """
-
-    name: Speed
-    baseline_ms: float | None
-    current_ms: float | None
-    ratio: float | None = None
-    low: float | None = None
-    high: float | None = None
-    passes: int = 0
-    baseline_passes: int = 0
-    query_ms: float | None = None
-    of_system: bool = False
-
-
-class RunName(_Part):
-    """Which run this is."""
-
-    run_id: str
-    created_at: str
-    app_version: str
-    git_commit: str | None
-
-
-class Comparison(_Part):
-    """compare.json, but for the gates' verdict.
-
-    Attributes:
-        shared: items that both runs evaluated; every figure is over these.
-        lost: items that the baseline evaluated and the current run did not, though it drew the same sample.
-        unjudged: shared items about which the judge decided in the baseline and not in the current run.
-        checks: whether those of a checklist are compared; "none" where neither run has any.
-        unchecked: shared items that were checked in the baseline and not in the current run, where they are.
-        unchanged: shared items that ended alike.
-        changes: the worse first, the worst of them first.
-        worse_in: the slice that every item that got worse stands in, where chance would not put them there.
-        figures: of the current run alone, over all its items.
-    """
-
-    version: Literal["1.2"] = COMPARE_VERSION
-    task: str
-    baseline: RunName
-    current: RunName
-    mismatches: tuple[Mismatch, ...]
-    shared: int
-    only_baseline: int
-    only_current: int
-    lost: tuple[LostItem, ...]
-    unjudged: tuple[LostItem, ...] = ()
-    checks: Checks = "none"
-    unchecked: tuple[LostItem, ...] = ()
-    metrics: tuple[MetricChange, ...]
-    speed: tuple[SpeedChange, ...]
-    unchanged: int
-    changes: tuple[ItemChange, ...]
-    worse_in: SliceName | None = None
-    figures: dict[str, float] = {}
-
-    @property
-    def items(self) -> int:
-        """Items that the current run evaluated."""
-        return self.shared + self.only_current
-
-    @property
-    def same_hardware(self) -> bool:
-        """Whether times may be compared."""
-        return all(mismatch.what != "hardware" for mismatch in self.mismatches)
-
-    def metric(self, name: str) -> MetricChange | None:
-        """The metric of that name, such as `search.mrr`."""
-        return next((found for found in self.metrics if found.metric == name), None)
 
 
 def compare(

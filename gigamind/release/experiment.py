@@ -12,16 +12,8 @@ from pydantic import BaseModel, ConfigDict
 
 from gigamind.errors import InputError
 from gigamind.records.history import conditions, differing
-from gigamind.release.compare import (
-    Comparison,
-    MetricChange,
-    RunName,
-    Snapshot,
-    compare,
-    figures_over,
-    metric_changes,
-    name_of,
-)
+from gigamind.release.compare import compare, figures_over, metric_changes, name_of
+from gigamind.release.comparison import Comparison, MetricChange, RunName, Snapshot
 from gigamind.release.mismatch import check_task
 from gigamind.release.model import SLICE_KINDS, SliceKind, SliceName
 from gigamind.stats.intervals import CONFIDENCE

@@ -11,16 +11,13 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.card import HeldCard, JudgeCard
 from gigamind.records.judged import JudgeReport
-from gigamind.release.compare import (
-    Comparison,
-    LostItem,
-    MetricChange,
-    SpeedChange,
-    figures_over,
-)
-from gigamind.release.mismatch import Mismatch
+from gigamind.release.compare import figures_over
+from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
 from gigamind.release.model import BLOCK, EvalSnapshot, Relaxable
 from gigamind.release.policy import (
+    CHECKS,
+    COVERAGE,
+    VERDICTS,
     GateResult,
     Policy,
     RuleResult,
@@ -32,13 +29,9 @@ from gigamind.release.policy import (
 from gigamind.release.shortfall import METRIC, card_rule, held_card
 from gigamind.stats.intervals import Interval
 from gigamind.stats.paired import MIN_PAIRS, non_inferiority
-from gigamind.wording import Words, words
+from gigamind.wording import words
 
-COVERAGE = "coverage"
-VERDICTS = "verdicts"
-CHECKS = "checks"
 QUALITY = "metrics"
-LOST = frozenset({COVERAGE, VERDICTS, CHECKS})
 
 
 def lost_rules(
@@ -196,12 +189,6 @@ def judge_release(
 _VERDICTS: tuple[Verdict, ...] = ("failed", "not-comparable", "inconclusive", "warned")
 UNKNOWABLE = frozenset({"gone", "unchecked", "worst", "speed_gone"})
 """Why nothing can be known of a figure, which is told before what is known to be worse."""
-
-
-def relaxation(mismatch: Mismatch, say: Words) -> str:
-    """That the runs differ, in what, and are compared all the same."""
-    key, detail = mismatch.relaxed_by, f" ({mismatch.detail})" if mismatch.detail else ""
-    return say("rule.relaxed", key=key, what=f"{say(f'relaxed.{key}')}{detail}")
 
 
 def _quality_rules(

@@ -1,35 +1,10 @@
 """In what two runs differ beside what is measured, and what that takes away from a comparison (seed 6.2 and 7)."""
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
 
 from gigamind.errors import InputError
-from gigamind.release.model import EvalSnapshot, Relaxable, checks_of, why_not_compared
-
-Snapshot = EvalSnapshot[Any, Any]
-Severity = Literal["refuse", "no-verdict", "no-checks", "warn"]
-
-
-class Mismatch(BaseModel):
-    """One thing in which two runs differ beside what is measured.
-
-    Attributes:
-        severity: "refuse": the figures are of different things; "no-verdict": they are compared, but the gates say
-            nothing of them; "no-checks": all but the checks by a checklist may be compared; "warn": all may, with this
-            in mind.
-        detail: what differs, with both values; part of the meaning.
-        relaxed_by: what `relax` of gates.toml names to have a verdict in spite of it; None where nothing does.
-    """
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    what: str
-    severity: Severity
-    meaning: str
-    relaxed_by: Relaxable | None = None
-    detail: str = ""
+from gigamind.release.comparison import Mismatch, Snapshot
+from gigamind.release.model import Relaxable, checks_of, why_not_compared
 
 
 def mismatches(baseline: Snapshot, current: Snapshot) -> tuple[Mismatch, ...]:

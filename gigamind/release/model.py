@@ -7,17 +7,15 @@ fingerprint, and the values of each item, without which nothing can be said abou
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from gigamind.records.judged import JudgeReport
+from gigamind.records.judged import Finite, JudgeReport
 from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
 
 VERSION = "1.0"
 FILE = "snapshot.json"
-
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 
 
 class Part(BaseModel):

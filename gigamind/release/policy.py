@@ -20,6 +20,11 @@ CardPolicy = Literal["require", "warn", "ignore"]
 Block = Literal["search", "unanswerable", "links", "answers", "quality"]
 Limit = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 Milliseconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+COVERAGE = "coverage"
+VERDICTS = "verdicts"
+CHECKS = "checks"
+LOST = frozenset({COVERAGE, VERDICTS, CHECKS})
+"""What rules say of that a run lacks."""
 
 
 class _Section(BaseModel):

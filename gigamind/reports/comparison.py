@@ -3,10 +3,9 @@
 import functools
 from collections.abc import Sequence
 
-from gigamind.release.compare import Comparison, MetricChange, RunName
-from gigamind.release.gates import LOST
+from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
-from gigamind.release.policy import GateResult, RuleResult
+from gigamind.release.policy import LOST, GateResult, RuleResult
 from gigamind.release.shortfall import METRIC, number
 from gigamind.reports.page.headline import too_few
 from gigamind.reports.release import (

@@ -19,10 +19,9 @@ from gigamind.metrics.table import is_lower_better, label, metric_of
 from gigamind.records.history import PastRun
 from gigamind.records.judged import LlmReport
 from gigamind.records.schema import ErrorReport, Record
-from gigamind.release.compare import ComparedItem, Comparison, ItemChange, RunName
-from gigamind.release.gates import LOST
+from gigamind.release.comparison import ComparedItem, Comparison, ItemChange, RunName
 from gigamind.release.model import SnapshotHit
-from gigamind.release.policy import GateResult, RuleResult, Status, Verdict, explain
+from gigamind.release.policy import LOST, GateResult, RuleResult, Status, Verdict, explain
 from gigamind.release.shortfall import METRIC as CARD
 from gigamind.reports.figures import Figure, Part, metric_name
 from gigamind.reports.page.charts import Course, Trend

@@ -9,9 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gigamind.metrics.table import in_order, label, metric_of
-from gigamind.release.compare import ComparedItem, Comparison, MetricChange
-from gigamind.release.gates import relaxation
-from gigamind.release.mismatch import Mismatch
+from gigamind.release.comparison import ComparedItem, Comparison, MetricChange, Mismatch, relaxation
 from gigamind.release.policy import GateResult, Verdict
 from gigamind.reports.figures import Figure, Part, figures_of, measured, metric_name
 from gigamind.reports.text import inline, render

@@ -47,11 +47,9 @@ class View(ABC, Generic[Summary, Line, Baseline]):
         """report.html."""
         return self.pages[0](record, lang=lang, baseline=baseline, gate=gate)
 
-    def figures(self, record: Record[Summary, Line]) -> dict[str, str]:
-        """The figures of report.html as SVG, by name."""
-        from gigamind.reports.page.svg import svg_file
-
-        return {name: svg_file(chart) for name, chart in self.pages[1](record).items()}
+    def charts(self, record: Record[Summary, Line]) -> "Mapping[str, Chart]":
+        """The figures of report.html, by name."""
+        return self.pages[1](record)
 
     def files(self, record: Record[Summary, Line]) -> dict[str, str]:
         """What else the out folder holds of it, name -> text."""

@@ -15,10 +15,17 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from gigamind.checksum import checked, with_checksum
-from gigamind.errors import GigamindError, InputError, LlmError, OtherRunError, UnwrittenError
+from gigamind.errors import (
+    GigamindError,
+    InputError,
+    LlmError,
+    OtherRunError,
+    Outcome,
+    UnwrittenError,
+)
 
 _NEWLINE = b"\n"
 
@@ -129,7 +136,6 @@ else:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
-Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 # What another attempt would not change.
 FINAL: frozenset[Outcome] = frozenset({"scored", "unscored", "refused"})
 ITEMS_FILE = "items.jsonl"
@@ -351,3 +357,17 @@ async def _result(key: ItemKey, evaluation: Awaitable[Any]) -> ItemResult:
     if isinstance(value, Unscored):
         return ended("unscored", value.code, value.message, value=value.kept, passing=value.passing)
     return ended("scored", value=value)
+
+
+async def unless_final(asked: Awaitable[Item]) -> Item | None:
+    """What a second question about an item gave; None where it failed for good, for then nothing is known to flip.
+
+    Raises:
+        LlmError: it failed, and may not again.
+    """
+    try:
+        return await asked
+    except LlmError as error:
+        if outcome_of(error.code) not in FINAL:
+            raise
+        return None

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 
 from gigamind.llm.ledger import Attempt, Ledger
-from gigamind.llm.prices import PICO_PER_MICRO
+from gigamind.llm.usage import PICO_PER_MICRO
 
 _SECONDS = (0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 60)
 _MICRO_PER_USD = 10**6

@@ -21,10 +21,9 @@ from gigamind.service.account import Figures
 from gigamind.service.answering import HEARTBEAT, Answered, Answering, Event
 from gigamind.service.asking import Ask, Desk, open_desk
 from gigamind.service.feedback import Feedback
-from gigamind.service.guard import Guard
+from gigamind.service.guard import Guard, language_asked, refused
 from gigamind.service.models import Models
 from gigamind.service.options import ServiceOptions
-from gigamind.service.refusal import language_asked, refused
 from gigamind.version import __version__
 
 HEARTBEAT_S = 15.0

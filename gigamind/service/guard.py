@@ -1,18 +1,22 @@
-"""Who may ask, how much, and what a browser is told of the page: before any route is reached."""
+"""Who may ask, how much, and what a browser is told of the page: before any route is reached.
+
+Why a request is refused is told in the language that its sender asked for.
+"""
 
 import hmac
 import math
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from urllib.parse import urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from gigamind.messages import message_in
 from gigamind.service.options import ServiceOptions, is_loopback
-from gigamind.service.refusal import refused
+from gigamind.wording import Language
 
 MOST_BYTES = 2_000_000
 _MINUTE_S = 60.0
@@ -135,3 +139,34 @@ def _limited(receive: Receive) -> Receive:
         return message
 
     return counted
+
+
+_LANGUAGES: Mapping[str, Language] = {"ko": "ko", "en": "en"}
+
+
+def language_asked(headers: Headers) -> Language:
+    """The one of `Accept-Language` that is ours and liked best; English where none is."""
+    liked: dict[Language, float] = {}
+    for choice in headers.get("accept-language", "").split(","):
+        name, _, weight = choice.partition(";")
+        language = _LANGUAGES.get(name.strip().lower().partition("-")[0])
+        if language:
+            liked[language] = max(_weight(weight), liked.get(language, 0.0))
+    if not liked:
+        return "en"
+    return max(liked, key=lambda one: liked[one])
+
+
+def _weight(told: str) -> float:
+    """The value of `q=0.5`; 1 without one, 0 where it is no number."""
+    try:
+        return float(told.strip().removeprefix("q=") or 1)
+    except ValueError:
+        return 0.0
+
+
+def refused(
+    asked: Headers, status: int, why: str, headers: Mapping[str, str] | None = None
+) -> JSONResponse:
+    """The answer to a request whose headers are `asked`: `detail` is a sentence for people."""
+    return JSONResponse({"detail": message_in(language_asked(asked), why)}, status, headers)

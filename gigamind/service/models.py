@@ -6,11 +6,13 @@ from typing import Any
 
 from gigamind.assets import asset
 from gigamind.errors import LlmError
-from gigamind.judges.protocol import AnswerCase, Asking
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import QualityGate, load_quality_gate
 from gigamind.judges.search_qa.judge import SearchQA, load_search_qa
 from gigamind.judges.spec import Language
-from gigamind.llm.ask import LanguageModel, budget_of, open_model
+from gigamind.llm.ask import LanguageModel, open_model
+from gigamind.llm.budget import budget_of
 from gigamind.llm.fences import fence, fence_key
 from gigamind.llm.limiter import Gates
 from gigamind.llm.options import ModelOptions

@@ -82,10 +82,4 @@ class ServiceOptions(ModelOptions, ContextOptions, CacheOptions):
     @property
     def retrieval(self) -> RetrievalSettings:
         """How notes are found."""
-        return RetrievalSettings(
-            mode=self.mode,
-            fusion=self.fusion,
-            topk=self.context_notes,
-            embedder=self.embedder,
-            cache=self.cache,
-        )
+        return self.searched_by(self.mode, self.fusion, self.embedder, self.cache)

@@ -11,40 +11,11 @@ import math
 from collections.abc import Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from statistics import NormalDist
-from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 _NORMAL = NormalDist()
-
-Numbers = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
-
-
-def _special() -> Any:  # noqa: ANN401  ships no types
-    """SciPy's, imported when first asked: it costs a run that is compared with nothing a tenth of a second."""
-    from scipy import special
-
-    return cast("Any", special)
-
-
-def binomial_cdf(successes: Counts | int, trials: Counts | int, chance: float) -> Numbers:
-    """P(at most `successes` in `trials`), elementwise; fewer than 0 successes have probability 0."""
-    whole = np.asarray(successes)
-    probabilities: Numbers = _special().bdtr(np.maximum(whole, 0.0), trials, chance)
-    return np.where(whole < 0, 0.0, probabilities)
-
-
-def student_quantile(share: float, degrees: float) -> float:
-    """The value below which `share` of Student's t lies."""
-    return float(_special().stdtrit(degrees, share))
-
-
-def beta_quantile(share: float, a: float, b: float) -> float:
-    """The value below which `share` of the beta distribution lies."""
-    return float(_special().betaincinv(a, b, share))
-
 
 Clusters = npt.NDArray[np.intp]
 

@@ -9,7 +9,8 @@ correction for many of them, the detectable difference, and the non-inferiority 
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from bisect import bisect_right
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil, fsum, inf
 from typing import Literal
@@ -19,16 +20,12 @@ import numpy.typing as npt
 
 from gigamind.stats.intervals import (
     CONFIDENCE,
-    Counts,
     Interval,
     Matrix,
-    Numbers,
     bca_intervals,
-    beta_quantile,
-    binomial_cdf,
-    student_quantile,
     summable,
 )
+from gigamind.stats.special import beta_quantile, binomial_cdf, binomial_pmf, student_quantile
 
 MIN_PAIRS = 6  # with five, not even five changes in one direction reach p = 0.05: 2 / 2**5 = 0.0625
 FLIPS = 9_999
@@ -48,7 +45,7 @@ def mcnemar(improved: int, worse: int) -> float:
     After McNemar, Psychometrika 12, 1947, by the binomial distribution instead of its chi-square limit.
     """
     rarer = binomial_cdf(min(improved, worse), improved + worse, 0.5)
-    return min(1.0, 2 * float(rarer))
+    return min(1.0, 2 * rarer)
 
 
 def sign_flip(differences: Matrix, *, seed: int, label: str, flips: int = FLIPS) -> float:
@@ -142,39 +139,58 @@ def detectable_binary(n: int, changed: int) -> float | None:
     if changed <= n * one_way:
         return one_way
     low, high = 0.0, changed / n
-    counts, chances, critical = _change_counts(n, changed / n)
+    power = _power_of_mcnemar(n, changed / n)
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         # The share of the changes that go against the difference.
         opposite = (1 - middle * n / changed) / 2
-        power = float((chances * binomial_cdf(critical, counts, opposite)).sum())
-        low, high = (middle, high) if power < POWER else (low, middle)
+        low, high = (middle, high) if power(opposite) < POWER else (low, middle)
     return high
 
 
-def _change_counts(n: int, share: float) -> tuple[Counts, Numbers, Counts]:
-    """Numbers of changes that n pairs may have, how likely each is, and the most that may go the other way.
+def _power_of_mcnemar(n: int, share: float) -> Callable[[float], float]:
+    """The chance of a significant test with n pairs of which `share` change, by the share of these that goes one way.
 
-    That number is -1 where no split is significant.
+    Summed over the numbers of changes; fewer than six are never significant.  What the next number has is told by the
+    one before it: one change more goes the other way, or that many are allowed.
     """
     reach = _WINDOW * (n * share * (1 - share)) ** 0.5 + 1
-    first, last = max(0, int(n * share - reach)), min(n, int(n * share + reach))
-    counts: Counts = np.arange(first, last + 1, dtype=np.int64)
-    below: Counts = np.arange(first - 1, last + 1, dtype=np.int64)
-    chances: Numbers = np.diff(binomial_cdf(below, n, share))
-    return counts, chances, _critical(counts)
+    first, last = max(MIN_PAIRS, int(n * share - reach)), min(n, int(n * share + reach))
+    counts: Matrix = np.arange(first, last + 1, dtype=np.float64)
+    falling = counts[:0:-1] * (1 - share) / ((n + 1 - counts[:0:-1]) * share)
+    # The chance of as many changes or more, up to `last`.
+    reached: Matrix = binomial_pmf(last, n, share) * np.cumprod([1.0, *falling]).cumsum()[::-1]
+    rarer = _largest_minorities(first, last)
+    grows: npt.NDArray[np.bool_] = np.diff(rarer) > 0
+    grown = counts[1:] / np.where(grows, rarer[1:], counts[1:] - rarer[1:])
+
+    def power(opposite: float) -> float:
+        ratios = grown * np.where(grows, opposite, 1 - opposite)
+        exactly = binomial_pmf(int(rarer[0]), first, opposite) * np.cumprod([1.0, *ratios])
+        steps = np.where(grows, exactly[1:], 0.0) - opposite * exactly[:-1]
+        least = binomial_cdf(int(rarer[0]), first, opposite)
+        return float(least * reached[0] + steps @ reached[1:])
+
+    return power
 
 
-def _critical(counts: Counts) -> Counts:
-    """For each number of changes, the largest minority that is still significant; -1 if none is."""
-    # Normal approximation, one too many rather than one too few; stepped down to the exact figure.
-    rough = np.floor(counts / 2 - 0.9 * np.sqrt(counts)).astype(np.int64) + 1
-    critical: Counts = np.minimum(rough, counts)
-    while True:
-        too_many = (critical >= 0) & (2 * binomial_cdf(critical, counts, 0.5) > ALPHA)
-        if not too_many.any():
-            return np.maximum(critical, -1)
-        critical[too_many] -= 1
+def _largest_minorities(first: int, last: int) -> Matrix:
+    """For each number of changes from `first`, at least six, to `last`: the largest minority that is significant."""
+    halves = range(first // 2 + 1)
+    rarer = bisect_right(halves, ALPHA, key=lambda k: mcnemar(k, first - k)) - 1
+    at_most = binomial_cdf(rarer, first, 0.5)
+    following = binomial_pmf(rarer + 1, first, 0.5)
+    minorities = [rarer]
+    for changes in range(first, last):
+        # Of one change more: as few, unless it joins a minority of just as many; or one more than that.
+        at_most -= following * (rarer + 1) / (changes - rarer) / 2
+        following *= (changes + 1) / (changes - rarer) / 2
+        if 2 * (at_most + following) <= ALPHA:
+            at_most += following
+            following *= (changes - rarer) / (rarer + 2)
+            rarer += 1
+        minorities.append(rarer)
+    return np.array(minorities, dtype=np.float64)
 
 
 def holm(p_values: Sequence[float | None]) -> list[float | None]:

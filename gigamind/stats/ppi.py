@@ -32,9 +32,9 @@ from gigamind.stats.intervals import (
     effective_items,
     is_single,
     numbered,
-    student_quantile,
     summed,
 )
+from gigamind.stats.special import student_quantile
 
 _LEAST = 2  # clusters: a variance needs two
 _AGREEING, _DISAGREEING = 1.0, 0.25  # pairs added of each of two kinds

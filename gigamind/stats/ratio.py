@@ -10,7 +10,8 @@ from math import exp
 import numpy as np
 
 from gigamind.stats.estimate import Estimate
-from gigamind.stats.intervals import CONFIDENCE, Interval, student_quantile
+from gigamind.stats.intervals import CONFIDENCE, Interval
+from gigamind.stats.special import student_quantile
 
 _LEAST = 2  # measurements without which nothing is known of their scatter
 

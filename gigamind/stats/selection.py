@@ -17,7 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, student_quantile, summable
+from gigamind.stats.intervals import CONFIDENCE, Interval, Matrix, summable
+from gigamind.stats.special import student_quantile
 
 LEVEL = 0.03
 """Chance to switch where no setting is better.  No data chose it: it is that of `stats.changes`, for its reason."""

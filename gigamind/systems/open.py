@@ -1,21 +1,21 @@
 """Which system `--system` names, and how it is opened: builtin, run:FILE, http(s)://..., command:..., python:..."""
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic
 
-from gigamind.errors import InputError
+from gigamind.errors import InputError, SystemFailedError
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.interop.reply import Reply
 from gigamind.interop.run_file import RunFile
 from gigamind.interop.trec import column
 from gigamind.llm.redaction import redacted, without_secrets
+from gigamind.loading import imported
 from gigamind.records.schema import SystemReport
 from gigamind.systems.command import Command, split_command
 from gigamind.systems.dialect import Dialect, Told
-from gigamind.systems.function import FunctionSystem, load_function
 from gigamind.systems.preset import read_preset
 from gigamind.systems.protocol import Query, System
 from gigamind.systems.settings import BUILTIN, DEFAULT_PRESET, SystemOptions, shown_system
@@ -226,3 +226,41 @@ def _run_warnings(run: RunFile[Any], queries: Collection[str] | None) -> Iterato
 def _some(names: Collection[str]) -> str:
     shown = ", ".join(list(names)[:_NAMED])
     return f"{shown}, ..." if len(names) > _NAMED else shown
+
+
+Function = Callable[..., object]
+
+
+class FunctionSystem(Generic[Told]):
+    """See the module; implements `System`."""
+
+    def __init__(self, function: Function, dialect: Dialect[Told]) -> None:
+        self._function, self._dialect = function, dialect
+
+    def ask(self, query: Query) -> Told:
+        try:
+            return self._dialect.read(self._function(*self._dialect.arguments(query)))
+        except Exception as error:  # whatever a team's code raises is its answer to this query
+            raise SystemFailedError(f"{type(error).__name__}: {error}") from error
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+def load_function(name: str, parameters: str) -> Function:
+    """The function that "module:function" names; `parameters` are what it takes, in words.
+
+    Raises:
+        InputError: there is none.
+    """
+    module, _, attribute = name.partition(":")
+    try:
+        found = imported(module, attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise InputError(
+            f"--system python:{name}: cannot be imported ({error}); write python:MODULE:FUNCTION, its module below"
+            " this folder, on PYTHONPATH, or installed"
+        ) from error
+    if not callable(found):
+        raise InputError(f"--system python:{name}: is no function of {parameters}")
+    return found

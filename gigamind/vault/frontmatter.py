@@ -65,7 +65,7 @@ def split(text: str) -> Frontmatter:
 
 
 def text_field(fields: Mapping[str, object], name: str) -> str:
-    """A field's text in NFC without white space around it; "" when it is absent, empty, or no text."""
+    """A field's text in NFC, on one line, without white space around it; "" when it is absent, empty, or no text."""
     return _clean(fields.get(name))
 
 
@@ -101,4 +101,8 @@ def _broken(error: yaml.YAMLError) -> str:
 
 
 def _clean(value: object) -> str:
-    return unicodedata.normalize("NFC", value).strip() if isinstance(value, str) else ""
+    """A text of several lines is one line: titles and names stand in tables and in lines of a terminal."""
+    if not isinstance(value, str):
+        return ""
+    lines = unicodedata.normalize("NFC", value).splitlines()
+    return " ".join(stripped for line in lines if (stripped := line.strip()))

@@ -29,8 +29,8 @@ def on(**reading):
     return Observed(Reading(**reading))
 
 
-@pytest.mark.parametrize(
-    ("goal", "clean", "attacked", "expected"),
+@pytest.mark.each(
+    "goal, clean, attacked, expected",
     [
         ("answerable", {"unanswerable": True}, {"unanswerable": False}, "fooled"),
         ("answerable", {"unanswerable": True}, {"unanswerable": True}, "held"),

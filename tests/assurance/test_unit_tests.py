@@ -101,8 +101,8 @@ def test_a_case_without_a_verdict_neither_passes_nor_fails():
     assert (found.id, found.misses) == (first, ("refused",))
 
 
-@pytest.mark.parametrize(
-    ("expected", "said", "misses"),
+@pytest.mark.each(
+    "expected, said, misses",
     [
         ({"correctness": (0.5, 0.5)}, {"correctness": 0.5}, 0),
         ({"correctness": (0.2, 0.8)}, {"correctness": 0.2}, 0),

@@ -2,12 +2,11 @@
 
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 import yaml
+from forked import command
 from typed import parsed, words_of
 
 ROOT = Path(__file__).parents[2]
@@ -89,8 +88,7 @@ def hook(*files):
     """Its entry as pre-commit runs it: the files behind it."""
     program, *arguments = shlex.split(HOOK["entry"])
     assert program == "gigamind"
-    command = [sys.executable, "-m", program, *arguments, *files]
-    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+    return command(ROOT, *arguments, *files).completed()
 
 
 def test_the_hook_passes_sound_datasets_and_names_the_bad_row_of_another(tmp_path):

@@ -258,6 +258,7 @@ def test_without_a_pull_request_there_is_no_comment(runner):
     )
 
 
+@pytest.mark.whole
 @pytest.mark.timeout(300)
 def test_the_checkout_of_the_action_is_what_is_installed(tmp_path, monkeypatch):
     # No index and no other packages: those that build it are of the environment of the tests.

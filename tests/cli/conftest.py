@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
+from search_command import SEARCH
 
 from gigamind.cli.main import main
 
@@ -20,20 +21,7 @@ ROWS: list[dict[str, object]] = [
     {"id": "c", "query": "zebra", "answerable": False, "expected_notes": []},
 ]
 
-SEARCH = (
-    "eval",
-    "search",
-    "--dataset",
-    "queries.jsonl",
-    "--notes",
-    "vault",
-    "--mode",
-    "keyword",
-    "--speed-passes",
-    "0",
-    "--out",
-    "out",
-)
+SEARCH_ONCE = (*SEARCH, "--speed-passes", "0", "--out", "out")
 
 
 class Ended(NamedTuple):
@@ -88,4 +76,4 @@ def case(
 def search(case: Path, gigamind: Callable[..., Ended]) -> Callable[..., Ended]:
     """Runs `gigamind eval search` in the working directory of `case`, in keyword mode; later options win."""
     assert Path.cwd() == case
-    return lambda *options: gigamind(*SEARCH, *options)
+    return lambda *options: gigamind(*SEARCH_ONCE, *options)

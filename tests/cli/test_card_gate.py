@@ -6,6 +6,7 @@ import shutil
 from xml.etree import ElementTree as ET
 
 import pytest
+from search_command import SEARCH
 
 from gigamind.assets import asset
 from gigamind.llm.fake import running
@@ -16,7 +17,6 @@ ASKED = {"en": ("deploy {}", "zebra {}"), "ko": ("휴가 신청 {}", "얼룩말 
 MODEL = ("--unanswerable-mode", "llm", "--model", "openai/judge", "--max-in-flight", "1")
 MODEL += ("--model-timeout-s", "60")  # both given: no speed is measured
 STORE = ("--store", "store", "--store-mode", "readwrite")
-SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
 UNTIMED = ("--speed-passes", "0")  # equal runs on a busy machine need not pass the gates of speed
 BELOW = "unanswerable: Cohen's kappa 0.000 over 40 labels is below 0.400"
 NO_KOREAN = "unanswerable, ko: no labels"

@@ -104,6 +104,8 @@ WRONG = {
     "[search]\nsample = 'many'": "2: sample = 'many': expected a count such as 50",
     "[search]\ntopk = [3]": "2: topk = [3]: must be one value",
     "[search]\nnotes-hash-exclude = 'x'": "2: notes-hash-exclude = 'x': must be a list",
+    "[search]\nnotes = 2": "2: notes = 2: must be a path in quotes",  # else an open file's number
+    '[search]\nnotes = "a\\u0000"': "2: notes = 'a\\x00': must be a path in quotes",
     "[links]\na = 1\n[search]\na = 1": "4: a: [search] has no such option",
     "[search]\nquiet = true": "2: quiet: [search] has no such option",
     "[search]\na =": "2: no TOML: Invalid value",

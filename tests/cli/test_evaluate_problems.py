@@ -1,8 +1,7 @@
-import http.server
 import json
-import threading
 
 import pytest
+from loopback import Answering, listening
 
 
 def add_row(case, row):
@@ -105,37 +104,26 @@ def test_the_dataset_of_another_vault_ends_with_code_1_and_a_guess(case, search)
     assert "Is it the dataset of another vault?\nqueries.jsonl:1: " in ended.stderr
 
 
-class RefusesQueries(http.server.BaseHTTPRequestHandler):
+class RefusesQueries(Answering):
     """Speaks the OpenAI protocol: embeds several texts, and refuses one alone, as a query is."""
 
     def do_POST(self):
-        texts = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["input"]
+        texts = json.loads(self.body())["input"]
         rows = [
             {"object": "embedding", "index": n, "embedding": [1.0, 0.0]} for n in range(len(texts))
         ]
         usage = {"prompt_tokens": 1, "total_tokens": 1}
-        body = json.dumps({"object": "list", "model": "m", "data": rows, "usage": usage}).encode()
-        self.send_response(200 if len(texts) > 1 else 401)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *args):
-        del args
+        told = {"object": "list", "model": "m", "data": rows, "usage": usage}
+        self.answer(200 if len(texts) > 1 else 401, told)
 
 
 def test_a_model_that_refuses_every_query_ends_with_code_3_and_its_reason(
     case, gigamind, monkeypatch
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), RefusesQueries)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    address = f"http://127.0.0.1:{server.server_port}/v1"
     command = "eval search --dataset queries.jsonl --notes vault --out out --min-score 0 --embedder litellm:openai/m"
-    ended = gigamind(*command.split(), "--embedding-api-base", address)
-    server.shutdown()
-    server.server_close()
+    with listening(RefusesQueries) as server:
+        ended = gigamind(*command.split(), "--embedding-api-base", f"{server.url}/v1")
     assert ended.code == 3, ended.stderr
     assert ended.stderr.startswith(
         "Error: each of the first 3 queries failed, so none was measured: litellm:openai/m at "

@@ -12,6 +12,7 @@ import jsonschema
 import pytest
 from able_model import able
 from reached import reached
+from search_command import SEARCH
 
 from gigamind.cli.lazy import every_command
 from gigamind.cli.main import cli
@@ -20,7 +21,6 @@ from gigamind.llm.fake import running
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
-SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
 QUOTES = ({"quote": "The deploy runs every Friday."}, {"quote": "nowhere to be found at all"})
 WORDS = [f"{chr(97 + number)}pple" for number in range(24)]
 

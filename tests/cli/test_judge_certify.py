@@ -147,6 +147,6 @@ def test_runs_of_a_real_model_judge_are_certified_and_repeated(search, gigamind,
 
 
 def test_help_loads_no_numbers():
-    code = "import sys, gigamind.cli.judge; print('numpy' in sys.modules)"
+    code = "import sys, gigamind.cli.main; print('numpy' in sys.modules)"
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert run.stdout.strip() == "False"

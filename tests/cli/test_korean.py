@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 from korean import english, shown
+from search_command import SEARCH
 
 from gigamind.datasets.generate_links import generate_links
 
@@ -56,18 +57,8 @@ def test_what_counts_as_an_english_sentence():
 
 
 def test_a_search_run_its_comparison_and_the_terminal_are_korean(place, gigamind):
-    asked = (
-        "eval",
-        "search",
-        "--dataset",
-        "queries.jsonl",
-        "--notes",
-        "vault",
-        "--mode",
-        "keyword",
-    )
-    first = gigamind(*asked, "--out", "first")
-    second = gigamind(*asked, "--topk", "1", "--out", "second", "--compare", "first")
+    first = gigamind(*SEARCH, "--out", "first")
+    second = gigamind(*SEARCH, "--topk", "1", "--out", "second", "--compare", "first")
     compared = gigamind("compare", "first", "second", "--out", "compared")
     history = gigamind("history", ".", "--out", "history")
     assert [ended.code for ended in (first, second, compared, history)] == [0, 0, 0, 0]

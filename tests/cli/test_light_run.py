@@ -11,6 +11,7 @@ _UNUSED = (
     "gigamind.evidence.align",
     "gigamind.judges.protocol",
     "gigamind.linking.features",
+    "gigamind.llm.ask",
     "httpx",
     "instructor",
     "litellm",

@@ -1,20 +1,23 @@
 """Real processes, real signals: SIGTERM keeps what was done as Ctrl-C does, and an ignored Ctrl-C stays ignored."""
 
+import asyncio
+import gc
 import json
 import os
 import signal
 import subprocess
 import sys
 import time
-from functools import partial
 
 import pytest
 from forked import command
+from search_command import SEARCH
+
+from gigamind.cli.main import stoppable
 
 pytestmark = pytest.mark.timeout(300)  # processes that load the client of a model server
 
 IGNORED = "Ctrl-C is ignored, as this was started in the background: stop it by `kill "
-SEARCH = ("eval", "search", "--dataset", "queries.jsonl", "--notes", "vault", "--mode", "keyword")
 
 
 # As a shell starts `command &` in a script.
@@ -72,7 +75,7 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     many, server, ignoring, number, code, word
 ):
     judged = ("--unanswerable-mode", "llm", *of_model(server), "--out", "out")
-    process = (partial(start, ignoring=True) if ignoring else command)(many, *SEARCH, *judged)
+    process = command(many, *SEARCH, *judged, ignoring=ignoring)
     wait_for(lambda: server.seen.total >= 3, process)
     if ignoring:
         process.send_signal(signal.SIGINT)
@@ -94,6 +97,38 @@ def test_a_run_by_a_model_that_is_stopped_keeps_its_verdicts_and_says_how_to_go_
     assert json.loads(errors_file[-1])["error"] == "not_asked"
     kept = (many / "out.unfinished" / "items.jsonl").read_text("utf-8").splitlines()
     assert len(kept) - 1 >= server.seen.total - 2  # all but what was in flight
+
+
+@pytest.fixture
+def in_background():
+    """Ctrl-C is ignored here."""
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("in_background")
+def test_sigterm_in_the_middle_of_a_task_is_no_error_of_it_and_a_second_one_waits_for_nothing(
+    caplog,
+):
+    steps = []
+
+    async def work(signals):
+        for step in range(signals):
+            os.kill(os.getpid(), signal.SIGTERM)  # which Python answers here
+            steps.append(step)
+        await asyncio.sleep(60)
+
+    async def ask(signals):
+        await asyncio.wait([asyncio.create_task(work(signals))])
+
+    for signals, done in ((1, [0]), (2, [0])):
+        steps.clear()
+        with stoppable() as stop, pytest.raises(KeyboardInterrupt):
+            asyncio.run(ask(signals))
+        assert (stop.exit_code, steps) == (143, done)
+        gc.collect()  # asyncio tells of a task when it goes
+        assert [record.message for record in caplog.records if signals == 1] == []
 
 
 @pytest.mark.parametrize("ignoring", [False, True])

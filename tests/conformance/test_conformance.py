@@ -74,7 +74,7 @@ def test_the_page_is_the_one_that_the_rows_make():
     assert written == page(SECTIONS), "run `make conformance`"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "proof",
     [
         Option("eval search", "--no-such-option"),

@@ -129,16 +129,12 @@ def test_a_ratio_outside_is_refused(generate, ratio):
 @pytest.mark.parametrize(
     ("out", "dataset", "message"),
     [
-        ("vault/copy", "links.jsonl", "overlaps the vault"),
-        ("vault", "links.jsonl", "overlaps the vault"),
-        (".", "links.jsonl", "overlaps the vault"),
-        ("full", "links.jsonl", "no empty folder"),
-        ("full/file", "links.jsonl", "no empty folder"),
-        ("out", "vault/links.jsonl", "lies in a vault"),
-        ("out", "out/links.jsonl", "lies in a vault"),
-        ("out", "full/file", "exists already"),
+        ("vault/copy", "links.jsonl", "overlaps the vault"), ("vault", "links.jsonl", "overlaps the vault"),
+        (".", "links.jsonl", "overlaps the vault"), ("full", "links.jsonl", "no empty folder"),
+        ("full/file", "links.jsonl", "no empty folder"), ("out", "vault/links.jsonl", "lies in a vault"),
+        ("out", "out/links.jsonl", "lies in a vault"), ("out", "full/file", "exists already"),
     ],
-)
+)  # fmt: skip
 def test_places_that_hold_something_are_refused(vault, tmp_path, out, dataset, message):
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("kept")
@@ -172,15 +168,11 @@ def test_the_example_vault_gives_a_third_of_its_links(tmp_path):
 @pytest.mark.each(
     "link, shown",
     [
-        ("[[b#h]]", "b > h"),
-        ("[[sub/b#h1#h2]]", "sub/b > h1 > h2"),
-        ("[[b# h ]]", "b > h"),
-        ("[[b#^block-1]]", "b > ^block-1"),
-        ("[[b#]]", "b#"),
-        ("[[b#h|the part]]", "the part"),
+        ("[[b#h]]", "b > h"), ("[[sub/b#h1#h2]]", "sub/b > h1 > h2"), ("[[b# h ]]", "b > h"),
+        ("[[b#^block-1]]", "b > ^block-1"), ("[[b#]]", "b#"), ("[[b#h|the part]]", "the part"),
         ("[the part](b.md#h)", "the part"),
     ],
-)
+)  # fmt: skip
 def test_a_removed_link_leaves_what_obsidian_shows_of_it(link, shown):
     text = f"See {link}."
     plain, (anchor,) = unlinked(text, parse(text).links)

@@ -6,12 +6,10 @@ from pathlib import Path
 
 import pytest
 from demo_serve import respond
-from forked import command
 from gate_policy import shipped
-from own_systems import EXAMPLES, serving
+from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
 from prefect_stack import Stack
 from reached import reached
-from told import check_told
 
 from gigamind.llm.fake import FakeServer, running
 
@@ -38,56 +36,38 @@ def forgetful(tmp_path: Path) -> Path:
     return changed
 
 
+ASKED = ("eval", "answers", "--dataset", EXAMPLES / "answers.jsonl", "--notes", EXAMPLES / "vault")
+ASKED += ("--sample", "20")
+
+
 def test_a_rag_system_of_a_teams_own_is_evaluated_compared_and_gated(
     tmp_path: Path, judge: FakeServer, forgetful: Path
 ):
-    (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
-    asked = ["eval", "answers", "--dataset", str(EXAMPLES / "answers.jsonl"), "--store-mode", "off"]
-    asked += ["--notes", str(EXAMPLES / "vault"), "--model", "openai/judge", *reached(judge)]
-    with serving(RAG, EXAMPLES / "vault") as address:
-        first = command(tmp_path, *asked, "--system", address, "--out", "first").completed()
-        assert first.returncode == 0, first.stderr
-        compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
-        equal = command(
-            tmp_path, *asked, "--system", address, "--out", "equal", *compared
-        ).completed()
-    assert equal.returncode == 0, equal.stdout + equal.stderr
-    with serving(forgetful, EXAMPLES / "vault") as address:
-        worse = command(
-            tmp_path, *asked, "--system", address, "--out", "worse", *compared
-        ).completed()
-    assert worse.returncode == 4, worse.stdout + worse.stderr
-    verdict = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))
-    assert "answers.correctness" in json.dumps(verdict["gate"])
-    lines = (tmp_path / "first" / "per_item.jsonl").read_text("utf-8").splitlines()
+    asked = (*ASKED, "--model", "openai/judge", *reached(judge), "--store-mode", "off")
+    first, _, gate = evaluated_compared_and_gated(
+        tmp_path, asked, shipped("settings"), RAG, (forgetful, EXAMPLES / "vault")
+    )
+    assert "answers.correctness" in json.dumps(gate)
+    lines = (first / "per_item.jsonl").read_text("utf-8").splitlines()
     items = [json.loads(line) for line in lines]
-    assert len(items) == 40
+    assert len(items) == 20
     assert all(len(item["contexts"]) == 2 and item["system_latency_ms"] > 0 for item in items)
-    page = (tmp_path / "first" / "report.html").read_text("utf-8")
+    page = (first / "report.html").read_text("utf-8")
     assert "answered by http://127.0.0.1:" in page
 
 
 def test_it_is_judged_and_gated_without_a_model(tmp_path: Path, forgetful: Path):
-    (tmp_path / "gates.toml").write_text(shipped("settings"), "utf-8")
-    asked = ["eval", "answers", "--dataset", str(EXAMPLES / "answers.jsonl"), "--judge", "words"]
-    asked += ["--notes", str(EXAMPLES / "vault")]
-    compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
-    with serving(RAG, EXAMPLES / "vault") as address:
-        first = command(tmp_path, *asked, "--system", address, "--out", "first").completed()
-        assert first.returncode == 0, first.stderr
-        equal = command(
-            tmp_path, *asked, "--system", address, "--out", "equal", *compared
-        ).completed()
-    assert equal.returncode == 0, equal.stdout + equal.stderr
-    with serving(forgetful, EXAMPLES / "vault") as address:
-        worse = command(
-            tmp_path, *asked, "--system", address, "--out", "worse", *compared
-        ).completed()
-    assert worse.returncode == 4, worse.stdout + worse.stderr
-    summary = json.loads((tmp_path / "first" / "summary.json").read_text("utf-8"))
-    assert summary["counts"]["answers_evaluated"] == 40
+    first, told, _ = evaluated_compared_and_gated(
+        tmp_path,
+        (*ASKED, "--judge", "words"),
+        shipped("settings"),
+        RAG,
+        (forgetful, EXAMPLES / "vault"),
+    )
+    summary = json.loads((first / "summary.json").read_text("utf-8"))
+    assert summary["counts"]["answers_evaluated"] == 20
     assert (summary["llm"], summary["overall"]["answers"]["utility"]) == (None, None)
-    assert "Judged by words, not by meaning" in first.stdout
+    assert "Judged by words, not by meaning" in told
 
 
 @pytest.mark.prefect
@@ -98,12 +78,6 @@ def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack, judge: FakeS
     with serving(RAG, EXAMPLES / "vault") as address:
         own = {"system": address, "sample": "8", "out": "own-answers", "checklist": False}
         started = deployed.start(DEPLOYMENT, **own, **model, max_in_flight=8)
-        run = deployed.ended(started["id"])
-    assert run["state"]["name"] == "Completed", run["state"]
-    assert run["name"] == f"answers · vault · {address} · own-answers"
-    check_told(deployed, run)
-    [out] = (deployed.clone / "own-answers").iterdir()
-    kept = json.loads((out / "run.json").read_text("utf-8"))
-    assert kept["environment"]["system"]["target"] == address
+        out = out_of_nightly(deployed, started["id"], "answers", address, "own-answers")
     summary = json.loads((out / "summary.json").read_text("utf-8"))
     assert (summary["counts"]["answers_evaluated"], summary["system"]["failed"]) == (8, 0)

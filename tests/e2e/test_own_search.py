@@ -4,11 +4,9 @@ import json
 from pathlib import Path
 
 import pytest
-from forked import command
 from gate_policy import shipped
-from own_systems import EXAMPLES, serving
+from own_systems import EXAMPLES, evaluated_compared_and_gated, out_of_nightly, serving
 from prefect_stack import Stack
-from told import check_told
 
 SEARCH = EXAMPLES / "own_search.py"
 
@@ -25,25 +23,12 @@ def damaged(tmp_path: Path) -> Path:
 
 def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path, damaged: Path):
     gates = shipped("settings").replace("rise_ms = 200", "rise_ms = 1e6")  # a busy machine
-    (tmp_path / "gates.toml").write_text(gates.replace("ratio = 1.15", "ratio = 1000"), "utf-8")
-    asked = ["eval", "search", "--dataset", str(EXAMPLES / "queries.jsonl"), "--min-score", "0.4"]
-    asked += ["--notes", str(EXAMPLES / "vault"), "--speed-passes", "0"]
-    with serving(SEARCH, EXAMPLES / "vault") as address:
-        first = command(tmp_path, *asked, "--system", address, "--out", "first").completed()
-        assert first.returncode == 0, first.stderr
-        compared = ["--compare", "first", "--fail-on-regression", "--gates", "gates.toml"]
-        equal = command(
-            tmp_path, *asked, "--system", address, "--out", "equal", *compared
-        ).completed()
-    assert equal.returncode == 0, equal.stdout + equal.stderr
-    with serving(SEARCH, damaged) as address:
-        worse = command(
-            tmp_path, *asked, "--system", address, "--out", "worse", *compared
-        ).completed()
-    assert worse.returncode == 4, worse.stdout + worse.stderr
-    verdict = json.loads((tmp_path / "worse" / "compare.json").read_text("utf-8"))
-    assert "search.mrr" in json.dumps(verdict["gate"])
-    page = (tmp_path / "first" / "report.html").read_text("utf-8")
+    gates = gates.replace("ratio = 1.15", "ratio = 1000")
+    asked = ["eval", "search", "--dataset", EXAMPLES / "queries.jsonl", "--min-score", "0.4"]
+    asked += ["--notes", EXAMPLES / "vault", "--speed-passes", "0", "--sample", "80"]
+    first, _, gate = evaluated_compared_and_gated(tmp_path, asked, gates, SEARCH, (SEARCH, damaged))
+    assert "search.mrr" in json.dumps(gate)
+    page = (first / "report.html").read_text("utf-8")
     assert "searched by http://127.0.0.1:" in page
 
 
@@ -53,10 +38,4 @@ def test_a_search_of_a_teams_own_is_evaluated_compared_and_gated(tmp_path: Path,
 def test_it_is_evaluated_by_the_nightly_deployment(deployed: Stack):
     with serving(SEARCH, EXAMPLES / "vault") as address:
         started = deployed.start(system=address, min_score=0.4, sample="20", out="own")
-        run = deployed.ended(started["id"])
-    assert run["state"]["name"] == "Completed", run["state"]
-    assert run["name"] == f"search · vault · {address} · own"
-    check_told(deployed, run)
-    [out] = (deployed.clone / "own").iterdir()
-    kept = json.loads((out / "run.json").read_text("utf-8"))
-    assert kept["environment"]["system"]["target"] == address
+        out_of_nightly(deployed, started["id"], "search", address, "own")

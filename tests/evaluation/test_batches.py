@@ -51,8 +51,8 @@ def without_times(batch: dict[str, Any]) -> list[dict[str, Any]]:
     return [{k: v for k, v in result.items() if k != "latency_ms"} for result in batch["results"]]
 
 
-@pytest.mark.parametrize(
-    ("count", "ms_per_query", "expected"),
+@pytest.mark.each(
+    "count, ms_per_query, expected",
     [
         (100, 10, 65),  # 65 * 10 ms = 650 ms
         (100, 10.01, 65),  # ... and 64 would be 640.64 ms: too little

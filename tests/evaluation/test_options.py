@@ -86,8 +86,8 @@ def test_defaults_are_those_of_the_specification():
     }
 
 
-@pytest.mark.parametrize(
-    ("name", "allowed", "refused", "message"),
+@pytest.mark.each(
+    "name, allowed, refused, message",
     [
         ("topk", 1, 0, "--topk 0: must be 1 or more"),
         ("topk", 1000, 1001, "--topk 1001: must be 1,000 or less"),
@@ -220,13 +220,11 @@ def test_options_survive_json():
 @pytest.mark.parametrize(
     ("address", "shown"),
     [
-        ("https://h/v1", "https://h/v1"),
-        ("https://user:secret@h/v1", "https://***@h/v1"),
-        ("https://user:p@ss@h/v1", "https://***@h/v1"),
-        ("https://h/v1?key=secret&x=1", "https://h/v1?***"),
+        ("https://h/v1", "https://h/v1"), ("https://user:secret@h/v1", "https://***@h/v1"),
+        ("https://user:p@ss@h/v1", "https://***@h/v1"), ("https://h/v1?key=secret&x=1", "https://h/v1?***"),
         ("https://h/a@b", "https://h/a@b"),
     ],
-)
+)  # fmt: skip
 def test_an_address_is_shown_without_what_opens_the_door(address, shown):
     assert without_secrets(address) == shown
     options = SearchEvalOptions(dataset="d", notes="n", api_base=address)

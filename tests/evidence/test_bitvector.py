@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.fuzzy import Pattern, best_ends, distances, starts
+from gigamind.evidence.bitvector import Pattern, best_ends, distances, nearest_ends, starts
 
 SHORT = st.text("ab가", min_size=1, max_size=9)
 TEXT = st.text("ab가", max_size=14)
@@ -44,12 +44,18 @@ def test_best_ends_are_all_ends_with_the_fewest_edits_within_the_limit(pattern, 
     assert not ends or distance == fewest
 
 
+@given(SHORT, st.text("ab가\uffff", max_size=30), st.integers(0, 9))
+def test_what_rapidfuzz_finds_is_what_bit_vectors_find(pattern, text, limit):
+    limit = min(limit, len(pattern))
+    assert nearest_ends(pattern, text, limit) == best_ends(Pattern.of(pattern), text, limit)
+
+
 @given(SHORT, TEXT.filter(bool))
 def test_starts_are_all_from_which_the_window_has_the_distance(pattern, text):
     end = len(text)
     fewest = min(edit_distance(pattern, text[start:]) for start in range(end))
     wanted = [s for s in range(end - 1, -1, -1) if edit_distance(pattern, text[s:]) == fewest]
-    assert starts(Pattern.of(pattern[::-1]), text, end, fewest) == wanted
+    assert starts(pattern, text, end, fewest) == wanted
 
 
 @pytest.mark.each("length", [30, 31, 60, 63, 64, 65, 500])

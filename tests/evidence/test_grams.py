@@ -3,7 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gigamind.evidence.fuzzy import Pattern, best_ends, nearest_ends, search
+from gigamind.evidence.bitvector import Pattern, best_ends
+from gigamind.evidence.fuzzy import ends_in, search
 from gigamind.evidence.grams import Grams
 from gigamind.evidence.normalize import visible
 
@@ -30,7 +31,7 @@ def test_every_end_with_the_fewest_edits_lies_in_a_stretch_that_shares_enough(ca
     if stretches is not None:
         assert ends
         for end in ends:
-            assert any(one.start < end <= one.end for one in stretches)
+            assert any(start < end <= stop for start, stop in stretches)
 
 
 @given(misquotes(), st.integers(0, 12))
@@ -39,7 +40,7 @@ def test_a_search_by_grams_finds_the_ends_that_a_search_of_everything_finds(case
     folding = visible(text)
     limit = min(limit, len(quote))
     expected = best_ends(Pattern.of(quote), folding.text, limit)
-    assert nearest_ends(quote, folding, limit) == expected
+    assert ends_in(quote, folding, limit) == expected
 
 
 def test_a_quote_with_a_hundred_copies_is_found_at_all_of_them():

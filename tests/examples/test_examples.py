@@ -102,7 +102,7 @@ def test_exactly_three_names_belong_to_two_notes():
     }
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "form",
     [
         "[[incident-severity]]",

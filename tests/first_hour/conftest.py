@@ -1,17 +1,16 @@
 """A folder as a new user has it after some minutes: notes, questions, three runs, and much that is not right."""
 
-import http.server
 import json
 import os
 import socket
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, redirect_stderr, redirect_stdout
 from io import StringIO
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import pytest
+from loopback import Answering, listening
 
 from gigamind.cli.main import main
 
@@ -88,24 +87,17 @@ def call(*arguments: str) -> Ended:
     return Ended(int(end.value.code or 0), out.getvalue(), err.getvalue())
 
 
-class NoSearch(http.server.BaseHTTPRequestHandler):
+class NoSearch(Answering):
     """A web site, which is no search: one page, and nothing else."""
 
     def do_GET(self) -> None:
-        found = self.path == "/page"
-        body = b"<html>Welcome</html>" if found else b"Not Found"
-        self.rfile.read(int(self.headers.get("Content-Length", 0)))
-        self.send_response(200 if found else 404)
-        self.send_header("Content-Type", "text/html" if found else "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
+        self.body()
+        if self.path == "/page":
+            self.answer(200, b"<html>Welcome</html>", "text/html")
+        else:
+            self.answer(404, b"Not Found", "text/plain")
 
-    def do_POST(self) -> None:
-        self.do_GET()
-
-    def log_message(self, *args: Any) -> None:
-        del args
+    do_POST = do_GET  # noqa: N815
 
 
 @pytest.fixture(scope="module")
@@ -119,11 +111,8 @@ def ports() -> Iterator[dict[str, int]]:
     """One at which a web site listens, and one at which nobody does."""
     with closing(socket.create_server(("127.0.0.1", 0))) as free:
         closed = free.getsockname()[1]
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), NoSearch)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield {"taken": server.server_port, "closed": closed}
-    server.shutdown()
-    server.server_close()
+    with listening(NoSearch) as server:
+        yield {"taken": server.server_port, "closed": closed}
 
 
 @pytest.fixture(scope="module")

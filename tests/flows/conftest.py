@@ -1,11 +1,15 @@
 import shutil
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from prefect_stack import Stack
 
 from gigamind.tasks.search.options import SearchEvalOptions
+
+if TYPE_CHECKING:
+    from gigamind.llm.fake import FakeServer
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 
@@ -45,3 +49,16 @@ def options(tmp_path: Path) -> Callable[..., SearchEvalOptions]:
         return SearchEvalOptions.model_validate(chosen)
 
     return make
+
+
+@pytest.fixture
+def by_its_model(server: "FakeServer", tmp_path: Path) -> dict[str, object]:
+    """Options that have a model decide what no note answers."""
+    return {
+        "unanswerable_mode": "llm",
+        "model": "openai/judge",
+        "api_base": server.url,
+        "max_in_flight": 8,
+        "model_timeout_s": 60,  # both given: no speed is measured
+        "store": tmp_path / "replies",
+    }

@@ -12,7 +12,7 @@ from gate_policy import shipped
 from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
 from gigamind.publish.artifacts import artifact_keys
-from gigamind.publish.flows import run_flow
+from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.links.options import LinkEvalOptions
 

@@ -18,7 +18,7 @@ from timeless import without_times
 
 from gigamind.errors import DatasetError, EvaluationError, GigamindError, InputError, NotesError
 from gigamind.publish.artifacts import artifact_keys, publish_run
-from gigamind.publish.flows import run_flow
+from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 

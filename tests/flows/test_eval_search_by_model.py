@@ -6,7 +6,7 @@ import pytest
 from flow_artifacts import artifacts_of
 
 from gigamind.errors import EvaluationError
-from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.release.snapshot import read_run
 from gigamind.tasks import KINDS, evaluate
 
@@ -15,20 +15,8 @@ FLOW = Path(__file__).parents[2] / "flows" / "eval_search.py"
 
 
 @pytest.fixture
-def by_model(options, server, tmp_path):
-    def make(**changes):
-        judged = {
-            "unanswerable_mode": "llm",
-            "model": "openai/judge",
-            "api_base": server.url,
-            "max_in_flight": 16,
-            "model_timeout_s": 60,  # both given: no speed is measured
-            "sample": "10",
-            "store": tmp_path / "replies",
-        }
-        return options(**(judged | changes))
-
-    return make
+def by_model(options, by_its_model):
+    return lambda **changes: options(**(by_its_model | {"sample": "10"} | changes))
 
 
 @pytest.fixture

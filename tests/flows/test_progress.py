@@ -11,7 +11,7 @@ from flow_artifacts import newest_artifact
 def test_a_long_run_shows_how_far_it_is_from_within_an_event_loop():
     import prefect
 
-    from gigamind.publish.progress import RunProgress
+    from gigamind.publish.flows import RunProgress
 
     @prefect.flow
     def judges() -> None:
@@ -34,7 +34,7 @@ def test_a_long_run_shows_how_far_it_is_from_within_an_event_loop():
 def test_a_short_run_shows_nothing_and_a_server_that_refuses_costs_a_line(caplog):
     import prefect
 
-    from gigamind.publish.progress import RunProgress
+    from gigamind.publish.flows import RunProgress
 
     @prefect.flow
     def judges(key: str, long_s: float) -> None:

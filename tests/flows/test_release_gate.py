@@ -9,6 +9,7 @@ from gate_policy import shipped
 from prefect.client.orchestration import get_client
 from prefect.flows import load_flow_from_entrypoint
 
+from gigamind.publish.here import run_flow
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.options import SearchEvalOptions
 
@@ -60,21 +61,21 @@ def release(tmp_path, monkeypatch):
     return make
 
 
-def gate(options):
-    entrypoint = f"{ROOT / 'flows' / 'release_gate.py'}:release_gate"
+def gate(options, name="release_gate"):
+    entrypoint = f"{ROOT / 'flows' / name}.py:{name}"
     flow = load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False)
     return flow(options, return_state=True)
 
 
-def events(name):
-    """The events of that name about search, newest first; they are written a moment after they are told."""
+def event(name, out):
+    """The event of that name about the run in that folder; it is written a moment after it is told."""
+    run = json.loads((out / "run.json").read_text("utf-8"))["run_id"]
+    asked = {"event": {"name": [name]}, "resource": {"id": [f"gigamind.run.{run}"]}}
     for _ in range(60):
         with get_client(sync_client=True) as client:
-            asked = {"filter": {"event": {"name": [name]}, "order": "DESC"}}
-            found = client.request("POST", "/events/filter", json=asked).json()["events"]
-        found = [event for event in found if event["payload"]["task"] == "search"]
-        if found:
-            return found
+            answer = client.request("POST", "/events/filter", json={"filter": asked}).json()
+        if answer["events"]:
+            return answer["events"][0]
         time.sleep(0.5)
     raise AssertionError(f"no event {name}")
 
@@ -86,15 +87,22 @@ def test_a_run_like_its_baseline_completes_and_publishes_the_verdict(release, tm
     assert artifacts_of(state)["search-vault"].data.startswith("# ✅ May be released")
 
 
-@pytest.mark.usefixtures("prefect_server")
-def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, tmp_path):
-    worse = tmp_path / "worse-vault"
-    shutil.copytree(tmp_path / "vault", worse)
-    (worse / "leave.md").write_text("# leave\n\nsee the portal\n", "utf-8")
-    (worse / "misc.md").write_text(
+@pytest.fixture
+def worse(release, tmp_path):
+    """A vault in which one query is found no more; the gates of the case let the notes differ."""
+    del release  # which makes the vault that this one is a copy of
+    vault = tmp_path / "worse-vault"
+    shutil.copytree(tmp_path / "vault", vault)
+    (vault / "leave.md").write_text("# leave\n\nsee the portal\n", "utf-8")
+    (vault / "misc.md").write_text(
         "# misc\n\nannual leave days, said three times: annual leave days\n", "utf-8"
     )
     (tmp_path / "gates.toml").write_text(shipped("notes"), "utf-8")
+    return vault
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, worse, tmp_path):
     how = {"compare": tmp_path / "base", "notes": worse}
     assert gate(release("refused", **how)).name == "NotComparable"
     state = gate(release("worse", **how, gates=tmp_path / "gates.toml"))
@@ -103,9 +111,26 @@ def test_a_regression_ends_failed_by_its_name_and_names_the_query(release, tmp_p
     page = artifacts_of(state)["search-worse-vault"].data
     assert page.startswith("# ❌ Do not release: hit@1: 1.0000 → 0.5000")
     assert "| annual leave days (q2) | leave.md | 1. **leave.md** |" in page
-    told = events("gigamind.gate.failed")[0]
-    assert told["payload"]["worse"] == 1
-    assert "search.hit_at_1" in told["payload"]["reasons"][0]
+    payload = event("gigamind.gate.failed", tmp_path / "worse")["payload"]
+    assert payload["worse"] == 1
+    assert "search.hit_at_1" in payload["reasons"][0]
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_an_evaluation_that_is_to_fail_on_a_regression_ends_like_the_gate(release, worse, tmp_path):
+    how = {"compare": tmp_path / "base", "notes": worse, "gates": tmp_path / "gates.toml"}
+    assert gate(release("told", **how), "eval_search").name == "Completed"
+    state = gate(release("held", **how, fail_on_regression=True), "eval_search")
+    assert (state.is_failed(), state.name) == (True, "Regressed")
+    assert event("gigamind.gate.failed", tmp_path / "held")["payload"]["worse"] == 1
+
+
+@pytest.mark.usefixtures("prefect_server")
+def test_who_runs_that_flow_here_gets_the_run_and_its_verdict(release, worse, tmp_path):
+    how = {"compare": tmp_path / "base", "notes": worse, "gates": tmp_path / "gates.toml"}
+    finished = run_flow(release("here", **how, format="md", fail_on_regression=True))
+    assert finished.verdict.exit_code(fail_on_regression=True) == 4
+    assert (finished.out, finished.summary.task) == (tmp_path / "here", "search")
 
 
 @pytest.mark.usefixtures("prefect_server")

@@ -20,10 +20,10 @@ from timeless import without_times
 
 from gigamind.assurance.liars import CREDULOUS, read_labelled_answers
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.asking import attempts_of, is_resumable, unfinished_folder
 from gigamind.evaluation.shards import shard_folders
+from gigamind.evaluation.unfinished import attempts_of, is_resumable, unfinished_folder
 from gigamind.llm.fences import fence_key
-from gigamind.publish.flows import run_flow
+from gigamind.publish.here import run_flow
 from gigamind.publish.pool import Job, Pool
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
@@ -38,10 +38,11 @@ def cluster(name: str) -> pytest.ParameterSet:
     needs = pytest.mark.skipif(missing, reason=f"needs: pip install gigamind-eval[{name}]")
     # Both close their sockets and processes in their own time.
     careless = pytest.mark.filterwarnings("default")
-    return pytest.param(f"{name}:local:1", marks=[needs, careless])
+    return pytest.param(f"{name}:local:1", marks=[needs, careless, pytest.mark.whole])
 
 
-WORKERS = ["threads:1", "processes:2", cluster("dask"), cluster("ray")]
+PROCESSES = pytest.param("processes:2", marks=pytest.mark.whole)  # each loads everything
+WORKERS = ["threads:1", PROCESSES, cluster("dask"), cluster("ray")]
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -66,24 +67,10 @@ def flow():
 
 
 @pytest.fixture
-def by_model(options, server, tmp_path):
+def by_model(options, by_its_model):
     """Options of a run whose model is asked anew, each prompt with the same fence as before."""
-
-    def make(**changes):
-        judged = {
-            "unanswerable_mode": "llm",
-            "model": "openai/judge",
-            "api_base": server.url,
-            "max_in_flight": 8,
-            "model_timeout_s": 60,
-            "sample": "50",
-            "store": tmp_path / "replies",
-            "store_mode": "refresh",
-            "fresh_fraction": 0.2,
-        }
-        return options(**(judged | changes))
-
-    return make
+    judged = {**by_its_model, "sample": "50", "store_mode": "refresh", "fresh_fraction": 0.2}
+    return lambda **changes: options(**(judged | changes))
 
 
 @pytest.fixture
@@ -380,14 +367,20 @@ def run_in_flow(jobs):
 
 
 def test_a_job_that_nobody_hears_of_is_begun_once_more_and_its_late_end_counts_for_nothing():
-    begun = []
+    begun, second_has_ended = [], threading.Event()
 
     def call():
         begun.append(1)
-        time.sleep(4 if len(begun) == 1 else 0)
+        if len(begun) == 1:
+            second_has_ended.wait(60)
         return len(begun)
 
-    jobs = Jobs(call, is_lost=lambda: len(begun) == 1)
+    class Told(Jobs):
+        def ended(self, job, result):
+            super().ended(job, result)
+            second_has_ended.set()
+
+    jobs = Told(call, is_lost=lambda: len(begun) == 1)
     run_in_flow(jobs)
     assert (jobs.given, jobs.lost) == ([2], [True])
 

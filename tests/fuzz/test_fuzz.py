@@ -3,6 +3,7 @@
 A few inputs of each target, the same ones each time; `make fuzz` tries as many as minutes allow.
 """
 
+import re
 from pathlib import Path
 
 import hypothesis
@@ -39,9 +40,13 @@ _JSON = b"POST /api/ai/chat\nHost: localhost\nContent-Type: application/json\n\n
 BROKE = [
     ("toml", b"a = " + b"[" * 3_000),
     ("toml", b"[search]\ntopk = " + b"9" * 5_000),
+    ("toml", b"[search]\nnotes = 2\n"),
+    ("toml", b'[search]\nnotes = "\\u0000"\n'),
     ("toml", b"[models.x]\nprompt = 1e999999999999\ncompletion = 1\n"),
     ("toml", b"[models.x]\nprompt = 1e" + b"9" * 400),
+    ("note", b'---\ntitle: "a\n\r\rb"\n---\n'),
     ("snapshot", b"[" * 100_000),
+    ("snapshot", re.sub(rb'"low": [0-9.]+', b'"low": 1e999', TARGETS["snapshot"].seeds[0], count=1)),
     ("run-file", b"q1 Q0 a" + b" " * 60_000 + b"b"),
     ("imports", b"q1 0 a" + b" " * 60_000 + b"b"),
     ("imports", b"q1 0 d " + b"9" * 5_000),

@@ -88,10 +88,9 @@ def test_what_is_left_out_of_a_trec_collection_is_counted(write):
         ("1 0 a 5000\n", None, 'q:1: field "gains.a": expected a grade'),
         ("1 0 a 1\n", "x\ty\n", "t: has none of the queries that"),
         ("1 0 a 1\n", "1\ty\n1\tz\n", "t:2: query 1 again, with another text; keep one"),
-        ("1 0 a 1\n", "1\n", "t:1: a topic without id or text"),
-        ("1 0 a 1\n", '{"_id": 1\n', "t:1: no JSON object"),
+        ("1 0 a 1\n", "1\n", "t:1: a topic without id or text"), ("1 0 a 1\n", '{"_id": 1\n', "t:1: no JSON object"),
     ],
-)
+)  # fmt: skip
 def test_a_trec_collection_that_cannot_be_used_is_told_with_its_line(write, qrels, topics, message):
     path = write("t", topics) if topics else None
     assert message in refused(read_trec, write("q", qrels), path)
@@ -246,13 +245,12 @@ def test_deepeval_parts_the_contexts_of_a_cell_by_bars(write):
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("a.txt", "x", "must end in .csv, .json or .jsonl"),
-        ("a.json", "[]", "holds no row"),
+        ("a.txt", "x", "must end in .csv, .json or .jsonl"), ("a.json", "[]", "holds no row"),
         ("a.json", '{"a": [1], "b": [1, 2]}', "neither a list of rows nor columns"),
         ("a.json", '[{"answer": "a"}]', "row 1: no question; it stands in user_input or question"),
         ("a.csv", "question,answer\nq,a\nq,a,b\n", "a.csv:3: more cells than the header has"),
         ("a.jsonl", '{"question": "q"}', "no row has a response, which would be judged"),
     ],
-)
+)  # fmt: skip
 def test_a_test_set_that_cannot_be_used_is_told(write, name, content, message):
     assert message in refused(read_answers, write(name, content), RAGAS, "response")

@@ -10,8 +10,8 @@ from gigamind.interop.reply import Reply, told_reply
 CONTEXT = RankedNote("a.md", 0.5, "Roses.", (3, 9))
 
 
-@pytest.mark.parametrize(
-    ("told", "reply"),
+@pytest.mark.each(
+    "told, reply",
     [
         ("Yes.", Reply("Yes.")),
         ({"answer": "Yes.", "id": "q-1"}, Reply("Yes.")),
@@ -44,8 +44,8 @@ def test_a_score_that_is_no_number_is_kept_as_that():
     assert math.isnan(context.base_score)
 
 
-@pytest.mark.parametrize(
-    ("told", "message"),
+@pytest.mark.each(
+    "told, message",
     [
         (None, "the answer is nothing, and no text"),
         ({}, "the answer is nothing, and no text"),

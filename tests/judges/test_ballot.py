@@ -3,7 +3,8 @@ import asyncio
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.judges.panel import PanelFields, Seat, Vote, decide_binary, decide_graded, hold_ballot
+from gigamind.judges.asking import Seat
+from gigamind.judges.panel import PanelFields, Vote, decide_binary, decide_graded, hold_ballot
 
 PANEL = PanelFields(panel=("a", "b", "c"))
 ADAPTIVE = PanelFields(repeats=3, adaptive=True, near=0.1)

@@ -26,9 +26,10 @@ from gigamind.judges.calibrated import (
 from gigamind.judges.fit import Labelled, label
 from gigamind.judges.fit_collections import write_judge_file
 from gigamind.metrics.calibration import auc
+from gigamind.retrieval.hit import Signals
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.settings import RetrievalSettings
-from gigamind.retrieval.signals import Signals, signals_of
+from gigamind.retrieval.signals import signals_of
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import read_vault
 
@@ -226,16 +227,13 @@ def test_signals_of_keyword_mode_cannot_pass_for_cosines(
 @pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("min_probability = 0.5", "min_probability = 1.5", "min_probability"),
-        ("scale = 0.5", "scale = 0", "scale"),
-        ("weight = 2.0", "weight = nan", "weight"),
-        ("word_coverage", "cosine_top", "keyword.signals.cosine_top"),
-        ('kind = "calibrated"', 'kind = "llm"', "kind"),
-        ("kappa = 1.0", "kappa = -1.0", "keyword.kappa"),
+        ("min_probability = 0.5", "min_probability = 1.5", "min_probability"), ("scale = 0.5", "scale = 0", "scale"),
+        ("weight = 2.0", "weight = nan", "weight"), ("word_coverage", "cosine_top", "keyword.signals.cosine_top"),
+        ('kind = "calibrated"', 'kind = "llm"', "kind"), ("kappa = 1.0", "kappa = -1.0", "keyword.kappa"),
         ('embedder = "ours@1"', "", r"embedder and \[cosine\] belong together"),
         ("kappa = 1.0", "", r"keyword.kappa: is missing.*Fit it again: gigamind judge fit"),
     ],
-)
+)  # fmt: skip
 def test_a_judge_file_that_cannot_be_is_refused_by_field(
     written: Callable[[CalibratedJudgeFile], Path], old: str, new: str, told: str
 ):

@@ -5,13 +5,9 @@ import pytest
 from fitted_on import collection
 
 from gigamind.errors import DatasetError
-from gigamind.judges.calibrated import (
-    CalibratedJudgeFile,
-    KeywordCalibration,
-    probability_of,
-)
+from gigamind.judges.calibrated import CalibratedJudgeFile, KeywordCalibration, probability_of
 from gigamind.judges.fit import Labelled, balance, fit_cosine, fit_cross, fit_keyword
-from gigamind.retrieval.signals import Signals
+from gigamind.retrieval.hit import Signals
 
 
 def row(

@@ -3,9 +3,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from gigamind.judges.asking import Seat
 from gigamind.judges.panel import (
     PanelFields,
-    Seat,
     Vote,
     decide_binary,
     decide_graded,

@@ -17,34 +17,24 @@ def weakness(note, quote, says=None, min_chars=8, *, marks=False):
 FREE, THREE = "요금은 무료입니다.", "휴가는 3일입니다."
 
 
-@pytest.mark.parametrize(
-    ("note", "quote", "says"),
+@pytest.mark.each(
+    "note, quote, says",
     [
-        ("요금\r\n무료\r\n", "무료", FREE),
-        ("요금\n무료\n", "무료", FREE),
-        ("요금: 무료", "무료", FREE),
-        ("요금: 무료", "요금: 무료", FREE),
-        ("# 무료\n\n다음", "무료", FREE),
-        ("무료!\n", "무료", FREE),
-        ("무료입니다!", "무료입니다", FREE),
-        ("“무료”\n", "무료", FREE),
-        ("**무료**", "무료", FREE),
-        ("- [x] 무료", "무료", FREE),
-        ("[x] 무료", "무료", FREE),
-        ("1) 무료", "무료", FREE),
-        ("> 1. 무료", "무료", FREE),
-        ("| 로그 | 없음 |", "없음", "로그는 없습니다."),
+        ("요금\r\n무료\r\n", "무료", FREE), ("요금\n무료\n", "무료", FREE), ("요금: 무료", "무료", FREE),
+        ("요금: 무료", "요금: 무료", FREE), ("# 무료\n\n다음", "무료", FREE), ("무료!\n", "무료", FREE),
+        ("무료입니다!", "무료입니다", FREE), ("“무료”\n", "무료", FREE), ("**무료**", "무료", FREE),
+        ("- [x] 무료", "무료", FREE), ("[x] 무료", "무료", FREE), ("1) 무료", "무료", FREE),
+        ("> 1. 무료", "무료", FREE), ("| 로그 | 없음 |", "없음", "로그는 없습니다."),
         ("본문에 없음 이라고 나온다.\n\n| 로그 | 없음 |", "없음", "로그는 없습니다."),
-        ("3일 쉬면 된다.\n\n- 3일", "3일", THREE),
-        ("| 금액 | 1,000원 |", "1,000원", "금액은 1000원이다."),
+        ("3일 쉬면 된다.\n\n- 3일", "3일", THREE), ("| 금액 | 1,000원 |", "1,000원", "금액은 1000원이다."),
     ],
-)
+)  # fmt: skip
 def test_a_whole_line_or_cell_proves_what_has_its_words(note, quote, says):
     assert weakness(note, quote, says) is None
 
 
-@pytest.mark.parametrize(
-    ("note", "quote", "says"),
+@pytest.mark.each(
+    "note, quote, says",
     [
         ("a: b\nlong text", "b", "The server is down."),
         ("a: b\nlong text", "b", "Plan b is free."),  # a single letter stands everywhere

@@ -4,16 +4,18 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError, LlmError
-from gigamind.judges.protocol import Asking, QuestionCase
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import (
     UnanswerableReply,
     judge_by_model,
     load_unanswerable_judge,
 )
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Answer, Usage
+from gigamind.llm.client import Answer
 from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 
 ROOT = Path(__file__).parents[2]
 FILE = ROOT / "judges" / "unanswerable_llm.toml"

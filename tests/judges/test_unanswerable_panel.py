@@ -6,8 +6,8 @@ import json
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.judges.panel import Seat
-from gigamind.judges.protocol import Asking, QuestionCase
+from gigamind.judges.asking import Asking, Seat
+from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import judge_by_panel, load_unanswerable_judge
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.client import Answer

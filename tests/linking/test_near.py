@@ -2,8 +2,8 @@ from math import log, log1p, sqrt
 
 import pytest
 
-from gigamind.linking.neighbours import Neighbours, folders_between
 from gigamind.linking.shared_words import SharedWords
+from gigamind.vault.graph import Neighbours, folders_between
 
 
 def test_notes_that_share_neighbours_are_near_and_those_of_few_links_count_most():

@@ -9,8 +9,8 @@ def found(text: str) -> list[str]:
     return [folded[start:end] for start, end in phrases(folded)]
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@pytest.mark.each(
+    "text, expected",
     [
         ("지난 회의의 휴가 정책을 다시 확인합니다.", ["지난 회의", "회의", "휴가 정책", "정책"]),
         ("벡터 검색으로 문서를 찾고 지식 그래프", ["벡터 검색", "검색", "문서", "지식 그래프", "그래프"]),

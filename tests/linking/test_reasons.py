@@ -11,12 +11,11 @@ NEW = replace(PLAIN, linked_notes=0, saying_notes=0)
 @pytest.mark.each(
     "kind, english, korean",
     [
-        ("title", "title of the note", "노트 제목과 같음"),
-        ("alias", "alias of the note", "노트의 별칭과 같음"),
+        ("title", "title of the note", "노트 제목과 같음"), ("alias", "alias of the note", "노트의 별칭과 같음"),
         ("heading", "first heading of the note", "노트의 첫 제목과 같음"),
         ("text", "other notes link it with these words", "다른 노트에서 이 말로 링크함"),
     ],
-)
+)  # fmt: skip
 def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
     named = replace(NEW, kind=kind)
     assert (reason(named, "en"), reason(named, "ko")) == (english, korean)

@@ -181,15 +181,11 @@ def read_note(notes, path, suggester_of):
 @pytest.mark.parametrize(
     ("text", "anchors"),
     [
-        ("The Agents SDK runs.", []),
-        ("The Agents-SDK runs.", []),
-        ("The Agents SDK and Agents.", ["Agents"]),
-        ("The Agents run.", ["Agents"]),
-        ("The agents SDK", ["agents"]),
-        ("All Agents. Some run.", ["Agents"]),
+        ("The Agents SDK runs.", []), ("The Agents-SDK runs.", []), ("The Agents SDK and Agents.", ["Agents"]),
+        ("The Agents run.", ["Agents"]), ("The agents SDK", ["agents"]), ("All Agents. Some run.", ["Agents"]),
         ("Agents 도구", ["Agents"]),
     ],
-)
+)  # fmt: skip
 def test_the_beginning_of_a_longer_name_is_no_place(suggester_of, text, anchors):
     suggester = suggester_of({"agents.md": "x", "a.md": "[[agents]]", "t.md": text})
     assert [anchor for anchor, _, _ in found(suggester, "t.md")] == anchors
@@ -198,16 +194,11 @@ def test_the_beginning_of_a_longer_name_is_no_place(suggester_of, text, anchors)
 @pytest.mark.parametrize(
     ("text", "anchors"),
     [
-        ("No approval is needed.", []),
-        ("Works without approval.", []),
-        ("The casino approval.", ["approval"]),
-        ("No. Approval is needed.", ["Approval"]),
-        ("결재 없이 쓴다.", []),
-        ("결재가 없는 날", []),
-        ("결재 없이, 그러나 결재로", ["결재"]),
-        ("결재를 올린다.", ["결재"]),
+        ("No approval is needed.", []), ("Works without approval.", []), ("The casino approval.", ["approval"]),
+        ("No. Approval is needed.", ["Approval"]), ("결재 없이 쓴다.", []), ("결재가 없는 날", []),
+        ("결재 없이, 그러나 결재로", ["결재"]), ("결재를 올린다.", ["결재"]),
     ],
-)
+)  # fmt: skip
 def test_what_is_said_not_to_be_there_is_no_place(suggester_of, text, anchors):
     notes = {"approval.md": "x", "결재.md": "x", "a.md": "[[approval]] [[결재]]", "t.md": text}
     assert [anchor for anchor, _, _ in found(suggester_of(notes), "t.md")] == anchors

@@ -1,21 +1,20 @@
 """Real HTTP servers on loopback that speak the OpenAI protocol, and misbehave on request."""
 
 import asyncio
-import http.server
 import json
-import threading
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pytest
+from loopback import Answering, listening
 from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
 from gigamind.llm.fake import FakeServer, Seen, running
 from gigamind.llm.ledger import Attempt, Totals
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Price
 
 
 @dataclass
@@ -87,28 +86,14 @@ def server_vector():
 def embeddings_server() -> Iterator[EmbeddingsServer]:
     state = EmbeddingsServer()
 
-    class Handler(http.server.BaseHTTPRequestHandler):
+    class Handler(Answering):
         def do_POST(self) -> None:
-            body = self.rfile.read(int(self.headers["Content-Length"]))
-            request = Request(self.path, self.headers["Authorization"], json.loads(body))
-            status, answer = state.answer(request)
-            self.send_response(status)
-            self.send_header("Content-Type", "application/json")
-            self.send_header("Content-Length", str(len(answer)))
-            self.end_headers()
-            self.wfile.write(answer)
+            authorization, body = self.headers["Authorization"], json.loads(self.body())
+            self.answer(*state.answer(Request(self.path, authorization, body)))
 
-        def log_message(self, *_arguments: object) -> None:
-            pass
-
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    state.url = f"http://127.0.0.1:{server.server_port}/v1"
-    yield state
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Handler) as server:
+        state.url = f"{server.url}/v1"
+        yield state
 
 
 @dataclass

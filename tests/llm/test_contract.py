@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 from gigamind.llm.fake import FAULTS
-from gigamind.llm.prices import Price
+from gigamind.llm.usage import Price
 
 OK = "ok"
 CUT = "truncated"

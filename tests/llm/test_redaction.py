@@ -3,11 +3,10 @@
 import base64
 import json
 import os
-import subprocess
-import sys
 from urllib.parse import quote
 
 import pytest
+from forked import command
 
 from gigamind.llm.faults import scrub
 from gigamind.llm.redaction import keep_secret, redacted
@@ -102,14 +101,10 @@ def test_no_key_reaches_the_screen_or_a_file_of_a_run(tmp_path, fake_server):
     row = {"id": "a1", "question": "?", "answer": "Yes.", "context_notes": [{"text": "Yes."}]}
     (tmp_path / "answers.jsonl").write_text(json.dumps(row), encoding="utf-8")
     keys = {f"{name}_API_KEY": key for name, key in KEYS.items() if name != "words"}
-    ended = subprocess.run(
-        [
-            *(sys.executable, "-m", "gigamind", "eval", "answers", "--dataset", "answers.jsonl"),
-            *("--model", "openai/judge;fault=echo", "--api-base", fake_server.url),
-            *("--key-variable", "hex_API_KEY", "--out", "out"),
-        ],
-        cwd=tmp_path, env={**os.environ, **keys}, capture_output=True, text=True, check=False, timeout=90,
-    )  # fmt: skip
+    model = ("--model", "openai/judge;fault=echo", "--api-base", fake_server.url)
+    given = ("--dataset", "answers.jsonl", *model, "--key-variable", "hex_API_KEY", "--out", "out")
+    environment = {**os.environ, **keys}
+    ended = command(tmp_path, "eval", "answers", *given, environment=environment).completed()
 
     assert fake_server.seen.authorizations[-1] == f"Bearer {KEYS['hex']}"
     written = [path.read_text("utf-8") for path in tmp_path.rglob("*.*") if path.is_file()]

@@ -11,6 +11,7 @@ from gigamind.judges.quality_gate import ChecklistReply
 from gigamind.judges.search_qa.reply import ClaimsReply, PartsReply, SearchQAReply
 from gigamind.judges.search_qa.second_look import LooksReply
 from gigamind.judges.unanswerable_llm import UnanswerableReply
+from gigamind.llm.ask import sent_schema
 from gigamind.llm.replies import (
     Auxiliary,
     ModelReply,
@@ -22,7 +23,6 @@ from gigamind.llm.replies import (
     share_of,
     unread_in,
 )
-from gigamind.llm.schemas import sent_schema
 from gigamind.memory.extract import Statements
 from gigamind.tasks.answers.answering import AnswerReply
 from gigamind.tasks.search.write_queries import WrittenQuestions
@@ -70,7 +70,7 @@ def read(**changes):
     return Told.model_validate_json(json.dumps(GOOD | changes))
 
 
-@pytest.mark.parametrize("model", EVERY)
+@pytest.mark.each("model", EVERY)
 def test_every_array_and_string_that_a_model_may_write_is_bounded(model):
     def unbounded(schema, place):
         if schema.get("type") == "string" and "enum" not in schema and "maxLength" not in schema:
@@ -87,7 +87,7 @@ def test_every_array_and_string_that_a_model_may_write_is_bounded(model):
     assert [place for name, part in parts.items() for place in unbounded(part, name)] == []
 
 
-@pytest.mark.parametrize("model", EVERY)
+@pytest.mark.each("model", EVERY)
 def test_what_is_sent_is_what_strict_modes_take(model):
     allowed = {
         "string": {"enum"},
@@ -140,8 +140,8 @@ def test_lengths_of_strings_are_told_to_servers_of_ones_own_as_far_as_grammars_g
     assert sent["required"] == ["short"]
 
 
-@pytest.mark.parametrize(
-    ("given", "share"),
+@pytest.mark.each(
+    "given, share",
     [
         *((0, 0), (0.0, 0), (0.75, 0.75), (1, 1), (1.0, 1), (10.5, 0.105), (11, 0.11), (85, 0.85)),
         *((100, 1), ("0.9", 0.9), ("1", 1), ("85%", 0.85), (" 85 % ", 0.85), ("1％", 0.01)),
@@ -151,7 +151,7 @@ def test_a_share_is_read_in_whatever_way_it_is_told(given, share):
     assert share_of(given) == pytest.approx(share)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "given", [-0.1, 1.01, 7, 10, 100.1, "101%", "-1%", "much", "", "nan", "inf", True, None, [0.5]]
 )
 def test_a_number_of_a_scale_that_nobody_knows_is_no_share(given):
@@ -159,8 +159,8 @@ def test_a_number_of_a_scale_that_nobody_knows_is_no_share(given):
         share_of(given)
 
 
-@pytest.mark.parametrize(
-    ("given", "word"),
+@pytest.mark.each(
+    "given, word",
     [
         *(("low", "low"), ("Medium", "medium"), (" HIGH. ", "high"), ("높음", "high")),
         *(("보통", "medium"), ("낮음", "low"), (0, "low"), (0.49, "low"), (0.5, "medium")),
@@ -178,8 +178,8 @@ def test_a_good_reply_loses_nothing_and_says_so():
     assert unread_in(reply) == {}
 
 
-@pytest.mark.parametrize(
-    ("changes", "expected", "unread"),
+@pytest.mark.each(
+    "changes, expected, unread",
     [
         ({"sure": 100}, {"sure": "high"}, {}),
         ({"sure": "perhaps"}, {"sure": None}, {"sure": 1}),

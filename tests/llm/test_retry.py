@@ -3,7 +3,7 @@ import asyncio
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.llm.sender import backoff_s, is_transient, with_retries
+from gigamind.llm.faults import backoff_s, is_transient, with_retries
 from gigamind.llm.settings import ModelSettings
 
 QUICK = ModelSettings("m", attempts=4, backoff_s=0.0001)

@@ -179,8 +179,21 @@ def test_another_judge_or_repetition_misses(connected, tmp_path, verdict):
     assert [row.source for row in model.ledger.rows] == ["http", "store", "http", "http"]
 
 
+def asked_by_two(folder, make):
+    """What two get for the same question at the same time; each has a store of its own over the same folder."""
+
+    async def ask():
+        store = Store(folder, "readwrite")
+        store.shared = True
+        return await store.fetch("ab" * 32, lambda record: record["reply"], make)
+
+    async def both():
+        return await asyncio.gather(ask(), ask(), return_exceptions=True)
+
+    return asyncio.run(both())
+
+
 def test_what_two_processes_ask_at_a_time_is_made_by_one_of_them(tmp_path):
-    """Each has a store of its own over the same folder."""
     made = []
 
     async def make():
@@ -188,15 +201,7 @@ def test_what_two_processes_ask_at_a_time_is_made_by_one_of_them(tmp_path):
         await asyncio.sleep(0.3)
         return {"reply": 1}, 1
 
-    async def ask():
-        store = Store(tmp_path, "readwrite")
-        store.shared = True
-        return await store.fetch("ab" * 32, lambda record: record["reply"], make)
-
-    async def both():
-        return await asyncio.gather(ask(), ask())
-
-    assert sorted(asyncio.run(both())) == [(1, False), (1, True)]
+    assert sorted(asked_by_two(tmp_path, make)) == [(1, False), (1, True)]
     assert len(made) == 1
     assert [path.suffix for path in tmp_path.rglob("*.*")] == [".json"]
 
@@ -210,15 +215,7 @@ def test_what_another_process_could_not_make_is_made_by_the_next(tmp_path):
             raise failures.pop()
         return {"reply": 1}, 1
 
-    async def ask():
-        store = Store(tmp_path, "readwrite")
-        store.shared = True
-        return await store.fetch("ab" * 32, lambda record: record["reply"], make)
-
-    async def both():
-        return await asyncio.gather(ask(), ask(), return_exceptions=True)
-
-    first, second = asyncio.run(both())
+    first, second = asked_by_two(tmp_path, make)
     assert isinstance(first, LlmError)
     assert second == (1, False)
 

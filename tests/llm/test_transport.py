@@ -11,10 +11,11 @@ from pydantic import BaseModel
 
 from gigamind.errors import LlmError
 from gigamind.llm.ask import connect
-from gigamind.llm.client import ParameterRefusedError, Request, Usage
+from gigamind.llm.client import ParameterRefusedError, Request
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.through_litellm import LitellmClient, taken
 from gigamind.llm.transport import OpenAIClient, usage_of, wanted
+from gigamind.llm.usage import Usage
 
 
 class Verdict(BaseModel):

@@ -19,11 +19,7 @@ from gigamind.errors import (
 from gigamind.publish.artifacts import metric_table
 from gigamind.publish.ends import failed
 from gigamind.records.schema import IntervalReport
-from gigamind.tasks.search.schema import (
-    SliceCounts,
-    SliceReport,
-    SummaryReport,
-)
+from gigamind.tasks.search.schema import SliceCounts, SliceReport, SummaryReport
 
 
 def interval(low: float | None, high: float | None, n: int) -> IntervalReport:

@@ -7,7 +7,7 @@ from forms import sectioned
 from pydantic import TypeAdapter, ValidationError
 
 from gigamind.evaluation.options import SECTIONS
-from gigamind.publish.form import Sectioned, flat
+from gigamind.publish.flows import Sectioned, flat
 from gigamind.tasks import TASKS
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.steps import AnyOptions

@@ -4,13 +4,12 @@ import resource
 import socket
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from loopback import Answering, listening
 from prefect_stack import ROOT, Stack
 
 from gigamind.errors import ServerError
@@ -38,29 +37,19 @@ def closed_port() -> Iterator[int]:
 def guarded_server() -> Iterator[str]:
     """The address of a server that lets in whoever has the key."""
 
-    class Guarded(BaseHTTPRequestHandler):
+    class Guarded(Answering):
         def do_POST(self) -> None:
-            self.rfile.read(int(self.headers.get("Content-Length", 0)))
-            allowed = self.headers.get("Authorization") in {f"Bearer {KEY}", "Basic dTpw"}
-            body = b"[]" if allowed else b'{"exception_message":"Unauthorized"}'
-            self.send_response(200 if allowed else 401)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.body()
+            if self.headers.get("Authorization") in {f"Bearer {KEY}", "Basic dTpw"}:
+                self.answer(200, [])
+            else:
+                self.answer(401, {"exception_message": "Unauthorized"})
 
         def do_GET(self) -> None:
             self.send_error(404)  # no tokens against forged requests, says Prefect's client
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Guarded)
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    yield f"http://127.0.0.1:{server.server_port}/api"
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with listening(Guarded) as server:
+        yield f"{server.url}/api"
 
 
 def test_a_flow_whose_server_is_down_ends_with_one_line_within_five_seconds(

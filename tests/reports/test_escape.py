@@ -40,8 +40,8 @@ def named(char: str) -> str:
     return f"‹U+{ord(char):04X}›" if obeyed or char in MARKS else char
 
 
-@pytest.mark.parametrize(
-    ("text", "escaped"),
+@pytest.mark.each(
+    "text, escaped",
     [
         ("plain 한글 text", "plain 한글 text"),
         ("a|b", r"a\|b"),
@@ -79,13 +79,10 @@ def test_no_text_changes_the_shape_of_a_page(text):
 @pytest.mark.parametrize(
     ("text", "span"),
     [
-        ("a_b.md", "`a_b.md`"),
-        ("a`b", "``a`b``"),
-        ("`a", "`` `a ``"),
-        ("a``b`c", "```a``b`c```"),
+        ("a_b.md", "`a_b.md`"), ("a`b", "``a`b``"), ("`a", "`` `a ``"), ("a``b`c", "```a``b`c```"),
         ("two\nlines", "`two lines`"),
     ],
-)
+)  # fmt: skip
 def test_a_code_span_keeps_its_text(text, span):
     assert code(text) == span
 

@@ -4,9 +4,9 @@ import pytest
 from gate_policy import shipped
 
 from gigamind.errors import NotesError
-from gigamind.release.compare import SpeedChange, compare
+from gigamind.release.compare import compare
+from gigamind.release.comparison import Mismatch, SpeedChange
 from gigamind.release.gates import judge_release, speed_rule
-from gigamind.release.mismatch import Mismatch
 from gigamind.release.policy import GateResult, read_policy
 from gigamind.reports.comparison import render_comparison
 from gigamind.reports.decision import brief, failed_brief

@@ -1,15 +1,14 @@
 """A Qdrant server: filled once, completed when half full, waited for when it is away, and named when it stays away."""
 
-import http.server
 import itertools
 import socket
-import threading
 import time
 import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from loopback import Answering, listening
 from qdrant_client import QdrantClient, models
 from qdrant_server import DROPPED, qdrant
 
@@ -163,30 +162,18 @@ def test_an_address_that_is_none_is_an_indexing_error_that_names_it(url):
     assert str(caught.value).startswith(url)
 
 
-class Answer(http.server.BaseHTTPRequestHandler):
+class Answer(Answering):
     """Answers every request with the server's `status` and `body`, and keeps the keys it was shown."""
 
     def do_GET(self) -> None:
         self.server.seen.append((self.path, self.headers["api-key"]))
-        self.send_response(self.server.status)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(self.server.body)
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
+        self.answer(self.server.status, self.server.body)
 
 
 @pytest.fixture
 def http_server():
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
-    server.seen = []
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-    thread.join()
+    with listening(Answer, seen=[]) as server:
+        yield server
 
 
 def test_the_key_goes_to_the_server(http_server, monkeypatch):

@@ -3,6 +3,7 @@
 import json
 import socket
 import time
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
@@ -154,6 +155,13 @@ def test_a_silent_model_is_bridged_by_heartbeats(serve):
 
 
 def raw_stream(service, question):
+    with asking(service, question) as connection:
+        return b"".join(iter(lambda: connection.recv(65_536), b""))
+
+
+@contextmanager
+def asking(service, question):
+    """The connection of a question that was sent; the service closes it behind the answer."""
     address = urlsplit(service.url)
     body = json.dumps({"content": question}).encode()
     with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
@@ -161,18 +169,12 @@ def raw_stream(service, question):
             b"POST /api/ai/stream HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n"
             b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
         )
-        return b"".join(iter(lambda: connection.recv(65_536), b""))
+        yield connection
 
 
 def test_a_reader_that_leaves_stops_the_model(serve, model):
     service = serve("chat;piece=300")
-    address = urlsplit(service.url)
-    body = json.dumps({"content": QUESTION}).encode()
-    with socket.create_connection((address.hostname, address.port), timeout=20) as connection:
-        connection.sendall(
-            b"POST /api/ai/stream HTTP/1.1\r\nHost: 127.0.0.1\r\n"
-            b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s" % (len(body), body)
-        )
+    with asking(service, QUESTION) as connection:
         while b'"chunk"' not in connection.recv(65_536):
             pass
     deadline = time.monotonic() + 10

@@ -3,7 +3,7 @@
 import pytest
 from starlette.datastructures import Headers
 
-from gigamind.service.refusal import language_asked
+from gigamind.service.guard import language_asked
 
 
 @pytest.mark.parametrize(

@@ -15,13 +15,14 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from gigamind.evaluation.asking import unfinished_folder
-from gigamind.llm.ask import budget_of, connect
+from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.llm.ask import connect
 from gigamind.llm.batches.batcher import Batches, BatchTimes
+from gigamind.llm.budget import budget_of
 from gigamind.llm.ledger import Ledger, totals
 from gigamind.llm.options import ModelOptions
-from gigamind.llm.prices import Price
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Price
 from gigamind.runs.store import ItemKey, RunStore, evaluate_all
 
 PRICE = Price(1_000_000, 2_000_000, 100_000, written=1_250_000)

@@ -20,19 +20,34 @@ _FORKS = multiprocessing.get_context("forkserver")
 _FORKS.set_forkserver_preload(
     [
         "pytest",  # each process imports the file that was started, which it may be
+        "gigamind.cli.evaluate",
         "gigamind.cli.evaluations",
+        "gigamind.cli.main",
         "gigamind.cli.memory",
+        "gigamind.cli.progress",
+        "gigamind.cli.show",
         "gigamind.cli.suggest_apply",
+        "gigamind.evaluation.finish",
+        "gigamind.evaluation.run",
+        "gigamind.judges.own",
+        "gigamind.judges.search_qa.judge",
         "gigamind.llm.fake",
         "gigamind.reports.page.layout",
         "gigamind.retrieval.prepare",
         "gigamind.systems.builtin",
+        "gigamind.systems.http",
         "gigamind.tasks.answers.task",
         "gigamind.tasks.links.task",
         "gigamind.tasks.search.judging",
         "gigamind.tasks.search.page",
         "gigamind.tasks.search.score",
         "gigamind.tasks.search.summary",
+        "gigamind.tasks.search.task",
+        "httpx",
+        "instructor",
+        "rich.live",
+        "rich.progress",
+        "rich.table",
     ]
 )
 Call = Callable[..., object]
@@ -44,6 +59,7 @@ class Forked:
     Args:
         call: of a module, which the process imports by name.
         room: bytes beyond which no file may grow, as on a full disk.
+        ignoring: Ctrl-C is ignored, as where a script starts `command &`.
         terminal: path of the terminal that is its standard input and error.
     """
 
@@ -54,11 +70,12 @@ class Forked:
         *arguments: object,
         environment: Mapping[str, str] | None = None,
         room: int | None = None,
+        ignoring: bool = False,
         terminal: str | None = None,
     ) -> None:
         self._output, self._errors = (tempfile.NamedTemporaryFile() for _ in "oe")  # noqa: SIM115  read at its end
         files = (terminal or os.devnull, self._output.name, terminal or self._errors.name)
-        how = (folder, dict(environment or os.environ), room, files)
+        how = (folder, dict(environment or os.environ), room, ignoring, files)
         self._process = _FORKS.Process(target=_do, args=(*how, call, arguments))
         self._process.start()
         assert self._process.pid
@@ -112,6 +129,7 @@ def _do(
     folder: Path,
     environment: Mapping[str, str],
     room: int | None,
+    ignoring: bool,
     files: Sequence[str],
     call: Call,
     arguments: Sequence[object],
@@ -126,7 +144,7 @@ def _do(
     sys.stdin = os.fdopen(0, encoding="utf-8", closefd=False)
     sys.stdout = os.fdopen(1, "w", encoding="utf-8", closefd=False)
     sys.stderr = os.fdopen(2, "w", buffering=1, encoding="utf-8", closefd=False)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGINT, signal.SIG_IGN if ignoring else signal.default_int_handler)
     if room is not None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (room, room))
     call(*arguments)

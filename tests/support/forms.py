@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from gigamind.evaluation.options import SECTIONS
-from gigamind.publish.form import flat
+from gigamind.publish.flows import flat
 
 
 def sectioned(given: Mapping[str, Any], **changes: object) -> dict[str, dict[str, Any]]:

@@ -5,7 +5,6 @@ API; requests and answers are read and written by the models that qdrant-client 
 """
 
 import contextlib
-import http.server
 import json
 import re
 import threading
@@ -14,6 +13,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
+from loopback import Answering, listening
 from pydantic import BaseModel, TypeAdapter
 from qdrant_client import QdrantClient, models
 
@@ -120,13 +120,12 @@ _ROUTES: list[tuple[str, str, Callable[..., Any]]] = [
 ]  # fmt: skip
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(Answering):
     protocol_version = "HTTP/1.1"
-    server: "_Server"
 
     def _handle(self) -> None:
         standing, path = self.server.standing, self.path.split("?")[0]
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        body = self.body()
         standing.requests.append((self.command, path))
         status = standing.fault(self.command, path)
         if status == DROPPED:
@@ -134,34 +133,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         status = status or standing.refusal(self.command, path, self.headers.get("api-key"))
         if status:
-            self._send(status, {"status": {"error": "as the test wants it"}})
+            self.answer(status, {"status": {"error": "as the test wants it"}})
             return
         try:
             result = standing.answer(self.command, path, json.loads(body or b"null"))
         except LookupError as error:
-            self._send(404, {"status": {"error": f"no such path: {error}"}})
+            self.answer(404, {"status": {"error": f"no such path: {error}"}})
         except ValueError as error:
-            self._send(404 if "not found" in str(error) else 409, {"status": {"error": str(error)}})
+            self.answer(
+                404 if "not found" in str(error) else 409, {"status": {"error": str(error)}}
+            )
         else:
-            self._send(200, {"result": _plain(result), "status": "ok", "time": 0.0})
+            self.answer(200, {"result": _plain(result), "status": "ok", "time": 0.0})
 
     do_GET = do_POST = do_PUT = do_DELETE = _handle  # noqa: N815
-
-    def _send(self, status: int, content: Any) -> None:
-        text = json.dumps(content).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    standing: Standing
 
 
 def _plain(result: Any) -> Any:
@@ -173,14 +158,10 @@ def _plain(result: Any) -> Any:
 @contextlib.contextmanager
 def qdrant(**settings: Any) -> Iterator[Standing]:
     """A server on loopback until the block ends."""
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.standing = Standing(url=f"http://127.0.0.1:{server.server_port}", **settings)
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
+    standing = Standing(**settings)
     try:
-        yield server.standing
+        with listening(_Handler, standing=standing) as server:
+            standing.url = server.url
+            yield standing
     finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
-        server.standing.engine.close()
+        standing.engine.close()

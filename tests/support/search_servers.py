@@ -5,14 +5,14 @@ many words a document shares with the query.
 """
 
 import contextlib
-import http.server
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
+
+from loopback import Answering, listening
 
 Reply = tuple[int, Any]
 """Status, and what is sent: JSON, or a text as it is."""
@@ -43,58 +43,37 @@ class SearchServer:
     asked: list[Asked] = field(default_factory=list)
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(Answering):
     protocol_version = "HTTP/1.1"
-    server: "_Server"
 
     def _handle(self) -> None:
         parts = urlsplit(self.path)
-        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         asked = Asked(
             self.command,
             parts.path,
             {name: values[0] for name, values in parse_qs(parts.query).items()},
             {name.lower(): value for name, value in self.headers.items()},
-            json.loads(body or b"null"),
+            json.loads(self.body() or b"null"),
         )
         self.server.searching.asked.append(asked)
         status, told = self.server.searching.respond(asked)
         with contextlib.suppress(ConnectionError):  # whoever asked does not wait any more
-            self._send(status, told)
+            if isinstance(told, str):
+                kind = "text/html" if told.startswith("<") else "application/json"
+                self.answer(status, told.encode(), kind)
+            else:
+                self.answer(status, told)
 
     do_GET = do_POST = do_PATCH = _handle  # noqa: N815
-
-    def _send(self, status: int, told: Any) -> None:
-        text = (told if isinstance(told, str) else json.dumps(told)).encode()
-        self.send_response(status)
-        kind = "text/html" if isinstance(told, str) and told.startswith("<") else "application/json"
-        self.send_header("Content-Type", kind)
-        self.send_header("Content-Length", str(len(text)))
-        self.end_headers()
-        self.wfile.write(text)
-
-    def log_message(self, *_arguments: object) -> None:
-        pass
-
-
-class _Server(http.server.ThreadingHTTPServer):
-    daemon_threads = True
-    searching: SearchServer
 
 
 @contextlib.contextmanager
 def search_server(respond: Callable[[Asked], Reply]) -> Iterator[SearchServer]:
     """A server on loopback until the block ends."""
-    server = _Server(("127.0.0.1", 0), _Handler)
-    server.searching = SearchServer(respond, f"http://127.0.0.1:{server.server_port}")
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,))
-    thread.start()
-    try:
-        yield server.searching
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join()
+    searching = SearchServer(respond)
+    with listening(_Handler, searching=searching) as server:
+        searching.url = server.url
+        yield searching
 
 
 def ranked(query: str, documents: dict[str, str]) -> list[tuple[str, float]]:

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.assurance.trials import Case
-from gigamind.llm.client import Answer, Request, Usage
+from gigamind.llm.client import Answer, Request
 from gigamind.llm.prompts import as_json
+from gigamind.llm.usage import Usage
 
 SCENARIO = {
     "id": "s",

@@ -116,8 +116,8 @@ def test_a_key_that_is_not_set_is_named_when_it_is_missed(monkeypatch):
         retriever.ask(QUERY)
 
 
-@pytest.mark.parametrize(
-    ("reply", "message"),
+@pytest.mark.each(
+    "reply, message",
     [
         (
             (200, "<html>Log in</html>"),
@@ -318,12 +318,10 @@ def test_a_preset_that_cannot_work_is_refused_before_anything_is_asked(tmp_path,
 @pytest.mark.parametrize(
     ("address", "key", "why"),
     [
-        ("http:///x", "k", "the address has no host"),
-        ("http://host:port/", "k", "Invalid port"),
-        ("http://[::1/", "k", "Invalid IPv6 URL"),
-        ("http://host/", "키", "codec can't encode"),
+        ("http:///x", "k", "the address has no host"), ("http://host:port/", "k", "Invalid port"),
+        ("http://[::1/", "k", "Invalid IPv6 URL"), ("http://host/", "키", "codec can't encode"),
     ],
-)
+)  # fmt: skip
 def test_an_address_or_a_key_that_cannot_be_sent_is_refused(monkeypatch, address, key, why):
     monkeypatch.setenv("OUR_KEY", key)
     with pytest.raises(InputError, match=rf"^--system: cannot be asked \(.*{why}"):

@@ -56,6 +56,13 @@ def test_scalars_stay_as_they_are_written():
     assert front.fields == {"lang": "no", "version": "1.10", "date": "2024-13-45", "day": "soon"}
 
 
+def test_a_title_of_several_lines_is_one_line():
+    front = split('---\ntitle: "휴가\n\n\n  규정"\naliases:\n- |\n  a\n  b\n- "c\\vd"\n---\n')
+
+    assert text_field(front.fields, "title") == "휴가 규정"
+    assert list_field(front.fields, "aliases") == ("a b", "c d")
+
+
 @pytest.mark.parametrize("nothing", ["", "~", "null", "Null", "NULL"])
 def test_nothing_is_none(nothing):
     assert split(f"---\ntitle: {nothing}\n---\n").fields == {"title": None}

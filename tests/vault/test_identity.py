@@ -22,22 +22,12 @@ def selected(identities, name, source=None):
 @pytest.mark.each(
     "name, expected",
     [
-        ("My Note.md", "my note"),
-        ("my-note", "my note"),
-        ("MY__note", "my note"),
-        ("my - _ note.MD", "my note"),
-        ("dir/My-Note.md", "dir/my note"),
-        ("dir\\note.md", "dir/note"),
-        ("_index_/-a-", "index/a"),
-        ("Straße", "strasse"),
-        ("프로젝트_구조", "프로젝트 구조"),
-        (unicodedata.normalize("NFD", "구조"), "구조"),
-        ("note.md.md", "note.md"),
-        ("readme.mdx", "readme.mdx"),
-        ("--", "--"),
-        ("", ""),
+        ("My Note.md", "my note"), ("my-note", "my note"), ("MY__note", "my note"), ("my - _ note.MD", "my note"),
+        ("dir/My-Note.md", "dir/my note"), ("dir\\note.md", "dir/note"), ("_index_/-a-", "index/a"),
+        ("Straße", "strasse"), ("프로젝트_구조", "프로젝트 구조"), (unicodedata.normalize("NFD", "구조"), "구조"),
+        ("note.md.md", "note.md"), ("readme.mdx", "readme.mdx"), ("--", "--"), ("", ""),
     ],
-)
+)  # fmt: skip
 def test_a_key_forgets_case_suffix_and_separators(name, expected):
     assert key(name) == expected
 

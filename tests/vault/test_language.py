@@ -29,8 +29,8 @@ def test_the_frontmatter_decides_where_it_says_something(tmp_path):
     assert [note_language(note) for note in read_vault(tmp_path).notes] == ["en", "ko"]
 
 
-@pytest.mark.parametrize(
-    ("text", "language"),
+@pytest.mark.each(
+    "text, language",
     [
         ("Which composer wrote the opera?", "en"),
         ("Wie viele Punkte gab die Verteidigung ab?", "de"),

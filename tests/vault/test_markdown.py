@@ -82,7 +82,7 @@ def test_ten_megabytes_are_read_in_seconds():
     assert document.links[-1].span.slice(text) == "[[note|별칭]]"
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "piece", ["[[a", "%%a ", "x %%a\n\n", "[", "![a", "`a``b", "$a ", "> ", "%%a%%", "| ", "***a "]
 )
 def test_hostile_repetition_is_read_in_linear_time(piece):

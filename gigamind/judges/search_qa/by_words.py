@@ -15,8 +15,9 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from gigamind.choices import PromptLanguage
-from gigamind.judges.protocol import AnswerCase, Asking, Judge, PlannedCall, Scale, Verdict
-from gigamind.judges.search_qa.judge import (
+from gigamind.judges.asking import Asking, PlannedCall
+from gigamind.judges.protocol import AnswerCase, Judge, Scale, Verdict
+from gigamind.judges.search_qa.judgement import (
     Heard,
     Judgement,
     PanelOfAnswer,

@@ -1,166 +1,60 @@
-"""Judges an answer, by one model or a panel: what was told of its claims becomes verdicts and scores.
+"""Judges an answer, by one model or a panel: what was told of its claims becomes verdicts, and a `Judgement`.
 
-What a judged answer is worth follows the product's rules (seed 004), none of which a model is asked to apply.
+With `claims = "llm"` in the judge file a model first cuts the sentences of the answer into finer claims.  It tells only
+where in a sentence one claim ends and the next begins; every word stays in one of the parts, as the answer has it: a
+cut can neither lose nor change what the answer says.
 """
 
 import asyncio
+import json
 import math
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from statistics import median
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from gigamind.choices import PromptLanguage
 from gigamind.errors import LlmError
-from gigamind.judges.panel import PanelVerdict, Seat, Vote, decide_graded, hold_ballot, is_near
-from gigamind.judges.protocol import (
-    KEY,
-    AnswerCase,
-    Asking,
-    PanelJudge,
-    PlannedCall,
-    Proof,
-    Scale,
-    Verdict,
-    counted,
+from gigamind.evidence.align import align
+from gigamind.evidence.result import Aligned, is_same_place
+from gigamind.judges.asking import Asking, PlannedCall, Seat, counted
+from gigamind.judges.panel import Vote, decide_graded, hold_ballot, is_near
+from gigamind.judges.protocol import KEY, AnswerCase, PanelJudge, Scale, Verdict
+from gigamind.judges.search_qa.asking import Calls, Questions, SearchQAJudge, load_search_qa_judge
+from gigamind.judges.search_qa.judgement import (
+    Heard,
+    Judgement,
+    PanelOfAnswer,
+    completeness,
+    confidence,
+    correctness,
+    judgement_of,
+    outcome,
+    silent,
+    utility,
+    verdict_of,
 )
-from gigamind.judges.search_qa.asking import Calls, Questions
-from gigamind.judges.search_qa.cutting import cut, cutting_calls
-from gigamind.judges.search_qa.omissions import (
-    JudgedOmission,
-    is_same_place,
-    judged_omissions,
-)
-from gigamind.judges.search_qa.reply import (
-    ClaimFinding,
-    PartsReply,
-    SearchQAJudge,
-    SearchQAReply,
-    load_search_qa_judge,
-)
-from gigamind.judges.search_qa.roles import Roles, with_roles
+from gigamind.judges.search_qa.reply import PartsReply, SearchQAReply
 from gigamind.judges.search_qa.second_look import Statement, Trial
-from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.segments.citations import (
+    end_of_citations,
+    with_citations_blank,
+    without_citations,
+    without_note_names,
+)
 from gigamind.judges.search_qa.segments.claims import claims_of, pieces_of
-from gigamind.judges.search_qa.segments.pieces import Piece
+from gigamind.judges.search_qa.segments.lines import composed
+from gigamind.judges.search_qa.segments.pieces import Piece, piece
 from gigamind.judges.search_qa.support import Passage
-from gigamind.judges.search_qa.verify import Coverage, JudgedClaim, Verifier, agreed, coverage
-from gigamind.judges.search_qa.words import is_of_another_language
+from gigamind.judges.search_qa.verify import JudgedClaim, JudgedOmission, Verifier, agreed
 from gigamind.judges.spec import LANGUAGES
-from gigamind.llm.fences import Flag
+from gigamind.llm.client import Message
 from gigamind.llm.options import ModelOptions
-from gigamind.metrics.grounding import share_given
-
-Outcome = Literal["judged", "abstained", "no_claims"]
-Confidence = Literal["high", "medium", "low"]
-Notice = Literal["other_language"]
-"""The answer or a note is neither Korean nor English: the words that tell roles and omissions are not known there."""
-Answerable = Literal["proven", "told", "no"]
-"""Whether the notes answer a question: by a quote that proves it, by the word of a model alone, or not."""
-
-
-def correctness(claims: Sequence[JudgedClaim]) -> float | None:
-    """Verified supported claims over all, in [0, 1]; None without claims: nothing was right, and nothing wrong."""
-    if not claims:
-        return None
-    return sum(one.verdict == "supported" for one in claims) / len(claims)
-
-
-def outcome(sentences: Sequence[JudgedClaim]) -> Outcome:
-    """What kind of answer it is: one with claims is judged by them, whatever it says about not knowing."""
-    if any(one.role == "claim" for one in sentences):
-        return "judged"
-    return "abstained" if any(one.untold for one in sentences) else "no_claims"
-
-
-def utility(kind: Outcome, reported: float, *, answerable: bool) -> float:
-    """How useful an answer is, in [0, 1].
-
-    To say that the notes do not tell is useful if they do not, and useless if they do.  An answer that says nothing at
-    all is useless.
-
-    Args:
-        answerable: whether anybody says that the notes answer: nothing speaks for an abstention from what a model says
-            is told, although it proves it not.
-    """
-    if kind == "judged":
-        return reported
-    return float(kind == "abstained" and not answerable)
-
-
-def answerable(*, told: bool, proven: bool) -> Answerable:
-    """What the word of a model and its quote amount to."""
-    if not told:
-        return "no"
-    return "proven" if proven else "told"
-
-
-def confidence(correct: float | None, useful: float) -> Confidence | None:
-    """Grade by the rule of the seed; None where there was no claim to be correct about."""
-    if correct is None:
-        return None
-    if correct >= 0.8 and useful >= 0.7:  # noqa: PLR2004
-        return "high"
-    return "medium" if correct >= 0.5 else "low"  # noqa: PLR2004
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """What an answer is worth, claim by claim.
-
-    Attributes:
-        sentences: those of the answer in their order, claims and the rest.
-        omissions: what the model says is left out, with what became of its quotes.
-        correctness: verified supported claims over all, in [0, 1]; None without claims.
-        completeness: supported claims over those and what is left out; see `metrics.grounding`.  None, too, unless
-            `tells_omissions`.
-        utility: in [0, 1], by the rule for abstentions; None, as is confidence, where no model was asked.
-        confidence: None without claims.
-        abstains: it says that the notes do not tell, whatever it says besides.
-        answerable: whether the notes answer the question, proven by a quote.
-        told_answerable: what the model said; None when it was not asked.  Told and unproven, abstaining has no use.
-        tells_omissions: what the model says is left out could be read.
-        reported_correctness: the model's own estimate; counts for nothing.  None when it was not asked, as below, or
-            said nothing that can be read.
-        reported_utility: that before the rule.
-        reported_issues: what the model says is not grounded.
-        flagged: what a person should look at: in the notes and their titles by their number from 1, in the answer by 0.
-        notices: what makes the judgement less sure than others; see `Notice`.
-        trial: of the model that looked at claims once more; None where none was asked to.
-    """
-
-    outcome: Outcome
-    sentences: tuple[JudgedClaim, ...]
-    omissions: tuple[JudgedOmission, ...]
-    coverage: tuple[Coverage, ...]
-    correctness: float | None
-    completeness: float | None
-    utility: float | None
-    confidence: Confidence | None
-    abstains: bool
-    answerable: bool
-    told_answerable: bool | None
-    reported_correctness: float | None
-    reported_utility: float | None
-    utility_reason: str
-    reported_issues: tuple[str, ...]
-    summary: str
-    flagged: Mapping[int, tuple[Flag, ...]]
-    notices: tuple[Notice, ...] = ()
-    trial: Trial | None = None
-    tells_omissions: bool = True
-
-    @property
-    def claims(self) -> tuple[JudgedClaim, ...]:
-        """The sentences that state something."""
-        return tuple(one for one in self.sentences if one.role == "claim")
-
-    @property
-    def voted_utility(self) -> float:
-        """That of a seat, which always tells one."""
-        return self.utility or 0.0
+from gigamind.spans import Span
 
 
 async def judge_answer(
@@ -175,7 +69,7 @@ async def judge_answer(
         LlmError: the model gave no usable reply: the item is unscored.
     """
     if not case.answer.strip():
-        return _silent(case)
+        return silent(case)
     questions = Questions(judge, case, pieces, asking.fence_key)
     reply, findings = await Calls(judge, questions, asking, seat).all_of_them()
     verifier = Verifier(case.notes, case.question, judge.file)
@@ -186,16 +80,6 @@ async def judge_answer(
     )
     heard = Heard(reply, findings, verifier.looked_at(judged, said), trial)
     return await asyncio.to_thread(judgement_of, case, pieces, verifier, heard)
-
-
-@dataclass(frozen=True, slots=True)
-class Heard:
-    """What was told of an answer: `findings` by the ids of its sentences, and `judged`, what each amounts to."""
-
-    reply: SearchQAReply
-    findings: Mapping[int, ClaimFinding]
-    judged: Sequence[JudgedClaim]
-    trial: Trial | None = None
 
 
 async def _second_look(
@@ -241,112 +125,9 @@ def _refuse_too_many(pieces: Sequence[Piece], judge: SearchQAJudge) -> None:
         )
 
 
-def judgement_of(
-    case: AnswerCase, pieces: Sequence[Piece], verifier: Verifier, heard: Heard
-) -> Judgement:
-    """The judgement that what was told amounts to."""
-    reply = heard.reply
-    (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
-    place, doubt = verifier.proof(quoted)
-    found = answerable(told=reply.answerable, proven=doubt is None)
-    sentences = with_roles(
-        heard.judged,
-        heard.findings,
-        Roles(case.question, case.notes, claims_of(pieces)),
-        place if found == "proven" else None,
-    )
-    claims = [one for one in sentences if one.role == "claim"]
-    omissions = judged_omissions(reply.omissions, case.answer, verifier)
-    kind, correct = outcome(sentences), correctness(claims)
-    useful = utility(kind, reply.utility, answerable=found != "no")
-    return Judgement(
-        outcome=kind,
-        sentences=sentences,
-        omissions=omissions,
-        coverage=coverage(
-            case.notes,
-            case.answer,
-            pieces=pieces,
-            claims=claims,
-            uses=reply.source_coverage,
-            verifier=verifier,
-        ),
-        completeness=_completeness(
-            claims, omissions, answerable=found != "no", told=reply.tells_omissions
-        ),
-        correctness=correct,
-        utility=useful,
-        confidence=confidence(correct, useful),
-        abstains=any(one.untold for one in sentences),
-        answerable=found == "proven",
-        told_answerable=reply.answerable,
-        reported_correctness=reply.correctness,
-        reported_utility=reply.utility,
-        utility_reason=reply.utility_reason,
-        reported_issues=reply.grounding_issues,
-        summary=reply.summary,
-        flagged=case.flagged,
-        notices=_notices(case),
-        trial=heard.trial,
-        tells_omissions=reply.tells_omissions,
-    )
-
-
-def _completeness(
-    claims: Sequence[JudgedClaim],
-    omissions: Sequence[JudgedOmission],
-    *,
-    answerable: bool,
-    told: bool,
-) -> float | None:
-    if not told:
-        return None
-    return share_given(
-        sum(one.verdict == "supported" for one in claims),
-        sum(one.doubt is None for one in omissions),
-        answerable=answerable,
-    )
-
-
-def _notices(case: AnswerCase) -> tuple[Notice, ...]:
-    foreign = any(map(is_of_another_language, [*case.texts, case.question]))
-    return ("other_language",) if foreign else ()
-
-
-def _silent(case: AnswerCase) -> Judgement:
-    """That of an answer without a word: useless, and nothing to ask a model about."""
-    notes = tuple(
-        Coverage(number, note.title, cited=False, relevant=None, marked=False, relevant_claim="")
-        for number, note in enumerate(case.notes, start=1)
-    )
-    return Judgement(
-        outcome="no_claims", sentences=(), omissions=(), coverage=notes, correctness=None,
-        completeness=None, utility=0.0, confidence=None, abstains=False, answerable=False,
-        told_answerable=None, reported_correctness=None, reported_utility=None, utility_reason="",
-        reported_issues=(), summary="", flagged=case.flagged,
-    )  # fmt: skip
-
-
 # Where the confidence of an answer changes: by its correctness, and by its utility.
 _CORRECTNESS = (0.5, 0.8)
 _UTILITY = 0.7
-
-
-@dataclass(frozen=True, slots=True)
-class PanelOfAnswer:
-    """What a panel said of an answer.
-
-    Attributes:
-        judgement: None without a context note, or when the panel is not whole.
-        panel: the votes on utility; None where one model was asked once, or nobody.
-        by_seat: the judgements of those who voted.
-        errors: why a seat gave none.
-    """
-
-    judgement: Judgement | None
-    panel: PanelVerdict[float] | None
-    by_seat: Mapping[Seat, Judgement]
-    errors: Mapping[Seat, LlmError]
 
 
 async def judge_answer_by_panel(
@@ -405,9 +186,7 @@ def _together(found: Sequence[Judgement]) -> Judgement:
         sentences=sentences,
         omissions=omissions,
         coverage=agreed([one.coverage for one in found], claims),
-        completeness=_completeness(
-            claims, omissions, answerable=told, told=speaker.tells_omissions
-        ),
+        completeness=completeness(claims, omissions, answerable=told, told=speaker.tells_omissions),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
@@ -526,37 +305,6 @@ class SearchQA(PanelJudge[AnswerCase, PanelOfAnswer, SearchQAJudge]):
         return verdict_of(await judge_answer_by_panel(self.judge_in(case.language), case, asking))
 
 
-def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
-    """What it says of the answer, in the terms that all judges share."""
-    judgement, errors = panel.judgement, tuple(panel.errors.values())
-    if judgement is None:
-        code = panel.panel.code if panel.panel else None
-        votes = "; ".join(f"{seat.name}: {error}" for seat, error in panel.errors.items())
-        why = f"no vote of {votes}" if panel.panel else ""
-        return Verdict({}, panel, errors=errors, code=code or "", why=why)
-    told = [claim.told == "supported" for claim in judgement.claims if claim.told]
-    return Verdict(
-        {
-            "correctness": judgement.correctness,
-            "completeness": judgement.completeness,
-            "utility": judgement.utility,
-        },
-        panel,
-        told={
-            "correctness": sum(told) / len(told) if told else None,
-            "utility": judgement.reported_utility,
-        },
-        proof=tuple(
-            Proof.of(place.quote.source_index + 1, place, proven=claim.note is not None)
-            for claim in judgement.claims
-            if (place := claim.evidence) is not None
-        ),
-        text="\n".join((judgement.summary, judgement.utility_reason, *judgement.reported_issues)),
-        flags=judgement.flagged,
-        errors=errors,
-    )
-
-
 def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
     """The judge of a file of kind `search_qa`.
 
@@ -564,3 +312,121 @@ def load_search_qa(path: Path, language: PromptLanguage = "auto") -> SearchQA:
         InputError: see `load_llm_judge`.
     """
     return SearchQA({name: load_search_qa_judge(path, name) for name in LANGUAGES[language]})
+
+
+_LEAST_WORDS = 2  # of a part: a single word states nothing that could be judged
+_STOPS = " \t\n.,;:!?。，、！？…"
+_BETWEEN_WORDS = re.compile(rf"\s|\[|$|[{re.escape(_STOPS)}\"'”’)」』]+(?:\s|\[|$)|[,;:，、](?!\d)")
+_STOPS_BEHIND = re.compile(r"[.!?。！？…]*")
+_AROUND = " \t\n,;·/–—-、，"
+
+
+def cutting_calls(
+    judge: SearchQAJudge, answer: str, pieces: Sequence[Piece]
+) -> Iterator[tuple[list[Message], int]]:
+    """What is sent to have the claims of an answer cut: each call with the number of its sentences."""
+    if judge.cutting is None:
+        return
+    asked = [claim for claim in claims_of(pieces) if _may_state_two(claim.piece, answer)]
+    size = judge.file.claims_per_call
+    for start in range(0, len(asked), size):
+        batch = asked[start : start + size]
+        shown = [{"id": claim.id, "text": claim.piece.text} for claim in batch]
+        yield (
+            judge.cutting.render(sentences=json.dumps(shown, ensure_ascii=False)),
+            len(batch),
+        )
+
+
+async def cut(
+    judge: SearchQAJudge, answer: str, pieces: Sequence[Piece], asking: Asking
+) -> tuple[Piece, ...]:
+    """The pieces of an answer, those claims in parts that the model finds to be several; unchanged by other judges.
+
+    Raises:
+        LlmError: the model gave no usable reply.
+    """
+    told: dict[int, tuple[str, ...]] = {}
+    for messages, sentences in cutting_calls(judge, answer, pieces):
+        most = judge.file.tokens_for(sentences)
+        reply = await asking.ask(
+            messages, PartsReply, fingerprint=judge.fingerprint, max_tokens=most
+        )
+        told |= {one.id: one.parts for one in reply.sentences}
+    return refined(answer, pieces, told)
+
+
+def refined(
+    answer: str, pieces: Sequence[Piece], told: Mapping[int, Sequence[str]]
+) -> tuple[Piece, ...]:
+    """The pieces, with the claims of these ids in the parts that a model told.
+
+    A claim whose parts do not stand in it one behind the other stays whole, and is marked as `uncut`.
+    """
+    numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
+    found: list[Piece] = []
+    for one in pieces:
+        parts = told.get(numbers.get(one.span, 0), ()) if one.role != "other" else ()
+        found += _in_parts(answer, one, parts) if len(parts) > 1 else (one,)
+    return tuple(found)
+
+
+def _may_state_two(one: Piece, answer: str) -> bool:
+    """Whether a claim is prose of enough words; the text of a table's row has column names that are not there."""
+    prose = one.text == without_citations(one.span.slice(answer))
+    return prose and len(one.text.split()) >= 2 * _LEAST_WORDS
+
+
+def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, ...]:
+    sentence = composed(whole.span.slice(answer))
+    spans = _spans(sentence.text, parts) if _may_state_two(whole, answer) else ()
+    places = [sentence.origin(one) for one in spans]
+    cuts = [
+        piece(answer, Span(whole.span.start + one.start, whole.span.start + one.end), whole.shape)
+        for one in places
+    ]
+    if not cuts or any(len(one.text.split()) < _LEAST_WORDS for one in cuts):
+        return (replace(whole, cut="uncut"),)
+    return tuple(
+        replace(one, cut="part", cited=one.cited or _cited_for(cuts, place))
+        for place, one in enumerate(cuts)
+    )
+
+
+def _spans(sentence: str, parts: Sequence[str]) -> list[Span]:
+    """The parts of a sentence, which leave out no word of it; none when they do not stand in it in this order.
+
+    What stands between two of them belongs to the later one; a citation, to the one that it follows.
+    """
+    shown = with_citations_blank(sentence)  # as the model was shown it, at the same offsets
+    ends = [0]
+    for part in parts:
+        place = align(part.rstrip(_STOPS), shown[ends[-1] :])
+        if not isinstance(place, Aligned):
+            return []
+        end = ends[-1] + place.span.end
+        if not _BETWEEN_WORDS.match(sentence, end):
+            return []
+        ends.append(_end_behind(sentence, end))
+    ends[-1] = len(sentence)
+    return [_trimmed(sentence, start, end) for start, end in pairwise(ends)]
+
+
+def _end_behind(sentence: str, end: int) -> int:
+    """Where the citations behind a part end; the part's own end where there are none."""
+    stops = _STOPS_BEHIND.match(sentence, end)
+    at = stops.end() if stops else end
+    behind = end_of_citations(sentence, at)
+    return behind if behind > at else end
+
+
+def _trimmed(sentence: str, start: int, end: int) -> Span:
+    text = sentence[start:end]
+    start += len(text) - len(text.lstrip(_AROUND))
+    return Span(start, max(start, start + len(sentence[start:end].rstrip())))
+
+
+def _cited_for(parts: Sequence[Piece], place: int) -> tuple[int, ...]:
+    """Of a part without citations, those of the next part that has some, else of the last before it."""
+    others = (*parts[place + 1 :], *reversed(parts[:place]))
+    return next((one.cited for one in others if one.cited), ())

@@ -16,13 +16,11 @@ from weakref import WeakKeyDictionary
 from pydantic import Field
 
 from gigamind.assets import asset
-from gigamind.errors import LlmCode, LlmError
-from gigamind.judges.panel import Seat
-from gigamind.judges.protocol import Asking, PlannedCall, counted
+from gigamind.errors import LlmError
+from gigamind.judges.asking import OF_THE_REPLY, Asking, PlannedCall, Seat, counted
 from gigamind.judges.search_qa.support import Passage
 from gigamind.judges.spec import Language, PromptName, load_judge_prompt
-from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Message
+from gigamind.llm.client import Asked, Message
 from gigamind.llm.prompts import Prompt
 from gigamind.llm.replies import ModelReply, Most, Quotation
 
@@ -31,10 +29,6 @@ LEAST_BALANCED_ACCURACY = 0.9
 _LEAST_TOKENS = 20  # of the reply about one statement
 _PAIRS_A_CALL = 12
 _TOKENS = 80  # of the reply about one statement, at most
-# What a model says by its reply, which nobody else would mend.
-_OF_THE_REPLY: frozenset[LlmCode] = frozenset(
-    {"invalid_output", "truncated", "refused", "content_filtered"}
-)
 
 
 class Look(ModelReply, frozen=True):
@@ -188,7 +182,7 @@ class SecondLook:
             try:
                 said = await self._said(pairs, asking, Seat(model))
             except LlmError as error:
-                if error.code not in _OF_THE_REPLY:
+                if error.code not in OF_THE_REPLY:
                     raise
                 said = [None] * len(pairs)
             for pair, one in zip(pairs, said, strict=True):
@@ -198,7 +192,7 @@ class SecondLook:
         return Trial(model, self.language, (yes, seen), (no, told))
 
 
-_TRIALS: WeakKeyDictionary[LanguageModel, dict[str, asyncio.Future[Trial]]] = WeakKeyDictionary()
+_TRIALS: WeakKeyDictionary[Asked, dict[str, asyncio.Future[Trial]]] = WeakKeyDictionary()
 
 
 def load_second_look(name: PromptName, language: Language, model: str) -> SecondLook:

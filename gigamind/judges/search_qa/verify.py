@@ -2,22 +2,25 @@
 
 A quote of another note, one that was changed, and one that proves nothing by the rules of `quotes` are no proof: such a
 claim is `unverified`, and counts as not supported.  From what is proven follows which notes an answer makes use of.
+What an answer leaves out is told by the model, too, and believed only with words of a note that the answer has not.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from gigamind.evidence.align import align, align_all
-from gigamind.evidence.result import Aligned, Alignment, Quote
+from gigamind.evidence.critical import NEGATION
+from gigamind.evidence.result import Aligned, Alignment, Quote, is_same_place
 from gigamind.judges.quotes import Weakness, is_too_short, strongest
 from gigamind.judges.search_qa.numbers import Number, known_numbers, new_numbers
-from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, ProofRules, Told
+from gigamind.judges.search_qa.reply import ClaimFinding, NoteUse, Omission, ProofRules, Told
 from gigamind.judges.search_qa.segments.citations import without_note_names
 from gigamind.judges.search_qa.segments.claims import Claim
 from gigamind.judges.search_qa.segments.pieces import Piece, Role
 from gigamind.judges.search_qa.support import Contradiction, Passage, Support, passage_of, support
-from gigamind.judges.search_qa.untold import without_untold
+from gigamind.judges.search_qa.words import GRAMMAR, HANGUL, TELLING, stems
 from gigamind.llm.fences import Source
 
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
@@ -303,3 +306,83 @@ def _shown(use: NoteUse, answer: str, verifier: Verifier) -> str:
     if not isinstance(words, Aligned) or words.unproven or is_too_short(words.span, answer, _FEW):
         return ""
     return words.span.slice(answer)
+
+
+_DENIAL = re.compile(
+    rf"{NEGATION.pattern}|\b(?:un(?:clear|known|certain|able|sure|specified)|impossible|difficult|hard|insufficient|lacks?|nothing|silent)\b"
+    r"|모[르릅른]|불분명|불명확|어렵|부족|미상"
+)
+_SAYS_NO = re.compile(
+    r"\S*다(?:고|는|며)"
+)  # "없다고 나와 있습니다": the notes do tell, and they tell a no
+_NEAR = 5  # words from a denial to what it denies: behind it in English, before it in Korean
+_REACH = 120  # characters around a denial that are looked at
+
+
+def says_untold(words: str, sentence: str) -> bool:
+    """Whether words that stand in a sentence deny that notes tell, or that the answerer knows."""
+    place = align(words, sentence)
+    return isinstance(place, Aligned) and place.method != "fuzzy" and denies_telling(words)
+
+
+def denies_telling(text: str) -> bool:
+    """Whether words deny that notes tell, or that the answerer knows."""
+    folded = text.casefold().replace("’", "'")
+    for denial in _DENIAL.finditer(folded):
+        start = folded.rfind(" ", 0, denial.start()) + 1
+        near = folded[start : start + _REACH].split()[: _NEAR + 1]
+        if HANGUL.search(denial[0]):
+            near = folded[max(0, denial.end() - _REACH) : denial.end()].split()[-_NEAR - 1 :]
+        if not _SAYS_NO.match(folded, denial.end()) and not TELLING.isdisjoint(
+            stems(" ".join(near))
+        ):
+            return True
+    return False
+
+
+def without_untold(sentence: str, words: str) -> str:
+    """A sentence without its words that say that the notes do not tell; as it is where they say no such thing."""
+    return sentence.replace(words, " ", 1) if words and says_untold(words, sentence) else sentence
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedOmission:
+    """Something that the model says is left out.
+
+    Attributes:
+        what: in the words of the model.
+        note: number of the note that says it, from 1; None without proof.
+        evidence: where the quote stands, or why it does not.
+        doubt: why it does not count: no proof; `given`, the answer says it; `repeated`, one before it is of the same
+            place.  None where it counts.
+    """
+
+    what: str
+    note: int | None
+    evidence: Alignment
+    doubt: Doubt | Literal["given", "repeated"] | None
+
+
+def judged_omissions(
+    told: Sequence[Omission], answer: str, verifier: Verifier
+) -> tuple[JudgedOmission, ...]:
+    """What the model says is left out, each with what becomes of it."""
+    places = verifier.align([(one.note, one.quote) for one in told])
+    found: list[JudgedOmission] = []
+    for omission, quoted in zip(told, places, strict=True):
+        place, weakness = verifier.proof(quoted)
+        doubt: Doubt | Literal["given", "repeated"] | None = weakness
+        if doubt is None and _gives(answer, omission.quote):
+            doubt = "given"
+        if doubt is None and any(
+            one.doubt is None and is_same_place(one.evidence, place) for one in found
+        ):
+            doubt = "repeated"
+        note = omission.note if doubt is None else None
+        found.append(JudgedOmission(omission.what, note, place, doubt))
+    return tuple(found)
+
+
+def _gives(answer: str, quote: str) -> bool:
+    """Whether an answer has every number and every word of some meaning of a quote."""
+    return stems(quote) - GRAMMAR <= stems(answer) and not new_numbers(quote, known_numbers(answer))

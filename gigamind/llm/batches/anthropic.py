@@ -23,11 +23,12 @@ from gigamind.llm.batches.provider import (
     table,
     without_result,
 )
-from gigamind.llm.client import Answer, Message, Request, Usage
+from gigamind.llm.client import Answer, Message, Request
 from gigamind.llm.faults import scrub
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.prefix import with_marked_prefix
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 
 _VERSION = "2023-06-01"
 _EARLIER_S, _LATER_S = 600.0, 7200.0  # by which their clock may differ, and a long upload may last

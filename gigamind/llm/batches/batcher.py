@@ -8,7 +8,7 @@ import asyncio
 import json
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from pathlib import Path
@@ -19,12 +19,12 @@ from gigamind.llm.batches.anthropic import AnthropicBatches
 from gigamind.llm.batches.journal import Batch, BatchJournal
 from gigamind.llm.batches.openai import OpenAiBatches
 from gigamind.llm.batches.provider import Limits, Outcome, Provider, State
-from gigamind.llm.client import Answer, Request, Usage
-from gigamind.llm.faults import TRANSIENT, fault_of
+from gigamind.llm.booking import Booking
+from gigamind.llm.client import Answer, Request
+from gigamind.llm.faults import TRANSIENT, fault_of, with_retries
 from gigamind.llm.ledger import HTTP, UNFINISHED, Attempt
-from gigamind.llm.prices import Price
-from gigamind.llm.sender import Booking, with_retries
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Price, Usage
 
 _PROVIDERS = {"openai": OpenAiBatches, "anthropic": AnthropicBatches}
 _SLOWER = 1.5  # each wait than the one before
@@ -456,3 +456,27 @@ def parts(entries: Sequence[Entry], provider: Provider) -> list[Part]:
 
 def _line(part: Part, entry: Entry, provider: Provider) -> bytes:
     return provider.line(f"{part.tag}-{len(part.entries)}", entry.request)
+
+
+async def look_at_all(batches: Iterable[Batch], *, cancel: bool) -> list[str]:
+    """How far batches are, asked by hand, in a line each; those that go on are stopped if told so.
+
+    Raises:
+        LlmError: a provider could not be asked.
+    """
+    return [await _look_at(batch, cancel=cancel) for batch in batches]
+
+
+async def _look_at(batch: Batch, *, cancel: bool) -> str:
+    requests = f"{len(batch.requests):,} requests to {batch.model}"
+    if not batch.is_open or not batch.batch_id:
+        return f"{batch.batch_id or batch.tag}: {requests}: {batch.stage}"
+    settings = ModelSettings(batch.model, api_base=batch.api_base, key_variable=batch.key_variable)
+    provider = provider_of(settings)
+    try:
+        state = await provider.look(batch.batch_id)
+        if cancel and not state.ended:
+            state = await provider.cancel(batch.batch_id)
+    finally:
+        await provider.close()
+    return f"{batch.batch_id}: {requests}: {state.status}, {state.done:,} of {state.total:,} done"

@@ -17,9 +17,8 @@ from urllib.parse import urlsplit
 
 from gigamind.errors import LlmCode, LlmError
 from gigamind.llm.client import Answer, Request
-from gigamind.llm.faults import scrub, unset_key
+from gigamind.llm.faults import scrub, unset_key, with_retries
 from gigamind.llm.redaction import keep_secret, keep_secret_of
-from gigamind.llm.sender import with_retries
 from gigamind.llm.settings import ModelSettings
 
 if TYPE_CHECKING:

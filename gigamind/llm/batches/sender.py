@@ -5,14 +5,14 @@ from dataclasses import replace
 
 from gigamind.errors import LlmError
 from gigamind.llm.batches.batcher import Batcher, Batches, Entry, provider_of
+from gigamind.llm.booking import Booking, Call, timed
 from gigamind.llm.budget import Budget
 from gigamind.llm.client import Answer, Request
 from gigamind.llm.faults import fault_of
 from gigamind.llm.ledger import STORE, UNFINISHED, Attempt, Ledger
-from gigamind.llm.prices import Price
-from gigamind.llm.sender import Booking, Call, timed
 from gigamind.llm.settings import ModelSettings
 from gigamind.llm.store import key_of
+from gigamind.llm.usage import Price
 
 
 class BatchSender(Booking):

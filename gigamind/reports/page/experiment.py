@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 from gigamind.metrics.table import in_order
-from gigamind.release.compare import MetricChange, Snapshot
+from gigamind.release.comparison import MetricChange, Snapshot
 from gigamind.release.experiment import Experiment, SliceChanges
 from gigamind.reports.figures import metric_name
 from gigamind.reports.page.charts import Difference, Differences

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from gigamind.metrics.table import about, is_lower_better, label
 from gigamind.records.schema import Record, RunReport
-from gigamind.release.compare import Comparison, MetricChange
+from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.reports.figures import Figure
 from gigamind.reports.release import mismatch_told
 from gigamind.wording import Words, moment, share, signed, warning_in

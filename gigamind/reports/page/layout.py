@@ -20,17 +20,13 @@ from markupsafe import Markup
 from gigamind.metrics.table import label
 from gigamind.records.judged import LlmReport, SeatReport
 from gigamind.records.schema import Record, RunReport
-from gigamind.release.compare import Comparison, Snapshot, compare
+from gigamind.release.compare import compare
+from gigamind.release.comparison import Comparison, Snapshot
 from gigamind.release.policy import GateResult
 from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import Figure, Part, values_of
 from gigamind.reports.page.charts import Chart
-from gigamind.reports.page.headline import (
-    Card,
-    change_interval,
-    notices,
-    seed_of,
-)
+from gigamind.reports.page.headline import Card, change_interval, notices, seed_of
 from gigamind.reports.page.model_costs import few_judged, model_block
 from gigamind.reports.page.svg import inline_svg
 from gigamind.reports.release import (
@@ -42,16 +38,7 @@ from gigamind.reports.release import (
     verdict_told,
 )
 from gigamind.reports.text import told, upright
-from gigamind.wording import (
-    Language,
-    Words,
-    between,
-    moment,
-    share,
-    signed,
-    warning_in,
-    words,
-)
+from gigamind.wording import Language, Words, between, moment, share, signed, warning_in, words
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _COMMON = "common.js"

@@ -5,9 +5,9 @@ from typing import Any
 
 from gigamind.assets import asset
 from gigamind.errors import InputError
-from gigamind.evaluation.asking import unless_final
 from gigamind.evidence.result import Aligned
-from gigamind.judges.protocol import AnswerCase, Asking, chosen
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import AnswerCase, chosen
 from gigamind.judges.quality_gate import (
     ChecklistItem,
     ChecklistVerdict,
@@ -16,6 +16,7 @@ from gigamind.judges.quality_gate import (
     load_quality_gate,
 )
 from gigamind.judges.spec import Chosen
+from gigamind.runs.store import unless_final
 from gigamind.stats.intervals import wilson
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.answers.schema import (

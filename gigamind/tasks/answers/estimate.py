@@ -9,14 +9,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from gigamind.evaluation.estimate import Estimate, asking, with_fresh
+from gigamind.evaluation.estimate import asking, with_fresh
 from gigamind.evaluation.options import ModelRunOptions
-from gigamind.judges.protocol import KEY, AnswerCase, Judge, PlannedCall, counted
+from gigamind.evaluation.task import Estimate
+from gigamind.judges.asking import PlannedCall, counted
+from gigamind.judges.protocol import KEY, AnswerCase, Judge
 from gigamind.llm.fences import Source
 from gigamind.llm.limiter import Gates
 from gigamind.tasks.answers.answering import AnswerReply, answer_messages, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
-from gigamind.tasks.answers.prepare import PreparedAnswers
+from gigamind.tasks.answers.prepared import PreparedAnswers
 
 _LEAST_ANSWER = 40  # tokens
 CONTEXT_CHARS = 6_000

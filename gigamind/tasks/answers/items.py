@@ -5,13 +5,13 @@ from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel
 
-from gigamind.evaluation.asking import ModelRun, unscored
 from gigamind.evaluation.costs import panel_report, unread_fields
+from gigamind.evaluation.unfinished import ModelRun, unscored
 from gigamind.evidence.record import record
 from gigamind.evidence.result import Alignment
 from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.protocol import Verdict as JudgeVerdict
-from gigamind.judges.search_qa.judge import Judgement, PanelOfAnswer
+from gigamind.judges.search_qa.judgement import Judgement, PanelOfAnswer
 from gigamind.judges.search_qa.verify import JudgedClaim, Verdict
 from gigamind.judges.spec import Language
 from gigamind.records.judged import PanelReport, ProofReport, SecondLookReport, VerdictReport

@@ -7,34 +7,25 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.errors import LlmError
-from gigamind.evaluation.asking import (
-    Account,
-    ModelRun,
-    Models,
-    ask_all,
-    judged_again,
-    unfinished_folder,
-    unless_final,
-)
+from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
 from gigamind.evaluation.context import SHORTER_CONTEXT
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard, folders_of, results_in
-from gigamind.judges.protocol import AnswerCase, Asking, Judge
+from gigamind.evaluation.unfinished import ModelRun, unfinished_folder
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import AnswerCase, Judge
 from gigamind.judges.quality_gate import QualityGate
 from gigamind.judges.spec import Language
 from gigamind.llm.ask import LanguageModel
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
 from gigamind.llm.prompts import Prompt
-from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of
+from gigamind.runs.store import FINAL, ItemKey, ItemResult, Unscored, outcome_of, unless_final
 from gigamind.tasks.answers.answering import answer_from, load_answer_prompt
 from gigamind.tasks.answers.case import EvalCase
-from gigamind.tasks.answers.checklist import (
-    GATE_ROLE,
-    check_answer,
-)
+from gigamind.tasks.answers.checklist import GATE_ROLE, check_answer
 from gigamind.tasks.answers.items import written
-from gigamind.tasks.answers.prepare import PreparedAnswers
+from gigamind.tasks.answers.prepared import PreparedAnswers
 
 JUDGE_ROLE = "judge"
 ANSWER_ROLE = "answer"

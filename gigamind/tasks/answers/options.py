@@ -103,13 +103,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
     @property
     def retrieval(self) -> RetrievalSettings:
         """How the notes are found that a model answers from."""
-        return RetrievalSettings(
-            mode=self.mode,
-            fusion=self.fusion,
-            topk=self.context_notes,
-            embedder=self.embedder,
-            cache=self.cache,
-        )
+        return self.searched_by(self.mode, self.fusion, self.embedder, self.cache)
 
     def for_answering(self) -> ModelRunOptions:
         """How the model that answers is reached."""

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from gigamind.metrics.table import label
 from gigamind.records.judged import JudgeReport, VerdictReport
 from gigamind.records.schema import IntervalReport
-from gigamind.release.compare import Comparison
+from gigamind.release.comparison import Comparison
 from gigamind.release.model import BLOCK, PASS_RATE
 from gigamind.reports.figures import Figure, figure_of, figures_of, keys_of, measured
 from gigamind.reports.page.charts import Chart, Shown, drawn, forest

@@ -3,7 +3,7 @@
 Notes for a question are the first that search finds, 12 000 characters in all (seed 004).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -22,23 +22,23 @@ from gigamind.datasets.row_errors import RowError
 from gigamind.datasets.schema import AnswerLabels
 from gigamind.errors import InputError
 from gigamind.evaluation.context import context_of
-from gigamind.evaluation.inputs import Inputs, PreparedInput
+from gigamind.evaluation.inputs import Inputs
 from gigamind.evaluation.progress import Progress
 from gigamind.judges.load import kind_named, load_answer_judge
 from gigamind.judges.protocol import AnswerCase, Judge, chosen
 from gigamind.judges.search_qa.judge import SearchQA
 from gigamind.judges.spec import Chosen
-from gigamind.records.schema import SystemReport
 from gigamind.retrieval.prepare import open_retriever
 from gigamind.retrieval.retriever import Retriever
 from gigamind.systems.dialect import Answers
 from gigamind.systems.open import describe_system
 from gigamind.systems.settings import BUILTIN
 from gigamind.tasks.answers.case import EvalCase, language_of
-from gigamind.tasks.answers.checklist import Gate, choose_gate
+from gigamind.tasks.answers.checklist import choose_gate
 from gigamind.tasks.answers.contexts import ContextReader
 from gigamind.tasks.answers.labels import unbacked_facts, unmatched_labels
 from gigamind.tasks.answers.options import OF_SYSTEMS, AnswerEvalOptions
+from gigamind.tasks.answers.prepared import PreparedAnswers
 from gigamind.vault.identity import Identities
 from gigamind.vault.notes import Vault, read_vault
 
@@ -144,29 +144,6 @@ def _cases(
         progress.stage("Searching", done, len(queries))
 
 
-@dataclass(frozen=True, slots=True)
-class PreparedAnswers(PreparedInput):
-    """Valid input of one run.
-
-    Attributes:
-        cases: by id, in the dataset's order.
-        notes: how many the vault has; 0 without a vault.
-        gate: of the checklists; None without `--checklist`.
-        embedding_model: of the search that found the context; None where nothing was searched with vectors.
-        system: what answers; None where the dataset, or a model, does.
-        contexts: reads what it says its answers rest on.
-    """
-
-    options: AnswerEvalOptions
-    judge: Chosen[Judge[AnswerCase, Any]]
-    cases: Mapping[str, EvalCase]
-    notes: int
-    embedding_model: str | None = None
-    gate: Gate | None = None
-    system: SystemReport | None = None
-    contexts: ContextReader | None = None
-
-
 def prepare_answers(options: AnswerEvalOptions, progress: Progress) -> PreparedAnswers:
     """Read and check everything that a run needs; with `--answer-model`, search for the context.
 
@@ -218,11 +195,8 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
         InputError: one has none.
     """
     if options.system is None:
-        fields = AnswerEvalOptions.model_fields
-        told = [name for name in OF_SYSTEMS if getattr(options, name) != fields[name].default]
-        if told:
-            names = ", ".join(f"--{name.replace('_', '-')}" for name in told)
-            raise InputError(f"{names}: only with --system; leave it out")
+        if told := options.told(OF_SYSTEMS):
+            raise InputError(f"{told}: only with --system; leave it out")
     elif options.system == BUILTIN:
         raise InputError(
             "--system builtin: gigamind answers by --answer-model; name another system, or leave it out"

@@ -4,6 +4,7 @@ from typing import Annotated, Any, Literal, TypeAlias
 
 from pydantic import Field
 
+from gigamind.errors import Outcome
 from gigamind.interop.ranking import Oddity
 from gigamind.records.judged import (
     Count,
@@ -16,7 +17,6 @@ from gigamind.records.judged import (
     VerdictReport,
 )
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
-from gigamind.runs.store import Outcome
 from gigamind.systems.health import SystemHealth
 
 Confidence = Literal["high", "medium", "low"]

@@ -6,9 +6,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.costs import coverage_report, flip_report, llm_report
 from gigamind.evaluation.task import Run, run_report
+from gigamind.evaluation.unfinished import ModelRun
 from gigamind.metrics.aggregate import latency, means
 from gigamind.metrics.grounding import INSEPARABLE, correlation
 from gigamind.records.environment import describe_environment
@@ -20,7 +20,7 @@ from gigamind.tasks.answers.case import SYSTEM_ROLE
 from gigamind.tasks.answers.checklist import GATE_ROLE, quality_summary
 from gigamind.tasks.answers.items import answer_items, answer_panel, failures
 from gigamind.tasks.answers.labels import agreement
-from gigamind.tasks.answers.prepare import PreparedAnswers
+from gigamind.tasks.answers.prepared import PreparedAnswers, with_answers
 from gigamind.tasks.answers.schema import (
     AnswerCounts,
     AnswerItemReport,
@@ -32,7 +32,6 @@ from gigamind.tasks.answers.schema import (
     SearchQAEvaluation,
     SystemLatency,
 )
-from gigamind.tasks.answers.system import with_answers
 from gigamind.wording import warning
 
 

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from gigamind.errors import SystemFailedError
-from gigamind.evaluation.asking import unfinished_folder
 from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress
-from gigamind.interop.ranking import Oddity, RankedNote
+from gigamind.evaluation.unfinished import unfinished_folder
+from gigamind.interop.ranking import Oddity
 from gigamind.interop.reply import Reply, told_reply
 from gigamind.outcome import Failure, attempt
 from gigamind.runs.store import ItemKey, ItemResult, RunStore, read_results
@@ -26,10 +26,9 @@ from gigamind.systems.dialect import Answers
 from gigamind.systems.health import MOST_FAILED
 from gigamind.systems.open import Answered, open_system
 from gigamind.systems.protocol import Answerer, Query
-from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase, Given
-from gigamind.tasks.answers.contexts import ContextReader
+from gigamind.tasks.answers.case import SYSTEM_ROLE, EvalCase
 from gigamind.tasks.answers.judging import begin
-from gigamind.tasks.answers.prepare import PreparedAnswers
+from gigamind.tasks.answers.prepared import PreparedAnswers, with_answers
 
 _ENOUGH = 8  # questions in a row, without one answer: the thousandth would fare no better
 
@@ -223,41 +222,6 @@ def _result(outcome: Outcome[Reply], *, is_run: bool) -> ItemResult:
     )
 
 
-def with_answers(
-    prepared: PreparedAnswers, results: Mapping[ItemKey, ItemResult]
-) -> PreparedAnswers:
-    """With the answers of a system among the results of a run; as it is where none answers."""
-    reader = prepared.contexts
-    if reader is None:
-        return prepared
-    cases = {
-        name: _answered(case, answer, reader)
-        if (answer := results.get(ItemKey(name, SYSTEM_ROLE))) and answer.value
-        else case
-        for name, case in prepared.cases.items()
-    }
-    return replace(prepared, cases=cases)
-
-
-def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> EvalCase:
-    told = tuple(
-        RankedNote(one["note"], one["base_score"], one["text"], _pair(one["place"]))
-        for one in result.value["contexts"]
-    )
-    notes, odd = reader.read(told)
-    relevant = None
-    if case.expected is not None:
-        numbered = enumerate(notes, start=1)
-        relevant = frozenset(number for number, note in numbered if note.path in case.expected)
-    return replace(
-        case,
-        answer=result.value["answer"],
-        notes=notes,
-        relevant=relevant,
-        given=Given(told, {**result.value["oddities"], **odd}, result.latency_ms or None),
-    )
-
-
 def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
     """With the answers of a run file, and nothing kept: what would be judged.
 
@@ -271,7 +235,3 @@ def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
     found = with_answers(prepared, {result.key: result for result in results})
     given = {name: case for name, case in found.cases.items() if case.given}
     return replace(prepared, cases=given, warnings=(*prepared.warnings, *ready.warnings))
-
-
-def _pair(place: Sequence[int] | None) -> tuple[int, int] | None:
-    return (place[0], place[1]) if place else None

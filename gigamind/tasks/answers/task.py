@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
-from gigamind.assurance.judged_runs import JudgedKind
+from gigamind.assurance.judged_runs import JsonPart, JudgedKind, RunItem
 from gigamind.datasets.labels import AnswerLabel
-from gigamind.evaluation.asking import ModelRun, is_resumable, unfinished_folder
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.task import Checked, Evaluation, Run, Task
+from gigamind.evaluation.unfinished import ModelRun, is_resumable, unfinished_folder
 from gigamind.judges.protocol import Scale
 from gigamind.records.schema import Record
 from gigamind.runs.store import read_results
 from gigamind.tasks.answers.compare import AnswerComparison
-from gigamind.tasks.answers.judged import answer_items
 from gigamind.tasks.answers.options import AnswerEvalOptions
 from gigamind.tasks.answers.schema import AnswerItemReport, AnswerSummaryReport
 from gigamind.tasks.answers.view import AnswerView
 
 if TYPE_CHECKING:  # options and reports must not cost the import of all that runs it
     from gigamind.systems.protocol import Answerer
-    from gigamind.tasks.answers.prepare import PreparedAnswers
+    from gigamind.tasks.answers.prepared import PreparedAnswers
     from gigamind.tasks.answers.system import Asked
 
 
@@ -67,7 +66,8 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
         shard: Shard | None = None,
     ) -> ModelRun:
         from gigamind.tasks.answers.judging import ask_about
-        from gigamind.tasks.answers.system import ask_system, kept_answers, with_answers
+        from gigamind.tasks.answers.prepared import with_answers
+        from gigamind.tasks.answers.system import ask_system, kept_answers
 
         del results
         if self.prepared.system is None:
@@ -154,3 +154,95 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
             prepared.notes_hash,
             lambda: estimate_answers(prepared),
         )
+
+
+_SUPPORTED = "supported"
+
+
+class _Quoted(JsonPart):
+    quote: str
+
+
+class _Claim(JsonPart):
+    id: int
+    text: str
+    verdict: str
+    evidence: _Quoted | None
+
+
+class _Evaluation(JsonPart):
+    correctness: float | None
+    completeness: float | None = None
+    utility: float | None
+    claims: tuple[_Claim, ...]
+
+
+class _LabelledClaim(JsonPart):
+    text: str
+    verdict: str
+    claim: int | None
+
+
+class _AnswerLabels(JsonPart):
+    correctness: float | None = None
+    utility: float | None = None
+    claims: tuple[_LabelledClaim, ...] = ()
+
+
+class _Verdict(JsonPart):
+    scores: dict[str, float | None]
+
+
+class _AnswerItem(JsonPart):
+    id: str
+    question: str
+    language: str
+    evaluation: _Evaluation | None
+    labels: _AnswerLabels | None
+    verdict: _Verdict | None = None
+
+
+def answer_items(line: object) -> list[RunItem]:
+    """The answer itself, then each of its claims, as `<answer>#<claim>`; without an evaluation, those with a label."""
+    item = _AnswerItem.model_validate(line)
+    judged, labels = item.evaluation, item.labels or _AnswerLabels()
+    own = {"correctness": labels.correctness, "utility": labels.utility}
+    answer = RunItem(
+        id=item.id,
+        cluster=item.id,
+        question=item.question,
+        language=item.language,
+        verdicts={
+            "correctness": judged.correctness if judged else None,
+            "completeness": judged.completeness if judged else None,
+            "utility": judged.utility if judged else None,
+            **(item.verdict.scores if item.verdict else {}),
+        },
+        own_labels={name: label for name, label in own.items() if label is not None},
+    )
+    if judged is None:
+        unjudged = (
+            _of_claim(item, number, one.text, None, one.verdict)
+            for number, one in enumerate(labels.claims, start=1)
+        )
+        return [answer, *unjudged]
+    labelled = {one.claim: one.verdict for one in labels.claims if one.claim is not None}
+    claims = (
+        _of_claim(item, claim.id, claim.text, claim, labelled.get(claim.id))
+        for claim in judged.claims
+    )
+    return [answer, *claims]
+
+
+def _of_claim(
+    item: _AnswerItem, number: int, text: str, claim: _Claim | None, label: str | None
+) -> RunItem:
+    return RunItem(
+        id=f"{item.id}#{number}",
+        cluster=item.id,
+        question=text,
+        language=item.language,
+        verdicts={"supported": float(claim.verdict == _SUPPORTED) if claim else None},
+        own_labels={} if label is None else {"supported": float(label == _SUPPORTED)},
+        quotes=(claim.evidence.quote,) if claim and claim.evidence else (),
+    )

@@ -12,11 +12,7 @@ from gigamind.reports.text import code, render
 from gigamind.reports.views import Pages, View
 from gigamind.tasks.answers.compare import AnswerSnapshot
 from gigamind.tasks.answers.doors import not_believed, second_look
-from gigamind.tasks.answers.schema import (
-    AnswerItemReport,
-    AnswerRunRecord,
-    AnswerSummaryReport,
-)
+from gigamind.tasks.answers.schema import AnswerItemReport, AnswerRunRecord, AnswerSummaryReport
 from gigamind.tasks.answers.sentences import checklist_lead, cuts, separation
 from gigamind.wording import Language, Words, between, share, warning_in, words
 

@@ -13,7 +13,7 @@ from gigamind.metrics.links import CEILING
 from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import keys_in, label
 from gigamind.records.schema import PassageReport
-from gigamind.release.compare import Comparison
+from gigamind.release.comparison import Comparison
 from gigamind.reports.figures import Figure, figure_of, figures_of, measured
 from gigamind.reports.page.charts import (
     Chart,

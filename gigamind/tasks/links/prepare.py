@@ -71,11 +71,8 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
         if options.allow_partial:
             raise InputError("--allow-partial: only with --system; leave it out")
         return None
-    fields = LinkEvalOptions.model_fields
-    told = [name for name in OF_OWN if getattr(options, name) != fields[name].default]
-    if told:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in told)
+    if told := options.told(OF_OWN):
         raise InputError(
-            f"{names}: of gigamind's own suggestions, and --system names another tool; leave it out"
+            f"{told}: of gigamind's own suggestions, and --system names another tool; leave it out"
         )
     return describe_run(run_path(options.system))

@@ -1,14 +1,75 @@
 """The link task: how many removed links are suggested again, and how much else is."""
 
+from collections.abc import Iterator
 from typing import Any
 
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.task import Checked, Evaluation, Task
+from gigamind.metrics.spec import blocks_of
+from gigamind.metrics.table import keys_in
 from gigamind.records.schema import Record
-from gigamind.tasks.links.compare import LinkComparison
+from gigamind.reports.figures import MetricRow, metric_rows, plain_label, values_of
+from gigamind.reports.text import render
+from gigamind.reports.views import Pages, View
+from gigamind.tasks.links.compare import LinkComparison, LinkSnapshot
 from gigamind.tasks.links.options import LinkEvalOptions
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
-from gigamind.tasks.links.view import LinkView
+from gigamind.tasks.links.told import causes_told, shown_told, subject_values
+from gigamind.wording import Language, Words, warning_in, words
+
+_MISSES_SHOWN = 10
+
+
+class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
+    """See the module."""
+
+    def markdown(
+        self, record: Record[LinkSummaryReport, LinkItemReport], lang: Language = "en"
+    ) -> str:
+        """The summary as Markdown; text of notes is escaped, so that it cannot break a table or a list."""
+        summary, topk = record.summary, int(str(record.run.options["topk"]))
+        say = words(lang)
+        columns = keys_in("summary", blocks_of("links"), topk)
+        return render(
+            "links.md.jinja",
+            say=say,
+            run=record.run,
+            warnings=[warning_in(lang, told) for told in record.run.warnings],
+            errors=record.errors,
+            summary=summary,
+            counts=summary.counts,
+            rows=metric_rows(summary.overall, "links", say),
+            columns=[plain_label(key, say) for key in columns],
+            languages=[
+                (name, part.notes, values_of(part, columns))
+                for name, part in summary.by_language.items()
+            ],
+            misses=[
+                (item.note, row, miss) for item in record.items for row, miss in item.explained
+            ],
+            causes=causes_told(record, say),
+            subject=subject_values(record, say),
+            shown=shown_told(summary, say),
+            misses_shown=_MISSES_SHOWN,
+        )
+
+    @property
+    def pages(self) -> Pages:
+        from gigamind.tasks.links.page import link_figures, render_link_html
+
+        return render_link_html, link_figures
+
+    def rows(self, summary: LinkSummaryReport, say: Words) -> Iterator[MetricRow]:
+        yield from metric_rows(summary.overall, "links", say)
+
+    def finding(self, summary: LinkSummaryReport, say: Words) -> str:
+        return shown_told(summary, say)
+
+    def missing(self, summary: LinkSummaryReport) -> list[tuple[int, str, str]]:
+        return [(summary.counts.rows_rejected, "row_rejected", "rows_rejected")]
+
+    def not_run(self, summary: LinkSummaryReport) -> int:
+        return summary.counts.notes_not_run
 
 
 class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):

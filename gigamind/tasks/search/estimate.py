@@ -9,7 +9,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gigamind.evaluation.context import context_of
-from gigamind.evaluation.estimate import Estimate, asking, dollars_of, with_fresh
+from gigamind.evaluation.estimate import asking, dollars_of, with_fresh
+from gigamind.evaluation.task import Estimate
 from gigamind.judges.panel import first_asked
 from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import ModelJudge

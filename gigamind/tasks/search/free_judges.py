@@ -21,7 +21,6 @@ from gigamind.metrics.answerability import confusion
 from gigamind.retrieval.retriever import Retriever as Engine
 from gigamind.retrieval.signals import signals_of
 from gigamind.tasks.search.schema import FreeVerdict, ItemReport, JudgeRates
-from gigamind.wording import Words
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,8 +121,3 @@ def free_rates(
             )
         )
     return tuple(rates)
-
-
-def cost_line(rates: JudgeRates, say: Words) -> str:
-    """What a judge would cost those who ask, in a sentence."""
-    return say("page.judge_costs", **rates.model_dump())

@@ -5,30 +5,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gigamind.evaluation.asking import (
-    Account,
-    ModelRun,
-    Models,
-    ask_all,
-    judged_again,
-    unless_final,
-)
+from gigamind.evaluation.asking import Account, Models, ask_all, judged_again
 from gigamind.evaluation.context import SHORTER_CONTEXT, ContextNote, context_of
 from gigamind.evaluation.progress import Progress
 from gigamind.evaluation.shards import Shard
+from gigamind.evaluation.unfinished import ModelRun
 from gigamind.evidence.result import Aligned
-from gigamind.judges.protocol import Asking, QuestionCase
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import QuestionCase
 from gigamind.judges.unanswerable_llm import LlmVerdict, ModelJudge, PanelJudgement
 from gigamind.llm.fences import fence_key
 from gigamind.llm.ledger import Ledger
-from gigamind.records.judged import (
-    FLAGGED,
-    JudgementReport,
-    JudgeReport,
-    QuoteReport,
-    VoteReport,
-)
-from gigamind.runs.store import FINAL, ItemKey, Unscored, outcome_of
+from gigamind.records.judged import FLAGGED, JudgementReport, JudgeReport, QuoteReport, VoteReport
+from gigamind.runs.store import FINAL, ItemKey, Unscored, outcome_of, unless_final
 from gigamind.spans import Span
 from gigamind.tasks.search.prepare import Prepared
 from gigamind.tasks.search.schema import ItemReport

@@ -10,9 +10,9 @@ from gigamind.reports.cards.line import certified
 from gigamind.reports.figures import metric_rows, plain_label, values_of
 from gigamind.reports.page.model_costs import few_judged, model_section
 from gigamind.reports.text import code, render, unjudged
-from gigamind.tasks.search.free_judges import cost_line
 from gigamind.tasks.search.schema import (
     ItemReport,
+    JudgeRates,
     RunRecord,
     SliceCounts,
     SliceReport,
@@ -346,3 +346,8 @@ def _run_rows(run: RunReport, summary: SummaryReport, say: Words) -> Iterator[tu
     yield say("page.version"), f"{environment.app_version} {commit}".strip()
     size = {"cores": hardware.cores, "memory": hardware.memory_gib}
     yield say("page.hardware"), say("summary.cores", cpu=hardware.cpu, **size)
+
+
+def cost_line(rates: JudgeRates, say: Words) -> str:
+    """What a judge would cost those who ask, in a sentence."""
+    return say("page.judge_costs", **rates.model_dump())

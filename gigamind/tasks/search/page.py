@@ -15,7 +15,7 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import about, keys_in, label
 from gigamind.records.judged import JudgementReport
 from gigamind.records.schema import PassageReport
-from gigamind.release.compare import Comparison
+from gigamind.release.comparison import Comparison
 from gigamind.reports.figures import metric_name
 from gigamind.reports.page.headline import Card, against, card, percent
 from gigamind.reports.page.layout import (
@@ -29,27 +29,16 @@ from gigamind.reports.page.layout import (
 from gigamind.reports.text import unjudged
 from gigamind.spans import Passage, Span
 from gigamind.tasks.search.compare import SearchItem, SearchSnapshot
-from gigamind.tasks.search.figures import (
-    all_metrics,
-    judging,
-    main_metrics,
-    search_figures,
-    slices,
-)
-from gigamind.tasks.search.free_judges import cost_line
+from gigamind.tasks.search.figures import all_metrics, judging, main_metrics, search_figures, slices
 from gigamind.tasks.search.markdown import (
+    cost_line,
     failed_items,
     hole_rows,
     holes_line,
     searched_by,
     weak_lines,
 )
-from gigamind.tasks.search.schema import (
-    HitReport,
-    ItemReport,
-    RunRecord,
-    SliceReport,
-)
+from gigamind.tasks.search.schema import HitReport, ItemReport, RunRecord, SliceReport
 from gigamind.wording import Words, latency_method_in, share
 
 # Bits of an item's flags; report.js has the same.

@@ -221,12 +221,9 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
         if options.notes is None:
             raise InputError("--notes: must be given; only another --system needs no vault")
         return _idle_fusion(options)
-    fields = SearchEvalOptions.model_fields
-    told = [name for name in OF_ENGINE if getattr(options, name) != fields[name].default]
-    if told:
-        names = ", ".join(f"--{name.replace('_', '-')}" for name in told)
+    if told := options.told(OF_ENGINE):
         raise InputError(
-            f"{names}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
+            f"{told}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
             " leave it out"
         )
     return ()

@@ -4,13 +4,13 @@ Names are the seed's (section 6.1), snake_case; what it has not is added beside 
 units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
 """
 
-from typing import Annotated, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 from pydantic import Field
 
 from gigamind.choices import FreeJudge
 from gigamind.interop.ranking import Oddity
-from gigamind.records.judged import Count, JudgementReport, LlmReport, Report, Share
+from gigamind.records.judged import Count, Finite, JudgementReport, LlmReport, Report, Share
 from gigamind.records.schema import (
     ErrorReport,
     IntervalReport,
@@ -22,7 +22,6 @@ from gigamind.records.schema import (
 )
 from gigamind.systems.health import SystemHealth
 
-Finite = Annotated[float, Field(allow_inf_nan=False)]
 _SHOWN = 10  # the cut-off that reports show, or the largest below it
 
 

@@ -15,12 +15,12 @@ from pydantic import TypeAdapter
 
 from gigamind.datasets.check import CheckedQuery
 from gigamind.errors import EvaluationError, QueryTimeoutError
-from gigamind.evaluation.asking import ModelRun
 from gigamind.evaluation.lanes import Outcome, Stopped, run_lanes
 from gigamind.evaluation.progress import Progress, Quiet
 from gigamind.evaluation.shards import Shard
 from gigamind.evaluation.speed import Effort, measure_speed
 from gigamind.evaluation.task import Evaluation, Interrupted, Run
+from gigamind.evaluation.unfinished import ModelRun
 from gigamind.interop.ranking import RankedNote, Ranking
 from gigamind.judges.unanswerable import RuleJudge
 from gigamind.metrics.ranking_table import RankedQuery

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from gigamind.evaluation.asking import ModelRun, unscored
 from gigamind.evaluation.task import Run, run_report
+from gigamind.evaluation.unfinished import ModelRun, unscored
 from gigamind.judges.calibrated import CalibratedJudge
 from gigamind.judges.threshold import ThresholdJudge
 from gigamind.metrics.aggregate import Measured, SliceSummary

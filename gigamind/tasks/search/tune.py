@@ -12,14 +12,15 @@ from gigamind.evaluation.finish import HTML_FILE, Evaluated
 from gigamind.evaluation.progress import Progress
 from gigamind.metrics.table import label
 from gigamind.records.folder import as_json, check_out_folder
-from gigamind.release.compare import Comparison, MetricChange, compare
+from gigamind.release.compare import compare
+from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.release.snapshot import read_run
 from gigamind.reports.page.tune import findings, render_tuning
 from gigamind.reports.tuning import Tuning
 from gigamind.tasks.search.command import eval_command
 from gigamind.tasks.search.compare import SearchComparison
-from gigamind.tasks.search.free_judges import cost_line
 from gigamind.tasks.search.grid_options import GridOptions
+from gigamind.tasks.search.markdown import cost_line
 from gigamind.tasks.search.options import SearchEvalOptions
 from gigamind.tasks.search.schema import JudgeRates, SummaryReport
 from gigamind.tasks.search.tune_grid import tune_grid, with_setting

@@ -7,7 +7,7 @@ from pathlib import Path
 import gigamind
 from demands.model import Departure, Equal, Field, Option, Section, Test, beyond, row
 from gigamind.assets import asset
-from gigamind.judges.search_qa.judge import confidence
+from gigamind.judges.search_qa.judgement import confidence
 from gigamind.service.asking import AskOptions
 from gigamind.tasks.answers.schema import SearchQAEvaluation
 

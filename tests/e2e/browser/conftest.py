@@ -17,9 +17,9 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="module")
-def browser(tmp_path_factory):
-    """Debian's Chromium, without a window."""
+@pytest.fixture(scope="session")
+def chromium(tmp_path_factory):
+    """Debian's Chromium, without a window; it takes a core two seconds to start."""
     from selenium import webdriver
 
     programs = {name: shutil.which(name) for name in ("chromium", "chromedriver")}
@@ -36,6 +36,15 @@ def browser(tmp_path_factory):
     driver = webdriver.Chrome(options, webdriver.ChromeService(programs["chromedriver"]))
     yield driver
     driver.quit()
+
+
+@pytest.fixture(scope="module")
+def browser(chromium):
+    """The same with a window of the usual size, no page open, and nothing to tell."""
+    chromium.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    chromium.get("about:blank")
+    chromium.get_log("browser")
+    return chromium
 
 
 @pytest.fixture
@@ -75,7 +84,7 @@ class Reader:
         """The list is replaced a moment after a key."""
         from selenium.webdriver.support.ui import WebDriverWait
 
-        waiting = WebDriverWait(self.browser, 10, poll_frequency=0.05)
+        waiting = WebDriverWait(self.browser, 60, poll_frequency=0.05)
         waiting.until(lambda _: self.status() == expected)
 
     def choose(self, name: str) -> None:

@@ -57,7 +57,7 @@ def test_a_search_finds_a_note_by_its_path_its_links_and_their_targets(show, rea
     for typed in (item.note, item.suggestions[0].target, item.suggestions[0].anchor.text):
         search.clear()
         search.send_keys(typed)
-        WebDriverWait(browser, 10, poll_frequency=0.05).until(
+        WebDriverWait(browser, 60, poll_frequency=0.05).until(
             lambda _: item.note in browser.execute_script("return body.textContent")
         )
     search.send_keys(" nothing has this")

@@ -126,7 +126,7 @@ class Visitor:
     def waiting(self):
         """What the page replaces while it is looked at is looked for again."""
         replaced = [StaleElementReferenceException]
-        return WebDriverWait(self.browser, 10, poll_frequency=0.02, ignored_exceptions=replaced)
+        return WebDriverWait(self.browser, 60, poll_frequency=0.02, ignored_exceptions=replaced)
 
     def wait(self, selector):
         """The first element, as soon as it is there to be seen."""

@@ -6,10 +6,11 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from functools import cache
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import ThreadingHTTPServer
 from pathlib import Path
 
 from demo_serve import respond
+from loopback import Answering
 from served_app import serving
 
 from gigamind.llm.fake import running
@@ -19,23 +20,16 @@ _stack = ExitStack()
 _WAIT_S = 20.0
 
 
-class _Says(BaseHTTPRequestHandler):
+class _Says(Answering):
     """The first line of what it is to say is the type of the rest."""
 
     said = b""
     protocol_version = "HTTP/1.1"
 
     def do_POST(self) -> None:
-        self.rfile.read(int(self.headers["Content-Length"]))
+        self.body()
         kind, _, body = self.said.partition(b"\n")
-        self.send_response(200)
-        self.send_header("Content-Type", kind.decode("latin-1").strip() or "text/plain")
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Nothing."""
+        self.answer(200, body, kind.decode("latin-1").strip() or "text/plain")
 
 
 class _Server(ThreadingHTTPServer):

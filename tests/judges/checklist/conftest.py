@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
-from gigamind.judges.protocol import AnswerCase, Asking
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import ChecklistReply, judge_checklist, load_checklist_judge
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Answer, Usage
+from gigamind.llm.client import Answer
 from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 
 ROOT = Path(__file__).parents[3]
 FILE = ROOT / "judges" / "quality_gate.toml"

@@ -4,7 +4,8 @@ import json
 import pytest
 
 from gigamind.errors import LlmError
-from gigamind.judges.protocol import AnswerCase, Asking
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import AnswerCase
 from gigamind.judges.quality_gate import judge_checklist, load_checklist_judge, passes
 from gigamind.llm.ask import connect
 from gigamind.llm.fake import running

@@ -7,13 +7,15 @@ from pathlib import Path
 import pytest
 from answer_reply import aside
 
-from gigamind.judges.protocol import AnswerCase, Asking
+from gigamind.judges.asking import Asking
+from gigamind.judges.protocol import AnswerCase
+from gigamind.judges.search_qa.asking import load_search_qa_judge
 from gigamind.judges.search_qa.judge import judge_answer_by_panel
-from gigamind.judges.search_qa.reply import load_search_qa_judge
 from gigamind.llm.ask import LanguageModel
-from gigamind.llm.client import Answer, Usage
+from gigamind.llm.client import Answer
 from gigamind.llm.fences import Source
 from gigamind.llm.settings import ModelSettings
+from gigamind.llm.usage import Usage
 
 ROOT = Path(__file__).parents[3]
 JUDGE_FILE = ROOT / "judges" / "search_qa.toml"

@@ -3,12 +3,8 @@ from pathlib import Path
 import pytest
 
 from gigamind.errors import InputError
-from gigamind.judges.search_qa.reply import (
-    RULES,
-    SearchQAJudgeFile,
-    SearchQAReply,
-    load_search_qa_judge,
-)
+from gigamind.judges.search_qa.asking import SearchQAJudgeFile, load_search_qa_judge
+from gigamind.judges.search_qa.reply import RULES, SearchQAReply
 from gigamind.judges.spec import fingerprint_of, load_llm_judge
 
 GIVEN = ("nonce", "notes", "question", "answer", "ids", "part")

@@ -9,8 +9,8 @@ def new(claim, note):
     return new_numbers(claim, known_numbers(note))
 
 
-@pytest.mark.parametrize(
-    ("claim", "note"),
+@pytest.mark.each(
+    "claim, note",
     [
         ("1,200원", "가격은 1200원"),
         ("1200원", "가격은 １，２００원"),
@@ -47,8 +47,8 @@ def test_a_number_in_another_notation_is_not_new(claim, note):
     assert new(claim, note) == ()
 
 
-@pytest.mark.parametrize(
-    ("claim", "note", "expected"),
+@pytest.mark.each(
+    "claim, note, expected",
     [
         ("성장률은 10.5%이다", "성장률은 5.10%이다", ("10.5%",)),
         ("벌금은 500원이다", "벌금은 1,500원이다", ("500원",)),

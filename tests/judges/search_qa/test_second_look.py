@@ -4,7 +4,7 @@ import pytest
 from second_looks import is_second_look, looks
 
 from gigamind.errors import LlmError
-from gigamind.judges.search_qa.reply import load_search_qa_judge
+from gigamind.judges.search_qa.asking import load_search_qa_judge
 
 LEAVE = "연차는 입사 첫해에 15일을 준다."
 CLAIM = "New hires get fifteen days."

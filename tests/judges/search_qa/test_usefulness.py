@@ -1,6 +1,6 @@
 import pytest
 
-from gigamind.judges.search_qa.judge import answerable, confidence, outcome, utility
+from gigamind.judges.search_qa.judgement import answerable, confidence, outcome, utility
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import pytest
 
 from gigamind.records.judged import JudgeReport
-from gigamind.release.compare import Comparison, MetricChange, RunName
+from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.tasks.answers.page import pass_rate, quality_block
 from gigamind.tasks.answers.schema import QualityItemRate, QualitySliceReport, QualitySummaryReport
 from gigamind.wording import words

@@ -6,7 +6,7 @@ from contextlib import nullcontext
 import pytest
 
 from gigamind.errors import EvaluationError
-from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.tasks import evaluate
 
 # Of its requests the server takes the first two, and refuses the third.

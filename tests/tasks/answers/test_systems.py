@@ -5,6 +5,7 @@ import os
 import re
 import signal
 import sys
+import threading
 import time
 from collections import Counter
 from datetime import UTC, datetime
@@ -14,9 +15,9 @@ from search_servers import search_server
 
 import gigamind
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.asking import unfinished_folder
 from gigamind.evaluation.progress import Quiet
 from gigamind.evaluation.shards import Shard
+from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.release.compare import compare
 from gigamind.release.snapshot import read_snapshot
 from gigamind.runs.store import ITEMS_FILE, Journal
@@ -257,12 +258,15 @@ def test_a_system_that_is_not_there_is_given_up_and_no_model_is_asked(asked, ser
 
 @pytest.mark.usefixtures("judged")
 def test_a_slow_answer_fails_its_question(asked, answering, lines):
+    given_up = threading.Event()
+
     def slow():
-        time.sleep(6)
+        given_up.wait(60)
         return {"answer": ANSWER}
 
     with answering({"five": slow}) as rag:
         done = evaluate(asked(rag.url, timeout_ms=4_000))
+        given_up.set()
     [error] = lines(done.out, "errors.jsonl")
     assert (error["id"], error["error"]) == ("five", "QueryTimeoutError")
 

@@ -11,7 +11,7 @@ import pytest
 
 from gigamind.assurance.certify import certify
 from gigamind.errors import InputError
-from gigamind.evaluation.asking import is_resumable
+from gigamind.evaluation.unfinished import is_resumable
 from gigamind.metrics.table import label
 from gigamind.tasks import evaluate, judged_kinds
 

@@ -175,17 +175,14 @@ def test_a_run_is_held_against_its_baseline(evaluate, tmp_path):
     assert (tmp_path / "out" / "compare.md").is_file()
 
 
+def options_in(folder):
+    given = {"dataset": folder / "links.jsonl", "notes": folder / "notes", "out": folder / "out"}
+    return validated(LinkEvalOptions, {**given, "semantic": False})
+
+
 def test_batches_give_the_same_run_as_all_at_once(evaluate, tmp_path):
     direct = evaluate(out=tmp_path / "direct").summary
-    options = validated(
-        LinkEvalOptions,
-        {
-            "dataset": tmp_path / "links.jsonl",
-            "notes": tmp_path / "notes",
-            "out": tmp_path / "out",
-            "semantic": False,
-        },
-    )
+    options = options_in(tmp_path)
     found = [STEPS.run_batch(options, at, at + 1) for at in range(2)]
     told = json.loads(json.dumps(found))  # what a task gives goes through JSON
     finished = STEPS.finish_run(options, told, tmp_path / "out", datetime.now(UTC))
@@ -197,15 +194,7 @@ def test_batches_give_the_same_run_as_all_at_once(evaluate, tmp_path):
 
 def test_few_notes_are_one_batch(evaluate, tmp_path):
     evaluate(out=tmp_path / "direct")
-    options = validated(
-        LinkEvalOptions,
-        {
-            "dataset": tmp_path / "links.jsonl",
-            "notes": tmp_path / "notes",
-            "out": tmp_path / "out",
-            "semantic": False,
-        },
-    )
+    options = options_in(tmp_path)
     assert STEPS.prepare_batches(options, tmp_path / "out")["batches"] == [(0, 2)]
     assert STEPS.check_input(options).startswith("3 links ready, in 2 notes; ")
     STEPS.close_run(options)

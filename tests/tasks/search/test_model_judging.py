@@ -5,7 +5,7 @@ import signal
 import pytest
 
 from gigamind.errors import EvaluationError, InputError, LlmError
-from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.llm.ledger import read_ledger
 from gigamind.tasks import evaluate
 

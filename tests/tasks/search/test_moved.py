@@ -7,8 +7,8 @@ from gigamind.tasks.search.prepare import prepare
 LONG = "Invoices above 500 euros need the approval of two people."
 
 
-@pytest.mark.parametrize(
-    ("text", "note", "expected"),
+@pytest.mark.each(
+    "text, note, expected",
     [
         ("휴가는 팀장에게", "새 머리말\n\n휴가는 팀장에게 신청한다.", Span(7, 15)),
         ("휴가는 팀장에게", "휴가는\n**팀장**에게 신청한다.", Span(0, 12)),

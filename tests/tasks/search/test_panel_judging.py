@@ -5,7 +5,7 @@ import json
 import pytest
 
 from gigamind.errors import EvaluationError, InputError
-from gigamind.evaluation.asking import unfinished_folder
+from gigamind.evaluation.unfinished import unfinished_folder
 from gigamind.llm.ledger import read_ledger
 from gigamind.tasks import evaluate
 from gigamind.tasks.search.estimate import estimate

@@ -69,6 +69,6 @@ def test_the_policy_stops_what_would_get_into_the_page(browser, show, record):
         "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=\"window.pwned = 1\">');"
         "const s = document.createElement('script'); s.textContent = 'window.pwned = 2'; document.body.append(s);"
     )
-    refused = WebDriverWait(browser, 10).until(lambda _: browser.get_log("browser"))
+    refused = WebDriverWait(browser, 60).until(lambda _: browser.get_log("browser"))
     assert all("Content Security Policy" in entry["message"] for entry in refused)
     assert browser.execute_script("return typeof window.pwned") == "undefined"

@@ -25,7 +25,7 @@ def _wait_for_first(browser, part):
     def first(_):
         return part in browser.execute_script("return body.firstElementChild?.textContent ?? ''")
 
-    WebDriverWait(browser, 10, poll_frequency=0.05).until(first)
+    WebDriverWait(browser, 60, poll_frequency=0.05).until(first)
 
 
 def _many(record):

@@ -42,7 +42,7 @@ def test_the_expected_passage_is_marked_inside_the_evidence(show, record):
     browser.find_element(By.CSS_SELECTOR, ".toggle").click()
     for whole in browser.find_elements(By.CSS_SELECTOR, ".detail summary"):
         browser.execute_script("arguments[0].click()", whole)
-    marked = WebDriverWait(browser, 10).until(
+    marked = WebDriverWait(browser, 60).until(
         lambda _: browser.find_elements(By.CSS_SELECTOR, ".ranking details mark")
     )
     told = "".join(mark.get_attribute("textContent") for mark in marked)

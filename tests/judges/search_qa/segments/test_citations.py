@@ -18,8 +18,8 @@ from gigamind.judges.search_qa.segments.citations import (
 TEXTS = st.text(st.sampled_from("a가1 ,;-.[]()`노트\n\u3000"), max_size=40)
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers", "bare"),
+@pytest.mark.each(
+    "text, numbers, bare",
     [
         ("15일이다 [노트 1].", (1,), "15일이다."),
         ("15일이다[노트1][노트 2].", (1, 2), "15일이다."),
@@ -49,8 +49,8 @@ def test_notes_are_named_in_many_ways(text, numbers, bare):
     assert without_citations(text) == bare
 
 
-@pytest.mark.parametrize(
-    ("text", "numbers"),
+@pytest.mark.each(
+    "text, numbers",
     [
         *(("15일입니다 [1].", (1,)), ("15일입니다[1].", (1,)), ("15일입니다. [1] 끝", (1,))),
         *(
@@ -75,27 +75,21 @@ def test_a_number_in_brackets_is_a_citation_only_behind_a_clause(text, numbers):
         assert without_citations(text) == text
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@pytest.mark.each(
+    "text, expected",
     [
-        ("노트 1에 따르면 15일이다.", "15일이다."),
-        ("[노트 1]에 따르면 15일이다.", "15일이다."),
-        ("반차는 노트 2에서 0.5일이다.", "반차는 0.5일이다."),
-        ("노트 1, 2에 따르면 3일이다.", "3일이다."),
-        ("노트 1과 2일 뒤", "2일 뒤"),
-        ("수수료는 없다 (노트 2 참고).", "수수료는 없다 ."),
-        ("[1]에 따르면 3일이다.", "3일이다."),
-        ("According to Note 1, leave is 15 days.", "leave is 15 days."),
-        ("Note 3 says 15.", "says 15."),
-        ("Notes 1 and 2 say 15.", "say 15."),
-        ("15일이다 [노트 1].", "15일이다."),
+        ("노트 1에 따르면 15일이다.", "15일이다."), ("[노트 1]에 따르면 15일이다.", "15일이다."),
+        ("반차는 노트 2에서 0.5일이다.", "반차는 0.5일이다."), ("노트 1, 2에 따르면 3일이다.", "3일이다."),
+        ("노트 1과 2일 뒤", "2일 뒤"), ("수수료는 없다 (노트 2 참고).", "수수료는 없다 ."),
+        ("[1]에 따르면 3일이다.", "3일이다."), ("According to Note 1, leave is 15 days.", "leave is 15 days."),
+        ("Note 3 says 15.", "says 15."), ("Notes 1 and 2 say 15.", "say 15."), ("15일이다 [노트 1].", "15일이다."),
     ],
-)
+)  # fmt: skip
 def test_a_claim_is_read_without_the_names_of_notes(text, expected):
     assert without_note_names(text) == expected
 
 
-@pytest.mark.parametrize(
+@pytest.mark.each(
     "text",
     [
         *(
@@ -116,8 +110,8 @@ def test_a_line_of_sources_names_notes_without_brackets():
     assert names_of_notes("출처: 노트 2, [노트 1], Note 7 (휴가 3일)") == (2, 1, 7)
 
 
-@pytest.mark.parametrize(
-    ("text", "end"),
+@pytest.mark.each(
+    "text, end",
     [
         *(("끝. [노트 1] 또", 9), ("끝. [노트 1]. 또", 10), ("끝. [노트 1]에 따르면", 2)),
         *(("끝. [노트 1]... 또", 12), ("끝. 또", 2)),

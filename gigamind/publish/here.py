@@ -1,0 +1,78 @@
+"""`gigamind eval ... --flow`: the flow of a task, such as `flows/eval_search.py`, run in this process."""
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
+
+from gigamind.assets import asset
+from gigamind.evaluation.finish import Evaluated
+from gigamind.evaluation.options import EvalOptions
+from gigamind.evaluation.release import ReleaseVerdict
+from gigamind.publish.ends import ReleaseStopped, own_process
+from gigamind.publish.server import check_result_storage, check_server
+from gigamind.tasks import TASKS
+
+if TYPE_CHECKING:
+    from prefect.client.schemas.objects import State
+
+
+# No telemetry; a first start on a slow machine takes its time; task records of a short-lived server get written.
+_SETTINGS = {
+    "DO_NOT_TRACK": "1",
+    "PREFECT_SERVER_ANALYTICS_ENABLED": "false",
+    "PREFECT_SERVER_EPHEMERAL_STARTUP_TIMEOUT_SECONDS": "120",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_READ_BATCH_SIZE": "100",
+    "PREFECT_SERVER_SERVICES_TASK_RUN_RECORDER_FLUSH_INTERVAL": "0.5",
+    "PREFECT_SERVER_UI_SHOW_PROMOTIONAL_CONTENT": "false",
+}
+
+_HEARTBEAT_S = 30  # as in deployments/server.env; automations.yaml waits for three of them
+
+
+def run_flow(options: EvalOptions, runner: str | None = None) -> Evaluated[Any]:
+    """Run the task's flow, such as `flows/eval_search.py`, here.
+
+    It speaks to the configured Prefect server, or to a short-lived one where none is.
+
+    Args:
+        runner: where its batches and shards run, such as `processes:2`; None for this process.
+
+    Raises:
+        ServerError: the server cannot be reached or used.
+        GigamindError: as the evaluation itself raises it.
+    """
+    for name, value in _SETTINGS.items():
+        os.environ.setdefault(name, value)
+    server = check_server()
+    import prefect.settings
+    from prefect.flows import load_flow_from_entrypoint
+    from prefect.settings import temporary_settings
+
+    if server:
+        check_result_storage()
+    name = f"eval_{options.task}"
+    entrypoint = f"{asset('flows') / name}.py:{name}"
+    flow = cast(
+        "Callable[..., State[Any]]",
+        load_flow_from_entrypoint(entrypoint, use_placeholder_flow=False),
+    )
+    # By its heartbeats a server knows that a run was killed.  Their thread holds up the end of the run for a second,
+    # which a short-lived server is not worth.
+    with (
+        temporary_settings(
+            {prefect.settings.PREFECT_FLOWS_HEARTBEAT_FREQUENCY: _HEARTBEAT_S if server else None}
+        ),
+        own_process(),
+    ):
+        try:
+            result: Mapping[str, Any] = flow(options, runner, return_state=True).result()
+        except ReleaseStopped as stopped:
+            result = stopped.result
+    release = result["release"]
+    return Evaluated(
+        TASKS[options.task].compared.summary.model_validate(result["summary"]),
+        Path(result["out"]),
+        ReleaseVerdict.load(release) if release else None,
+    )
