@@ -101,7 +101,7 @@ def by_meaning(cache: Cache) -> Callable[[Vault], Suggested]:
 def _suggested(suggester: LinkSuggester) -> Suggested:
     notes = suggester.vault.notes
     suggester.prepare(notes, options=OPTIONS)
-    found = {
+    found: Suggested = {
         note.path: [(one.target, one.confidence) for one in suggester.suggest(note, OPTIONS)]
         for note in notes
     }

@@ -5,11 +5,16 @@ are missing come back, too, and look wrong: where k links of a note are hidden a
 suggestion that is a link of either kind with a chance π is one of the hidden with π k / (k + m).  π is a logistic
 function of the score (Platt 1999), its numbers held near to the shipped ones, which decide alone where a vault has few
 links.  With nothing hidden, its odds are lower by the share of the missing.  Equal vaults give equal numbers.
+
+Names and phrases have numbers of their own: vaults that link every name they say link phrases seldom, and how much a
+score of phrases tells differs more by vault than that of names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from hashlib import sha256
+from math import log
 from typing import NamedTuple
 
 import numpy as np
@@ -25,6 +30,9 @@ _AS_MANY = MISSING / (1 - MISSING)  # of the links that are left
 # A vault without links lacks all of them, not a share (-ln MISSING), and has no habit to go by: what a person would
 # accept counts, more than what others had linked (+1 for phrases that were read by eye, see benchmarks/README.md).
 _NO_HABIT = 2.0
+# There a phrase means one of all notes, and the more there are, the more are near to it by chance.  As many as in the
+# seed's example, which wants its phrases shown, cost it nothing.
+_FEW_NOTES = 6
 # A note that lacks the only link it had is not among those whose links can be hidden, and has fewer than these: in log
 # odds, chosen on the vaults that the weights were fitted on.
 _ONLY_ONES = 0.2
@@ -39,11 +47,18 @@ _Floats = npt.NDArray[np.float64]
 
 
 class Scored(NamedTuple):
-    """One suggestion: its log odds, whether it is a phrase rather than a name, and its target."""
+    """One suggestion: its log odds, and its target."""
 
     score: float
-    is_phrase: bool
     target: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Turns log odds by the shipped weights into those in a vault; slope above 0."""
+
+    slope: float = 1.0
+    offset: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,64 +66,94 @@ class Calibration:
     """Turns log odds into a confidence.
 
     Attributes:
-        slope: above 0.
-        offset: of names.
-        phrase_offset: of phrases, which some vaults link and some do not.
-        suggestions: by which the numbers were found; 0: the shipped ones.
+        suggestions: names by which the numbers were found; 0: the shipped ones.
     """
 
-    slope: float = 1.0
-    offset: float = 0.0
-    phrase_offset: float = 0.0
+    names: Line = Line()
+    phrases: Line = Line()
     suggestions: int = 0
 
     def odds(self, score: float, *, is_phrase: bool) -> float:
         """Log odds of a link in this vault, by those of the shipped weights."""
-        return self.slope * score + (self.phrase_offset if is_phrase else self.offset)
+        line = self.phrases if is_phrase else self.names
+        return line.slope * score + line.offset
 
 
 def calibrate(
-    vault: Vault, identities: Identities, suggest: Callable[[Note], Sequence[Scored]]
+    vault: Vault,
+    identities: Identities,
+    names: Callable[[Note], Sequence[Scored]],
+    phrases: Callable[[Note, Calibration], Sequence[Scored]] | None = None,
 ) -> Calibration:
     """Find the numbers of a vault.
 
     Args:
-        suggest: the best suggestions of a note, which is one of the vault without some of its links.
+        names: the best names of a note, which is one of the vault without some of its links.
+        phrases: its best phrases, where the numbers of names are these; None: there are none.
     """
     by_note: dict[str, list[NoteLink]] = {}
     for link in removable_links(vault, identities):
         by_note.setdefault(link.note.path, []).append(link)
+
+    @cache  # phrases are found in the same notes as names
+    def hidden(draw: int) -> list[_Hidden]:
+        return _hidden(by_note, draw)
+
+    unknown = Line(offset=_NO_HABIT)
+    line, suggestions = _line(hidden, names)
+    found = Calibration(line or unknown, suggestions=suggestions)
+    if phrases is None:
+        return found
+    chance = log(max(1.0, len(vault.notes) / _FEW_NOTES))
+    line, _ = _line(hidden, lambda note: phrases(note, found))
+    return replace(found, phrases=line or Line(offset=_NO_HABIT - chance))
+
+
+class _Hidden(NamedTuple):
+    """A note without some of its links: their targets, how many are hidden and how many it has."""
+
+    note: Note
+    targets: frozenset[str]
+    links: int
+    left: int
+
+
+def _line(
+    hidden: Callable[[int], Sequence[_Hidden]], suggest: Callable[[Note], Sequence[Scored]]
+) -> tuple[Line | None, int]:
+    """The numbers for suggestions of one kind, and how many of them there were; None where there were none."""
     scored: list[Scored] = []
     hits: list[bool] = []
     shares: list[float] = []
     counts = np.zeros(2)
     for draw in range(_DRAWS):
-        for links, left in _hidden(by_note, draw):
-            targets = {link.target for link in links}
-            found = suggest(_without(links))
+        for note, targets, links, left in hidden(draw):
+            found = suggest(note)
             scored += found
             hits += [one.target in targets for one in found]
-            shares += [len(links) / (len(links) + left * _AS_MANY)] * len(found)
-            counts += (len(links), left * _AS_MANY)
+            shares += [links / (links + left * _AS_MANY)] * len(found)
+            counts += (links, left * _AS_MANY)
         if len(scored) >= _ENOUGH:
             break
     if not scored:
-        return Calibration(offset=_NO_HABIT, phrase_offset=_NO_HABIT)
+        return None, 0
     # Seen beside as many that are hidden, the missing are this share of all that are to be found.
     lower = float(np.log(counts[0] / counts.sum())) - _ONLY_ONES
     found = _platt(scored, np.array(hits, dtype=np.float64), np.array(shares))
-    return replace(found, offset=found.offset + lower, phrase_offset=found.phrase_offset + lower)
+    return replace(found, offset=found.offset + lower), len(scored)
 
 
-def _hidden(
-    by_note: Mapping[str, Sequence[NoteLink]], draw: int
-) -> list[tuple[list[NoteLink], int]]:
-    """The links that are hidden at once, by note, of a sample of the notes, with how many links each note has."""
+def _hidden(by_note: Mapping[str, Sequence[NoteLink]], draw: int) -> list[_Hidden]:
+    """A sample of the notes without the links that are hidden at once."""
     drawn = (
         ([one for one in links if _drawn(one, draw)], len(links)) for links in by_note.values()
     )
     losing = [(links, left) for links, left in drawn if links]
-    return sorted(losing, key=lambda one: _digest(one[0][0].note.path))[:_NOTES]
+    chosen = sorted(losing, key=lambda one: _digest(one[0][0].note.path))[:_NOTES]
+    return [
+        _Hidden(_without(links), frozenset(one.target for one in links), len(links), left)
+        for links, left in chosen
+    ]
 
 
 def _drawn(link: NoteLink, draw: int) -> bool:
@@ -126,18 +171,17 @@ def _without(links: Sequence[NoteLink]) -> Note:
     return replace(note, text=text, document=parse(text))
 
 
-def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Calibration:
-    """The numbers of π under which the hits are likeliest, near to 1, 0 and 0.
+def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Line:
+    """The numbers of π under which the hits are likeliest, near to 1 and 0.
 
     Args:
         right: 1 for each suggestion that is one of the hidden links, else 0; shape (len(scored),).
         shares: of the hidden among the links that its note lacks, in (0, 1).
     """
     scores = np.array([one.score for one in scored])
-    phrases = np.array([float(one.is_phrase) for one in scored])
     center, spread = float(scores.mean()), float(scores.std()) + _LEAST_SPREAD
-    columns = np.column_stack([(scores - center) / spread, np.ones(len(scores)), phrases])
-    shipped = np.array([spread, center, 0.0])
+    columns = np.column_stack([(scores - center) / spread, np.ones(len(scores))])
+    shipped = np.array([spread, center])
     weights: _Floats = shipped.copy()
 
     def chances(at: _Floats) -> _Floats:
@@ -166,5 +210,4 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Calibra
             break
     # A vault whose links contradict the shipped order does not turn it round.
     slope = max(float(weights[0] / spread), _LEAST_SLOPE)
-    offset = float(weights[1] - slope * center)
-    return Calibration(slope, offset, offset + float(weights[2]), len(scored))
+    return Line(slope, float(weights[1] - slope * center))

@@ -37,6 +37,8 @@ _NEXT_CAPITAL = re.compile(r"[ -][A-Z]")
 # "no approval needed", "결재 없이": what is said not to be there is hardly ever linked.
 _DENIED_BEFORE = re.compile(r"(?<!\w)(?:no|without)[ ]$", re.IGNORECASE)
 _DENIED_BEHIND = re.compile(r"(?:[은는이가도]|이나|나)?[ ]?없[이는다음습어고]")
+_PART_BEFORE = re.compile(r"[^\W_]-$")
+_PART_BEHIND = re.compile(r"-[^\W_]")
 # Milne & Witten 2008 cut at 0.065, where the name alone was looked at; what stands around it may make up for much.
 LEAST_LINK_PROBABILITY = 0.003
 _OCCURRENCES = 10  # of the same words that are looked at
@@ -99,6 +101,10 @@ class CandidateFinder:
         """
         reading = _Reading(self, note, context_chars)
         return [*reading.named(), *reading.meant(hopeful)]
+
+    def named_places(self, note: Note, context_chars: int) -> list[list[Candidate]]:
+        """Those of names alone."""
+        return list(_Reading(self, note, context_chars).named())
 
     def prepare(self, notes: Iterable[Note], progress: Progress = quiet) -> None:
         """Embed the phrases of all these notes at once."""
@@ -360,7 +366,9 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
     running = running_text(note)
     for start, end in phrases(running.folded):
         told = running.folded[start:end]
-        if told not in first and (span := running.span(start, end)) not in taken:
+        if told in first or (span := running.span(start, end)) in taken:
+            continue
+        if not _cuts_a_word(note.text, span):
             first[told] = span
     own = fold(note.title)
     most = min(max(len(note.text) // _CHARS_A_PHRASE, _PHRASES.start), _PHRASES.stop - 1)
@@ -369,6 +377,14 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
     spans = sorted((first[text] for text in best), key=lambda span: span.start)
     # As written: "RAG" means more to a model than "rag".
     return [(plain_text(span.slice(note.text)), span) for span in spans]
+
+
+def _cuts_a_word(text: str, span: Span) -> bool:
+    """Whether a phrase begins or ends within a word of several parts: "call" in "on-call" is no phrase."""
+    return (
+        _PART_BEFORE.search(text[max(0, span.start - 2) : span.start]) is not None
+        or _PART_BEHIND.match(text, span.end) is not None
+    )
 
 
 def _first_names(*names: str) -> tuple[str, ...]:

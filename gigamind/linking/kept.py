@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gigamind.checksum import seal, unsealed
-from gigamind.linking.calibration import Calibration
+from gigamind.linking.calibration import Calibration, Line
 from gigamind.linking.features import Candidate, MeantFeatures, NamedFeatures
 from gigamind.retrieval.cache import touch
 from gigamind.runs.folders import private_file
@@ -52,7 +52,9 @@ class Kept:
             return
         with contextlib.suppress(OSError, ValueError):
             written = json.loads(bytes(unsealed(self._file.read_bytes(), _LAYOUT)))
-            self.calibration, self._rows = Calibration(*written["calibration"]), written["rows"]
+            names, phrases, suggestions = written["calibration"]
+            self.calibration = Calibration(Line(*names), Line(*phrases), suggestions)
+            self._rows = written["rows"]
             touch(self._file)
 
     def get(self, asked: str, path: str) -> list[Sure] | None:

@@ -1,16 +1,26 @@
 """How many telling words two texts share: the cosine of their tf-idf vectors over a vault."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from collections.abc import Set as AbstractSet
 from functools import lru_cache
-from math import log, sqrt
+from math import log
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
 
 from gigamind.text import tokens
 from gigamind.vault.notes import Note
 
-Vector = Mapping[str, float]
-"""Token -> its part of a unit vector."""
+_DIGITS = 6  # of a cosine: the last ones hang on the order in which it is summed up
+
+
+class Vector(NamedTuple):
+    """A unit vector by its parts that are not 0: where they stand, int32, and what they are, float64."""
+
+    places: npt.NDArray[np.int32]
+    parts: npt.NDArray[np.float64]
 
 
 class SharedWords:
@@ -22,9 +32,14 @@ class SharedWords:
         for of_note in counts.values():
             frequencies.update(of_note.keys())
         self._idf = {token: log((len(counts) + 1) / n) for token, n in frequencies.items()}
+        self._place = {token: place for place, token in enumerate(self._idf)}
+        self._idfs = np.fromiter(self._idf.values(), np.float64, len(self._idf))
         self._weights: dict[str, float] = {}  # a vault repeats its phrases
         self._rarest = log(len(counts) + 1)
         self._notes = {path: self._unit(of_note) for path, of_note in counts.items()}
+        # One vector laid out at full length, which is compared with many.
+        self._laid: Vector | None = None
+        self._row = np.zeros(len(self._idf))
 
     def vector(self, text: str) -> Vector:
         """The unit vector of a text; words that no note has are left out, so it may be empty."""
@@ -32,9 +47,13 @@ class SharedWords:
 
     def cosine(self, text: Vector, note: str) -> float:
         """Of a text's vector and the note at this path, in [0, 1]."""
-        other = self._notes[note]
-        small, large = (text, other) if len(text) < len(other) else (other, text)
-        return sum([part * large[token] for token, part in small.items() if token in large])
+        if self._laid is not text:
+            if self._laid is not None:
+                self._row[self._laid.places] = 0.0
+            self._row[text.places] = text.parts
+            self._laid = text
+        places, parts = self._notes[note]
+        return round(float((self._row[places] * parts).sum()), _DIGITS)
 
     def cosine_of_notes(self, left: str, right: str) -> float:
         """Of the notes at two paths, in [0, 1]."""
@@ -59,9 +78,11 @@ class SharedWords:
         return sum([self._idf.get(token, self._rarest) for token in sorted(some)])
 
     def _unit(self, counts: Counter[str]) -> Vector:
-        parts = {t: (1 + log(n)) * self._idf[t] for t, n in counts.items() if t in self._idf}
-        length = sqrt(sum(part * part for part in parts.values()))
-        return {token: part / length for token, part in parts.items()} if length else {}
+        known = [(self._place[token], n) for token, n in counts.items() if token in self._place]
+        places, found = np.array(known, np.int32).reshape(-1, 2).T.copy()
+        parts = (1 + np.log(found)) * self._idfs[places]
+        length = np.sqrt((parts * parts).sum())
+        return Vector(places, parts / length if length else parts)
 
 
 @lru_cache(maxsize=65_536)  # a vault repeats its phrases, and phrases their words

@@ -4,7 +4,7 @@
 """
 
 from bisect import bisect_left
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import islice
@@ -27,9 +27,9 @@ from gigamind.vault.notes import Note, Vault
 from gigamind.wording import Language
 
 LEAST_CONFIDENCE = 0.1  # what is wrong nine times in ten is no suggestion
-# Phrases are many, and what is right among the least sure is outnumbered; chosen on the vaults that the weights were
+# Phrases are many, and what is right among the less sure is outnumbered; chosen on the vaults that the weights were
 # fitted on (benchmarks/README.md).
-LEAST_OF_PHRASES = 0.15
+LEAST_OF_PHRASES = 0.3
 _CALIBRATED_WITH = 5  # suggestions of a note: what is looked at most
 
 
@@ -138,11 +138,16 @@ class LinkSuggester:
     def _calibrated(self) -> Calibration:
         options = SuggestOptions(exclude_existing=False)
 
-        def suggest(note: Note) -> list[Scored]:
-            best = self._best(note, options, Calibration(), 0.0)[:_CALIBRATED_WITH]
-            return [Scored(one.score, one.is_phrase, one.candidate.target) for one in best]
+        def names(note: Note) -> list[Scored]:
+            places = self.finder.named_places(note, options.context_chars)
+            return _scored(_chosen(places, frozenset(), Calibration()))
 
-        return calibrate(self.vault, self._identities, suggest)
+        def phrases(note: Note, calibration: Calibration) -> list[Scored]:
+            best = self._best(note, options, calibration, 0.0)
+            return _scored([one for one in best if one.is_phrase])
+
+        semantic = self._embedder is not None
+        return calibrate(self.vault, self._identities, names, phrases if semantic else None)
 
     @property
     def embedding_model(self) -> str | None:
@@ -191,12 +196,13 @@ class LinkSuggester:
 
     def _sure(self, note: Note, options: SuggestOptions) -> list[Sure]:
         """What is sure enough to be suggested at any `min_confidence`, the surest first."""
-        least = options.min_confidence if options.unlikely else floor(0.0)
+        least = options.min_confidence
+        phrases_from = least if options.unlikely else LEAST_OF_PHRASES
         return [
             Sure(one.candidate, confidence)
-            for one in self._best(note, options, self.calibration, least)
+            for one in self._best(note, options, self.calibration, phrases_from)
             if (confidence := logistic(one.odds))
-            >= (least if options.unlikely else floor(least, one.candidate.features))
+            >= (least if options.unlikely else floor(0.0, one.candidate.features))
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
@@ -211,22 +217,8 @@ class LinkSuggester:
         Phrases that are surely less sure than `least` may be missing.
         """
         linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
-        meanings = (
-            meaning
-            for place in self._places(note, options.context_chars, calibration, least)
-            for meaning in _meanings(place, linked, calibration)
-        )
-        chosen: dict[str, _Weighed] = {}
-        taken: list[tuple[int, int]] = []  # without overlaps, rising
-        for one in sorted(meanings, key=_order):
-            candidate = one.candidate
-            start, end = candidate.span.start, candidate.span.end
-            at = bisect_left(taken, (end,))
-            free = at == 0 or taken[at - 1][1] <= start
-            if free and candidate.target not in chosen:
-                chosen[candidate.target] = one
-                taken.insert(at, (start, end))
-        return list(chosen.values())
+        places = self._places(note, options.context_chars, calibration, least)
+        return _chosen(places, linked, calibration)
 
     def _places(
         self, note: Note, context_chars: int, calibration: Calibration, least: float
@@ -300,6 +292,10 @@ class _Weighed:
         return isinstance(self.candidate.features, MeantFeatures)
 
     @property
+    def is_sure_name(self) -> bool:
+        return not self.is_phrase and logistic(self.odds) >= LEAST_CONFIDENCE
+
+    @property
     def commonness(self) -> float:
         features = self.candidate.features
         return features.commonness if isinstance(features, NamedFeatures) else 0.0
@@ -310,6 +306,32 @@ def _weigh(candidate: Candidate, calibration: Calibration) -> _Weighed:
     score = load_weights().of(features).score(features)
     is_phrase = isinstance(features, MeantFeatures)
     return _Weighed(candidate, score, calibration.odds(score, is_phrase=is_phrase))
+
+
+def _chosen(
+    places: Iterable[Iterable[Candidate]], linked: frozenset[str], calibration: Calibration
+) -> "list[_Weighed]":
+    """The likeliest meaning of each place, the surest place of each target, without overlaps, best first.
+
+    A name that is sure enough to be suggested gives way to no phrase: names are right more often than phrases that
+    are as sure, and what is said of them does not hang on whether meaning is compared.
+    """
+    meanings = [one for place in places for one in _meanings(place, linked, calibration)]
+    chosen: dict[str, _Weighed] = {}
+    taken: list[tuple[int, int]] = []  # without overlaps, rising
+    for one in sorted(meanings, key=lambda one: (not one.is_sure_name, _order(one))):
+        candidate = one.candidate
+        start, end = candidate.span.start, candidate.span.end
+        at = bisect_left(taken, (end,))
+        free = at == 0 or taken[at - 1][1] <= start
+        if free and candidate.target not in chosen:
+            chosen[candidate.target] = one
+            taken.insert(at, (start, end))
+    return sorted(chosen.values(), key=_order)
+
+
+def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
+    return [Scored(one.score, one.candidate.target) for one in best[:_CALIBRATED_WITH]]
 
 
 def _meanings(

@@ -122,7 +122,12 @@ class KeywordIndex:
             OSError: the file is missing or unreadable.
             ValueError: it is cut short, damaged, or something else.
         """
-        content = unsealed(path.read_bytes(), _LAYOUT)
+        try:
+            content = unsealed(path.read_bytes(), _LAYOUT)
+        except ValueError as error:
+            raise ValueError(
+                f"{path}: no keyword index, a damaged one, or one of another version"
+            ) from error
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             joined = stored["terms"].tobytes().decode()
             return cls(

@@ -1,6 +1,6 @@
 """What a score is worth in a vault: told by links that are hidden from it."""
 
-from math import exp
+from math import exp, log
 from random import Random
 
 import pytest
@@ -38,14 +38,29 @@ def lacking(note):
 def suggesting(score):
     """Suggests whatever is not linked; `score` gives the log odds by note and target."""
     return lambda note: [
-        Scored(score(note.path, target), False, f"{target}.md") for target in lacking(note)
+        Scored(score(note.path, target), f"{target}.md") for target in lacking(note)
     ]
 
 
 def test_without_links_the_shipped_numbers_hold_and_people_would_accept_more(vault_of):
     found = numbers_of(vault_of({"a.md": "b", "b.md": "a"}), suggesting(lambda *_: 0.0))
-    assert (found.slope, found.suggestions) == (1.0, 0)
-    assert found.offset == found.phrase_offset > 0
+    assert (found.names.slope, found.suggestions) == (1.0, 0)
+    assert found.names.offset > 0
+
+
+def test_without_links_phrases_are_less_sure_the_more_notes_they_may_mean(vault_of):
+    def none(*_):
+        return []
+
+    def odds(count):
+        vault = vault_of({f"{number:02}.md": "x" for number in range(count)})
+        found = calibrate(vault, Identities(vault.notes), none, none)
+        assert found.names.offset == 2
+        return found.odds(0.0, is_phrase=True)
+
+    assert odds(3) == odds(6) == 2
+    assert odds(12) == pytest.approx(2 - log(2))
+    assert odds(24) == pytest.approx(2 - log(4))
 
 
 def test_equal_vaults_give_equal_numbers(vault_of):
@@ -61,7 +76,7 @@ def test_links_are_hidden_but_nothing_else(vault_of):
     text = "# [[t00]]\n\n[[t01]] and [[t02|two]]; ![[t03]] [[nowhere]] [x](https://example.org)\n"
     notes = {f"{name}.md": "x" for name in TARGETS} | {f"n{n:02}.md": text for n in range(20)}
     seen = []
-    numbers_of(vault_of(notes), lambda note: seen.append(note) or [Scored(0.0, False, "t01.md")])
+    numbers_of(vault_of(notes), lambda note: seen.append(note) or [Scored(0.0, "t01.md")])
     assert {note.text for note in seen} == {
         text.replace("[[t01]]", "t01"),
         text.replace("[[t02|two]]", "two"),
@@ -74,7 +89,7 @@ def test_links_are_hidden_but_nothing_else(vault_of):
 def test_scores_that_are_wrong_way_round_do_not_turn_the_order(vault_of):
     # What was hidden gets the lowest score, everything else the highest.
     found = numbers_of(all_linked(vault_of), suggesting(lambda _, t: -3.0 if t < "t06" else 3.0))
-    assert found.slope > 0
+    assert found.names.slope > 0
     assert found.odds(1.0, is_phrase=False) > found.odds(-1.0, is_phrase=False)
 
 
@@ -92,18 +107,38 @@ def test_a_vault_that_links_what_is_suggested_makes_it_surer_than_one_that_does_
     assert logistic(wrong) < 0.05
 
 
-def test_names_and_phrases_have_an_offset_each(vault_of):
-    def suggest(note):  # each name is a link, no phrase is
-        return [
-            Scored(0.0, target >= "t06", f"{target}.md") for target in lacking(note)
-        ]  # fmt: skip
+def test_names_and_phrases_have_numbers_of_their_own(vault_of):
+    def names(note):  # each is a link
+        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target < "t06"]
 
-    found = numbers_of(all_linked(vault_of), suggest)
-    assert found.odds(0.0, is_phrase=False) > 0.0 > found.odds(0.0, is_phrase=True) + 1
-    assert (found.offset, found.phrase_offset) == (
-        found.odds(0.0, is_phrase=False),
-        found.odds(0.0, is_phrase=True),
+    told = []
+
+    def phrases(note, calibration):  # none is
+        told.append(calibration)
+        return [one for one in suggesting(lambda *_: 0.0)(note) if one.target >= "t06"]
+
+    vault = all_linked(vault_of)
+    alone = numbers_of(vault, names)
+    both = calibrate(vault, Identities(vault.notes), names, phrases)
+    assert (both.names, both.suggestions) == (alone.names, alone.suggestions)
+    assert both.odds(0.0, is_phrase=False) > 0.0 > both.odds(0.0, is_phrase=True) + 1
+    assert (both.names.offset, both.phrases.offset) == (
+        both.odds(0.0, is_phrase=False),
+        both.odds(0.0, is_phrase=True),
     )
+    assert set(told) == {alone}  # which tell what phrases give way to
+
+
+def test_the_scores_of_phrases_may_tell_more_than_those_of_names(vault_of):
+    def sorted_out(note):  # what is a link has the higher score
+        return suggesting(lambda _, target: 1.0 if target < "t06" else -1.0)(note)
+
+    def alike(note):
+        return suggesting(lambda _, target: 1.0 if int(target[1:]) % 2 else -1.0)(note)
+
+    vault = all_linked(vault_of)
+    found = calibrate(vault, Identities(vault.notes), alike, lambda note, _: sorted_out(note))
+    assert found.phrases.slope > found.names.slope + 0.5
 
 
 NAMES = (
@@ -178,7 +213,7 @@ def test_where_the_truth_is_known_the_confidence_is_near_to_it(vault_of):
     ]
     assert calibration_error(found, left) <= 0.05
     assert calibration_error(Calibration(), left) > 0.25
-    assert found.slope < 0.8
+    assert found.names.slope < 0.8
 
 
 def calibration_error(numbers, suggestions):

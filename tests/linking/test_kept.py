@@ -23,6 +23,8 @@ NOTES = {
     "바람.md": "바람이 분다. 거센 폭풍은 wind와 rain을 데려온다.",
     "t.md": "After the rain, moving air and 거센 바람을 본다. A storm and wind.",
 }
+# Where nothing is linked, what a person would accept is suggested: phrases, too.
+PLAIN = {path: text.replace("[[", "").replace("]]", "") for path, text in NOTES.items()}
 ANY = SuggestOptions(min_confidence=0.0)
 LINKED = replace(ANY, exclude_existing=False)
 
@@ -65,9 +67,9 @@ def files(cache):
     return sorted(cache.links.iterdir()) if cache.links.exists() else []
 
 
-@pytest.mark.parametrize("embedder", [None, Syllables()])
-def test_suggestions_are_the_same_cold_warm_and_with_no_cache(vault_of, cache, embedder):
-    vault = vault_of(NOTES)
+@pytest.mark.parametrize(("notes", "embedder"), [(NOTES, None), (PLAIN, Syllables())])
+def test_suggestions_are_the_same_cold_warm_and_with_no_cache(vault_of, cache, notes, embedder):
+    vault = vault_of(notes)
     expected = run(vault, None, embedder)
     assert {one.is_phrase for found in expected for one in found} == {False, embedder is not None}
     assert run(vault, cache, embedder) == expected
@@ -76,7 +78,7 @@ def test_suggestions_are_the_same_cold_warm_and_with_no_cache(vault_of, cache, e
 
 
 def test_a_run_over_the_same_vault_embeds_nothing_and_reads_no_note_again(vault_of, cache):
-    vault, embedder = vault_of(NOTES), Syllables()
+    vault, embedder = vault_of(PLAIN), Syllables()
     run(vault, cache, embedder)
     cache.embeddings.unlink()
     again = Syllables()
@@ -85,7 +87,7 @@ def test_a_run_over_the_same_vault_embeds_nothing_and_reads_no_note_again(vault_
 
 
 def test_the_floor_and_the_number_may_change_over_what_is_kept(vault_of, cache):
-    vault, embedder = vault_of(NOTES), Syllables()
+    vault, embedder = vault_of(PLAIN), Syllables()
     run(vault, cache, embedder)
     for options in (replace(ANY, min_confidence=0.4), replace(ANY, max_suggestions=1)):
         assert run(vault, cache, embedder, [options]) == run(vault, None, embedder, [options])
@@ -129,7 +131,7 @@ def test_another_set_of_notes_is_another_vault(vault_of, cache, tmp_path, change
 
 
 def test_names_alone_are_kept_apart_from_names_and_phrases(vault_of, cache):
-    vault = vault_of(NOTES)
+    vault = vault_of(PLAIN)
     run(vault, cache)
     assert run(vault, cache, Syllables()) == run(vault, None, Syllables())
     assert run(vault, cache) == run(vault, None)

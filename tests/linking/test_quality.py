@@ -1,11 +1,12 @@
 """The quality bar of suggestions over the example vault, on seeds that no weight was fitted on."""
 
+import sys
 from pathlib import Path
 
 import pytest
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.linking.suggest import LinkSuggester, SuggestOptions, floor
 from gigamind.metrics.links import (
     LinkedNote,
     Suggested,
@@ -22,13 +23,14 @@ from gigamind.vault.notes import read_vault
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "vault"
 SEEDS = range(42, 50)
-FIVE = SuggestOptions(max_suggestions=5, min_confidence=0.0, exclude_existing=False)
+EVERY = SuggestOptions(sys.maxsize, min_confidence=0.0, exclude_existing=False, unlikely=True)
 
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory):
-    """The notes of each language that lost links, with what was suggested in them."""
-    found: dict[str, list[LinkedNote]] = {"ko": [], "en": []}
+    """The notes of each language that lost links, with the first five that are suggested in them, and of all, however
+    unlikely."""
+    found: dict[str, list[LinkedNote]] = {"ko": [], "en": [], "ko, all": [], "en, all": []}
     embedder, cache = load_short_embedder(DEFAULT_EMBEDDER), Cache(tmp_path_factory.mktemp("cache"))
     for seed in SEEDS:
         folder = tmp_path_factory.mktemp("seed")
@@ -38,16 +40,17 @@ def measured(tmp_path_factory):
         for note in vault.notes:
             rows = [row for row in made.rows if row.source_note == note.path]
             if rows:
-                shown = [
-                    Suggested(one.target, one.confidence, None, is_novel=True, accepted=None)
-                    for one in suggester.suggest(note, FIVE)
-                ]
+                every = suggester.suggest(note, EVERY)
+                shown = [one for one in every if one.confidence >= floor(0.0, one.features)]
                 targets = dict.fromkeys(frozenset(row.expected_links) for row in rows)
-                found[note_language(note)].append(
-                    LinkedNote(
-                        f"{seed} {note.path}", note_language(note), tuple(shown), (), tuple(targets)
+                language = note_language(note)
+                for name, some in ((language, shown), (f"{language}, all", every)):
+                    five = tuple(
+                        Suggested(one.target, one.confidence, None, is_novel=True, accepted=None)
+                        for one in some[:5]
                     )
-                )
+                    path = f"{seed} {note.path}"
+                    found[name].append(LinkedNote(path, language, five, (), tuple(targets)))
     return found
 
 
@@ -79,10 +82,10 @@ def test_removed_links_are_suggested_again_in_both_languages_alike(measured):
 def test_what_the_default_floor_leaves_out_is_mostly_wrong_and_what_it_shows_mostly_right(
     measured, language
 ):
-    floor = SuggestOptions().min_confidence
-    bins = reliability(measured[language])
-    below = [one for one in bins if one.high <= floor]
-    above = [one for one in bins if one.low >= floor]
+    shown_from = SuggestOptions().min_confidence
+    bins = reliability(measured[f"{language}, all"])
+    below = [one for one in bins if one.high <= shown_from]
+    above = [one for one in bins if one.low >= shown_from]
     assert sum(one.outcome.n * one.outcome.value for one in below) <= 0.3 * sum(
         one.outcome.n for one in below
     )
