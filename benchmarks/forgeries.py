@@ -16,12 +16,12 @@ import random
 import re
 import time
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import distributions
 from pathlib import Path
 
-from forgers import FORGED_EN, FORGED_KO, HONEST, merged
+from forgers import FORGED_EN, FORGED_KO, HONEST, Forger, merged
 
 from gigamind.evidence.align import align
 from gigamind.evidence.proof import why_unproven
@@ -34,6 +34,8 @@ NOTE_CHARS = 3_600
 LEAST_CHARS, MOST_CHARS = 34, 300  # of a sentence: fuzzy matches prove nothing below 30
 A_KIND = 24  # cases of a kind, a language and a text
 MIN_QUOTE_CHARS = 8
+FORGED = {"ko": {**FORGED_KO, "merged": merged}, "en": {**FORGED_EN, "merged": merged}}
+COPIED = dict.fromkeys(FORGED, HONEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,15 +59,20 @@ def sentences(document: str) -> list[str]:
     return [one for one in found if LEAST_CHARS <= len(one) <= MOST_CHARS and one[-1:] in ".?!"]
 
 
-def cases(documents: Sequence[str], seed: int) -> Iterator[Case]:
+def cases(
+    documents: Sequence[str],
+    seed: int,
+    kinds: Mapping[str, Mapping[str, Forger]] = FORGED,
+    honest: Mapping[str, Mapping[str, Forger]] = COPIED,
+) -> Iterator[Case]:
     """Up to `A_KIND` of each kind and language, from sentences in random order."""
     draw = random.Random(seed)
     at_hand = [(one, text) for text in documents for one in _with_next(sentences(text))]
-    for language, forged in (("ko", FORGED_KO), ("en", FORGED_EN)):
+    for language, forged in kinds.items():
         own = [
             row for row in at_hand if bool(re.search("[가-힣]", row[0][0])) == (language == "ko")
         ]
-        for kind, forge in (*forged.items(), ("merged", merged), *HONEST.items()):
+        for kind, forge in (*forged.items(), *honest[language].items()):
             draw.shuffle(own)
             made = 0
             for (sentence, following), text in own:
@@ -77,7 +84,7 @@ def cases(documents: Sequence[str], seed: int) -> Iterator[Case]:
                     continue
                 source, quote = found
                 note = _note(text, sentence, source)
-                yield Case(kind, language, kind not in HONEST, note, source, quote)
+                yield Case(kind, language, kind not in honest[language], note, source, quote)
                 made += 1
                 if made == A_KIND:
                     break

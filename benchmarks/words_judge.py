@@ -2,6 +2,7 @@
 
     python benchmarks/words_judge.py                    # the labelled examples, and sentences of texts made false
     python benchmarks/words_judge.py --data DIR         # with begin_wow_dev.jsonl and kornli_dev.jsonl
+    python benchmarks/words_judge.py --text xquad.en.json kornli_dev.jsonl --half odd    # sentences of other texts
 
 An answer of BEGIN or KorNLI counts as called supported where all its claims are.  Their halves are those of
 grounding.py, where the thresholds of `support` were chosen, on the labelled examples, too; none was chosen here.
@@ -16,6 +17,7 @@ from pathlib import Path
 import numpy as np
 from forgeries import VAULT, cases, package_docs, texts_of
 from grounding import ANSWERS, pairs_of, rows
+from swaps import RETOLD, SWAPS
 
 from gigamind.assets import asset
 from gigamind.judges.protocol import AnswerCase
@@ -72,6 +74,8 @@ def row_of(name: str, found: Found) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--data", type=Path, help="folder of BEGIN and KorNLI")
+    parser.add_argument("--text", type=Path, nargs="+", help="a vault, XQuAD JSON or JSONL")
+    parser.add_argument("--half", choices=("odd", "even"), help="every other document of them")
     parser.add_argument("--seed", type=int, default=9)
     options = parser.parse_args()
     print("| what | n | supported by people | by the judge | precision | recall | kappa |")
@@ -92,7 +96,11 @@ def main() -> None:
     made: defaultdict[tuple[bool, str], dict[str, list[bool]]] = defaultdict(
         lambda: {"ko": [], "en": []}
     )
-    for case in cases([*texts_of(VAULT), *package_docs()], options.seed):
+    documents = [text for path in options.text or [VAULT] for text in texts_of(path)]
+    documents += [] if options.text else package_docs()
+    documents = documents[options.half == "odd" :: 2] if options.half else documents
+    swapped = cases(documents, options.seed, SWAPS, RETOLD)
+    for case in (*cases(documents, options.seed), *swapped):
         supported = is_supported(case.note, case.quote)
         made[case.forged, case.kind][case.language].append(supported)
     print("\n| of such sentences, supported | ko | en |\n|---|---:|---:|")

@@ -228,6 +228,7 @@ def evaluate_search(
     >>> round(result.summary.overall.search["mrr"], 3)
     0.556
     """
+    from gigamind.systems.guarded import GuardedRetriever
     from gigamind.tasks.search.options import SearchEvalOptions
     from gigamind.tasks.search.task import SearchTask
 
@@ -236,7 +237,7 @@ def evaluate_search(
     if isinstance(system, str):
         return _evaluate(SearchEvalOptions, given, out, progress)
     named = given | {"system": _name_of(system)}
-    return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(system))
+    return _evaluate(SearchEvalOptions, named, out, progress, SearchTask(GuardedRetriever(system)))
 
 
 def tune_search(
@@ -323,6 +324,7 @@ def evaluate_answers(
     >>> [item.evaluation.correctness for item in result.items]
     [1.0]
     """
+    from gigamind.systems.guarded import GuardedAnswerer
     from gigamind.tasks.answers.options import AnswerEvalOptions
     from gigamind.tasks.answers.task import AnswerTask
 
@@ -331,7 +333,7 @@ def evaluate_answers(
     if system is None or isinstance(system, str):
         return _evaluate(AnswerEvalOptions, given, out, progress)
     named = given | {"system": _name_of(system)}
-    return _evaluate(AnswerEvalOptions, named, out, progress, AnswerTask(system))
+    return _evaluate(AnswerEvalOptions, named, out, progress, AnswerTask(GuardedAnswerer(system)))
 
 
 def _name_of(system: object) -> str:

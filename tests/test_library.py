@@ -160,3 +160,39 @@ def test_what_cannot_be_is_said(options, problem):
 def test_an_unknown_note_is_named():
     with pytest.raises(gigamind.InputError, match=r"^nowhere: no such note in examples/vault"):
         gigamind.suggest_links("examples/vault", "nowhere")
+
+
+QUERIES = Path(__file__).parents[1] / "examples" / "queries.jsonl"
+
+
+class Search:
+    """A search of a team's own that fails on some queries: it raises, or returns what is no ranking."""
+
+    def search(self, query):
+        if query.id == "q001":
+            raise RuntimeError("the index is gone")
+        return ["a.md"] if query.id == "q002" else gigamind.Ranking(())
+
+    def close(self):
+        pass
+
+
+def test_what_an_own_search_raises_or_returns_of_another_type_is_a_failure_of_its_query(tmp_path):
+    rows = QUERIES.read_text("utf-8").splitlines()[:20]
+    ids = [json.loads(row)["id"] for row in rows]
+    dataset = tmp_path / "queries.jsonl"
+    changed = [
+        json.dumps(json.loads(row) | {"id": f"q{at:03}"}) for at, row in enumerate(rows, start=1)
+    ]
+    dataset.write_text("\n".join(changed), "utf-8")
+    found = gigamind.evaluate_search(str(dataset), system=Search(), out=str(tmp_path / "run"))
+    errors = [
+        json.loads(line)
+        for line in (tmp_path / "run" / "errors.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert [one["message"] for one in errors if one["id"] in {"q001", "q002"}] == [
+        "query q001: RuntimeError: the index is gone",
+        "query q002: search() returned list, not gigamind.Ranking",
+    ]
+    assert len(ids) == 20
+    assert found.summary.counts

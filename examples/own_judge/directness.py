@@ -1,6 +1,7 @@
-"""A judge of a team's own: whether an answer says at once what was asked.
+r"""A judge of a team's own: whether an answer says at once what was asked.
 
-gigamind eval answers --dataset examples/answers.jsonl --model MODEL --judge examples.own_judge.directness:Directness
+gigamind eval answers --dataset examples/answers.jsonl --notes examples/vault --model MODEL \
+    --judge examples.own_judge.directness:Directness
 """
 
 from typing import Annotated

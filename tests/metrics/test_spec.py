@@ -1,8 +1,10 @@
+import re
 from collections import Counter
 
 import pytest
 from ranked import measure_ranking
 
+from gigamind.errors import InputError
 from gigamind.metrics.answerability import METRICS as VERDICTS
 from gigamind.metrics.grounding import GroundingTable, measure_claims
 from gigamind.metrics.links import LinkedNote, terms
@@ -168,3 +170,20 @@ def test_what_may_be_gated():
 )
 def test_what_pages_call_a_metric(key, names):
     assert {language: label(key, language) for language in names} == names
+
+
+@pytest.mark.parametrize(
+    ("of", "said"),
+    [
+        (lambda *_: 7.0, "metric search.own: its function gave 7.0, which is not in [0, 1]"),
+        (lambda: 1.0, "metric search.own: TypeError: "),
+    ],
+)  # fmt: skip
+def test_a_fault_of_an_own_metric_names_it(of, said):
+    metric = Metric("search", "ranking", of, "own", Text("own", "직접"))
+    register(metric)
+    try:
+        with pytest.raises(InputError, match=re.escape(said)):
+            measure_ranking(["a", "b"], {"a": 1}, 2)
+    finally:
+        unregister(metric)

@@ -38,7 +38,7 @@ from gigamind.llm.settings import ModelSettings
 from gigamind.text import sentences
 
 # Part of the fingerprint, as RULES of the judge that asks.
-_RULES_OF_WORDS = 1
+_RULES_OF_WORDS = 2
 # What a sentence says otherwise, where the others but show that it does not state the claim.
 _SAYS_OTHERWISE: frozenset[Contradiction] = frozenset(
     {"number", "negation", "polarity", "limit", "roles"}
@@ -143,9 +143,10 @@ def _by_rule(one: JudgedClaim) -> JudgedClaim:
     """What becomes of a sentence that no model has said a word about, and so said nothing that is unverified."""
     support = one.support
     if one.verdict == "supported" and support and not support.foreign:
-        if not support.new_names:
-            return replace(one, told=None)
-        return replace(one, told=None, verdict="not_found", note=None, doubt="new_name")
+        if support.new_names or support.substitution:
+            doubt = "new_name" if support.new_names else "other_word"
+            return replace(one, told=None, verdict="not_found", note=None, doubt=doubt)
+        return replace(one, told=None)
     against = support and not support.sparse and not _SAYS_OTHERWISE.isdisjoint(one.contradictions)
     if against and one.evidence:
         note = one.evidence.quote.source_index + 1

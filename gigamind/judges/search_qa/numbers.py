@@ -103,9 +103,13 @@ _KOREAN_UNIT = "|".join(ko for ko, _ in _UNITS.values())
 _DIGITS = {char: value for value, char in enumerate("영일이삼사오육칠팔구")}
 _SMALL = {"십": 10, "백": 100, "천": 1_000}
 _SINO = re.compile(rf"(?<![가-힣])([일이삼사오육칠팔구십백천만]+)\s?({_KOREAN_UNIT})")
+_ONES = {"한": 1, "두": 2, "세": 3, "네": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9}
+_TENS = {
+    "열": 10, "스물": 20, "서른": 30, "마흔": 40, "쉰": 50, "예순": 60, "일흔": 70, "여든": 80, "아흔": 90,
+}  # fmt: skip
 _NATIVE = {
-    "한": 1, "두": 2, "세": 3, "석": 3, "네": 4, "넉": 4, "다섯": 5, "여섯": 6, "일곱": 7, "여덟": 8, "아홉": 9,
-    "열": 10, "열한": 11, "열두": 12, "스무": 20, "서른": 30,
+    **_ONES, "석": 3, "넉": 4, **_TENS, "스무": 20,
+    **{ten + one: of_ten + of_one for ten, of_ten in _TENS.items() for one, of_one in _ONES.items()},
 }  # fmt: skip
 _NATIVE_AMOUNT = re.compile(rf"(?<![가-힣])({'|'.join(_NATIVE)})\s?({_KOREAN_UNIT})")
 _DAYS = {
@@ -113,12 +117,20 @@ _DAYS = {
     "보름": 15,
 }  # fmt: skip
 _DAY_WORD = re.compile(rf"(?<![가-힣])(?:{'|'.join(_DAYS)})")
-_ENGLISH = {
-    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10,
-    "eleven": 11, "twelve": 12, "fifteen": 15, "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60,
-    "ninety": 90, "hundred": 100,
+_ENGLISH_ONES = {
+    "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9,
 }  # fmt: skip
-_ENGLISH_AMOUNT = re.compile(rf"\b({'|'.join(_ENGLISH)})\b(?:[\s-]({UNIT}))?")
+_ENGLISH_TENS = {
+    "twenty": 20, "thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90,
+}  # fmt: skip
+_ENGLISH = {
+    **_ENGLISH_ONES, "ten": 10, "eleven": 11, "twelve": 12, "thirteen": 13, "fourteen": 14, "fifteen": 15,
+    "sixteen": 16, "seventeen": 17, "eighteen": 18, "nineteen": 19, **_ENGLISH_TENS, "hundred": 100,
+}  # fmt: skip
+_ENGLISH_AMOUNT = re.compile(
+    rf"\b(?:(?P<tens>{'|'.join(_ENGLISH_TENS)})[\s-](?P<ones>{'|'.join(_ENGLISH_ONES)})|(?P<whole>{'|'.join(_ENGLISH)}))\b"
+    rf"(?:[\s-](?P<unit>{UNIT}))?"
+)
 
 
 def unit_of(text: str) -> str:
@@ -133,7 +145,8 @@ def amounts_in_words(text: str) -> Iterator[tuple[int, str]]:
     yield from ((_NATIVE[found[1]], unit_of(found[2])) for found in _NATIVE_AMOUNT.finditer(text))
     yield from ((_DAYS[found[0]], "일") for found in _DAY_WORD.finditer(text))
     for found in _ENGLISH_AMOUNT.finditer(text):
-        value, unit = _ENGLISH[found[1]], unit_of(found[2] or "")
+        words = (found["tens"], found["ones"]) if found["tens"] else (found["whole"],)
+        value, unit = sum(_ENGLISH[word] for word in words), unit_of(found["unit"] or "")
         if unit or value > 1:  # "one" alone is mostly no number
             yield value, unit
 

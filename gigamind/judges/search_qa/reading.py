@@ -24,11 +24,12 @@ _FURTHEST = 5  # words from an English negation to what it denies
 _LETTER = re.compile(r"[^\W\d_]")
 
 
-# Endings of Korean predicates in jamo: 씁니다, 쓴다, 쓰고 and 쓰지 are one word.
+# Endings of Korean predicates in jamo: 씁니다, 쓴다, 쓰고 and 쓰지 are one word.  A bare 요 is one behind the vowels of
+# 해요 and 가요, and a part of 필요 and 중요.
 _PREDICATE = re.compile(
     unicodedata.normalize(
         "NFD",
-        "(?:이)?(?:었|았|였|했|겠)?(?:습니|ㅂ니|는|ㄴ)?다(?:는|고|며|면서)?$|(?:으?세|어|아|여|이에|예)?요$|(?:이)?(?:고|며|지|지만|으며|어야|아야)$",
+        "(?:이)?(?:었|았|였|했|겠)?(?:습니|ㅂ니|는|ㄴ)?다(?:는|고|며|면서)?$|(?:으?세|어|아|여|이에|예)요$|(?<=[ᅡᅥᅢᅦᅧᅨᅪᅯᅫᅰ])요$|(?:이)?(?:고|며|지|지만|으며|어야|아야)$",
     )
     .replace("ㅂ", "\u11b8")
     .replace("ㄴ", "\u11ab")
@@ -171,6 +172,11 @@ _BOUND = re.compile(
 )
 
 
+def is_bound_otherwise(ours: str, theirs: str) -> bool:
+    """Whether the one says other bounds than the other: all and some, until and before, only."""
+    return sorted(_BOUND.findall(ours)) != sorted(_BOUND.findall(theirs))
+
+
 def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
     """Whether a change may change what is said; `moved` are words that stand elsewhere in the place of others."""
     ours, theirs = change.texts
@@ -178,12 +184,12 @@ def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
         return False
     if not ours or not theirs:
         return bool(_BOUND.search(ours + theirs))
-    if sorted(_BOUND.findall(ours)) != sorted(_BOUND.findall(theirs)):
+    if is_bound_otherwise(ours, theirs):
         return True
     if len(change.ours) == len(change.theirs) == 1:
         one, other = change.ours[0], change.theirs[0]
         if key_of(one.text) == key_of(other.text):
-            return _is_other_word(one, other)
+            return is_other_word(one, other)
         if is_content(key_of(one.text)) and is_content(key_of(other.text)):
             return True
     return any(
@@ -203,7 +209,7 @@ _ENDINGS = re.compile(r"(?:e|e?s|e?d|ing|y|ies|ied|ly|'s|[eo]r|a?t?ions?|al|ment
 _VERBAL = frozenset("하되있없했됐였었았겠지고며는한할된될인일")
 
 
-def _is_other_word(one: Word, other: Word) -> bool:
+def is_other_word(one: Word, other: Word) -> bool:
     """Whether two words with one stem are two, mostly names: 김민수 and 김민주, Anderson and Andersen."""
     if one.text == other.text or one.is_number:
         return False

@@ -32,6 +32,7 @@ from gigamind.judges.search_qa.reading import (
     is_edited,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
+from gigamind.judges.search_qa.substitution import Substitution, substitution
 from gigamind.spans import Span
 from gigamind.text import is_particle, sentences, tokens
 
@@ -60,6 +61,7 @@ class Support:
         foreign: claim and passage are of two languages, so that words tell nothing.
         sparse: they are of one, and have little in common.
         new_names: of one, and the claim has a name that stands nowhere in the note.
+        substitution: of one, and the claim copies the passage but for this word; None where it does not.
     """
 
     contradictions: tuple[Contradiction, ...]
@@ -68,6 +70,7 @@ class Support:
     foreign: bool = False
     sparse: bool = False
     new_names: bool = False
+    substitution: Substitution | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,8 +186,18 @@ def support(
         doubtful = doubtful or verdict is not None
     doubtful = doubtful or (bool(changes) and _is_of_other_mode(says, source))
     new_names = _names_new(says, around, note)
-    doubtful = doubtful or is_edited(changes, around.keys) or new_names or bool(found)
-    return Support(tuple(dict.fromkeys(found)), share, doubtful, sparse=sparse, new_names=new_names)
+    substituted = substitution(says, source)
+    doubtful = (
+        doubtful or is_edited(changes, around.keys) or new_names or bool(found or substituted)
+    )
+    return Support(
+        tuple(dict.fromkeys(found)),
+        share,
+        doubtful,
+        sparse=sparse,
+        new_names=new_names,
+        substitution=substituted,
+    )
 
 
 def _share(says: Reading, around: _Around) -> float:
@@ -247,7 +260,8 @@ def _numbers(
     missing = [one for one in digits if not is_known(one, known)]
     missing_words = [one for one in in_words if not is_known(one, known)]
     said, there = known_numbers(says.text), numbers_of(source.text)
-    others = [one for one in there if one.unit and not is_known(one, said)]
+    there_in_words = [one for one in numbers_in_words(source.text) if one.unit]
+    others = [one for one in (*there, *there_in_words) if one.unit and not is_known(one, said)]
     if not missing and not missing_words:
         units = {one.unit for one in others}
         beside = [one for one in digits if one.unit in units and not is_known(one, there)]
@@ -255,7 +269,8 @@ def _numbers(
     if ROUNDED.search(says.text):
         missing = [one for one in missing if not is_rounded_from(one, there)]
     for one in (*missing, *missing_words):
-        if own >= _SAME_MATTER and any(one.unit == other.unit for other in others):
+        alike = (one.unit == other.unit or one.value == other.value for other in others)
+        if own >= _SAME_MATTER and any(alike):
             return ["number"], True
     whole = known_numbers(note)
     if any(not is_known(one, whole) for one in missing):
@@ -269,6 +284,19 @@ _TURNING = re.compile(
     r"|거의|\b(?:without|unless|until|before|if|whether|only|but|except|rather|instead|all|every|always|necessarily|yet"
     r"|when|either|neither|nor|no \w+ than)\b"
 )
+
+
+def _is_turning(says: Reading, source: Reading) -> bool:
+    """Whether a negation of the one may be no more than what the other says.
+
+    Of "only members may enter" a claim of guests may be the other side, but none that has but its words.
+    """
+    there = source.text
+    if says.content <= source.content:
+        there = _ONLY.sub(" ", there)
+    return bool(_TURNING.search(says.text) or _TURNING.search(there))
+
+
 _NAME = re.compile(r"(?<=[\w,;:] )[A-Z][\w'-]*[a-z]\w*")
 
 
@@ -294,7 +322,7 @@ def _negated(says: Reading, source: Reading, changes: Sequence[Change]) -> bool 
     more = len(says.denials) > len(source.denials)
     related = source.denied & says.content
     if (denied and not says.denials) or (stated and more and not related):
-        return not (_TURNING.search(says.text) or _TURNING.search(source.text))
+        return not _is_turning(says, source)
     return False if denied or stated or more or bool(says.denials) != bool(related) else None
 
 

@@ -33,6 +33,7 @@ Doubt = (
         "quote_changed",
         "contradiction",
         "new_name",
+        "other_word",
         "little_in_common",
         "not_confirmed",
         "not_looked_at",

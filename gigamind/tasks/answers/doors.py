@@ -4,7 +4,9 @@ from gigamind.reports.cards.line import tried
 from gigamind.tasks.answers.schema import AnswerSummaryReport, EvaluatedClaim
 from gigamind.wording import Words
 
-_OF_SUPPORT = ("contradiction", "new_name", "not_confirmed", "not_looked_at", "little_in_common")
+_OF_SUPPORT = (
+    "contradiction", "new_name", "other_word", "not_confirmed", "not_looked_at", "little_in_common",
+)  # fmt: skip
 
 
 def doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
@@ -24,7 +26,7 @@ def doors(claim: EvaluatedClaim) -> list[tuple[str, bool | None]]:
     if not proven or claim.source is None:
         return doors
     if claim.doubt:
-        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[3:] else False)]
+        return [*doors, (claim.doubt, None if claim.doubt in _OF_SUPPORT[-2:] else False)]
     if claim.said:
         return [*doors, ("confirmed", True)]
     return [*doors, ("flagged", None) if claim.contradictions else ("says", True)]
@@ -43,7 +45,8 @@ def not_believed(summary: AnswerSummaryReport, say: Words) -> str:
     """
     told, stopped = summary.told.get("supported", 0), summary.not_believed
     if not summary.told and summary.counts.claims:
-        return say("answer.by_words")
+        supported = summary.verdicts.get("supported", 0)
+        return say("answer.by_words", supported=supported, loose=summary.loose)
     if not told:
         return ""
     if not stopped:

@@ -457,9 +457,9 @@ def answer_headline(record: AnswerRunRecord, comparison: Comparison | None, say:
         )
         return say("answer.own_result", answers=counts.answers_evaluated, scores=scores)
     supported = record.summary.verdicts.get("supported", 0)
-    key = "answer.result" if counts.claims else "answer.silent"
+    result = "answer.result" if record.summary.told else "answer.result_words"
     return say(
-        key,
+        result if counts.claims else "answer.silent",
         answers=counts.answers_evaluated,
         claims=counts.claims,
         supported=supported,

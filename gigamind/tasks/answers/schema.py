@@ -490,6 +490,8 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
         cuts: claims by how they were cut: whole sentences, parts of one, or `uncut` when a model's parts did not fit.
         told: claims by what the model says of them; `not_believed` counts those that it calls supported and that are
             not, by why.
+        loose: supported claims with a word that their passage, its heading, the title and the question lack, of a judge
+            that asked no model.
         second_looks: the models that looked at doubtful claims once more, by language; `looked_at` counts the claims.
         flagged: answers whose text or notes a person should look at.
         quality: the checklist quality gate; null without it.
@@ -512,6 +514,7 @@ class AnswerSummaryReport(TaskSummary[AnswerCounts, AnswerSliceReport]):
     not_believed: dict[str, Count] = Field(default_factory=dict[str, int])
     second_looks: tuple[SecondLookReport, ...] = ()
     looked_at: Count = 0
+    loose: Count = Field(default=0, exclude_if=lambda count: not count)
     quotes: QuoteQualityReport | None
     correlation: CorrelationReport
     agreement: AgreementReport | None

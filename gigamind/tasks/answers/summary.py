@@ -98,6 +98,10 @@ def summarise_answers(
         ),
         second_looks=_second_looks(judged),
         looked_at=sum(claim.said is not None for claim in claims),
+        loose=sum(
+            claim.told is None and claim.verdict == "supported" and (claim.share or 0.0) < 1.0
+            for claim in claims
+        ),
         quotes=_quotes([claim.evidence for claim in claims if claim.evidence]),
         correlation=_correlation(items),
         agreement=agreement(items),

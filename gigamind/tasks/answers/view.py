@@ -28,7 +28,7 @@ def _lead(record: AnswerRunRecord, say: Words) -> list[str]:
     else:
         lines = [
             say(
-                "answers_summary.lead",
+                f"answers_summary.lead{'' if record.summary.told or not counts.claims else '_words'}",
                 **told,
                 claims=counts.claims,
                 supported=record.summary.verdicts.get("supported", 0),

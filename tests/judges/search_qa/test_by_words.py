@@ -29,6 +29,7 @@ def judged(answer, question="휴가는 며칠인가요?", notes=(LEAVE, GATE)):
         ("Anna Berg waters the tulips every morning.", "supported", None),
         ("Anna Berg never waters the tulips every morning.", "contradicted", "contradiction"),
         ("Carla Holm waters the tulips every morning.", "not_found", "new_name"),
+        ("Anna Berg waters the orchids every morning.", "not_found", "other_word"),
         ("Anna Berg has been the gardener of this company for years.", "not_found", "little_in_common"),
         ("Invoices are paid on Mondays.", "not_found", None),
         ("The annual leave of the first year is 15 days.", "not_found", None),  # the note is Korean
@@ -113,3 +114,33 @@ def test_a_file_that_is_no_judge_of_answers_is_refused(tmp_path, text, said):
     file.write_text(text)
     with pytest.raises(InputError, match=said):
         load_answer_judge(file, "auto")
+
+
+@pytest.mark.each(
+    "source, claim",
+    [
+        ("The batteries last about nine months.", "The batteries last about twelve months."),
+        ("The batteries last about nine months.", "The batteries last about nine years."),
+        ("The batteries last about twenty-five days.", "The batteries last about twenty-six days."),
+        ("건전지는 아홉 달 동안 갑니다.", "건전지는 열두 달 동안 갑니다."),
+        ("건전지는 서른다섯 개가 듭니다.", "건전지는 마흔다섯 개가 듭니다."),
+        ("The hub supports 2.4 GHz networks only.", "The hub does not support 2.4 GHz networks."),
+        ("휴가는 승인이 필요합니다.", "휴가는 승인이 필요 없습니다."),
+        ("휴가는 승인이 필요 없습니다.", "휴가는 승인이 필요합니다."),
+    ],
+)
+def test_number_words_and_negations_contradict(source, claim):
+    (found,) = judged(claim, question="", notes=[Source("n", source)]).claims
+    assert found.verdict == "contradicted"
+
+
+@pytest.mark.each(
+    "source, claim",
+    [
+        ("Only members may enter the hall.", "Guests may not enter the hall."),
+        ("The hub opens only after the key is in.", "The hub does not open until the key is in."),
+    ],
+)
+def test_the_other_side_of_only_is_no_contradiction(source, claim):
+    (found,) = judged(claim, question="", notes=[Source("n", source)]).claims
+    assert found.verdict != "contradicted"
