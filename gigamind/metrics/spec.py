@@ -10,8 +10,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from gigamind.errors import InputError
-
 Language = Literal["en", "ko"]
 Takes = Literal["rankings", "ranking", "spans", "verdicts", "note", "claims"]
 _PLACES = {"{k}": r"(?P<k>\d+)", "{item}": r"(?P<item>[a-z][a-z0-9_]*)"}
@@ -172,27 +170,9 @@ def measured(
     metrics: Sequence[Metric], takes: Takes
 ) -> Iterator[tuple[Metric, Callable[..., Any]]]:
     """Those of a room and those added to it that are computed from these things, with their functions."""
-    for metric in metrics:
+    for metric in (*metrics, *OWN.values()):
         if metric.takes == takes and metric.of is not None:
             yield metric, metric.of
-    for metric in OWN.values():
-        if metric.takes == takes and metric.of is not None:
-            yield metric, _checked(metric.key, metric.of)
-
-
-def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a team's own, whose faults name its metric."""
-
-    def checked(*given: object) -> object:
-        try:
-            value = of(*given)
-        except Exception as error:
-            raise InputError(f"metric {key}: {type(error).__name__}: {error}") from error
-        if isinstance(value, int | float) and not 0 <= value <= 1:
-            raise InputError(f"metric {key}: its function gave {value}, which is not in [0, 1]")
-        return value
-
-    return checked
 
 
 def blocks_of(task: str) -> tuple[str, ...]:

@@ -4,10 +4,12 @@ A metric is named here with its block, such as "search.mrr".  A name that nobody
 version's snapshot, is shown as it is.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from importlib.metadata import entry_points
-from typing import Literal
+from typing import Any, Literal
 
+from gigamind.errors import InputError
 from gigamind.metrics import aggregate, answerability, grounding, links, rankings, spans
 from gigamind.metrics.spec import MAIN, OWN, Language, Metric, Rows, Use
 
@@ -50,7 +52,23 @@ def register(metric: Metric) -> None:
     """
     if known := metric_of(metric.key):
         raise ValueError(f"there is a metric {known.key} already")
-    OWN[metric.key] = metric
+    of = metric.of and _checked(metric.key, metric.of)
+    OWN[metric.key] = replace(metric, of=of)
+
+
+def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
+    """A function of a team's own, whose faults name its metric."""
+
+    def checked(*given: object) -> object:
+        try:
+            value = of(*given)
+        except Exception as error:
+            raise InputError(f"metric {key}: {type(error).__name__}: {error}") from error
+        if isinstance(value, int | float) and not 0 <= value <= 1:
+            raise InputError(f"metric {key}: its function gave {value}, which is not in [0, 1]")
+        return value
+
+    return checked
 
 
 def adopt(metrics: Iterable[Metric]) -> None:

@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from math import fsum
 from typing import Any
 
 import numpy as np
@@ -83,7 +82,7 @@ def compare(
             [after for _, after in pairs],
             [after for change, _, after in changed if change.gain < 0],
         ),
-        figures=figures_over(task, current.items),
+        figures=task.figures(current.items),
     )
 
 
@@ -167,7 +166,7 @@ def metric_changes(
     (changes,) = adjusted(
         [tuple(_change_of(name, found, twins.get(name)) for name, found in compared.items())]
     )
-    sides = [counts_over(task, items) for items in zip(*pairs, strict=True)] or [{}, {}]
+    sides = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
     tested = [
         change.model_copy(
             update={
@@ -181,7 +180,7 @@ def metric_changes(
         _untested(one.metric, len(pairs), one.baseline, one.current) for one in task.untested(pairs)
     ]
     before, after = (
-        (figures_over(task, items) for items in zip(*pairs, strict=True)) if pairs else ({}, {})
+        (task.figures(items) for items in zip(*pairs, strict=True)) if pairs else ({}, {})
     )
     alone = [
         _untested(name, 0, before.get(name), after.get(name))
@@ -231,23 +230,6 @@ def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricCha
             )
         )
     return told
-
-
-def figures_over(task: Task, items: Sequence[Any]) -> dict[str, float]:
-    """Every figure of one run by itself, where it is defined."""
-    pairs = [(item, item) for item in items]
-    means = {name: [value for value, _ in both] for name, both in task.values(pairs).items()}
-    figures = {name: fsum(values) / len(values) for name, values in means.items() if values}
-    for name, both in task.terms(pairs).items():
-        over, under = (fsum(term[place] for term, _ in both) for place in (0, 1))
-        if under:
-            figures[name] = over / under
-    return figures
-
-
-def counts_over(task: Task, items: Sequence[Any]) -> dict[str, int]:
-    """How many items of one run have each figure that is a mean over items."""
-    return {name: len(both) for name, both in task.values([(i, i) for i in items]).items()}
 
 
 def _change_of(metric: str, found: PairedComparison, same_as: str | None) -> MetricChange:

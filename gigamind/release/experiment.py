@@ -12,7 +12,7 @@ from pydantic import BaseModel, ConfigDict
 
 from gigamind.errors import InputError
 from gigamind.records.history import conditions, differing
-from gigamind.release.compare import adjusted, compare, figures_over, metric_changes, name_of
+from gigamind.release.compare import adjusted, compare, metric_changes, name_of
 from gigamind.release.comparison import Comparison, MetricChange, RunName, Snapshot
 from gigamind.release.mismatch import check_task
 from gigamind.release.model import SLICE_KINDS, SliceKind, SliceName
@@ -136,7 +136,7 @@ def hold_against(labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int =
     setups = differing(
         [conditions(run.config, run.environment, run.judge, run.notes_hash) for run in runs]
     )
-    figures = [figures_over(first.kind, first.items), *(found.figures for found in compared)]
+    figures = [first.kind.figures(first.items), *(found.figures for found in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)
     return Experiment(
         task=first.task,

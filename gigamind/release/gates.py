@@ -11,7 +11,6 @@ from gigamind.metrics.spec import blocks_of
 from gigamind.metrics.table import is_lower_better
 from gigamind.records.card import HeldCard, JudgeCard
 from gigamind.records.judged import JudgeReport
-from gigamind.release.compare import figures_over
 from gigamind.release.comparison import Comparison, LostItem, MetricChange, SpeedChange, relaxation
 from gigamind.release.model import BLOCK, EvalSnapshot
 from gigamind.release.policy import (
@@ -246,7 +245,7 @@ def bounds_gate(run: EvalSnapshot[Any, Any], policy: Policy, phase: Phase) -> Ga
     soft = policy.phases[phase].soft
     rules = tuple(
         _softened(rule, phase, soft=rule.metric.partition(".")[0] in soft)
-        for rule in _bounds(figures_over(run.kind, run.items), policy, named)
+        for rule in _bounds(run.kind.figures(run.items), policy, named)
     )
     if not rules:
         return None
@@ -322,7 +321,7 @@ def _worst(name: str) -> float:
 
 def at_worst(run: EvalSnapshot[Any, Any], policy: Policy) -> list[str]:
     """The gated metrics that a run has at the worst there is: as a baseline it could tell no other run to be worse."""
-    figures = figures_over(run.kind, run.items)
+    figures = run.kind.figures(run.items)
     return [
         name
         for name in policy.gated

@@ -7,6 +7,7 @@ fingerprint, and the values of each item, without which nothing can be said abou
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from math import fsum
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -265,6 +266,22 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
         """The metrics that are sums over items, divided."""
         del pairs
         return {}
+
+    def figures(self, items: Sequence[Item]) -> dict[str, float]:
+        """Every figure of one run by itself, where it is defined."""
+        pairs = [(item, item) for item in items]
+        means = {name: [value for value, _ in both] for name, both in self.values(pairs).items()}
+        figures = {name: fsum(values) / len(values) for name, values in means.items() if values}
+        for name, both in self.terms(pairs).items():
+            over, under = (fsum(term[place] for term, _ in both) for place in (0, 1))
+            if under:
+                figures[name] = over / under
+        return figures
+
+    def counts(self, items: Sequence[Item]) -> dict[str, int]:
+        """How many items of one run have each figure that is a mean over items."""
+        pairs = [(item, item) for item in items]
+        return {name: len(both) for name, both in self.values(pairs).items()}
 
     def untested(self, pairs: Pairs[Item]) -> Sequence[Untested]:
         """The figures that are neither."""

@@ -7,12 +7,12 @@ from gigamind.release.comparison import Comparison, MetricChange, RunName
 from gigamind.release.model import SnapshotHit
 from gigamind.release.policy import LOST, GateResult, RuleResult
 from gigamind.release.shortfall import METRIC, number
-from gigamind.reports.page.headline import too_few
 from gigamind.reports.release import (
     Release,
     decision_told,
     mismatches_beside,
     reasons_told,
+    too_few,
     unheld_told,
     unseen_told,
     verdict_told,

@@ -265,3 +265,9 @@ def main_keys(keys: Sequence[str]) -> list[str]:
         if metric and metric.use.main and not (metric.use.first and metric.key in chosen):
             chosen[metric.key] = key
     return list(chosen.values()) or ordered
+
+
+def too_few(change: MetricChange, say: Words) -> str:
+    """That too few items changed for an interval; "" where that is not why there is none."""
+    is_so = change.low is not None and change.changed and change.interval is None
+    return say("page.few_changed", count=change.changed) if is_so else ""

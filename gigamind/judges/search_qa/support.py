@@ -27,12 +27,13 @@ from gigamind.judges.search_qa.reading import (
     DENIALS,
     Change,
     Reading,
+    Substitution,
     changes_of,
     is_content,
     is_edited,
+    substitution,
 )
 from gigamind.judges.search_qa.segments.citations import without_note_names
-from gigamind.judges.search_qa.substitution import Substitution, substitution
 from gigamind.spans import Span
 from gigamind.text import is_particle, sentences, tokens
 

@@ -8,7 +8,7 @@ from gigamind.metrics.table import about, is_lower_better, label
 from gigamind.records.schema import Record, RunReport
 from gigamind.release.comparison import Comparison, MetricChange
 from gigamind.reports.figures import Figure
-from gigamind.reports.release import mismatch_told
+from gigamind.reports.release import mismatch_told, too_few
 from gigamind.wording import Words, moment, share, signed, warning_in
 
 _CHANGES_TOLD = 3
@@ -178,12 +178,6 @@ def change_interval(change: MetricChange | None, say: Words) -> str:
         return too_few(change, say) if change else ""
     low, high = change.interval
     return f"{signed(low)} … {signed(high)}"
-
-
-def too_few(change: MetricChange, say: Words) -> str:
-    """That too few items changed for an interval; "" where that is not why there is none."""
-    is_so = change.low is not None and change.changed and change.interval is None
-    return say("page.few_changed", count=change.changed) if is_so else ""
 
 
 def percent(value: float | None) -> str:
