@@ -38,15 +38,15 @@ class Template:
         parts = PLACE.split(self.english)
         if not (message.startswith(parts[0]) and all(part in message for part in parts[::2])):
             return None
-        found = re.fullmatch(
+        match = re.fullmatch(
             "".join(_KINDS.get(part) or re.escape(part) for part in parts), message
         )
-        if found is None:
+        if match is None:
             return None
         values = [
-            _value(kind, told, within=before.endswith((": ", ". ")) or after.startswith(";"))
-            for kind, told, before, after in zip(
-                parts[1::2], found.groups(), parts[:-1:2], parts[2::2], strict=True
+            _value(kind, text, within=before.endswith((": ", ". ")) or after.startswith(";"))
+            for kind, text, before, after in zip(
+                parts[1::2], match.groups(), parts[:-1:2], parts[2::2], strict=True
             )
         ]
         if None in values:
@@ -54,34 +54,38 @@ class Template:
         return with_particles(_VALUE.sub(lambda place: values[int(place[1])] or "", self.korean))
 
 
-def _value(kind: str, told: str, *, within: bool) -> str | None:
+def _value(kind: str, text: str, *, within: bool) -> str | None:
     """A value in Korean, if it is more than a name; None where it cannot be one of this place.
 
     Args:
         within: the place is for a message; elsewhere, what holds the end of a sentence is no value.
     """
     if kind == "{w}":
-        return words_alone().get(told)
-    if not within and _NEXT_SENTENCE.search(told):
+        return words_alone().get(text)
+    if not within and _NEXT_SENTENCE.search(text):
         return None
-    return _translated(told) if " " in told else told
+    return _translated(text) if " " in text else text
 
 
 @functools.cache
 def words_alone() -> dict[str, str]:
     """The messages of one word, which may be names of a user elsewhere."""
     return {
-        one.english: one.korean for one in templates() if re.fullmatch("[A-Za-z-]+", one.english)
+        template.english: template.korean
+        for template in templates()
+        if re.fullmatch("[A-Za-z-]+", template.english)
     }
 
 
 def with_particles(text: str) -> str:
     """A text in which each "은(는)", "이(가)", "을(를)" and "과(와)" is the form that fits."""
-    told = ""
+    joined = ""
     for part in re.split(r"((?:은|이|을|과)\((?:는|가|를|와)\))", text):
         pair = _PARTICLE.fullmatch(part)
-        told = with_particle(told, cast("Pair", f"{pair[1]}/{pair[2]}")) if pair else told + part
-    return told
+        joined = (
+            with_particle(joined, cast("Pair", f"{pair[1]}/{pair[2]}")) if pair else joined + part
+        )
+    return joined
 
 
 def message_in(language: Language, message: str) -> str:
@@ -95,7 +99,7 @@ def heading_in(language: Language, text: str) -> str:
     """A heading, or another text without values, in a language; one word, too, which is no name of a user there."""
     if language == "en":
         return text
-    return next((one.korean for one in templates() if one.english == text), text)
+    return next((template.korean for template in templates() if template.english == text), text)
 
 
 @functools.cache
@@ -108,7 +112,7 @@ def templates() -> tuple[Template, ...]:
         for table in tables.values()
         for english, korean in cast("dict[str, str]", table).items()
     )
-    return tuple(sorted(made, key=lambda one: -len(PLACE.sub("", one.english))))
+    return tuple(sorted(made, key=lambda template: -len(PLACE.sub("", template.english))))
 
 
 @functools.lru_cache(maxsize=4096)
@@ -128,7 +132,9 @@ def _whole(message: str) -> str | None:
     """What one template makes of it; None where it is a word alone, or none made it."""
     if " " not in message:
         return None
-    return next((korean for one in templates() if (korean := one(message)) is not None), None)
+    return next(
+        (korean for template in templates() if (korean := template(message)) is not None), None
+    )
 
 
 def _joined(message: str) -> str | None:

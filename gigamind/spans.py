@@ -58,7 +58,7 @@ class Utf16:
     """
 
     def __init__(self, text: str) -> None:
-        astral = [] if text.isascii() else [found.start() for found in _ASTRAL.finditer(text)]
+        astral = [] if text.isascii() else [match.start() for match in _ASTRAL.finditer(text)]
         self._astral = astral
         self._astral_units = [index + rank for rank, index in enumerate(astral)]
         self.length = len(text) + len(astral)

@@ -140,14 +140,14 @@ def sentences(text: str) -> list[Span]:
     A full stop ends a sentence only before white space, so that "3.5" and "v1.2" stay whole, and never in a Korean
     date or behind a usual English abbreviation, an initial or a list number.
     """
-    found: list[Span] = []
+    spans: list[Span] = []
     start = 0
     for match in _BREAK.finditer(text):
         if match["whole"] is None:
-            _append_trimmed(found, text, start, match.end())
+            _append_trimmed(spans, text, start, match.end())
             start = match.end()
-    _append_trimmed(found, text, start, len(text))
-    return found
+    _append_trimmed(spans, text, start, len(text))
+    return spans
 
 
 def sentences_touched(text: str, span: Span) -> list[Span]:
@@ -155,15 +155,17 @@ def sentences_touched(text: str, span: Span) -> list[Span]:
     start = text.rfind("\n", 0, span.start) + 1
     end = text.find("\n", span.end)
     near = text[start : end if end >= 0 else len(text)]
-    found = (Span(start + one.start, start + one.end) for one in sentences(near))
-    return [one for one in found if one.start < span.end and span.start < one.end]
+    spans = (Span(start + sentence.start, start + sentence.end) for sentence in sentences(near))
+    return [
+        sentence for sentence in spans if sentence.start < span.end and span.start < sentence.end
+    ]
 
 
-def _append_trimmed(found: list[Span], text: str, start: int, end: int) -> None:
+def _append_trimmed(spans: list[Span], text: str, start: int, end: int) -> None:
     piece = text[start:end]
     if stripped := piece.strip():
         begin = start + piece.index(stripped[0])
-        found.append(Span(begin, begin + len(stripped)))
+        spans.append(Span(begin, begin + len(stripped)))
 
 
 # Korean particles follow the last sound of a word: 이/가, 은/는, 을/를.  The sound is known for Hangul, digits and

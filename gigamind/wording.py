@@ -22,8 +22,8 @@ def language_of(choice: LanguageChoice = "auto") -> Language:
     """The language that is meant; `auto` goes by the first of these variables of the environment that is set."""
     if choice != "auto":
         return choice
-    told = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
-    return "ko" if next(filter(None, told), "").lower().startswith("ko") else "en"
+    locales = (os.environ.get(name) for name in ("LC_ALL", "LC_MESSAGES", "LANG"))
+    return "ko" if next(filter(None, locales), "").lower().startswith("ko") else "en"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,32 +91,34 @@ def warning(key: str, **values: object) -> str:
     return words("en")(f"warning.{key}", **values)
 
 
-def warning_in(language: Language, told: str) -> str:
+def warning_in(language: Language, text: str) -> str:
     """A warning of a run in a language; as it is where it is none of the translated ones."""
-    return _translated("warning", language, told)
+    return _translated("warning", language, text)
 
 
-def latency_method_in(language: Language, told: str) -> str:
+def latency_method_in(language: Language, method: str) -> str:
     """What a latency is, as summary.json says it, in a language."""
-    return _translated("latency_method", language, told)
+    return _translated("latency_method", language, method)
 
 
-def counted(count: int, one: str, many: str, say: Words) -> str:
+def counted(count: int, singular: str, many: str, say: Words) -> str:
     """A number of things by the phrase of the table "count" for one or for many; grouped by thousands."""
-    return say(f"count.{one if count == 1 else many}", count=f"{count:,}")
+    return say(f"count.{singular if count == 1 else many}", count=f"{count:,}")
 
 
-def change_in(language: Language, told: str) -> str:
+def change_in(language: Language, change: str) -> str:
     """What changed of an item, in a language; a part that is none of the translated ones as it is."""
-    parts = [_translated("change", language, part) for part in re.split("; |, (?=verdict )", told)]
+    parts = [
+        _translated("change", language, part) for part in re.split("; |, (?=verdict )", change)
+    ]
     return "; ".join(parts)
 
 
-def _translated(table: str, language: Language, told: str) -> str:
+def _translated(table: str, language: Language, text: str) -> str:
     for key, form in _forms(table).items():
-        if language != "en" and (found := form.fullmatch(told)):
-            return words(language)(f"{table}.{key}", **found.groupdict())
-    return told
+        if language != "en" and (match := form.fullmatch(text)):
+            return words(language)(f"{table}.{key}", **match.groupdict())
+    return text
 
 
 @functools.cache

@@ -69,37 +69,37 @@ def agreement(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> Agreement:
     """Figures of agreement, with brier and calibration_error where a binary judge states confidences."""
-    labels = np.array([one.label for one in verdicts], dtype=np.float64)
-    judged = np.array([one.verdict for one in verdicts], dtype=np.float64)
+    labels = np.array([verdict.label for verdict in verdicts], dtype=np.float64)
+    judged = np.array([verdict.verdict for verdict in verdicts], dtype=np.float64)
     groups = _clusters(verdicts)
     size = len(verdicts), count(groups)
     if scale == "graded":
-        found = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
-        return Agreement(*size, None, found, ())
-    found = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
-    confident = [one for one in verdicts if one.confidence is not None]
+        figures = graded_agreement(labels, judged, seed=seed, label=label, clusters=groups)
+        return Agreement(*size, None, figures, ())
+    figures = binary_agreement(labels > 0, judged > 0, seed=seed, label=label, clusters=groups)
+    confident = [verdict for verdict in verdicts if verdict.confidence is not None]
     positive = int((labels > 0).sum())
     if not confident:
-        return Agreement(*size, positive, found, ())
+        return Agreement(*size, positive, figures, ())
     calibrated = reliability(
-        np.array([one.confidence for one in confident], dtype=np.float64),
-        np.array([one.label == one.verdict for one in confident]),
+        np.array([verdict.confidence for verdict in confident], dtype=np.float64),
+        np.array([verdict.label == verdict.verdict for verdict in confident]),
         seed=seed,
         label=label,
         clusters=_clusters(confident),
     )
-    found |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
-    return Agreement(*size, positive, found, calibrated.bins)
+    figures |= {"brier": calibrated.brier, "calibration_error": calibrated.calibration_error}
+    return Agreement(*size, positive, figures, calibrated.bins)
 
 
 def agreement_by_language(
     verdicts: Sequence[LabelledVerdict], scale: Scale, *, seed: int, label: str
 ) -> dict[str, Agreement]:
     """The same for the items of each language, in alphabetical order; items of no language have no part."""
-    languages = sorted({one.language for one in verdicts if one.language})
+    languages = sorted({verdict.language for verdict in verdicts if verdict.language})
     return {
         language: agreement(
-            [one for one in verdicts if one.language == language],
+            [verdict for verdict in verdicts if verdict.language == language],
             scale,
             seed=seed,
             label=f"{label} {language}",
@@ -144,8 +144,14 @@ def worst_misses(
     verdicts: Sequence[LabelledVerdict], most: int, *, least: float
 ) -> tuple[LabelledVerdict, ...]:
     """Up to `most` verdicts that are at least `least` from their label: the farthest, then the surest, first."""
-    missed = [one for one in verdicts if abs(one.verdict - one.label) >= least]
-    missed.sort(key=lambda one: (-abs(one.verdict - one.label), -(one.confidence or 0.0), one.id))
+    missed = [verdict for verdict in verdicts if abs(verdict.verdict - verdict.label) >= least]
+    missed.sort(
+        key=lambda verdict: (
+            -abs(verdict.verdict - verdict.label),
+            -(verdict.confidence or 0.0),
+            verdict.id,
+        )
+    )
     return tuple(missed[:most])
 
 
@@ -154,15 +160,17 @@ def corrected(
 ) -> CorrectedMean | None:
     """The mean verdict over all items, corrected by the labels of some; None without labels in two clusters."""
     return corrected_mean(
-        _vector([one.label for one in labelled]),
-        _vector([one.verdict for one in labelled]),
-        _vector([one.verdict for one in unlabelled]),
+        _vector([verdict.label for verdict in labelled]),
+        _vector([verdict.verdict for verdict in labelled]),
+        _vector([verdict.verdict for verdict in unlabelled]),
         clusters=_clusters([*labelled, *unlabelled]),
     )
 
 
 def _clusters(verdicts: Sequence[LabelledVerdict | UnlabelledVerdict]) -> Clusters:
-    return clusters_of(one.id if one.cluster is None else one.cluster for one in verdicts)
+    return clusters_of(
+        verdict.id if verdict.cluster is None else verdict.cluster for verdict in verdicts
+    )
 
 
 def _vector(values: Sequence[float]) -> Matrix:

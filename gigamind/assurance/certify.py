@@ -185,7 +185,7 @@ def certify(
         ),
         attacks=read_attacks(attacks, first.judge) if attacks else None,
         liars=read_liars(tests, first.judge) if tests else None,
-        second_looks=tuple(dict.fromkeys(one for run in runs for one in run.second_looks)),
+        second_looks=tuple(dict.fromkeys(look for run in runs for look in run.second_looks)),
         short_panels=sum(run.short_panels for run in runs),
     )
 
@@ -224,8 +224,8 @@ def _labelled(
         raise InputError(
             f"{run.folder}: none of the {len(values)} labelled items has a verdict; errors.jsonl says why"
         )
-    told = {"source": source, "name": name, "sha256": sha256}
-    card = CardLabels.model_validate(told | {"count": len(values), "unscored": unscored})
+    origin = {"source": source, "name": name, "sha256": sha256}
+    card = CardLabels.model_validate(origin | {"count": len(values), "unscored": unscored})
     return _Labelled(values, card)
 
 
@@ -253,13 +253,13 @@ def _scale(
         kind=kind,
         overall=_group(agreement(pairs, kind, seed=seed, label=name)),
         by_language={
-            language: _group(found)
-            for language, found in agreement_by_language(pairs, kind, seed=seed, label=name).items()
+            language: _group(group)
+            for language, group in agreement_by_language(pairs, kind, seed=seed, label=name).items()
         },
         flips=_flips(name, runs, seed) if len(runs) > 1 else None,
         headline=_headline(pairs, rest),
         missed=len(missed),
-        misses=tuple(_miss(one, first) for one in missed[:_MISSES]),
+        misses=tuple(_miss(miss, first) for miss in missed[:_MISSES]),
     )
 
 
@@ -285,24 +285,27 @@ def _flips(scale: str, runs: Sequence[JudgedRun], seed: int) -> CardFigure:
 def _headline(
     pairs: Sequence[LabelledVerdict], rest: Sequence[UnlabelledVerdict]
 ) -> CardHeadline | None:
-    found = corrected(pairs, rest) if rest else None
-    if found is None:
+    mean = corrected(pairs, rest) if rest else None
+    if mean is None:
         return None
-    stands_on = found.labels, found.label_clusters
+    stands_on = mean.labels, mean.label_clusters
     return CardHeadline.like(
-        found,
-        labelled=_figure(Estimate(found.labelled, found.labelled_interval, *stands_on)),
-        corrected=_figure(Estimate(found.value, found.interval, *stands_on)),
-        clusters=_clusters(found.item_clusters, found.items),
+        mean,
+        labelled=_figure(Estimate(mean.labelled, mean.labelled_interval, *stands_on)),
+        corrected=_figure(Estimate(mean.value, mean.interval, *stands_on)),
+        clusters=_clusters(mean.item_clusters, mean.items),
     )
 
 
-def _group(found: Agreement) -> CardGroup:
+def _group(group: Agreement) -> CardGroup:
     return CardGroup.like(
-        found,
-        clusters=_clusters(found.clusters, found.items),
-        figures={name: _figure(estimate) for name, estimate in found.figures.items()},
-        bins=tuple(CardBin.like(one, right=_figure(one.outcome)) for one in found.bins),
+        group,
+        clusters=_clusters(group.clusters, group.items),
+        figures={name: _figure(estimate) for name, estimate in group.figures.items()},
+        bins=tuple(
+            CardBin.like(confidence_bin, right=_figure(confidence_bin.outcome))
+            for confidence_bin in group.bins
+        ),
     )
 
 
@@ -314,9 +317,9 @@ def _clusters(clusters: int, items: int) -> int | None:
     return clusters if clusters < items else None
 
 
-def _miss(one: LabelledVerdict, run: JudgedRun) -> CardMiss:
-    item = run.items[one.id]
-    return CardMiss.like(one, question=item.question, quotes=item.quotes)
+def _miss(verdict: LabelledVerdict, run: JudgedRun) -> CardMiss:
+    item = run.items[verdict.id]
+    return CardMiss.like(verdict, question=item.question, quotes=item.quotes)
 
 
 class CertifyOptions(BaseModel):

@@ -123,7 +123,7 @@ class JudgedRun:
 
     def verdicts(self, scale: str) -> dict[str, float]:
         """Verdicts that were given, by item id."""
-        given = {one.id: one.verdicts.get(scale) for one in self.items.values()}
+        given = {item.id: item.verdicts.get(scale) for item in self.items.values()}
         return {name: verdict for name, verdict in given.items() if verdict is not None}
 
 
@@ -201,25 +201,25 @@ def _read_run(folder: Path, kinds: Mapping[str, JudgedKind]) -> JudgedRun:
 
 
 def _by_id(folder: Path, items: Sequence[RunItem]) -> dict[str, RunItem]:
-    found: dict[str, RunItem] = {}
+    by_id: dict[str, RunItem] = {}
     for item in items:
-        if item.id in found:
+        if item.id in by_id:
             raise InputError(
                 f'{folder}: two items are called "{item.id}", an answer and a claim of another; give the answer another'
                 " id, and run it again"
             )
-        found[item.id] = item
-    return found
+        by_id[item.id] = item
+    return by_id
 
 
 def _items(path: Path, task: JudgedKind) -> list[RunItem]:
-    found: list[RunItem] = []
+    items: list[RunItem] = []
     for place, line in written_lines(path, _MISSING):
         try:
-            found += task.items(_json(line, place))
+            items += task.items(_json(line, place))
         except ValidationError as error:
             raise _foreign(error, place) from error
-    return found
+    return items
 
 
 def _failed(path: Path) -> frozenset[str]:

@@ -69,10 +69,10 @@ class LabelledAnswer:
     def of(cls, name: str, case: AnswerCase, labels: AnswerLabels) -> "LabelledAnswer":
         """The answer, its sentences matched to the labels by their text."""
         sentences = claims_of(pieces_of(case.answer))
-        by_text = {comparable(one.text): one for one in reversed(labels.claims)}
-        texts = {one.id: comparable(one.piece.text) for one in sentences}
-        told = {number: by_text[text] for number, text in texts.items() if text in by_text}
-        return cls(name, case, sentences, told, labels)
+        by_text = {comparable(label.text): label for label in reversed(labels.claims)}
+        texts = {claim.id: comparable(claim.piece.text) for claim in sentences}
+        labelled = {number: by_text[text] for number, text in texts.items() if text in by_text}
+        return cls(name, case, sentences, labelled, labels)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,9 +122,9 @@ def read_labelled_answers(dataset: Path | None, notes: Path | None) -> LabelledA
 
 
 def _labelled(checked: Sequence[CheckedAnswer]) -> Iterator[LabelledAnswer]:
-    for one in checked:
-        item, notes = one.item, tuple(Source(note.title, note.text) for note in one.notes)
-        case = AnswerCase(item.question, one.answer, notes, text_language(item.question))
+    for row in checked:
+        item, notes = row.item, tuple(Source(note.title, note.text) for note in row.notes)
+        case = AnswerCase(item.question, row.answer, notes, text_language(item.question))
         if item.labels and case.has_context:
             yield LabelledAnswer.of(item.id, case, item.labels)
 
@@ -163,16 +163,16 @@ def _credulous(answer: LabelledAnswer, claim: Claim) -> ClaimFinding:
         for number, note in enumerate(answer.case.notes, start=1)
         for line in note.text.splitlines()
     ]
-    number, line = max(lines, key=lambda one: len(words.intersection(tokens(one[1]))))
+    number, line = max(lines, key=lambda pair: len(words.intersection(tokens(pair[1]))))
     return _finding(claim, "supported", number, line)
 
 
 def _left_out(answer: LabelledAnswer) -> Iterator[Omission]:
     """The labelled facts that no claim gives which people call supported."""
-    given = [one for one in answer.told.values() if one.verdict == "supported"]
+    given = [label for label in answer.told.values() if label.verdict == "supported"]
     for fact in answer.labels.facts:
         for number, note in enumerate(answer.case.notes, start=1):
-            if fact.text in note.text and not any(_gives(one, fact) for one in given):
+            if fact.text in note.text and not any(_gives(label, fact) for label in given):
                 yield Omission(what=fact.text, note=number, quote=fact.text)
                 break
 
@@ -248,7 +248,7 @@ class Liar:
         labels = answer.labels
         untold = self.is_honest and labels.abstains and not labels.utility
         return SearchQAReply(
-            claims=tuple(self.finding(answer, one) for one in answer.sentences),
+            claims=tuple(self.finding(answer, claim) for claim in answer.sentences),
             source_coverage=(),
             grounding_issues=(),
             omissions=tuple(_left_out(answer)) if self.is_honest else (),
@@ -348,45 +348,45 @@ def _statements(text: str) -> list[dict[str, Any]]:
 
 async def run_liars(judge: SearchQA, given: LabelledAnswers) -> CardLiars:
     """What each liar gets away with."""
-    told = [one for answer in given.answers for one in answer.told.values()]
+    labels = [label for answer in given.answers for label in answer.told.values()]
     return CardLiars(
         dataset=given.name,
         dataset_hash=given.sha256,
         answers=len(given.answers),
         unlabelled=given.unlabelled,
-        claims=len(told),
-        unsupported=sum(one.verdict != "supported" for one in told),
-        correctness=_mean([by_people(one) for one in given.answers]),
-        utility=_mean([one.labels.utility for one in given.answers]),
+        claims=len(labels),
+        unsupported=sum(label.verdict != "supported" for label in labels),
+        correctness=_mean([by_people(answer) for answer in given.answers]),
+        utility=_mean([answer.labels.utility for answer in given.answers]),
         liars=tuple([await _tried(judge, liar, given.answers) for liar in LIARS]),
     )
 
 
 def by_people(answer: LabelledAnswer) -> float | None:
     """The share of its claims that people call supported; None without claims."""
-    verdicts = [one.verdict == "supported" for one in answer.told.values()]
+    verdicts = [label.verdict == "supported" for label in answer.told.values()]
     return sum(verdicts) / len(verdicts) if verdicts else None
 
 
 async def _tried(judge: SearchQA, liar: Liar, answers: Sequence[LabelledAnswer]) -> CardLiar:
     both = list(zip(answers, await judged_by(judge, liar, answers), strict=True))
-    scored = [(answer, found) for answer, found in both if found]
+    scored = [(answer, judgement) for answer, judgement in both if judgement]
     claims = [
-        (answer.told[one.claim.id], one)
-        for answer, found in scored
-        for one in found.sentences
-        if one.claim.id in answer.told
+        (answer.told[sentence.claim.id], sentence)
+        for answer, judgement in scored
+        for sentence in judgement.sentences
+        if sentence.claim.id in answer.told
     ]
     return CardLiar(
         name=liar.name,
-        correctness=_mean([found.correctness for answer, found in scored if answer.told]),
+        correctness=_mean([judgement.correctness for answer, judgement in scored if answer.told]),
         passed_off=sum(
-            label.verdict != "supported" and one.role == "claim" and one.verdict == "supported"
-            for label, one in claims
+            label.verdict != "supported" and claim.role == "claim" and claim.verdict == "supported"
+            for label, claim in claims
         ),
-        hidden=sum(one.role != "claim" for _, one in claims),
+        hidden=sum(claim.role != "claim" for _, claim in claims),
         utility=_mean(
-            [found.utility for answer, found in scored if answer.labels.utility is not None]
+            [judgement.utility for answer, judgement in scored if answer.labels.utility is not None]
         ),
         unscored=len(both) - len(scored),
     )
@@ -403,16 +403,16 @@ async def judged_by(
         )
         for name in judge.models(ModelOptions.model_validate({"model": liar.name}))
     }
-    found: list[Judgement | None] = []
+    judgements: list[Judgement | None] = []
     for answer in answers:
         client.answer = answer
         try:
             verdict = await judge.judge(answer.case, Asking(models, answer.id, KEY))
         except LlmError:
-            found.append(None)
+            judgements.append(None)
         else:
-            found.append(verdict.detail.judgement)
-    return found
+            judgements.append(verdict.detail.judgement)
+    return judgements
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -89,7 +89,7 @@ def cases_of(name: str) -> Iterator[OneCase]:
     else:
         judge = load_judge(name)
     short = name.removeprefix("judges/").removesuffix(".toml")
-    languages: list[Language] = [one for one in ("ko", "en") if one in judge.languages]
+    languages: list[Language] = [lang for lang in ("ko", "en") if lang in judge.languages]
     for language in languages:
         alone, second = _apart(judge, language)
         yield OneCase(short, language, judge.settings, _judging(alone, language))
@@ -136,8 +136,8 @@ def _looking(second: SecondLook) -> Callable[[LanguageModel, Counter[str]], Awai
         asking = Asking({model.settings.model: model}, "check", KEY, unread=unread)
         messages = second.messages(pairs)
         reply = await asking.ask(messages, LooksReply, fingerprint=second.fingerprint)
-        told = {look.id: look.said for look in reply.looks}
-        right = sum(told.get(number) is pair.said for number, pair in enumerate(pairs, start=1))
+        said = {look.id: look.said for look in reply.looks}
+        right = sum(said.get(number) is pair.said for number, pair in enumerate(pairs, start=1))
         return f"{right} of {len(pairs)} pairs told right"
 
     return ask

@@ -144,9 +144,9 @@ class Share(Report):
     high: float | None
 
     @classmethod
-    def among(cls, found: Sequence[bool]) -> "Share":
+    def among(cls, outcomes: Sequence[bool]) -> "Share":
         """The share of those that are true."""
-        hits, of = sum(found), len(found)
+        hits, of = sum(outcomes), len(outcomes)
         if not of:
             return cls(hits=0, of=0, rate=None, low=None, high=None)
         interval = wilson(hits, of)
@@ -179,13 +179,13 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Seen) -> None:
         EvaluationError: no case was scored.
     """
 
-    async def one(case: Case) -> None:
+    async def observe_case(case: Case) -> None:
         try:
             seen[case.id] = await judge.judge(case)
         except LlmError as error:
             seen[case.id] = error
 
-    await asyncio.gather(*map(one, cases))
+    await asyncio.gather(*map(observe_case, cases))
     errors = [found for found in seen.values() if isinstance(found, LlmError)]
     unasked = [error for error in errors if error.code not in _BROUGHT_ABOUT]
     if unasked:

@@ -59,19 +59,21 @@ class Expectation(Strict):
 
     def misses(self, seen: Observed) -> tuple[str, ...]:
         """What was seen otherwise, as sentences."""
-        found: list[str] = []
+        differences: list[str] = []
         said = seen.verdict
         if self.unanswerable is not None and said.unanswerable is not self.unanswerable:
-            found.append(f"unanswerable is {said.unanswerable}, not {self.unanswerable}")
+            differences.append(f"unanswerable is {said.unanswerable}, not {self.unanswerable}")
         for name, bounds, value in (
             ("correctness", self.correctness, said.correctness),
             ("utility", self.utility, said.utility),
         ):
             if bounds and (value is None or not bounds[0] <= value <= bounds[1]):
-                found.append(f"{name} is {value}, not {bounds[0]:g} to {bounds[1]:g}")
+                differences.append(f"{name} is {value}, not {bounds[0]:g} to {bounds[1]:g}")
         if self.proven is not None and seen.proven != self.proven:
-            found.append(f"quotes come from notes {sorted(seen.proven)}, not {sorted(self.proven)}")
-        return tuple(found)
+            differences.append(
+                f"quotes come from notes {sorted(seen.proven)}, not {sorted(self.proven)}"
+            )
+        return tuple(differences)
 
 
 class UnitTestRow(ScenarioRow):
@@ -154,12 +156,12 @@ def load_unit_tests(folder: Path | None = None) -> tuple[UnitTest, ...]:
     Raises:
         InputError: a file cannot be read, or a row is wrong; with file and line.
     """
-    found: list[UnitTest] = []
+    tests: list[UnitTest] = []
     for where, row, scenario in read_scenario_rows(folder, "unit_tests.jsonl", UnitTestRow):
         if (row.answer is None) == (row.kind == "search_qa"):
             raise InputError(f"{where}: answer: needed by search_qa tests, and by no others")
-        found.append(UnitTest(row, scenario))
-    return tuple(found)
+        tests.append(UnitTest(row, scenario))
+    return tuple(tests)
 
 
 async def run_unit_tests(
@@ -210,6 +212,6 @@ def _group(name: str, results: Sequence[UnitTestResult]) -> UnitTestGroup:
     return UnitTestGroup(
         name=name,
         tests=len(results),
-        passed=Share.among([one.passed for one in results if one.passed is not None]),
-        unscored=sum(one.passed is None for one in results),
+        passed=Share.among([result.passed for result in results if result.passed is not None]),
+        unscored=sum(result.passed is None for result in results),
     )

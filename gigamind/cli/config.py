@@ -62,15 +62,15 @@ class ConfigFile(NamedTuple):
 
     def where(self, table: str, key: str = "") -> str:
         """File and line of a key, or of the head of its table where the key is written in another way."""
-        inside, found = not table, 0
+        inside, line_number = not table, 0
         for number, line in enumerate(self.text.splitlines(), start=1):
             if head := _TABLE.match(line):
                 inside = _plain(head["name"]) == table
-                found = number if inside else found
+                line_number = number if inside else line_number
             if inside and key and _plain(line.partition("=")[0]) == key:
-                found = number
+                line_number = number
                 break
-        return f"{self.path}:{found}" if found else str(self.path)
+        return f"{self.path}:{line_number}" if line_number else str(self.path)
 
 
 def _plain(name: str) -> str:
@@ -81,8 +81,8 @@ def _plain(name: str) -> str:
 def find_config(folder: Path) -> Path | None:
     """The file of a folder, or of the nearest one above it, relative to the working directory."""
     candidates = (place / FILE for place in (folder, *folder.parents))
-    found = next((path for path in candidates if path.is_file()), None)
-    return Path(os.path.relpath(found)) if found else None
+    file = next((path for path in candidates if path.is_file()), None)
+    return Path(os.path.relpath(file)) if file else None
 
 
 def read_config(path: Path) -> ConfigFile:
@@ -218,23 +218,23 @@ def _lent(config: ConfigFile, table: str, context: click.Context) -> dict[str, A
 
 
 def _table(config: ConfigFile, table: str) -> dict[str, Any]:
-    found: Any = config.tables
+    section: Any = config.tables
     for word in table.split("."):
-        found = cast("dict[str, Any]", found).get(word, {}) if isinstance(found, dict) else {}
-    if not isinstance(found, dict):
+        section = cast("dict[str, Any]", section).get(word, {}) if isinstance(section, dict) else {}
+    if not isinstance(section, dict):
         raise InputError(f"{config.where(table)}: {table}: must be a table, such as [{table}]")
-    return cast("dict[str, Any]", found)
+    return cast("dict[str, Any]", section)
 
 
 def _values(
     config: ConfigFile, table: str, context: click.Context, keys: Iterable[str] | None = None
 ) -> dict[str, Any]:
     """The values of a table, or those of these keys in it, by parameter."""
-    found = _table(config, table)
+    section = _table(config, table)
     options = dict(_options(context.command))
     values: dict[str, Any] = {}
-    for key in found if keys is None else keys:
-        value = found[key]
+    for key in section if keys is None else keys:
+        value = section[key]
         name = key.replace("-", "_")
         where = config.where(table, key)
         if name not in options:

@@ -194,13 +194,13 @@ def label(path: Path, labels: Path, out: Path) -> None:
     tell_written(out, counts, f"{counts['judgements']} judgements of {len(gains)} queries: {out}")
 
 
-def _show_check(found: "DatasetCheckDocument", *, named: bool) -> None:
-    for error in found.problems:
-        say_line(error.describe(Path(found.dataset)))
-    if found.stops:
-        say_line(f"An evaluation would stop: {found.stops}")
-    where = f"{found.dataset}: " if named else ""
-    click.echo(where + translated(f"{found.usable} of {found.rows} rows can be used"))
+def _show_check(document: "DatasetCheckDocument", *, named: bool) -> None:
+    for error in document.problems:
+        say_line(error.describe(Path(document.dataset)))
+    if document.stops:
+        say_line(f"An evaluation would stop: {document.stops}")
+    where = f"{document.dataset}: " if named else ""
+    click.echo(where + translated(f"{document.usable} of {document.rows} rows can be used"))
 
 
 def _described(path: Path) -> "Description":

@@ -102,7 +102,7 @@ class _Examined:
 
     def configured(self, name: str) -> dict[str, Any]:
         """The values of an option in the file, by table."""
-        return {table: found[name] for table, found in self.values.items() if name in found}
+        return {table: options[name] for table, options in self.values.items() if name in options}
 
 
 @command(
@@ -175,17 +175,17 @@ def _look_at_packages(examined: _Examined) -> tuple[dict[str, str | None], dict[
     for requirement in map(Requirement, needed):
         if requirement.name == _PACKAGE:  # an extra of extras
             continue
-        found = _version(requirement.name)
+        installed = _version(requirement.name)
         extra = str(requirement.marker or "").partition("extra == ")[2].strip("'\"")
-        fits = found is not None and requirement.specifier.contains(found, prereleases=True)
+        fits = installed is not None and requirement.specifier.contains(installed, prereleases=True)
         if extra:
             extras[extra] = extras.get(extra, True) and fits
             continue
-        packages[requirement.name] = found
+        packages[requirement.name] = installed
         if not fits:
             examined.problem(
                 "versions",
-                f"{requirement.name} {found or 'is not installed'}: {requirement.specifier} is needed",
+                f"{requirement.name} {installed or 'is not installed'}: {requirement.specifier} is needed",
                 f"pip install '{requirement.name}{requirement.specifier}'",
             )
     there = ", ".join(name for name, whole in extras.items() if whole)
@@ -323,18 +323,20 @@ _PACKAGES_OF = {
 
 
 def _look_at_prefect(examined: _Examined) -> None:
-    found = _version("prefect")
+    installed = _version("prefect")
     address = os.environ.get("PREFECT_API_URL")
-    if found and address and not address.rstrip("/").endswith("/api"):
+    if installed and address and not address.rstrip("/").endswith("/api"):
         examined.problem(
             "prefect",
             "PREFECT_API_URL does not end in /api, so the server is not found there",
             f"PREFECT_API_URL={_bare(address)}/api",
         )
-    elif found and address:
-        examined.ok("prefect", f"{found}, server {_bare(address)} (not asked)")
-    elif found:
-        examined.note("prefect", f"{found}; no PREFECT_API_URL: --flow starts a server for itself")
+    elif installed and address:
+        examined.ok("prefect", f"{installed}, server {_bare(address)} (not asked)")
+    elif installed:
+        examined.note(
+            "prefect", f"{installed}; no PREFECT_API_URL: --flow starts a server for itself"
+        )
 
 
 def _bare(address: str) -> str:
@@ -358,8 +360,8 @@ def _look_at_keys(examined: _Examined) -> dict[str, bool]:
             examined.problem(
                 "keys", f"[{table}] key_variable: {name} is not set", f"export {name}=..."
             )
-    told = ", ".join(name for name, there in keys.items() if there)
-    examined.ok("keys", f"set: {told or 'none'}")
+    present = ", ".join(name for name, there in keys.items() if there)
+    examined.ok("keys", f"set: {present or 'none'}")
     return keys
 
 

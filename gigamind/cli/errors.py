@@ -30,15 +30,15 @@ class Spoken:
 def _choice(arguments: Sequence[str]) -> LanguageChoice:
     """What `--lang` says, of a command line that may be wrong elsewhere."""
     words = [part for argument in arguments for part in argument.split("=", 1)]
-    told = next((after for word, after in pairwise(words) if word == "--lang"), "")
-    return cast("LanguageChoice", told) if told in get_args(LanguageChoice) else "auto"
+    choice = next((after for word, after in pairwise(words) if word == "--lang"), "")
+    return cast("LanguageChoice", choice) if choice in get_args(LanguageChoice) else "auto"
 
 
 def spoken(context: click.Context | None = None) -> Language:
     """The language of a command, by default of the one that runs."""
     context = context or click.get_current_context(silent=True)
-    told = context.find_object(Spoken) if context else None
-    return told.language if told else language_of()
+    language_setting = context.find_object(Spoken) if context else None
+    return language_setting.language if language_setting else language_of()
 
 
 def translated(message: str, language: Language | None = None) -> str:

@@ -51,8 +51,8 @@ def trec(run: Path, out: Path) -> None:
         *(note for notes in (*rankings.values(), *grades.values()) for note in notes),
     ]
     if count := encoded_names(names):
-        told = f"{count} names have spaces or %, and are percent-encoded in both files"
-        say_line(f"warning: {told}", err=True)
+        warning = f"{count} names have spaces or %, and are percent-encoded in both files"
+        say_line(f"warning: {warning}", err=True)
     tell_written(
         out,
         {"rankings": len(rankings), "judged": len(grades)},

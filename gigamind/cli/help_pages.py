@@ -29,9 +29,9 @@ def korean() -> Mapping[str, str]:
     file = resources.files("gigamind") / "translations" / "help.ko.toml"
     tables = tomllib.loads(file.read_text(encoding="utf-8"))
     return {
-        english: told
+        english: translation
         for table in tables.values()
-        for english, told in cast("dict[str, str]", table).items()
+        for english, translation in cast("dict[str, str]", table).items()
     }
 
 
@@ -67,8 +67,10 @@ def row_in(language: Language, row: tuple[str, str]) -> tuple[str, str]:
     text, bracket, extras = f"{'  ' if text.startswith('[') else ''}{text}".partition(_EXTRAS)
     if not bracket:
         return names, help_in(language, text)
-    told = "; ".join(_extra_in(language, extra) for extra in extras.removesuffix("]").split("; "))
-    return names, f"{help_in(language, text)}{_EXTRAS}{told}]".strip()
+    translation = "; ".join(
+        _extra_in(language, extra) for extra in extras.removesuffix("]").split("; ")
+    )
+    return names, f"{help_in(language, text)}{_EXTRAS}{translation}]".strip()
 
 
 def _extra_in(language: Language, extra: str) -> str:
@@ -88,8 +90,8 @@ class HelpPage(click.HelpFormatter):
         return _wide(help_in(self._language, text))
 
     def write_usage(self, prog: str, args: str = "", prefix: str | None = None) -> None:
-        told = usage_in(self._language, args)
-        super().write_usage(prog, _wide(told), f"{self._told((prefix or 'Usage:').strip())} ")
+        usage = usage_in(self._language, args)
+        super().write_usage(prog, _wide(usage), f"{self._told((prefix or 'Usage:').strip())} ")
 
     def write_heading(self, heading: str) -> None:
         super().write_heading(self._told(heading))
@@ -100,8 +102,8 @@ class HelpPage(click.HelpFormatter):
     def write_dl(
         self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
     ) -> None:
-        told = (map(_wide, row_in(self._language, row)) for row in rows)
-        super().write_dl([(names, text) for names, text in told], col_max, col_spacing)
+        definitions = (map(_wide, row_in(self._language, row)) for row in rows)
+        super().write_dl([(names, text) for names, text in definitions], col_max, col_spacing)
 
     def getvalue(self) -> str:
         return super().getvalue().replace(_FILLER, "")

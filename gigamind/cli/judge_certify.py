@@ -81,9 +81,9 @@ def _show(card: "JudgeCard", lang: Language, out: Path) -> None:
         if view.flips:
             click.echo(view.flips)
     if card.liars:
-        told = liars_view(card.liars, say)
-        click.echo(told.lead)
-        for row in told.rows:
+        liars = liars_view(card.liars, say)
+        click.echo(liars.lead)
+        for row in liars.rows:
             click.echo(f"  {row.told}")
     for caution in cautions(card, say):
         click.echo(caution, err=True)

@@ -212,7 +212,7 @@ def attack(judge: str, **asked: Any) -> None:  # noqa: ANN401  checked by the op
         lambda on_trial, seen: attack_judge(on_trial, attacks, seen),
         lambda on_trial, seen: attack_report(on_trial, attacks, seen),
     )
-    report = try_judge(judge, options, trial, lambda found: click.echo(_attack_table(found)))
+    report = try_judge(judge, options, trial, lambda outcome: click.echo(_attack_table(outcome)))
     if report.proves_little:
         say_line(_attack_caution(report), err=True)
     if options.max_success_rate is not None:
@@ -325,12 +325,12 @@ def _put_liars_through(
     return liars, OnTrial(loaded, {}, KEY) if needs_model else None
 
 
-def _liars_table(told: "CardLiars") -> str:
+def _liars_table(liars: "CardLiars") -> str:
     from gigamind.release.shortfall import card_words
     from gigamind.reports.cards.view import liars_view
 
-    view = liars_view(told, card_words(spoken()))
-    rows = [(liar.name, *row.figures) for liar, row in zip(told.liars, view.rows, strict=True)]
+    view = liars_view(liars, card_words(spoken()))
+    rows = [(liar.name, *row.figures) for liar, row in zip(liars.liars, view.rows, strict=True)]
     return f"{view.lead}\n\n{table(('', *view.head), rows)}\n"
 
 

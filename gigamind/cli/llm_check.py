@@ -219,15 +219,15 @@ async def _asked(
     click.echo(
         f"\n{padded(heading('judge'), _NAME_CHARS + _LANGUAGE)}{spent}{seconds}  {heading('what was read')}"
     )
-    found: list[CaseRead] = []
+    reads: list[CaseRead] = []
     for case in cases:
         model = connect(case.adjust(settings), prices=prices)
         read = await ask_once(case, model)
-        found.append(read)
+        reads.append(read)
         click.echo(_line(read))
         if read.error and read.error.code in _HOPELESS:
             break
-    return found
+    return reads
 
 
 def _line(read: "CaseRead") -> str:
@@ -261,7 +261,7 @@ def _advice(found: "Sequence[CaseRead]", settings: "ModelSettings") -> str:
 
 
 def _document(
-    model: "LanguageModel", checkup: "Checkup", found: "Sequence[CaseRead]", advice: str
+    model: "LanguageModel", checkup: "Checkup", reads: "Sequence[CaseRead]", advice: str
 ) -> "ModelCheckDocument":
     from gigamind.cli.documents import CheckedCase, ModelCheckDocument
 
@@ -278,7 +278,7 @@ def _document(
             code=read.error.code if read.error else None,
             error=str(read.error) if read.error else None,
         )
-        for read in found
+        for read in reads
     )
     return ModelCheckDocument(
         model=settings.model,

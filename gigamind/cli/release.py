@@ -117,8 +117,10 @@ def history(runs: Path, *, out: Path | None, lang: LanguageChoice, seed: int) ->
 
     if out:
         check_out_folder(out)
-    told = read_history(runs, seed=seed)
+    histories = read_history(runs, seed=seed)
     if out:
-        page = render_history(told, language_of(lang))
-        write_texts(out, {"history.html": page, "history.json": text_of(told, indent=2) + "\n"})
-    tell(told, lambda: show_history(told, out, language_of(lang)))
+        page = render_history(histories, language_of(lang))
+        write_texts(
+            out, {"history.html": page, "history.json": text_of(histories, indent=2) + "\n"}
+        )
+    tell(histories, lambda: show_history(histories, out, language_of(lang)))

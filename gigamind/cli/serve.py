@@ -61,8 +61,8 @@ def serve(**values: Any) -> None:  # noqa: ANN401  checked by the options model
     logging.getLogger("uvicorn.error").addFilter(lambda _: _refused(app) is None)
     with listening:
         port = listening.getsockname()[1]
-        told = f"gigamind serves {options.notes} at http://{options.host}:{port}"
-        click.echo(translated(told), err=True)
+        line = f"gigamind serves {options.notes} at http://{options.host}:{port}"
+        click.echo(translated(line), err=True)
         try:
             uvicorn.Server(config).run(sockets=[listening])
         except SystemExit:  # of a start that failed

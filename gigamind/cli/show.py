@@ -68,7 +68,7 @@ def show_finished(
 
 
 def show_run(
-    task: Task[Any, Any, Any], summary: BaseModel, out: Path, told: Sequence[str] = ()
+    task: Task[Any, Any, Any], summary: BaseModel, out: Path, shown_warnings: Sequence[str] = ()
 ) -> None:
     """The main figures and where the report is; problems, and warnings not yet told, on standard error."""
     view, console = task.view, plain_console()
@@ -89,8 +89,8 @@ def show_run(
     report = next(page for page in pages if (out / page).exists())
     console.print(say("terminal.report", place=out / report))
     aside = plain_console(stderr=True)
-    show_warnings([text for text in run.warnings if text not in told], say)
-    missing = [counted(n, one, many, say) for n, one, many in view.missing(summary) if n]
+    show_warnings([text for text in run.warnings if text not in shown_warnings], say)
+    missing = [counted(n, singular, many, say) for n, singular, many in view.missing(summary) if n]
     if missing:
         errors = out / "errors.jsonl"
         aside.print(say("terminal.see", what=", ".join(missing), place=errors))
@@ -104,8 +104,8 @@ def show_warnings(warnings: Sequence[str], say: Words) -> None:
     """The first warnings and how many there are, on standard error."""
     if warnings:
         key = "terminal.one_warning" if len(warnings) == 1 else "terminal.warnings"
-        told = [warning_in(say.language, text) for text in warnings]
-        _show_first(plain_console(stderr=True), say(key, count=len(told)), told, say)
+        texts = [warning_in(say.language, text) for text in warnings]
+        _show_first(plain_console(stderr=True), say(key, count=len(texts)), texts, say)
 
 
 def words_of(run: RunReport) -> Words:

@@ -39,8 +39,10 @@ def show_experiment(held: Held, out: Path | None) -> None:
     sure = {True: say("page.better"), False: say("page.worse"), None: ""}
     for name, n, value, cells in figure_rows(experiment, say, main=True):
         values = [f"{cell.value} {sure[cell.better]}".strip() for cell in cells]
-        told = [f"{cell.difference} {cell.interval}".strip() for cell in cells]
-        table.add_row(name, str(n), value, *values, *told[: len(table.columns) - 2 - len(names)])
+        differences = [f"{cell.difference} {cell.interval}".strip() for cell in cells]
+        table.add_row(
+            name, str(n), value, *values, *differences[: len(table.columns) - 2 - len(names)]
+        )
     console.print(table)
     for place in range(1, len(names)):
         console.print(printable(finding(experiment, place, say)))
@@ -51,18 +53,18 @@ def show_experiment(held: Held, out: Path | None) -> None:
         console.print(say("terminal.comparison", place=out / "compare.html"))
 
 
-def show_history(told: Histories, out: Path | None, language: Language) -> None:
+def show_history(histories: Histories, out: Path | None, language: Language) -> None:
     """What was found in each history."""
     console, say = plain_console(), words(language)
-    for one in told.histories:
-        console.print(say("terminal.runs", subject=subject(one, say), count=len(one.runs)))
-        console.print(f"  {result(one, say)}")
-        for change in one.changes:
-            console.print(f"  {change_told(change, one, say)}: {cause_told(change, say)}")
+    for history in histories.histories:
+        console.print(say("terminal.runs", subject=subject(history, say), count=len(history.runs)))
+        console.print(f"  {result(history, say)}")
+        for change in history.changes:
+            console.print(f"  {change_told(change, history, say)}: {cause_told(change, say)}")
             for level in change.metrics[:_LEVELS_SHOWN]:
                 name = metric_name(level.metric, say)
                 console.print(f"    {name} {share(level.before)} -> {share(level.after)}")
-    if told.skipped:
-        console.print(say("history.skipped", count=told.skipped))
+    if histories.skipped:
+        console.print(say("history.skipped", count=histories.skipped))
     if out:
         console.print(say("terminal.history", place=out / "history.html"))

@@ -221,7 +221,7 @@ def _check_places(notes: Path, out: Path | None, copy: Path | None) -> None:
 
 
 def _apply(
-    found: "Sequence[Suggested]",
+    all_suggested: "Sequence[Suggested]",
     vault: "Vault",
     writer: "LinkWriter",
     copy: Path | None,
@@ -232,18 +232,23 @@ def _apply(
     from gigamind.cli import suggest_apply
 
     if copy is None:
-        suggest_apply.in_place(found, vault, writer, say, yes=yes)
+        suggest_apply.in_place(all_suggested, vault, writer, say, yes=yes)
     else:
-        suggest_apply.into_copy(found, vault, writer, copy, say, yes=yes)
+        suggest_apply.into_copy(all_suggested, vault, writer, copy, say, yes=yes)
 
 
 def _show(
-    found: "Sequence[Suggested]", writer: "LinkWriter", out: Path | None, say: Words, *, every: bool
+    all_suggested: "Sequence[Suggested]",
+    writer: "LinkWriter",
+    out: Path | None,
+    say: Words,
+    *,
+    every: bool,
 ) -> None:
     from gigamind.cli import suggestions
 
     if not every:
-        click.echo(suggestions.note_text(found[0], writer, say))
+        click.echo(suggestions.note_text(all_suggested[0], writer, say))
         return
     if out is not None:
         from gigamind.datasets.write import write_lines
@@ -251,9 +256,11 @@ def _show(
         as_text = out.suffix == ".md"
         write_lines(
             out,
-            [suggestions.vault_text(found, writer, say)] if as_text else suggestions.as_json(found),
+            [suggestions.vault_text(all_suggested, writer, say)]
+            if as_text
+            else suggestions.as_json(all_suggested),
         )
-    click.echo(suggestions.summary(found, writer, say))
+    click.echo(suggestions.summary(all_suggested, writer, say))
     click.echo("\n" + (say("suggest.all_in", file=out) if out else say("suggest.all_how")))
 
 

@@ -121,7 +121,7 @@ def _accepted(
     every: Sequence[Suggested], writer: LinkWriter, say: Words, *, yes: bool
 ) -> Iterator[LinkedNote]:
     """The notes that get links, one after the other; what cannot be written is told, and not asked about."""
-    questions = _Questions(sum(len(one.suggestions) for one in every), say, yes=yes)
+    questions = _Questions(sum(len(suggested.suggestions) for suggested in every), say, yes=yes)
     for note, suggestions in every:
         if not suggestions:
             continue
@@ -130,12 +130,14 @@ def _accepted(
             suggestion = refusal.suggestion
             place = f"{note.path}:{line_of(note, suggestion.span)}"
             why = say(f"no_link.{refusal.why}", target=suggestion.target)
-            told = say("suggest.refused", place=place, anchor=suggestion.anchor, why=why)
-            click.echo(printable(told), err=True)
+            sentence = say("suggest.refused", place=place, anchor=suggestion.anchor, why=why)
+            click.echo(printable(sentence), err=True)
         questions.done += len(linked.refusals)
-        wanted = [one for one in linked.insertions if questions.accepts(note, one)]
+        wanted = [
+            insertion for insertion in linked.insertions if questions.accepts(note, insertion)
+        ]
         if len(wanted) < len(linked.insertions):
-            linked = insert(note, [one.suggestion for one in wanted], writer)
+            linked = insert(note, [insertion.suggestion for insertion in wanted], writer)
         if linked.insertions:
             yield linked
         if questions.ended:

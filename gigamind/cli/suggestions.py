@@ -53,7 +53,8 @@ def _scores(suggestion: LinkSuggestion, say: Words) -> str:
 def vault_text(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
     """All suggestions, note by note."""
     parts = (
-        f"# {printable(one.note.path)}\n{note_text(one, writer, say)}" for one in _having(every)
+        f"# {printable(suggested.note.path)}\n{note_text(suggested, writer, say)}"
+        for suggested in _having(every)
     )
     return "\n\n".join((_headline(every, say), *parts))
 
@@ -83,7 +84,7 @@ def summary(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
 
 def as_json(every: Sequence[Suggested]) -> list[str]:
     """One line of JSON a note that has suggestions."""
-    return [text_of(note_document(one)) for one in _having(every)]
+    return [text_of(note_document(suggested)) for suggested in _having(every)]
 
 
 def note_document(suggested: Suggested) -> NoteDocument:
@@ -105,11 +106,11 @@ def note_document(suggested: Suggested) -> NoteDocument:
 
 
 def _having(every: Sequence[Suggested]) -> list[Suggested]:
-    return [one for one in every if one.suggestions]
+    return [suggested for suggested in every if suggested.suggestions]
 
 
 def _headline(every: Sequence[Suggested], say: Words) -> str:
-    total = sum(len(one.suggestions) for one in every)
+    total = sum(len(suggested.suggestions) for suggested in every)
     return say(
         "suggest.in_vault",
         suggestions=counted(total, "suggestion", "suggestions", say),

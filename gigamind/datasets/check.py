@@ -264,8 +264,8 @@ class _QueryChecker(RowChecker[QueryItem]):
         """The notes of a field by path; without a vault, by the names that rows give them."""
         if not self.has_vault:
             return list(notes)
-        found = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
-        return [note.path for note in found if note is not None]
+        resolved = [self.note(item, f"{name}[{at}]", note) for at, note in enumerate(notes)]
+        return [note.path for note in resolved if note is not None]
 
     def _groups(self, item: QueryItem, name: str, groups: Sequence[Sequence[str]]) -> Groups:
         return tuple(

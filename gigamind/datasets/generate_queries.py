@@ -171,8 +171,8 @@ def queries(vault: Vault, wanted: QueryForms) -> GeneratedQueries:
     rows = _rows(askable, taken)
     warnings = [*vault.warnings, *_shortfalls(by_form, len(askable))]
     if wanted.limit is not None and len(rows) < wanted.limit:
-        told = f"--limit {wanted.limit}: only {len(rows)} questions could be made"
-        warnings.append(f"{told}; more --forms, notes or --max-per-note give more")
+        shortfall = f"--limit {wanted.limit}: only {len(rows)} questions could be made"
+        warnings.append(f"{shortfall}; more --forms, notes or --max-per-note give more")
     left_out = tuple(note.path for note in drawn)
     return GeneratedQueries(rows, tuple(empty), len(askable), left_out, by_form, tuple(warnings))
 

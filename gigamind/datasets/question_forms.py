@@ -224,9 +224,9 @@ _TERM = re.compile(
 
 def _of_lists(note: Note, patterns: tuple[str, ...], title: str) -> Iterator[Draft]:
     """Items that explain a term: the term is asked about, if one item alone explains it."""
-    found = list(_terms(note))
-    counts = Counter(key(term) for term, _ in found)
-    for term, evidence in found:
+    terms = list(_terms(note))
+    counts = Counter(key(term) for term, _ in terms)
+    for term, evidence in terms:
         if counts[key(term)] == 1:
             yield Draft("list", patterns, title, term, evidence=evidence)
 
@@ -325,10 +325,10 @@ def _of_sentences(note: Note, language: str, title: str) -> Iterator[Draft]:
 
 
 def _english_subject(sentence: str, _: str) -> str:
-    found = _ENGLISH_SUBJECT.match(sentence)
-    if found is None or _NO_SUBJECT.match(sentence) or _VAGUE.match(sentence):
+    match = _ENGLISH_SUBJECT.match(sentence)
+    if match is None or _NO_SUBJECT.match(sentence) or _VAGUE.match(sentence):
         return ""
-    subject = found["subject"]
+    subject = match["subject"]
     if len(subject.split()) > _MAX_SUBJECT_WORDS or _CLAUSE.search(subject):
         return ""
     article, _, rest = subject.partition(" ")
@@ -337,11 +337,11 @@ def _english_subject(sentence: str, _: str) -> str:
 
 def _korean_subject(sentence: str, text: str) -> str:
     """The topic of a sentence: a noun, which another particle follows elsewhere in the note, or it has none."""
-    found = _KOREAN_TOPIC.match(sentence)
-    if found is None:
+    match = _KOREAN_TOPIC.match(sentence)
+    if match is None:
         return ""
-    subject, closed = found["subject"], ends_in_consonant(found["subject"])
-    if closed is None or closed != (found["particle"] == "은") or _ADJECTIVE.search(subject):
+    subject, closed = match["subject"], ends_in_consonant(match["subject"])
+    if closed is None or closed != (match["particle"] == "은") or _ADJECTIVE.search(subject):
         return ""
     noun = re.escape(subject.split()[-1])
     elsewhere = re.search(rf"{noun}(?:을|를|이|가|의|에|에서|과|와|도|로|으로|\b)(?![가-힣])", text)

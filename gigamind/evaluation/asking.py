@@ -135,9 +135,9 @@ def ask_all(
         known: dict[ItemKey, ItemResult] = {}
         try:
             asking = _all({} if gathers else items, guarded, store)
-            found = asyncio.run(asking if folder == run else _while_asked(run, asking))
-            known = {result.key: result for result in found or ()}
-            interrupted = found is None
+            results = asyncio.run(asking if folder == run else _while_asked(run, asking))
+            known = {result.key: result for result in results or ()}
+            interrupted = results is None
         except KeyboardInterrupt:
             interrupted = True
         except UnwrittenError as error:
@@ -148,7 +148,9 @@ def ask_all(
         finally:
             ledger.close()  # models close it, too, where there are any
         if folder != run:
-            for skipped in (one for one in known.values() if one.outcome == "skipped_budget"):
+            for skipped in (
+                result for result in known.values() if result.outcome == "skipped_budget"
+            ):
                 store.append(skipped)  # whoever gathers must know that it was tried
         known = known or {key: store.results[key] for key in items if key in store.results}
     unasked = tuple(key for key in items if key not in known)
@@ -216,12 +218,12 @@ class Account:
         spent = totals(attempts_of(out)) if options.resume else None
         batches = None
 
-        def told(line: str) -> None:
+        def narrate(line: str) -> None:
             if isinstance(progress, Narrator):
                 progress.tell(line)
 
         if options.batch:
-            batches = Batches(out, folder, BatchTimes.of(options.batch_poll), told)
+            batches = Batches(out, folder, BatchTimes.of(options.batch_poll), narrate)
         elif any(batch.is_open for batch in read_batches(folder)):
             raise InputError(
                 f"--resume {out}: it has sent batches that are not read yet; add --batch, or stop them first with:"
@@ -299,8 +301,8 @@ class _Stages:
     def _tell_trouble(self) -> None:
         if isinstance(self._progress, Narrator):
             lost = f"{self._without_verdict} without a verdict" if self._without_verdict else ""
-            told = (lost, *(gates.describe() for gates in self._gates))
-            self._progress.trouble(", ".join(filter(None, told)))
+            troubles = (lost, *(gates.describe() for gates in self._gates))
+            self._progress.trouble(", ".join(filter(None, troubles)))
 
 
 class _Guarded:
@@ -324,7 +326,7 @@ class _Guarded:
 
     @property
     def most_in_flight(self) -> int:
-        return max((one.settings.max_in_flight for one in every_model(self.models)), default=1)
+        return max((model.settings.max_in_flight for model in every_model(self.models)), default=1)
 
     async def __call__(self, key: ItemKey, item: Any) -> Any:  # noqa: ANN401  JSON values
         if self._hopeless:
@@ -363,7 +365,7 @@ async def _all(
 ) -> Sequence[ItemResult]:
     beat = asyncio.create_task(guarded.stages.beat())
     try:
-        found = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
+        results = await evaluate_all(items, guarded, store, max_in_flight=guarded.most_in_flight)
         if guarded.shard:  # whoever comes next begins at once, and the pace is that of them all
             await asyncio.sleep(max(map(_rest_s, every_model(guarded.models)), default=0.0))
     except ExceptionGroup as errors:
@@ -372,7 +374,7 @@ async def _all(
             raise
         raise _first(unwritten) from None
     else:
-        return found
+        return results
     finally:
         beat.cancel()
         for model in every_model(guarded.models):

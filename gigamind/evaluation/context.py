@@ -28,13 +28,13 @@ class ContextNote:
 
 
 def context_of(
-    found: Sequence[tuple[Note, Span]], max_notes: int, max_chars: int
+    passages: Sequence[tuple[Note, Span]], max_notes: int, max_chars: int
 ) -> tuple[ContextNote, ...]:
     """The context from notes, best first, each with the span of its best chunk.
 
     Every note gets an equal share of the room; what a short one leaves goes to those after it.
     """
-    shown = found[:max_notes]
+    shown = passages[:max_notes]
     left = max_chars
     context: list[ContextNote] = []
     for place, (note, chunk) in enumerate(shown):

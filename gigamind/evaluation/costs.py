@@ -66,11 +66,11 @@ def coverage_report(
 
 def unread_fields(results: Iterable[ItemResult]) -> dict[str, int]:
     """What could not be read of the replies about some items, by field, the commonest first."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for result in results:
         value: dict[str, Any] = result.value or {}
-        found.update(value.get("unread", {}))
-    return dict(sorted(found.items(), key=lambda one: (-one[1], one[0])))
+        counts.update(value.get("unread", {}))
+    return dict(sorted(counts.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def usage(rows: Sequence[Attempt]) -> UsageReport:

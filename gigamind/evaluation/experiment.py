@@ -87,8 +87,8 @@ def hold_runs(
         )
     kinds = {name: task.compared for name, task in tasks.items()}
     last = read_baseline(paths[-1], kinds)
-    told = last.config.get("lang") if lang == "auto" else lang
-    language = language_of("ko" if told == "ko" else "en" if told == "en" else "auto")
+    choice = last.config.get("lang") if lang == "auto" else lang
+    language = language_of("ko" if choice == "ko" else "en" if choice == "en" else "auto")
     reference = read_reference(paths[0], options, last.task, kinds)
     between = [read_baseline(path, kinds, last.task) for path in paths[1:-1]]
     verdict, report = None, ""

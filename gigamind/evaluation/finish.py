@@ -373,10 +373,12 @@ def _partial(record: Record[Any, Any], least: float, out: Path) -> EvaluationErr
         return None
     units = units_of(record.run.task)
     hopeless = [
-        one for one in record.errors if one.kind in {"verdict", "check"} and one.error in HOPELESS
+        error
+        for error in record.errors
+        if error.kind in {"verdict", "check"} and error.error in HOPELESS
     ]
     if hopeless:
-        kinds = Counter(one.kind for one in hopeless)
+        kinds = Counter(error.kind for error in hopeless)
         why = f"{hopeless[0].message} ({hopeless[0].error})"
         return EvaluationError(
             f"{_counted(record.llm, units, kinds['verdict'], kinds['check'])} have no verdict: {why}; see {out},"
@@ -408,7 +410,7 @@ def _sparse(
         scored = part.outcomes.get("scored", 0)
         if scored < least * part.items:
             kind = "verdict" if part is llm else "check"
-            commonest = _commonest([one for one in record.errors if one.kind == kind])
+            commonest = _commonest([error for error in record.errors if error.kind == kind])
             return EvaluationError(
                 f"only {scored} of {part.items} {what} could be had, and --min-coverage is {least:g}{commonest};"
                 f" see {out}, ask another model, or take the part with --allow-partial"
@@ -420,8 +422,8 @@ def _commonest(errors: Sequence[ErrorReport]) -> str:
     """Why most of them failed, in the words of the first."""
     if not errors:
         return ""
-    code, count = Counter(one.error for one in errors).most_common(1)[0]
-    first = next(one for one in errors if one.error == code)
+    code, count = Counter(error.error for error in errors).most_common(1)[0]
+    first = next(error for error in errors if error.error == code)
     return f"; {count} of the others failed alike: {first.message} ({code})"
 
 

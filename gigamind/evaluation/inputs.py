@@ -45,7 +45,7 @@ class PreparedInput:
         self, judge: JudgeReport, own: Mapping[str, str], settings: Iterable[str]
     ) -> dict[str, str]:
         """What must be the same for a run to be continued; `own` of its task, `settings` names of options."""
-        told = {
+        flags = {
             f"--{name.replace('_', '-')}": str(getattr(self.options, name)) for name in settings
         }
         return {
@@ -54,7 +54,7 @@ class PreparedInput:
             "notes": self.notes_hash,
             "judge and model": judge.fingerprint,
             **own,
-            **told,
+            **flags,
         }
 
 

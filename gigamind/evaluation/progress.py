@@ -54,7 +54,7 @@ class Quiet:
 def left_s(pieces: int, seconds: float, left: int, at_most: Left = _endless) -> float | None:
     """Seconds that the pieces left should take, by those that have ended, or may; None where nobody knows."""
     expected = (seconds / pieces * left if pieces else None), at_most()
-    return min((one for one in expected if one is not None), default=None)
+    return min((estimate for estimate in expected if estimate is not None), default=None)
 
 
 def clock(seconds: float | None) -> str:

@@ -187,8 +187,8 @@ def announcing_failure(options: EvalOptions) -> Generator[None]:
     try:
         yield
     except GigamindError as error:
-        told = partial(failed_brief, error, options.task, words(options.language))
-        announce(None, options, told, error, options.language)
+        summary = partial(failed_brief, error, options.task, words(options.language))
+        announce(None, options, summary, error, options.language)
         raise
 
 

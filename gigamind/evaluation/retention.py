@@ -132,15 +132,15 @@ def _kept(
 
 def _finished_runs(home: Path) -> list[_FinishedRun]:
     """The runs of a deployment that have ended, newest first."""
-    found: list[_FinishedRun] = []
+    runs: list[_FinishedRun] = []
     for folder in _folders(home):
         about = _file(folder / "run.json") or {}
         try:
             created = datetime.fromisoformat(str(about.get("created_at"))).timestamp()
         except ValueError:
             continue  # none of ours
-        found.append(_FinishedRun(folder, _run_id(about), created))
-    return sorted(found, key=lambda run: (run.created, run.folder.name), reverse=True)
+        runs.append(_FinishedRun(folder, _run_id(about), created))
+    return sorted(runs, key=lambda run: (run.created, run.folder.name), reverse=True)
 
 
 def _folders(parent: Path) -> list[Path]:

@@ -333,10 +333,10 @@ class Steps:
         start = time.perf_counter()
         asked = evaluation.ask(evaluation.results.validate_python(results), out, progress, shard)
         ended = asked.results.values()
-        hopeless = next((one for one in ended if one.code in HOPELESS), None)
+        hopeless = next((result for result in ended if result.code in HOPELESS), None)
         return {
-            "scored": any(one.outcome == "scored" for one in ended),
-            "skipped": any(one.outcome == "skipped_budget" for one in ended),
+            "scored": any(result.outcome == "scored" for result in ended),
+            "skipped": any(result.outcome == "skipped_budget" for result in ended),
             "hopeless": (hopeless.message, hopeless.code) if hopeless else None,
             "stopped": asked.interrupted,
             "runtime_ms": _ms_since(start),

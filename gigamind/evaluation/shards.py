@@ -141,8 +141,8 @@ def _name(items: Range) -> str:
 
 def shard_folders(run: Path, items: Range | None = None) -> list[Path]:
     """The folders of a run's shards, in the order of their items, and as they were begun; or those of one range."""
-    found = run.glob(f"{_name(items) if items else 'shard-*'}.*")
-    return sorted(found, key=lambda folder: (folder.stem, int(folder.suffix[1:])))
+    folders = run.glob(f"{_name(items) if items else 'shard-*'}.*")
+    return sorted(folders, key=lambda folder: (folder.stem, int(folder.suffix[1:])))
 
 
 def folders_of(run: Path, shard: Shard | None = None) -> list[Path]:
@@ -158,7 +158,7 @@ def rows_in(folders: Iterable[Path]) -> list[Attempt]:
     """
     rows = [(folder.stem, row) for folder in folders for row in read_ledger(folder / ATTEMPTS_FILE)]
     asked_by: dict[tuple[str, str], str] = {}
-    for name, row in sorted(rows, key=lambda told: told[1].source == STORE):
+    for name, row in sorted(rows, key=lambda pair: pair[1].source == STORE):
         asked_by.setdefault((row.call, row.key), name)
     return [row for name, row in rows if row.source != STORE or asked_by[row.call, row.key] == name]
 

@@ -40,12 +40,12 @@ def load() -> float:
     for step in range(_STEPS):
         state = (state * 48_271 + step) % 2_147_483_647
     numbers, matrix, vector = _numbers()
-    found = float(np.argsort(numbers[:_SORTED])[0]) + float(numbers.sum())
+    total = float(np.argsort(numbers[:_SORTED])[0]) + float(numbers.sum())
     for _ in range(3):
-        found += float(
+        total += float(
             np.einsum("ij,j->i", matrix, vector)[0]
         )  # no BLAS, which may take other cores
-    return state + found
+    return state + total
 
 
 @cache
@@ -175,5 +175,7 @@ class _Timer(Generic[Asked]):
             queries=tuple(self.ids),
             query_ms=1000 * median(sum(times) / len(times) for _, times in seen),
             unit_ms=1000 * median(unit for unit, _ in seen),
-            costs=tuple(tuple(round(one / unit, 6) for one in times) for unit, times in seen),
+            costs=tuple(
+                tuple(round(seconds / unit, 6) for seconds in times) for unit, times in seen
+            ),
         )

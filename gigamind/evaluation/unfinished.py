@@ -91,7 +91,7 @@ def abandon(out: Path) -> Path:
 
 def drop_if_final(out: Path, run: ModelRun) -> None:
     """Remove what a run kept once its out folder stands and nothing is left to be resumed."""
-    if not run.interrupted and all(found.is_final for found in run.results.values()):
+    if not run.interrupted and all(result.is_final for result in run.results.values()):
         shutil.rmtree(unfinished_folder(out), ignore_errors=True)
 
 

@@ -13,11 +13,11 @@ def find_again(text: str, note_text: str) -> Span | None:
     from gigamind.evidence.source import Source
 
     config = AlignConfig(max_quote_chars=_MOST_CHARS)
-    found = align(text, Source(note_text, max_chars=len(note_text)), config=config)
+    alignment = align(text, Source(note_text, max_chars=len(note_text)), config=config)
     if (
-        isinstance(found, Aligned)
-        and (found.promotable or found.method != "fuzzy")
-        and found.occurrences == 1
+        isinstance(alignment, Aligned)
+        and (alignment.promotable or alignment.method != "fuzzy")
+        and alignment.occurrences == 1
     ):
-        return found.span
+        return alignment.span
     return None

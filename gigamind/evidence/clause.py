@@ -80,7 +80,7 @@ def lost(text: str, span: Span) -> Loss | None:
     aside = _ASIDE.match(_plain(tail).lstrip())
     if aside and _LIMITED_ASIDE.search(aside[0]):
         return "cut_limit"
-    head, tail = (_ASIDE.sub(" ", _plain(one)) for one in (head, tail))
+    head, tail = (_ASIDE.sub(" ", _plain(part)) for part in (head, tail))
     if re.search(r"\w", tail) and is_asked(tail):
         return "question"
     if _LIMITED_BEFORE.search(head) or _LIMITED_BEHIND.match(tail):
@@ -95,17 +95,17 @@ def lost(text: str, span: Span) -> Loss | None:
 def sentences_around(text: str, span: Span) -> Span:
     """The whole sentences that a span touches, over the lines that they were wrapped in."""
     start, end = _lines(text, span)
-    found = _sentences(_unwrapped(text[start:end]), span.start - start, span.end - start)
-    return Span(start + found.start, start + found.end)
+    whole = _sentences(_unwrapped(text[start:end]), span.start - start, span.end - start)
+    return Span(start + whole.start, start + whole.end)
 
 
 def _sentences(near: str, first: int, last: int) -> Span:
     begin, end = 0, len(near)
-    for one in sentences(near):
-        if one.start <= first < one.end:
-            begin = one.start
-        if one.start < last <= one.end:
-            end = one.end
+    for sentence in sentences(near):
+        if sentence.start <= first < sentence.end:
+            begin = sentence.start
+        if sentence.start < last <= sentence.end:
+            end = sentence.end
     return Span(begin, end)
 
 
@@ -119,7 +119,7 @@ def _negated_before(head: str, quote: str) -> bool:
     breaks = [*_BREAK_BEFORE.finditer(head)]
     if _states(quote):
         breaks += _BREAK_OF_VALUES.finditer(head)
-    return _denies(head[max((found.end() for found in breaks), default=0) :])
+    return _denies(head[max((match.end() for match in breaks), default=0) :])
 
 
 def _negated_behind(head: str, quote: str, tail: str) -> bool:
@@ -132,7 +132,7 @@ def _negated_behind(head: str, quote: str, tail: str) -> bool:
     if _states(quote) or _IN_ROW.search(head):
         breaks += _BREAK_OF_VALUES.finditer(tail)
     return _denies(
-        tail[: min((found.start() for found in breaks), default=None)], quote[-_NEGATABLE:]
+        tail[: min((match.start() for match in breaks), default=None)], quote[-_NEGATABLE:]
     )
 
 
@@ -144,8 +144,8 @@ def _states(quote: str) -> bool:
 def _denies(rest: str, before: str = "") -> bool:
     """Whether words deny; the end of those before may begin the negation: 걸지 | 말고."""
     bare = _HARMLESS.sub(" ", before + rest)
-    found = [match.end() for match in NEGATION.finditer(bare)]
-    return max(found, default=0) > len(before) or bool(_REFUSES.search(bare, len(before)))
+    ends = [match.end() for match in NEGATION.finditer(bare)]
+    return max(ends, default=0) > len(before) or bool(_REFUSES.search(bare, len(before)))
 
 
 def _is_korean(text: str) -> bool:

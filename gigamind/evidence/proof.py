@@ -104,11 +104,11 @@ class _Comparison:
 
     def why(self) -> Unproven | None:
         first, last = self._window()
-        found = self._between(first, last)
-        if found is None or not self.fuzzy:
-            return found
+        unproven = self._between(first, last)
+        if unproven is None or not self.fuzzy:
+            return unproven
         further = self._trimmed(max(0, first - _FURTHER), min(len(self.around), last + _FURTHER))
-        return found if further == (first, last) else self._between(*further) and found
+        return unproven if further == (first, last) else self._between(*further) and unproven
 
     def _window(self) -> tuple[int, int]:
         """The words that the span touches, and the parts of those that it cuts."""
@@ -147,8 +147,8 @@ class _Comparison:
         span = Span(self._origin(original[0]).start, self._origin(original[-1]).end)
         passage = span.slice(self.source)
         names = frozenset(name.lower() for name in _NAME.findall(f"{self.quote} {passage}"))
-        if found := _difference(self.quoted, original, names):
-            return found if self.fuzzy else replace(found, reason="cut_word")
+        if unproven := _difference(self.quoted, original, names):
+            return unproven if self.fuzzy else replace(unproven, reason="cut_word")
         behind = self.around[last].start if last < len(self.around) else None
         if self.questions != self.folding.text[original[0].start : behind].count("?"):
             return Unproven("question")
@@ -279,13 +279,18 @@ def _joined(group: Sequence[Word]) -> str | None:
 def _changed(
     quoted: Sequence[Word], original: Sequence[Word], names: frozenset[str], *, alone: bool = False
 ) -> Unproven:
-    one, other = (" ".join(word.whole for word in group) for group in (quoted, original))
-    differing = critical.differences(one, other)
+    quoted_text, other = (" ".join(word.whole for word in group) for group in (quoted, original))
+    differing = critical.differences(quoted_text, other)
     reason: Doubt = "wording"
     if differing:
         reason = differing[0]
     elif any(word.text in names for word in (*quoted, *original)):
         reason = "name"
     numbers = any(word.is_number for word in (*quoted, *original))
-    near = alone and not numbers and len(quoted) == len(original) == 1 and is_keystroke(one, other)
-    return Unproven(reason, one, other, near)
+    near = (
+        alone
+        and not numbers
+        and len(quoted) == len(original) == 1
+        and is_keystroke(quoted_text, other)
+    )
+    return Unproven(reason, quoted_text, other, near)

@@ -188,8 +188,8 @@ def quality(outcomes: Sequence[Alignment]) -> AlignmentQuality | None:
     """The rates over `outcomes`; `None` when there are none, for which no rate is true."""
     if not outcomes:
         return None
-    found = AlignResult(tuple(outcomes))
-    aligned, failed = found.aligned, found.failed
+    result = AlignResult(tuple(outcomes))
+    aligned, failed = result.aligned, result.failed
 
     def share(among: Sequence[object]) -> float:
         return len(among) / len(outcomes)

@@ -221,8 +221,8 @@ class AlignResult:
         )
 
 
-def is_same_place(one: Alignment | None, other: Alignment | None) -> bool:
+def is_same_place(place: Alignment | None, other: Alignment | None) -> bool:
     """Whether two quotes stand in one note and share a character there."""
-    if not isinstance(one, Aligned) or not isinstance(other, Aligned):
+    if not isinstance(place, Aligned) or not isinstance(other, Aligned):
         return False
-    return one.quote.source_index == other.quote.source_index and one.span.iou(other.span) > 0
+    return place.quote.source_index == other.quote.source_index and place.span.iou(other.span) > 0

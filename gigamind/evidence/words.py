@@ -91,7 +91,7 @@ class Word(NamedTuple):  # a dataclass takes three times as long to make
 
 def words(text: str) -> list[Word]:
     """The words of a normalised text, in order, without its articles."""
-    found: list[Word] = []
+    parsed: list[Word] = []
     kind, end, brackets, depth = "", -1, 0, 0
     for match in _WORD.finditer(text):
         last, kind = kind, match.lastgroup or ""
@@ -99,15 +99,15 @@ def words(text: str) -> list[Word]:
             brackets += kind == "open"
             depth = max(0, depth + (1 if kind == "open" else -1))
         elif kind == "stop":
-            if found:
-                found[-1] = found[-1]._replace(ends=True)
+            if parsed:
+                parsed[-1] = parsed[-1]._replace(ends=True)
         elif kind not in {"tag", "article"}:
             gap = text[end : match.start()] if end >= 0 else " "
             glued = not gap and last not in {"", "hangul"}
             spaced = gap == " "
             quoted = not spaced and bool(gap) and not gap.strip("'\"")
-            if kind == "hangul" and (glued or quoted) and found and _PARTICLE.fullmatch(match[0]):
-                found[-1] = found[-1]._replace(particle=match[0], end=match.end())
+            if kind == "hangul" and (glued or quoted) and parsed and _PARTICLE.fullmatch(match[0]):
+                parsed[-1] = parsed[-1]._replace(particle=match[0], end=match.end())
             else:
                 tight = not spaced and _is_tight(gap, last, kind)
                 stem, particle = (
@@ -115,16 +115,16 @@ def words(text: str) -> list[Word]:
                     if kind == "hangul"
                     else (_text(kind, match[0]), "")
                 )
-                found.append(
+                parsed.append(
                     Word(
                         stem, particle, match.start(), match.end(), brackets if depth else 0, tight
                     )
                 )
-        if kind == "close" and found and depth == 0:
+        if kind == "close" and parsed and depth == 0:
             kind, end = "bracket", match.end()
             continue
         end = match.end()
-    return found
+    return parsed
 
 
 def _text(kind: str, raw: str) -> str:
@@ -150,10 +150,10 @@ def _is_tight(gap: str, last: str, kind: str) -> bool:
 @lru_cache(maxsize=16384)
 def _stem(word: str, least: int) -> tuple[str, str]:
     """A Hangul word without a particle that fits its last sound, and the particle."""
-    found = _PARTICLE.search(word, least)
-    if found is None:
+    match = _PARTICLE.search(word, least)
+    if match is None:
         return word, ""
-    stem, particle = word[: found.start()], found[0]
+    stem, particle = word[: match.start()], match[0]
     if _REPORTED.search(stem):
         return word, ""
     closed = ends_in_consonant(stem)
@@ -185,32 +185,32 @@ _HEAD, _TAIL, _TAIL_HANGUL = 2, 3, 2
 
 def is_typo(quoted: Word, original: Word, known: AbstractSet[str]) -> bool:
     """Whether one keystroke parts two long words, inside of them, of which none is known: a name or another word."""
-    one, other = quoted.text, original.text
+    word, other = quoted.text, original.text
     if (
         quoted.is_number
         or original.is_number
-        or {one, other} & known
-        or not is_keystroke(one, other)
+        or {word, other} & known
+        or not is_keystroke(word, other)
     ):
         return False
-    if not one.isascii():
-        ends = (one[0], one[-_TAIL_HANGUL:]) == (other[0], other[-_TAIL_HANGUL:])
-        return ends and len(one) == len(other) >= _LONG_HANGUL
-    least = _SLIP if _is_slip(one, other) else _LONG
-    ends = (one[:_HEAD], one[-_TAIL:]) == (other[:_HEAD], other[-_TAIL:])
-    return ends and min(len(one), len(other)) >= least
+    if not word.isascii():
+        ends = (word[0], word[-_TAIL_HANGUL:]) == (other[0], other[-_TAIL_HANGUL:])
+        return ends and len(word) == len(other) >= _LONG_HANGUL
+    least = _SLIP if _is_slip(word, other) else _LONG
+    ends = (word[:_HEAD], word[-_TAIL:]) == (other[:_HEAD], other[-_TAIL:])
+    return ends and min(len(word), len(other)) >= least
 
 
-def _is_slip(one: str, other: str) -> bool:
+def _is_slip(word: str, other: str) -> bool:
     """Whether a letter is doubled, or two changed places: that seldom makes another word."""
-    return _DOUBLED.sub(r"\1", one) == _DOUBLED.sub(r"\1", other) or sorted(one) == sorted(other)
+    return _DOUBLED.sub(r"\1", word) == _DOUBLED.sub(r"\1", other) or sorted(word) == sorted(other)
 
 
-def is_keystroke(one: str, other: str) -> bool:
+def is_keystroke(word: str, other: str) -> bool:
     """Whether one letter or jamo parts two words, or two neighbours that changed places."""
-    if one.isascii() != other.isascii():
+    if word.isascii() != other.isascii():
         return False
-    left, right = (unicodedata.normalize("NFD", text) for text in (one, other))
+    left, right = (unicodedata.normalize("NFD", text) for text in (word, other))
     return OSA.distance(left, right, score_cutoff=1) == 1
 
 

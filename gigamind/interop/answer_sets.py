@@ -99,12 +99,12 @@ def read_answers(path: Path, columns: Columns, answered: Answered) -> Imported:
             f" or import it with --answer {other}"
         )
     refuse_problems(problems)
-    told: list[str] = []
+    warnings: list[str] = []
     if silent:
-        told.append(f"{silent} of {len(table)} rows have no {answered} and were left out")
+        warnings.append(f"{silent} of {len(table)} rows have no {answered} and were left out")
     if bare:
-        told.append(f"{bare} rows have no context: nothing can be proven of them")
-    return Imported(rows, {}, tuple(told))
+        warnings.append(f"{bare} rows have no context: nothing can be proven of them")
+    return Imported(rows, {}, tuple(warnings))
 
 
 def _id(fields: Fields, number: int, taken: set[str]) -> str:

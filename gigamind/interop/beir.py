@@ -24,7 +24,7 @@ def read_beir(folder: Path, split: str | None) -> Imported:
     if not documents and not judged.problems:
         judged.problems.append(f"{folder / 'corpus.jsonl'}: holds no document; export it anew")
     refuse_problems(judged.problems)
-    told = _without_lost(judged, documents)
+    warnings = _without_lost(judged, documents)
     notes: dict[str, str] = {}
     for name, (title, text) in documents.items():
         notes[note_path(name)], _ = note_text(name, title, text)
@@ -33,7 +33,7 @@ def read_beir(folder: Path, split: str | None) -> Imported:
         {name: text for name, (_, text) in texts.items()},
         folder / "queries.jsonl",
         notes,
-        told,
+        warnings,
     )
 
 
@@ -101,5 +101,7 @@ def _without_lost(judged: Judgements, documents: dict[str, tuple[str, str]]) -> 
     if not lost:
         return []
     query, document = lost[0]
-    told = f"{len(lost)} judgements are of documents that corpus.jsonl lacks, such as {document}"
-    return [f"{told} of query {query} ({judged.places[query]}): left out"]
+    sentence = (
+        f"{len(lost)} judgements are of documents that corpus.jsonl lacks, such as {document}"
+    )
+    return [f"{sentence} of query {query} ({judged.places[query]}): left out"]

@@ -73,19 +73,19 @@ def checked_row(
     try:
         return model(**fields)
     except ValidationError as error:
-        for told in schema_errors(error, 0, ""):
-            problems.append(f'{place}: field "{told.field}": {told.message}. {told.mend}.')  # noqa: PERF401
+        for problem in schema_errors(error, 0, ""):
+            problems.append(f'{place}: field "{problem.field}": {problem.message}. {problem.mend}.')  # noqa: PERF401
         return None
 
 
 def unjudgeable(rows: Sequence[QueryItem]) -> tuple[str, ...]:
     """A word on queries without a relevant document, whose figures differ from those of other tools."""
     count = sum(not row.answerable for row in rows)
-    told = (
+    warning = (
         f"{count} queries have no relevant document and became unanswerable:"
         " they are in no mean of a ranking, where trec_eval counts them as 0"
     )
-    return (told,) if count else ()
+    return (warning,) if count else ()
 
 
 def label(document: str) -> str:
@@ -96,7 +96,7 @@ def label(document: str) -> str:
 def note_path(document: str) -> str:
     """A file for a document by its id; what not every file system can hold is percent-encoded."""
     name = _UNSAFE.sub(
-        lambda found: f"%{ord(found[0]):02X}", unicodedata.normalize("NFC", document)
+        lambda match: f"%{ord(match[0]):02X}", unicodedata.normalize("NFC", document)
     )
     if len(name.encode()) > _LONGEST:
         digest = hashlib.sha256(document.encode()).hexdigest()[:12]

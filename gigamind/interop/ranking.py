@@ -60,7 +60,7 @@ class Ranking(Generic[Hit_co]):
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
 
 
-def told_hits(told: object) -> tuple[RankedNote, ...]:
+def told_hits(payload: object) -> tuple[RankedNote, ...]:
     """The hits in a list, or in the "hits" of an object: each a note, [note, score], or an object with its `note`.
 
     Of an object `score`, `text`, and `start` and `end` are read besides, where it has them.
@@ -68,11 +68,11 @@ def told_hits(told: object) -> tuple[RankedNote, ...]:
     Raises:
         ValueError: it is neither, or a hit has no note; says which.
     """
-    if isinstance(told, Mapping):
-        told = cast("Mapping[object, object]", told).get("hits")
-    if isinstance(told, str) or not isinstance(told, Iterable):
+    if isinstance(payload, Mapping):
+        payload = cast("Mapping[object, object]", payload).get("hits")
+    if isinstance(payload, str) or not isinstance(payload, Iterable):
         raise ValueError('no list of hits, nor an object with "hits"')  # noqa: TRY004  the text is at fault
-    hits = cast("Iterable[object]", told)
+    hits = cast("Iterable[object]", payload)
     return tuple(_told_hit(hit, place) for place, hit in enumerate(hits, start=1))
 
 

@@ -26,23 +26,23 @@ class Reply:
     oddities: Mapping[Oddity, int] = field(default_factory=dict[Oddity, int])
 
 
-def told_reply(told: object) -> Reply:
+def told_reply(payload: object) -> Reply:
     """The answer in a text, in a pair [answer, contexts], or in an object with `answer`, and `contexts` if it has any.
 
     Raises:
         ValueError: there is no answer, or contexts are none; says what.
     """
-    if isinstance(told, Reply):
-        return Reply(_answer(told.answer), told.contexts, told.oddities)
-    if isinstance(told, Mapping):
-        fields = cast("Mapping[object, object]", told)
+    if isinstance(payload, Reply):
+        return Reply(_answer(payload.answer), payload.contexts, payload.oddities)
+    if isinstance(payload, Mapping):
+        fields = cast("Mapping[object, object]", payload)
         return Reply(_answer(fields.get("answer")), told_contexts(fields.get("contexts")))
-    if isinstance(told, list | tuple) and len(pair := cast("list[object]", told)) == _PAIR:
+    if isinstance(payload, list | tuple) and len(pair := cast("list[object]", payload)) == _PAIR:
         return Reply(_answer(pair[0]), told_contexts(pair[1]))
-    return Reply(_answer(cast("object", told)))
+    return Reply(_answer(cast("object", payload)))
 
 
-def told_contexts(told: object) -> tuple[RankedNote, ...]:
+def told_contexts(payload: object) -> tuple[RankedNote, ...]:
     """The contexts in a list: each a string, or an object with its `note`, its `text`, or both; none for None.
 
     Of an object `score`, and `start` and `end` are read besides, where it has them.
@@ -50,12 +50,12 @@ def told_contexts(told: object) -> tuple[RankedNote, ...]:
     Raises:
         ValueError: it is no list, or a context is neither; says which.
     """
-    if told is None:
+    if payload is None:
         return ()
-    if isinstance(told, str | Mapping) or not isinstance(told, Iterable):
+    if isinstance(payload, str | Mapping) or not isinstance(payload, Iterable):
         raise ValueError("the contexts are no list")  # noqa: TRY004  the text is at fault
-    contexts = cast("Iterable[object]", told)
-    return tuple(_told_context(one, place) for place, one in enumerate(contexts, start=1))
+    contexts = cast("Iterable[object]", payload)
+    return tuple(_told_context(context, place) for place, context in enumerate(contexts, start=1))
 
 
 def _told_context(context: object, place: int) -> RankedNote:
@@ -68,10 +68,10 @@ def _told_context(context: object, place: int) -> RankedNote:
     return context
 
 
-def _answer(told: object) -> str:
-    if not isinstance(told, str):
-        kind = "nothing" if told is None else f"a {type(told).__name__}"
+def _answer(answer: object) -> str:
+    if not isinstance(answer, str):
+        kind = "nothing" if answer is None else f"a {type(answer).__name__}"
         raise ValueError(f"the answer is {kind}, and no text")  # noqa: TRY004  the text is at fault
-    if not told.strip():
+    if not answer.strip():
         raise ValueError("the answer is empty")
-    return whole_text(told)
+    return whole_text(answer)

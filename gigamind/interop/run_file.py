@@ -77,8 +77,8 @@ def read_json_run(
     """
     content = read_bytes(path, "the run")
     problems: list[str] = []
-    told = _json_rows(placed_lines(path, decoded(path, content)), problems, read, ids)
-    return _run_of(path, content, told, problems, f"line that can be used{{}}. Write {form}")
+    rows = _json_rows(placed_lines(path, decoded(path, content)), problems, read, ids)
+    return _run_of(path, content, rows, problems, f"line that can be used{{}}. Write {form}")
 
 
 def _run_of(

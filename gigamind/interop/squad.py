@@ -46,7 +46,9 @@ class _Reader:
         self.places[name] = place
         answers = list(_objects(question.get("answers")))
         answerable = not question.get("is_impossible") and bool(answers)
-        spans = [self._span(place, note, context, start, one) for one in answers if answerable]
+        spans = [
+            self._span(place, note, context, start, answer) for answer in answers if answerable
+        ]
         row = checked_row(
             QueryItem,
             place,
@@ -68,11 +70,11 @@ class _Reader:
         if not isinstance(text, str) or not text or not isinstance(at, int):
             self.problems.append(f'{place}: an answer without "text" or "answer_start"')
             return None
-        places = [found for found in range(len(context)) if context.startswith(text, found)]
+        places = [offset for offset in range(len(context)) if context.startswith(text, offset)]
         if not places:
             self.lost.append(place)
             return None
-        at = min(places, key=lambda found, told=at: abs(found - told))
+        at = min(places, key=lambda offset, stated=at: abs(offset - stated))
         span = Span(start + at, start + at + len(text))
         first, end = Utf16(self.notes[note]).span_from_code_points(span)
         return ExpectedSpan(note_path=note, start=first, end=end, text=text)
@@ -96,11 +98,11 @@ def read_squad(path: Path) -> Imported:
             f'{path}: holds no question; a file of SQuAD is {{"data": [{{"title", "paragraphs": [...]}}]}}'
         )
     refuse_problems(reader.problems)
-    told = [
+    warnings = [
         f"{place}: the answer does not stand in its paragraph: no expected span"
         for place in reader.lost
     ]
-    return Imported(reader.rows, reader.notes, tuple(told))
+    return Imported(reader.rows, reader.notes, tuple(warnings))
 
 
 def _objects(value: object) -> Iterator[Fields]:

@@ -91,20 +91,20 @@ def imported_queries(
     ]
     refuse_problems(judged.problems)
     usable = [row for row in rows if row is not None]
-    told = [*warnings, *unjudgeable(usable)]
+    all_warnings = [*warnings, *unjudgeable(usable)]
     if source and missing:
-        told.append(
+        all_warnings.append(
             f"{len(missing)} judged queries have no text, such as {missing[0]}: their id stands for it"
         )
     if unused := len(texts) - (len(known) - len(missing)):
-        told.append(f"{unused} queries have no judgement and were left out")
-    return Imported(usable, notes or {}, tuple(told))
+        all_warnings.append(f"{unused} queries have no judgement and were left out")
+    return Imported(usable, notes or {}, tuple(all_warnings))
 
 
 def _topics(path: Path, problems: list[str]) -> dict[str, str]:
     text = read_text(path, "the topics")
     head = text.lstrip()[:1]
-    found = (
+    rows = (
         _tagged_topics(path, text)
         if head == "<"
         else _json_topics(path)
@@ -112,7 +112,7 @@ def _topics(path: Path, problems: list[str]) -> dict[str, str]:
         else _tabbed_topics(path, text)
     )
     topics: dict[str, str] = {}
-    for place, name, topic in found:
+    for place, name, topic in rows:
         if not name or not topic.strip():
             problems.append(
                 f"{place}: a topic without id or text; write <top> with <num> and <title>, or id, tab, text"
@@ -166,7 +166,7 @@ def trec_qrels(grades: Mapping[str, Mapping[str, int]]) -> str:
 
 def column(name: str) -> str:
     """A name that stands in one column."""
-    return _BREAKS_COLUMNS.sub(lambda found: "".join(f"%{b:02X}" for b in found[0].encode()), name)
+    return _BREAKS_COLUMNS.sub(lambda match: "".join(f"%{b:02X}" for b in match[0].encode()), name)
 
 
 def encoded_names(names: Iterable[str]) -> int:

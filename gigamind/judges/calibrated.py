@@ -191,12 +191,12 @@ def load_calibrated_judge(path: Path, embedder: str | None) -> CalibratedJudge:
     file = read_judge_file(path, CalibratedJudgeFile)
     fits = embedder is not None and file.embedder == embedder
     known = file.embedder or "keyword search alone"
-    told = warning("other_embedder", path=path, known=known, embedder=embedder)
+    caution = warning("other_embedder", path=path, known=known, embedder=embedder)
     return CalibratedJudge(
         file,
         with_vectors=fits,
         fingerprint=fingerprint_of(file, "cosine" if fits else "keyword", f"rules {RULES}"),
-        warnings=() if fits or embedder is None else (told,),
+        warnings=() if fits or embedder is None else (caution,),
     )
 
 

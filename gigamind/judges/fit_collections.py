@@ -133,8 +133,8 @@ def _lines(file: CalibratedJudgeFile, about: Sequence[str]) -> Iterator[str]:
 
 def tables(file: CalibratedJudgeFile) -> dict[str, Calibration]:
     """The sets of coefficients that a file has, by the names of their tables."""
-    found = {"keyword": file.keyword, "cosine": file.cosine, "cross": file.cross}
-    return {name: calibration for name, calibration in found.items() if calibration}
+    calibrations = {"keyword": file.keyword, "cosine": file.cosine, "cross": file.cross}
+    return {name: calibration for name, calibration in calibrations.items() if calibration}
 
 
 def _calibration(name: str, calibration: Calibration) -> Iterator[str]:

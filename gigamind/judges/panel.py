@@ -261,18 +261,18 @@ async def hold_ballot(
 async def _asked(
     seats: tuple[Seat, ...], ask: Callable[[Seat], Awaitable[Vote[Value]]]
 ) -> Ballot[Value]:
-    async def one(seat: Seat) -> Vote[Value] | LlmError:
+    async def vote_of(seat: Seat) -> Vote[Value] | LlmError:
         try:
             return await ask(seat)
         except LlmError as error:
             return error
 
-    found = dict(zip(seats, await asyncio.gather(*map(one, seats)), strict=True))
-    errors = {seat: vote for seat, vote in found.items() if isinstance(vote, LlmError)}
+    by_seat = dict(zip(seats, await asyncio.gather(*map(vote_of, seats)), strict=True))
+    errors = {seat: vote for seat, vote in by_seat.items() if isinstance(vote, LlmError)}
     for error in errors.values():
         if error.code in _OF_NO_ITEM:
             raise error
-    votes = {seat: vote for seat, vote in found.items() if not isinstance(vote, LlmError)}
+    votes = {seat: vote for seat, vote in by_seat.items() if not isinstance(vote, LlmError)}
     return Ballot(seats, votes, errors)
 
 

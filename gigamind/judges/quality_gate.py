@@ -173,9 +173,9 @@ def load_checklist_judge(path: Path, language: Language) -> ChecklistJudge:
     Raises:
         InputError: see `load_llm_judge`.
     """
-    found = load_llm_judge(path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN)
-    mark = fingerprint_of(found.file, found.fingerprint, f"rules {RULES}")
-    return ChecklistJudge(found.file, found.prompt, mark, language)
+    judge = load_llm_judge(path, language, ChecklistJudgeFile, ChecklistReply, _GIVEN)
+    mark = fingerprint_of(judge.file, judge.fingerprint, f"rules {RULES}")
+    return ChecklistJudge(judge.file, judge.prompt, mark, language)
 
 
 def passes(yes: int, items: int, min_pass_ratio: float) -> bool:
@@ -199,24 +199,24 @@ async def judge_checklist(
     checklist = judge.checklist(feature)
     if not case.answer.strip():
         return verdict_of({}, judge, feature, case)
-    found: dict[str, CheckedItem] = {}
+    entries: dict[str, CheckedItem] = {}
     for _ in range(2):
-        left = [item for item in checklist.items if item.id not in found]
+        left = [item for item in checklist.items if item.id not in entries]
         messages = checklist_messages(judge, case, left, asking.fence_key)
         reply = await asking.ask(messages, ChecklistReply, fingerprint=judge.fingerprint)
-        found |= _usable(reply, left)
-        if len(found) == len(checklist.items):
-            return verdict_of(found, judge, feature, case)
-    missing = ", ".join(item.id for item in checklist.items if item.id not in found)
+        entries |= _usable(reply, left)
+        if len(entries) == len(checklist.items):
+            return verdict_of(entries, judge, feature, case)
+    missing = ", ".join(item.id for item in checklist.items if item.id not in entries)
     raise LlmError(f"the answer has no entry, or two, for the items {missing}", "invalid_output")
 
 
 def verdict_of(
-    told: dict[str, CheckedItem], judge: ChecklistJudge, feature: str, case: AnswerCase
+    entries: dict[str, CheckedItem], judge: ChecklistJudge, feature: str, case: AnswerCase
 ) -> ChecklistVerdict:
     """The verdict that the entries of a reply amount to; an item without an entry is a no that nobody told."""
     checklist = judge.checklist(feature)
-    items = tuple(_item(item, told.get(item.id), case, judge) for item in checklist.items)
+    items = tuple(_item(item, entries.get(item.id), case, judge) for item in checklist.items)
     yes = sum(item.yes for item in items)
     return ChecklistVerdict(
         feature=feature,
@@ -257,18 +257,18 @@ def _usable(reply: ChecklistReply, asked: Sequence[ChecklistItem]) -> dict[str, 
 
 
 def _item(
-    item: ChecklistItem, told: CheckedItem | None, case: AnswerCase, judge: ChecklistJudge
+    item: ChecklistItem, entry: CheckedItem | None, case: AnswerCase, judge: ChecklistJudge
 ) -> ItemVerdict:
-    said_yes = told is not None and told.yes
+    said_yes = entry is not None and entry.yes
     evidence, verified = None, False
-    if told is not None and said_yes:
-        evidence, verified = _evidence(told.quote, item, case, judge.file.min_quote_chars)
+    if entry is not None and said_yes:
+        evidence, verified = _evidence(entry.quote, item, case, judge.file.min_quote_chars)
     believed = verified or judge.file.unverified == "as_told"
     return ItemVerdict(
         id=item.id,
         question=_question(item, judge.language),
         yes=said_yes and believed,
-        told=None if told is None else told.yes,
+        told=None if entry is None else entry.yes,
         verified=verified,
         evidence=evidence,
     )
@@ -282,8 +282,10 @@ def _evidence(
     allowed = {"answer": range(1), "notes": range(1, len(texts)), "either": range(len(texts))}
     quotes = [Quote(quote, source_index=place) for place in allowed[item.quote]]
     places = align_all(quotes, texts).outcomes
-    found = [best_proof(place, texts, least, marks=True) for place in places]
-    return max(found, key=lambda one: (one[1], isinstance(one[0], Aligned)), default=(None, False))
+    proofs = [best_proof(place, texts, least, marks=True) for place in places]
+    return max(
+        proofs, key=lambda proof: (proof[1], isinstance(proof[0], Aligned)), default=(None, False)
+    )
 
 
 def _question(item: ChecklistItem, language: Language) -> str:
@@ -326,8 +328,8 @@ class QualityGate(LocalisedJudge[AnswerCase, ChecklistVerdict, ChecklistJudge]):
     async def judge(self, case: AnswerCase, asking: Asking) -> Verdict[ChecklistVerdict]:
         """A blank answer fulfils no item, without asking."""
         verdict = await judge_checklist(self.judge_in(case.language), self.feature, case, asking)
-        told = sum(bool(item.told) for item in verdict.items)
-        enough = passes(told, len(verdict.items), self.checklist.min_pass_ratio)
+        told_yes = sum(bool(item.told) for item in verdict.items)
+        enough = passes(told_yes, len(verdict.items), self.checklist.min_pass_ratio)
         return Verdict(
             {"pass_rate": float(verdict.passed)},
             verdict,

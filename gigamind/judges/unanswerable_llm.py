@@ -116,11 +116,11 @@ def load_unanswerable_judge(
     Raises:
         InputError: see `load_llm_judge`.
     """
-    found = load_llm_judge(
+    judge = load_llm_judge(
         path, language, UnanswerableJudgeFile, UnanswerableReply, _GIVEN, prompts=prompts
     )
     return replace(
-        found, fingerprint=fingerprint_of(found.file, found.fingerprint, f"rules {RULES}")
+        judge, fingerprint=fingerprint_of(judge.file, judge.fingerprint, f"rules {RULES}")
     )
 
 
@@ -155,12 +155,14 @@ def verdict_of(
     """The verdict that a reply amounts to."""
     quotes = [Quote(cited.quote, source_index=cited.note - 1) for cited in reply.sources]
     texts = [note.text for note in notes]
-    found = [_proof(one, texts, judge.file) for one in align_all(quotes, texts).outcomes]
-    evidence = tuple(one for one, _ in found)
+    proofs = [
+        _proof(alignment, texts, judge.file) for alignment in align_all(quotes, texts).outcomes
+    ]
+    evidence = tuple(alignment for alignment, _ in proofs)
     weak: dict[int, Weakness] = {
-        place: why for place, (_, why) in enumerate(found) if why is not None
+        place: why for place, (_, why) in enumerate(proofs) if why is not None
     }
-    told = LlmVerdict(
+    verdict = LlmVerdict(
         unanswerable=not reply.answered,
         told=not reply.answered,
         verified=False,
@@ -168,15 +170,15 @@ def verdict_of(
         confidence=reply.confidence,
         evidence=evidence,
         flagged={
-            number: found
+            number: signs
             for number, note in enumerate(notes, start=1)
-            if (found := flags(note.text))
+            if (signs := flags(note.text))
         },
         weak=weak,
     )
-    verified = reply.answered and any(map(told.proves, range(len(evidence))))
+    verified = reply.answered and any(map(verdict.proves, range(len(evidence))))
     doubted = judge.file.unverified == "unanswerable" and not verified
-    return replace(told, verified=verified, unanswerable=not reply.answered or doubted)
+    return replace(verdict, verified=verified, unanswerable=not reply.answered or doubted)
 
 
 def _proof(
@@ -229,8 +231,8 @@ async def judge_by_panel(judge: Judge, case: QuestionCase, asking: Asking) -> Pa
     said: dict[Seat, LlmVerdict] = {}
 
     async def ask(seat: Seat) -> Vote[bool]:
-        found = said[seat] = await judge_by_model(judge, case, asking, seat)
-        return Vote(found.unanswerable, proven=found.conflict is None)
+        verdict = said[seat] = await judge_by_model(judge, case, asking, seat)
+        return Vote(verdict.unanswerable, proven=verdict.conflict is None)
 
     first = asking.first
     if not case.notes or not judge.file.is_panel:
@@ -250,13 +252,13 @@ def _verdict(
 ) -> LlmVerdict | None:
     if panel.value is None:
         return None
-    agreeing = [one for one in by_seat.values() if one.unanswerable == panel.value]
-    speaker = max(agreeing, key=lambda one: one.verified)  # the first of equals
-    told = {seat: Vote(one.told is not False) for seat, one in by_seat.items()}
+    agreeing = [verdict for verdict in by_seat.values() if verdict.unanswerable == panel.value]
+    speaker = max(agreeing, key=lambda verdict: verdict.verified)  # the first of equals
+    told_votes = {seat: Vote(verdict.told is not False) for seat, verdict in by_seat.items()}
     return LlmVerdict(
         unanswerable=panel.value,
-        told=decide_binary(told, ballot.asked, judge.file).value,
-        verified=2 * sum(one.verified for one in by_seat.values()) > len(by_seat),
+        told=decide_binary(told_votes, ballot.asked, judge.file).value,
+        verified=2 * sum(verdict.verified for verdict in by_seat.values()) > len(by_seat),
         answer=speaker.answer,
         confidence=None,
         evidence=speaker.evidence,

@@ -17,7 +17,7 @@ def bracketed(note: Note) -> list[Span]:
     """The outermost `[...]` that the parser takes for text, brackets included, in order; each within one block."""
     if "[" not in note.text:
         return []
-    found: list[Span] = []
+    brackets: list[Span] = []
     ends = [block.span.end for block in note.document.blocks]
     opened: list[int] = []
     block = 0
@@ -32,7 +32,7 @@ def bracketed(note: Note) -> list[Span]:
                 opened.append(at)
             elif opened:
                 start = opened.pop()
-                while found and found[-1].start > start:
-                    found.pop()
-                found.append(Span(start, at + 1))
-    return found
+                while brackets and brackets[-1].start > start:
+                    brackets.pop()
+                brackets.append(Span(start, at + 1))
+    return brackets

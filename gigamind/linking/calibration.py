@@ -188,8 +188,8 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Line:
         return 1 / (1 + np.exp(-np.clip(columns @ at, -_LARGE, _LARGE)))
 
     def loss(at: _Floats) -> float:
-        found = shares * chances(at)
-        nats = right * np.log(found) + (1 - right) * np.log1p(-found)
+        probabilities = shares * chances(at)
+        nats = right * np.log(probabilities) + (1 - right) * np.log1p(-probabilities)
         return float(-np.sum(nats) + _PRIOR / 8 * np.sum((at - shipped) ** 2))
 
     for _ in range(_ROUNDS):  # Fisher scoring

@@ -132,8 +132,12 @@ class CandidateFinder:
         """Paths of the notes that a note links to."""
         if self.vault.note(note.path) is note:
             return frozenset(self.neighbours.linked_from(note.path))
-        found = (self.identities.resolve_link(link, note.path) for link in note.document.links)
-        return frozenset(one.note.path for one in found if one is not None) - {note.path}
+        resolutions = (
+            self.identities.resolve_link(link, note.path) for link in note.document.links
+        )
+        return frozenset(
+            resolution.note.path for resolution in resolutions if resolution is not None
+        ) - {note.path}
 
     def _learn_cues(self) -> Cues:
         links: dict[str, list[Around]] = {}
@@ -222,11 +226,11 @@ class _Reading:
         A name of the note itself is none, nor is the beginning of a longer name, one that is said not to be there, or
         one that hardly anybody links.
         """
-        told: Counter[str] = Counter()
+        occurrences: Counter[str] = Counter()
         for mention in self._mentions:
             anchor = mention.anchor
-            told[anchor.text] += 1
-            if told[anchor.text] > _OCCURRENCES or self._speaks_of_itself(anchor):
+            occurrences[anchor.text] += 1
+            if occurrences[anchor.text] > _OCCURRENCES or self._speaks_of_itself(anchor):
                 continue
             probability = self._finder.dictionary.link_probability(anchor, self._note.path)
             text = self._note.text
@@ -236,8 +240,8 @@ class _Reading:
                 or _denied(text, mention)
             ):
                 continue
-            occurrence = told[anchor.text]
-            found = [
+            occurrence = occurrences[anchor.text]
+            candidates = [
                 Candidate(
                     mention.span,
                     target,
@@ -245,22 +249,24 @@ class _Reading:
                 )
                 for target, commonness in self._targets(anchor)
             ]
-            if found:
-                yield found
+            if candidates:
+                yield candidates
 
     def meant(self, hopeful: Callable[[Features], bool]) -> Iterator[list[Candidate]]:
         """Of each phrase; none where meaning is not compared."""
         meanings, note = self._finder.meanings, self._note
         if meanings is None:
             return
-        found = self._finder.phrases(note, self._mentions)
-        meanings.prepare(text for text, _ in found)
-        for text, span in found:
+        phrase_spans = self._finder.phrases(note, self._mentions)
+        meanings.prepare(text for text, _ in phrase_spans)
+        for text, span in phrase_spans:
             meant = [
-                Candidate(span, one.note, replace(features, **self._shared_words(text, span, one)))
-                for one in meanings.nearest(text)
-                if one.note != note.path and one.cosine >= LEAST_COSINE
-                if hopeful(features := self._of_phrase(text, span, one, meanings))
+                Candidate(
+                    span, nearest.note, replace(features, **self._shared_words(text, span, nearest))
+                )
+                for nearest in meanings.nearest(text)
+                if nearest.note != note.path and nearest.cosine >= LEAST_COSINE
+                if hopeful(features := self._of_phrase(text, span, nearest, meanings))
             ]
             if meant:
                 yield meant

@@ -49,8 +49,8 @@ def around(text: str, span: Span) -> Around:
 
 def _words(text: str) -> list[str]:
     bare = _MARKUP.sub("", text) if "[" in text or "]" in text else text
-    found = _WORD.findall(bare.lower())
-    return [word[:_HANGUL_KEPT] if "가" <= word[0] <= "힣" else word for word in found]
+    words = _WORD.findall(bare.lower())
+    return [word[:_HANGUL_KEPT] if "가" <= word[0] <= "힣" else word for word in words]
 
 
 @dataclass(slots=True)
@@ -115,7 +115,7 @@ def _by_note(places: Mapping[str, Iterable[Around]]) -> dict[str, _Counts]:
 
 def _sum(counts: Mapping[str, _Counts]) -> _Counts:
     total = _Counts()
-    for one in counts.values():
-        total.places += one.places
-        total.signs.update(one.signs)
+    for tally in counts.values():
+        total.places += tally.places
+        total.signs.update(tally.signs)
     return total

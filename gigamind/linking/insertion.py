@@ -86,8 +86,12 @@ def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
         else:
             refusals.append(Refusal(suggestion, insertion))
     kept = _readable(note, [], wanted)
-    spans = {one.span for one in kept}
-    refusals += [Refusal(one.suggestion, "otherwise") for one in wanted if one.span not in spans]
+    spans = {inserted.span for inserted in kept}
+    refusals += [
+        Refusal(candidate.suggestion, "otherwise")
+        for candidate in wanted
+        if candidate.span not in spans
+    ]
     return LinkedNote(note, _with_links(note.text, kept), tuple(kept), tuple(refusals))
 
 
@@ -134,7 +138,7 @@ def _in_address(text: str, span: Span) -> bool:
 
 def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
     """The spans that are running text, each with whether it stands in a table."""
-    found: dict[Span, bool] = {}
+    places: dict[Span, bool] = {}
     waiting = sorted({span for span in spans if len(span)}, reverse=True)
     body = note.document.body_start
     masked = mask_comments(note.text[body:])
@@ -159,8 +163,8 @@ def _places(note: Note, spans: Sequence[Span]) -> dict[Span, bool]:
                 # A comment is text of the same length to the parser, but not the same text.
                 seen = masked[span.start - body : span.end - body]
                 if span.end <= end and not closed and not html and seen == span.slice(note.text):
-                    found[span] = tables > 0
-    return found
+                    places[span] = tables > 0
+    return places
 
 
 def _follow(open_tags: list[str], html: str) -> None:
@@ -227,9 +231,15 @@ def _reads_alike(note: Note, insertions: Sequence[Insertion]) -> bool:
 
 def _without_links(text: str, insertions: Sequence[Insertion], body: int) -> Iterator[Mark]:
     """The marks of a body with links, as they would be without; more than those, where one of the links is missing."""
-    grown = [0, *accumulate(len(one.link) - len(one.span) for one in insertions)]
-    starts = [one.span.start - body + grow for one, grow in zip(insertions, grown, strict=False)]
-    ends = {start: start + len(one.link) for start, one in zip(starts, insertions, strict=True)}
+    grown = [0, *accumulate(len(insertion.link) - len(insertion.span) for insertion in insertions)]
+    starts = [
+        insertion.span.start - body + grow
+        for insertion, grow in zip(insertions, grown, strict=False)
+    ]
+    ends = {
+        start: start + len(insertion.link)
+        for start, insertion in zip(starts, insertions, strict=True)
+    }
     missing = set(starts)
 
     def origin(at: int) -> int:

@@ -80,7 +80,7 @@ def _same_file_name(anchor: str, stem: str) -> bool:
 
 
 def _markdown_link(anchor: str, target: str, source: str) -> str:
-    return f"[{anchor}]({_ENCODED.sub(lambda found: quote(found[0]), _relative(target, source))})"
+    return f"[{anchor}]({_ENCODED.sub(lambda match: quote(match[0]), _relative(target, source))})"
 
 
 def _relative(target: str, source: str) -> str:

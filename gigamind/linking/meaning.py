@@ -101,19 +101,19 @@ class Meanings:
         by_name = self._of_names @ phrases.T  # a row a name: what is reduced lies together
         by_beginning = self._of_beginnings @ phrases.T
         together = (np.maximum.reduceat(by_name, self._first, axis=0) + by_beginning).T
-        found: list[list[Meant]] = []
+        meanings: list[list[Meant]] = []
         for column, best in enumerate(_largest(together, MEANT + 1)):
             sums = together[column, best].tolist()
             ahead = [left - right for left, right in zip(sums, [*sums[1:], 0.0], strict=True)]
             names, beginnings = by_name[:, column], by_beginning[:, column]
-            found.append(
+            meanings.append(
                 [
                     self._meant(names, beginnings, at, lead)
                     for at, total, lead in zip(best[:MEANT], sums, ahead, strict=False)
                     if total >= sums[0] - _FARTHER
                 ]
             )
-        return found
+        return meanings
 
     def cosine(self, left: str, right: str) -> float:
         """Of the beginnings of the notes at two paths, in [-1, 1]."""
@@ -137,11 +137,11 @@ def _largest(table: Vectors, most: int) -> list[list[int]]:
     """For each row the columns of its largest values, largest first; of equal ones the first."""
     most = min(most, table.shape[1])
     bounds = np.partition(table, -most, axis=1)[:, -most]
-    found: list[list[int]] = []
+    columns: list[list[int]] = []
     for row, bound in zip(table, bounds, strict=True):
         some = np.flatnonzero(row >= bound)  # more than `most` where some are equal
-        found.append(some[np.argsort(-row[some], kind="stable")][:most].tolist())
-    return found
+        columns.append(some[np.argsort(-row[some], kind="stable")][:most].tolist())
+    return columns
 
 
 def beginning(note: Note) -> str:

@@ -52,21 +52,21 @@ def phrases(text: str) -> list[tuple[int, int]]:
 
     Of "지난 회의의 휴가 정책을" it gives "지난 회의", "회의", "휴가 정책" and "정책": both languages put the head last.
     """
-    found: list[tuple[int, int]] = []
+    offsets: list[tuple[int, int]] = []
     row: list[int] = []  # where its words begin
     end = 0
     for match in _WORD.finditer(text):
         size, closes = _noun(match[0])
         if row and (not size or text[end : match.start()] != " "):
-            found += [(start, end) for start in row[-MAX_WORDS:]]
+            offsets += [(start, end) for start in row[-MAX_WORDS:]]
             row = []
         if size:
             row.append(match.start())
             end = match.start() + size
             if closes:
-                found += [(start, end) for start in row[-MAX_WORDS:]]
+                offsets += [(start, end) for start in row[-MAX_WORDS:]]
                 row = []
-    return found + [(start, end) for start in row[-MAX_WORDS:]]
+    return offsets + [(start, end) for start in row[-MAX_WORDS:]]
 
 
 @lru_cache(maxsize=65_536)  # a vault repeats its words

@@ -69,9 +69,9 @@ class SharedWords:
 
     def overlap(self, left: str, right: str) -> float:
         """Share of the telling words of two phrases that stand in both, in [0, 1]."""
-        one, other = _telling(left), _telling(right)
-        both = one & other
-        every = self._rarity(one | other) if both else 0.0
+        words, other = _telling(left), _telling(right)
+        both = words & other
+        every = self._rarity(words | other) if both else 0.0
         return self._rarity(both) / every if every else 0.0
 
     def _rarity(self, some: AbstractSet[str]) -> float:

@@ -231,8 +231,8 @@ class LinkSuggester:
 
         asked = context_chars, calibration, least
         if self._read is None or self._read[0] is not note or self._read[1] != asked:
-            found = self.finder.places(note, context_chars, hopeful)
-            self._read = note, asked, found
+            places = self.finder.places(note, context_chars, hopeful)
+            self._read = note, asked, places
         return self._read[2]
 
     def _suggestion(self, note: Note, sure: Sure, options: SuggestOptions) -> LinkSuggestion:
@@ -341,12 +341,12 @@ def _meanings(
 
     None where a name may as well mean a note that is linked already: that is what it means.
     """
-    weighed = [_weigh(one, calibration) for one in place]
-    free = [one for one in weighed if one.candidate.target not in linked]
+    weighed = [_weigh(candidate, calibration) for candidate in place]
+    free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
     if not free or free[0].is_phrase:
         return free
     best = min(free, key=_order)
-    usual = max((one.commonness for one in weighed if one not in free), default=0.0)
+    usual = max((meaning.commonness for meaning in weighed if meaning not in free), default=0.0)
     return [best] if best.commonness > usual else []
 
 

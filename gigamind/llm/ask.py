@@ -81,12 +81,12 @@ class Conversation:
     async def tell(self, on_text: Callable[[str], Awaitable[None]]) -> str:
         """The text of an answer that has no shape, told piece by piece; once a piece is told, it is not asked again."""
 
-        async def told(text: str) -> None:
+        async def relay(text: str) -> None:
             self.call.hopeless = True
             await on_text(text)
 
         messages = tuple(_sendable(message) for message in self.messages)
-        answer = await self._send(messages, None, told)
+        answer = await self._send(messages, None, relay)
         self.sender.close_row(self.call, "ok")
         if answer.text and not self.call.hopeless:  # a server that does not stream
             await on_text(answer.text)

@@ -139,8 +139,8 @@ class Booking(ABC):
     def _answered(
         self, request: Request, answer: Answer, worst: Attempt
     ) -> tuple[Answer | BaseException, Attempt]:
-        usage, told = self._counted.usage(request, answer)
-        row = worst.charged(usage, self.price, counted=told)
+        usage, counted = self._counted.usage(request, answer)
+        row = worst.charged(usage, self.price, counted=counted)
         fault = None  # a probe is cut off on purpose
         if worst.role != PROBE:
             fault = fault_of(answer, self.settings.raised_by)

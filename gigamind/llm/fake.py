@@ -147,7 +147,7 @@ def answer_to(body: Mapping[str, Any]) -> Json:
 def _given_ids(messages: Sequence[Mapping[str, Any]]) -> list[int | str]:
     """Ids of the JSON objects in messages that begin with one, each once, in their order."""
     text = "\n".join(str(message.get("content")) for message in messages)
-    return list(dict.fromkeys(json.loads(found) for found in _ID.findall(text)))
+    return list(dict.fromkeys(json.loads(literal) for literal in _ID.findall(text)))
 
 
 def seed_of(messages: object) -> str:
@@ -259,10 +259,14 @@ class _Maker:
         row: Json = schema["items"]
         fields = (self._resolved(row["$ref"]) if "$ref" in row else row).get("properties", {})
         kind = {"integer": int, "string": str}.get(fields.get("id", {}).get("type", ""))
-        ids = [one for one in self._ids if type(one) is kind]
+        ids = [name for name in self._ids if type(name) is kind]
         count = len(ids) or max(schema.get("minItems", 0), 1)
         made = [self.make(row, f"{place}[{i}]") for i in range(count)]
-        return [{**one, "id": name} for one, name in zip(made, ids, strict=True)] if ids else made
+        return (
+            [{**instance, "id": name} for instance, name in zip(made, ids, strict=True)]
+            if ids
+            else made
+        )
 
     def _resolved(self, reference: str) -> Json:
         node = self._root
@@ -457,10 +461,10 @@ class FakeServer:
         """The answer to a request, billed; `fault` is none of the transport."""
         text = None if body.get("stream") else _plain(body)
         if text is None:
-            told = self.respond(body)
-            if told is None:
-                told = self.script.popleft() if self.script else answer_to(body)
-            text = told.get("text") if body.get("stream") else spoilt(told, fault)
+            reply = self.respond(body)
+            if reply is None:
+                reply = self.script.popleft() if self.script else answer_to(body)
+            text = reply.get("text") if body.get("stream") else spoilt(reply, fault)
         message: Json = {"role": "assistant", "content": text}
         if fault == "refusal":
             message["refusal"] = "I can't help with that."
@@ -587,8 +591,8 @@ def _refused(
     if fault in ERRORS:
         return error_response(*ERRORS[fault])
     if fault == "echo":
-        told = "; ".join(f"{name}: {value}" for name, value in request.headers.items())
-        return error_response(401, f"Refused. I was sent {told}", "invalid_api_key")
+        sent = "; ".join(f"{name}: {value}" for name, value in request.headers.items())
+        return error_response(401, f"Refused. I was sent {sent}", "invalid_api_key")
     if fault in _REFUSED and fault in body:
         return error_response(400, _REFUSED[fault], "unsupported_parameter")
     if fault == "redirect":

@@ -124,10 +124,10 @@ class BatchServer(FakeServer):
         return f"{kind}_{self._made:06d}"
 
     def _batch(self, request: web.Request) -> FakeBatch:
-        found = self.batches.get(request.match_info["id"])
-        if found is None:
+        batch = self.batches.get(request.match_info["id"])
+        if batch is None:
             raise web.HTTPNotFound(text="no such batch")
-        return found
+        return batch
 
     def _page(self, request: web.Request, api: Api, after: str) -> tuple[list[FakeBatch], bool]:
         """The newest first, behind the one that is named, and whether there are more."""
@@ -164,8 +164,8 @@ class BatchServer(FakeServer):
         self.seen.bodies.append(body)
         fault = behaviour.fault_of(self.seen.calls[behaviour.scenario])
         if fault in ERRORS:
-            status, told, code = ERRORS[fault]
-            return status, told, code or "error"
+            status, message, code = ERRORS[fault]
+            return status, message, code or "error"
         if fault == "429":
             return 429, "Rate limit reached", "rate_limit_exceeded"
         if fault in _TRANSPORT_FAULTS:  # nothing travels alone here
@@ -207,8 +207,8 @@ class BatchServer(FakeServer):
         return response
 
     async def _delete_file(self, request: web.Request) -> web.Response:
-        found = self.files.pop(request.match_info["id"], None)
-        return web.json_response({"deleted": found is not None})
+        content = self.files.pop(request.match_info["id"], None)
+        return web.json_response({"deleted": content is not None})
 
     async def _create(self, request: web.Request) -> web.Response:
         self.seen.authorizations.append(request.headers.get("Authorization", ""))
@@ -250,12 +250,12 @@ class BatchServer(FakeServer):
             response = {"status_code": 200, "request_id": "req", "body": ended}
             batch.lines.append({**line, "response": response, "error": None})
             return
-        status, told, code = ended
+        status, message, code = ended
         if not status:
-            error = {"code": code, "message": told}
+            error = {"code": code, "message": message}
             batch.failed.append({**line, "response": None, "error": error})
             return
-        body = {"error": {"message": told, "type": "error", "code": code}}
+        body = {"error": {"message": message, "type": "error", "code": code}}
         response = {"status_code": status, "request_id": "req", "body": body}
         batch.failed.append({**line, "response": response, "error": None})
 
@@ -421,19 +421,19 @@ def _lines(rows: Sequence[Json]) -> bytes:
     return b"".join(json.dumps(row).encode() + b"\n" for row in reversed(rows))
 
 
-def _anthropic_error(status: int, told: str) -> Json:
+def _anthropic_error(status: int, message: str) -> Json:
     kinds = {
         400: "invalid_request_error",
         401: "authentication_error",
         404: "not_found_error",
         429: "rate_limit_error",
     }
-    error = {"type": kinds.get(status, "api_error"), "message": told}
+    error = {"type": kinds.get(status, "api_error"), "message": message}
     return {"type": "error", "error": error}
 
 
-def _refusal(status: int, kind: str, told: str) -> web.Response:
-    error = {"type": kind, "message": told}
+def _refusal(status: int, kind: str, message: str) -> web.Response:
+    error = {"type": kind, "message": message}
     return web.json_response({"type": "error", "error": error}, status=status)
 
 
@@ -466,8 +466,8 @@ def _obeyed(schema: Any) -> Any:  # noqa: ANN401  JSON values
     if not isinstance(schema, dict):
         return schema
     given: Json = schema  # pyright: ignore[reportUnknownVariableType]
-    told = given.get("description")
-    rules = dict(_RULE.findall(told)) if isinstance(told, str) else {}
+    description = given.get("description")
+    rules = dict(_RULE.findall(description)) if isinstance(description, str) else {}
     kept = {name: _obeyed(each) for name, each in given.items()}
     return kept | {name: json.loads(limit) for name, limit in rules.items()}
 

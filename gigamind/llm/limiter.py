@@ -143,15 +143,15 @@ class Limiter:
     def describe(self) -> str:
         """What is the matter with the server, in a few words; empty when all goes well."""
         troubles = ((self.timeouts, "time-out"), (self.refusals, "refusal (429)"))
-        told = [
+        phrases = [
             f"{n} {what}{'s' if n > 1 and what[-1] != ')' else ''}" for n, what in troubles if n
         ]
         closed_s = self._closed_until - time.monotonic()
         if closed_s > 1:
-            told.append(f"waits for {closed_s:.0f} s, as the server asks")
-        if told and self.allowed < self.most:
-            told.append(f"the server is slow: --max-in-flight {self.allowed}")
-        return ", ".join(told)
+            phrases.append(f"waits for {closed_s:.0f} s, as the server asks")
+        if phrases and self.allowed < self.most:
+            phrases.append(f"the server is slow: --max-in-flight {self.allowed}")
+        return ", ".join(phrases)
 
     @asynccontextmanager
     async def slot(self, tokens: int, turn: int = 0) -> AsyncGenerator[Place]:

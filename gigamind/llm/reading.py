@@ -33,7 +33,9 @@ def own_object(text: str, request: Sequence[Message]) -> str | None:
     if not _is_object(bare):
         objects = _without_quotes(objects, request)
     try:
-        different = {json.dumps(json.loads(one), sort_keys=True): one for one in objects}
+        different = {
+            json.dumps(json.loads(json_text), sort_keys=True): json_text for json_text in objects
+        }
     except RecursionError:
         return None
     return next(iter(different.values())) if len(different) == 1 else None
@@ -76,18 +78,18 @@ def _objects(text: str) -> list[str]:
     """The objects of a text, outermost only; none where any of its braces begins no object."""
     if len(text) > _MOST_CHARS:
         return []
-    found: list[str] = []
+    objects: list[str] = []
     decoder, place = json.JSONDecoder(), text.find("{")
     while place >= 0:
         try:
             _, end = decoder.raw_decode(text, place)
         except (ValueError, RecursionError):
             return []
-        found.append(text[place:end])
+        objects.append(text[place:end])
         place = text.find("{", end)
-    return found
+    return objects
 
 
 def _without_quotes(objects: Sequence[str], request: Sequence[Message]) -> list[str]:
     asked = "".join(_SPACE.sub("", str(message.get("content") or "")) for message in request)
-    return [one for one in objects if _SPACE.sub("", one) not in asked]
+    return [json_text for json_text in objects if _SPACE.sub("", json_text) not in asked]

@@ -75,7 +75,7 @@ def one_line(text: str, most: int) -> str:
 
 def _secrets() -> set[str]:
     environment = dict(os.environ)
-    found = {
+    secrets = {
         value.strip()
         for name, value in environment.items()
         if (name in _variables or _says_secret(name)) and len(value.strip()) >= _SHORTEST
@@ -84,8 +84,8 @@ def _secrets() -> set[str]:
         for user, password in _USERINFO.findall(address):
             pair = f"{unquote(user)}:{unquote(password)}".encode()
             secret = password or user
-            found |= {secret, unquote(secret), base64.b64encode(pair).decode()}
-    return (found | _values) - {""}
+            secrets |= {secret, unquote(secret), base64.b64encode(pair).decode()}
+    return (secrets | _values) - {""}
 
 
 @lru_cache(maxsize=4096)

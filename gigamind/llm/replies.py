@@ -121,11 +121,11 @@ class _Draft:
         fields: dict[str, FieldInfo] = {}
         values: dict[str, Any] = {}
         for name, field in reply.model_fields.items():
-            told = field.alias or name
-            fields[told] = field
-            known = next((key for key in (told, name) if key in given), None)
+            alias = field.alias or name
+            fields[alias] = field
+            known = next((key for key in (alias, name) if key in given), None)
             if known is not None:
-                values[told] = given[known]
+                values[alias] = given[known]
         before = values.pop("unread_fields", ())
         del fields["unread_fields"]
         names = {*reply.model_fields, *fields}
@@ -196,14 +196,14 @@ def _mark(field: FieldInfo, kind: type[Mark]) -> Mark | None:
 
 def unread_in(reply: BaseModel) -> Counter[str]:
     """What could not be read of a reply, by field, those of rows as `list.field`."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     if isinstance(reply, ModelReply):
-        found.update(reply.unread_fields)
+        counts.update(reply.unread_fields)
     for name in type(reply).model_fields:
         for row in _replies(getattr(reply, name)):
             for inner, count in unread_in(row).items():
-                found[f"{name}.{inner}"] += count
-    return found
+                counts[f"{name}.{inner}"] += count
+    return counts
 
 
 def _replies(value: object) -> Iterable[BaseModel]:

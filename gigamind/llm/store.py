@@ -136,13 +136,13 @@ class Store:
             )
             return None
         try:
-            found = read(checked(json.loads(text)))
+            reply = read(checked(json.loads(text)))
         except (ValueError, TypeError, LookupError, RecursionError):
             self._tell_once(f"{path}: holds no such reply: it is asked for anew", "foreign")
             return None
         with contextlib.suppress(OSError):  # of somebody else, or read-only
             os.utime(path)  # used now: see `unused_replies`
-        return found
+        return reply
 
     def _write(self, key: str, record: Record) -> None:
         path = self._path(key)

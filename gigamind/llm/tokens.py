@@ -48,10 +48,10 @@ class Counted:
 
     def usage(self, request: Request, answer: Answer) -> tuple[Usage, bool]:
         """Tokens of an answer, and whether the server told all of them."""
-        told, text = answer.usage or Usage(0, 0), answer.text or ""
-        prompt, completion = told.prompt_tokens, told.completion_tokens
+        reported, text = answer.usage or Usage(0, 0), answer.text or ""
+        prompt, completion = reported.prompt_tokens, reported.completion_tokens
         untold = completion < 0 or (completion == 0 and (bool(text) or answer.usage is None))
-        cached, written = told.cached_tokens, told.written_tokens
+        cached, written = reported.cached_tokens, reported.written_tokens
         cached_fits = min(cached, written) >= 0 and cached + written <= max(prompt, 0)
         likely_prompt, likely_text = likely(request), likely_in(text)
         if prompt <= 0:
@@ -63,7 +63,7 @@ class Counted:
             at_most = most_in(text)
             limit = max(at_most, request.max_tokens)
             completion = _estimate(likely_text, at_most, limit, self._completion)
-        all_told = told.prompt_tokens > 0 and cached_fits and not untold
+        all_told = reported.prompt_tokens > 0 and cached_fits and not untold
         if not cached_fits:
             cached = written = 0
         return Usage(prompt, completion, cached, written), all_told

@@ -237,8 +237,8 @@ class OpenAIClient:
 
     def _find_address(self) -> str:
         variables = self._provider.addresses
-        told = (self._settings.api_base, *(os.environ.get(name) for name in variables))
-        address = next((one for one in told if one), self._provider.address)
+        addresses = (self._settings.api_base, *(os.environ.get(name) for name in variables))
+        address = next((candidate for candidate in addresses if candidate), self._provider.address)
         if address is None:
             message = f"{self._settings.model}: give --api-base, or set {variables[0]}"
             raise LlmError(message, "bad_request")
@@ -306,10 +306,10 @@ def _error_text(body: bytes) -> str:
     """What a server says of an error: in OpenAI's form, in that of others, or as it is."""
     text = body.decode("utf-8", "replace")
     try:
-        told = json.loads(text)
+        payload = json.loads(text)
     except (ValueError, RecursionError):
         return text
-    error = _field(told, "error") or told
+    error = _field(payload, "error") or payload
     said = _field(error, "message") or _field(error, "detail") or text
     code = _field(error, "code")
     return f"{said} ({code})" if isinstance(code, str) and code else str(said)
@@ -324,8 +324,8 @@ def _answer(model: str, body: bytes) -> Answer:
     try:
         return answer_of(json.loads(body))
     except (ValueError, TypeError, AttributeError, LookupError, RecursionError):
-        told = _error_text(body)
-        raise lost(model, f"no completion: {told}", "malformed_response") from None
+        reason = _error_text(body)
+        raise lost(model, f"no completion: {reason}", "malformed_response") from None
 
 
 def answer_of(reply: Any) -> Answer:  # noqa: ANN401  what a server sent
@@ -356,26 +356,26 @@ def _text(content: Any) -> str | None:  # noqa: ANN401  what a server sent
     return "".join(part["text"] for part in content if part["type"] == "text")
 
 
-def usage_of(told: Any) -> Usage | None:  # noqa: ANN401  what a server sent
+def usage_of(usage: Any) -> Usage | None:  # noqa: ANN401  what a server sent
     """The tokens as the server tells them; None where it tells none, which is not the same as none."""
-    if not told:
+    if not usage:
         return None
-    prompt = _count(_field(told, "prompt_tokens"))
-    completion = _count(_field(told, "completion_tokens"))
+    prompt = _count(_field(usage, "prompt_tokens"))
+    completion = _count(_field(usage, "completion_tokens"))
     if prompt == completion == 0:
         return None
-    cached = _field(_field(told, "prompt_tokens_details"), "cached_tokens")
+    cached = _field(_field(usage, "prompt_tokens_details"), "cached_tokens")
     return Usage(prompt, completion, _count(cached or 0))
 
 
-def _count(told: object) -> int:
-    if isinstance(told, float) and told.is_integer():
-        return int(told)
-    return told if isinstance(told, int) and not isinstance(told, bool) else _LIE
+def _count(count: object) -> int:
+    if isinstance(count, float) and count.is_integer():
+        return int(count)
+    return count if isinstance(count, int) and not isinstance(count, bool) else _LIE
 
 
-def _field(told: object, name: str) -> Any:  # noqa: ANN401  what a server sent
-    return cast("dict[str, Any]", told).get(name) if isinstance(told, dict) else None
+def _field(payload: object, name: str) -> Any:  # noqa: ANN401  what a server sent
+    return cast("dict[str, Any]", payload).get(name) if isinstance(payload, dict) else None
 
 
 EVENT_STREAM = "text/event-stream"

@@ -81,18 +81,18 @@ async def extract(
     if dropped is not None:
         dropped.update({"out of the prompt itself": len(echoes)} if echoes else {})
         dropped.update({f"{name} could not be read": n for name, n in unread_in(reply).items()})
-    found = (statement for statement in reply.entries if statement not in echoes)
+    statements = (statement for statement in reply.entries if statement not in echoes)
     return Extraction(
         entries=[
             ExtractedEntry(
                 entryId=f"e{number}",
                 text=statement.text,
                 evidence=[
-                    QuotedEvidence(messageIndex=one.message_index, quote=one.quote)
-                    for one in statement.evidence
+                    QuotedEvidence(messageIndex=evidence.message_index, quote=evidence.quote)
+                    for evidence in statement.evidence
                 ],
             )
-            for number, statement in enumerate(found, start=1)
+            for number, statement in enumerate(statements, start=1)
         ]
     )
 

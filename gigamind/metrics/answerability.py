@@ -221,11 +221,11 @@ def best_f1(items: Sequence[ScoredItem], *, seed: int) -> BestThreshold | None:
     best = points[int(_best(np.ones((1, len(items))), below, positive)[0])]
     if not best.counts.tp:
         return None
-    found = [
+    thresholds = [
         middles[_best(times[times @ positive > 0], below, positive)]
         for times in resampled_counts(len(items), seed=seed, label="best_f1")
     ]
-    return BestThreshold(best.middle, best, percentile_interval(np.concatenate(found)))
+    return BestThreshold(best.middle, best, percentile_interval(np.concatenate(thresholds)))
 
 
 def _sorted(items: Sequence[ScoredItem]) -> tuple[_Floats, _Floats, _Floats]:

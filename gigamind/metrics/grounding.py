@@ -67,12 +67,12 @@ class GroundingTable:
 
 def faithfulness(table: GroundingTable) -> float | None:
     """Claims that a note proves, over all claims; None without claims.  RAGChecker's, and ours of correctness."""
-    return _share(one.is_supported for one in table.claims)
+    return _share(claim.is_supported for claim in table.claims)
 
 
 def contradiction(table: GroundingTable) -> float | None:
     """Claims that a note disproves, over all claims; None without claims."""
-    return _share(one.standing == "contradicted" for one in table.claims)
+    return _share(claim.standing == "contradicted" for claim in table.claims)
 
 
 def source_coverage(table: GroundingTable) -> float | None:
@@ -98,7 +98,7 @@ def distraction(table: GroundingTable) -> float | None:
     relevant = table.relevant
     if relevant is None:
         return None
-    return _share(one.is_supported and one.note not in relevant for one in table.claims)
+    return _share(claim.is_supported and claim.note not in relevant for claim in table.claims)
 
 
 def noise_sensitivity(table: GroundingTable) -> float | None:
@@ -124,12 +124,14 @@ def citation_precision(table: GroundingTable) -> float | None:
 
     After ALCE (Gao et al., EMNLP 2023), a claim at a time.
     """
-    return _share(one.is_supported and one.note in one.cited for one in table.claims if one.cited)
+    return _share(
+        claim.is_supported and claim.note in claim.cited for claim in table.claims if claim.cited
+    )
 
 
 def citation_recall(table: GroundingTable) -> float | None:
     """Supported claims that name the note that proves them, over the supported ones; None when there are none."""
-    return _share(one.note in one.cited for one in table.claims if one.is_supported)
+    return _share(claim.note in claim.cited for claim in table.claims if claim.is_supported)
 
 
 def share_given(supported: int, omitted: int, *, answerable: bool) -> float | None:
@@ -146,16 +148,16 @@ def share_given(supported: int, omitted: int, *, answerable: bool) -> float | No
 def completeness(table: GroundingTable) -> float | None:
     """Labelled facts that the answer gives, over all; where there are none, `share_given` of what is left out."""
     if table.facts:
-        return _share(one.given for one in table.facts)
+        return _share(fact.given for fact in table.facts)
     if table.omissions is None:
         return None
-    supported = sum(one.is_supported for one in table.claims)
+    supported = sum(claim.is_supported for claim in table.claims)
     return share_given(supported, table.omissions, answerable=table.answerable)
 
 
 def completeness_vital(table: GroundingTable) -> float | None:
     """Vital facts that the answer gives, over all vital ones; None without any.  After nugget recall of TREC."""
-    return _share(one.given for one in table.facts if one.vital)
+    return _share(fact.given for fact in table.facts if fact.vital)
 
 
 _metric = Rows("answers", "claims")
@@ -233,7 +235,9 @@ def correlation(pairs: Iterable[tuple[float, float]]) -> float | None:
     if len(values) < _MIN_PAIRS:
         return None
     lefts, rights = _centred([left for left, _ in values]), _centred([right for _, right in values])
-    spread = sqrt(fsum(one * one for one in lefts)) * sqrt(fsum(one * one for one in rights))
+    spread = sqrt(fsum(left * left for left in lefts)) * sqrt(
+        fsum(right * right for right in rights)
+    )
     if not spread:
         return None
     shared = fsum(left * right for left, right in zip(lefts, rights, strict=True))
@@ -241,18 +245,20 @@ def correlation(pairs: Iterable[tuple[float, float]]) -> float | None:
 
 
 def _used(table: GroundingTable) -> set[int | None]:
-    return {one.note for one in table.claims if one.is_supported}
+    return {claim.note for claim in table.claims if claim.is_supported}
 
 
 def _share(flags: Iterable[bool]) -> float | None:
-    found = list(flags)
-    return sum(found) / len(found) if found else None
+    outcomes = list(flags)
+    return sum(outcomes) / len(outcomes) if outcomes else None
 
 
 def _share_known(table: GroundingTable, *, correct: bool, supported: bool) -> float | None:
-    if any(one.correct is None for one in table.claims):
+    if any(claim.correct is None for claim in table.claims):
         return None
-    return _share(one.correct is correct and one.is_supported is supported for one in table.claims)
+    return _share(
+        claim.correct is correct and claim.is_supported is supported for claim in table.claims
+    )
 
 
 def _centred(values: Sequence[float]) -> list[float]:

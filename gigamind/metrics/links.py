@@ -71,7 +71,7 @@ Term = tuple[int, int]
 def precision(note: LinkedNote, k: int) -> Term:
     """Right suggestions over those returned."""
     shown = note.suggestions[:k]
-    return sum(is_hit(one, note) for one in shown), len(shown)
+    return sum(is_hit(suggestion, note) for suggestion in shown), len(shown)
 
 
 def precision_ceiling(note: LinkedNote, k: int) -> Term:
@@ -108,19 +108,21 @@ def recall_excluding_linked(note: LinkedNote, k: int) -> Term:
 def novelty(note: LinkedNote, k: int) -> Term:
     """Suggested targets that the note does not link to yet."""
     shown = note.suggestions[:k]
-    return sum(one.is_novel for one in shown), len(shown)
+    return sum(suggestion.is_novel for suggestion in shown), len(shown)
 
 
 def span_accuracy(note: LinkedNote, k: int) -> Term:
     """Right suggestions at exactly the removed place, over those whose place is known."""
-    hits = (one for one in note.suggestions[:k] if is_hit(one, note))
-    placed = [one.is_exact for one in hits if one.is_exact is not None]
+    hits = (suggestion for suggestion in note.suggestions[:k] if is_hit(suggestion, note))
+    placed = [suggestion.is_exact for suggestion in hits if suggestion.is_exact is not None]
     return sum(placed), len(placed)
 
 
 def acceptance(note: LinkedNote) -> Term:
     """Accepted suggestions over those that a person judged."""
-    judged = [one.accepted for one in note.suggestions if one.accepted is not None]
+    judged = [
+        suggestion.accepted for suggestion in note.suggestions if suggestion.accepted is not None
+    ]
     return sum(judged), len(judged)
 
 
@@ -220,26 +222,35 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
 
     A suggestion that tells no confidence is one of 0; empty where there are suggestions, and none tells any.
     """
-    told = [one.confidence is not None for note in notes for one in note.suggestions]
-    if told and not any(told):
+    stated = [
+        suggestion.confidence is not None for note in notes for suggestion in note.suggestions
+    ]
+    if stated and not any(stated):
         return []
     expected = sum(len(note.expected) for note in notes)
     points: list[LinkSweepPoint] = []
     for step in range(_STEPS + 1):
         floor = step / _STEPS
         kept = [
-            (note, [one for one in note.suggestions[:topk] if (one.confidence or 0.0) >= floor])
+            (
+                note,
+                [
+                    suggestion
+                    for suggestion in note.suggestions[:topk]
+                    if (suggestion.confidence or 0.0) >= floor
+                ],
+            )
             for note in notes
         ]
         suggested = sum(len(shown) for _, shown in kept)
-        hits = sum(is_hit(one, note) for note, shown in kept for one in shown)
-        found = sum(_found(note, shown) for note, shown in kept)
+        hits = sum(is_hit(suggestion, note) for note, shown in kept for suggestion in shown)
+        recalled = sum(_found(note, shown) for note, shown in kept)
         points.append(
             LinkSweepPoint(
                 floor,
                 suggested,
                 hits / suggested if suggested else None,
-                found / expected if expected else None,
+                recalled / expected if expected else None,
             )
         )
     return points
@@ -248,14 +259,18 @@ def sweep_links(notes: Sequence[LinkedNote], topk: int) -> list[LinkSweepPoint]:
 def reliability(notes: Sequence[LinkedNote]) -> list[ReliabilityBin]:
     """How often suggestions of about one confidence are right; empty bins are left out."""
     pairs = [
-        (one.confidence, is_hit(one, note))
+        (suggestion.confidence, is_hit(suggestion, note))
         for note in notes
-        for one in note.suggestions
-        if one.confidence is not None
+        for suggestion in note.suggestions
+        if suggestion.confidence is not None
     ]
     confidences = np.array([confidence for confidence, _ in pairs], dtype=np.float64)
     hits = np.array([hit for _, hit in pairs], dtype=np.bool_)
-    return [one for one in reliability_bins(confidences, hits) if one.outcome.n]
+    return [
+        confidence_bin
+        for confidence_bin in reliability_bins(confidences, hits)
+        if confidence_bin.outcome.n
+    ]
 
 
 def is_hit(suggested: Suggested, note: LinkedNote) -> bool:
@@ -270,5 +285,5 @@ def _targets(note: LinkedNote) -> int:
 
 def _found(note: LinkedNote, shown: Sequence[Suggested]) -> int:
     """How many expected links are among these suggestions."""
-    suggested = {one.target for one in shown}
+    suggested = {suggestion.target for suggestion in shown}
     return sum(not suggested.isdisjoint(targets) for targets in note.expected)

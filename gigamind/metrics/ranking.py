@@ -33,8 +33,8 @@ def ndcg(table: RankingTable, k: int) -> Floats:
 
 def recall(table: RankingTable, k: int) -> Floats:
     """Share of the relevant notes that are among the first `k`."""
-    found = (table.gains[:, :k] > 0).sum(axis=1).astype(np.float64)
-    return ratio(found, (table.ideal > 0).sum(axis=1).astype(np.float64))
+    hits = (table.gains[:, :k] > 0).sum(axis=1).astype(np.float64)
+    return ratio(hits, (table.ideal > 0).sum(axis=1).astype(np.float64))
 
 
 def group_recall(table: RankingTable, k: int) -> Floats:

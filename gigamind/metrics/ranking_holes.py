@@ -25,10 +25,10 @@ from gigamind.metrics.spec import Rows, Use
 
 def judged(table: RankingTable, k: int) -> Floats:
     """Share of the first `k` notes that were judged: the `Judged` of ir_measures; NaN where none was found."""
-    found = np.minimum(table.lengths, k).astype(np.float64)
+    returned = np.minimum(table.lengths, k).astype(np.float64)
     holes = table.unjudged[:, :k].sum(axis=1)
-    share = np.full(len(found), np.nan)
-    return np.divide(found - holes, found, out=share, where=table.is_judged & (found > 0))
+    share = np.full(len(returned), np.nan)
+    return np.divide(returned - holes, returned, out=share, where=table.is_judged & (returned > 0))
 
 
 def ndcg_low(table: RankingTable, k: int) -> Floats:

@@ -71,7 +71,7 @@ class RankingTable:
     @classmethod
     def of(cls, queries: Sequence[RankedQuery]) -> "RankingTable":
         """The table of these queries; at least one."""
-        found = _padded(
+        grades = _padded(
             [map(query.qrels.get, query.ranking, repeat(nan)) for query in queries],
             [len(query.ranking) for query in queries],
             0.0,
@@ -84,12 +84,12 @@ class RankingTable:
         judged = np.array([query.is_judged for query in queries])
         ideal = np.flip(np.sort(known.clip(min=0.0), axis=1), axis=1)
         return cls(
-            gains=np.where(found > 0, found, 0.0),
-            unjudged=np.isnan(found) & judged[:, None],
+            gains=np.where(grades > 0, grades, 0.0),
+            unjudged=np.isnan(grades) & judged[:, None],
             lengths=np.array([len(query.ranking) for query in queries]),
             is_judged=judged,
             ideal=ideal[:, : max(1, int((ideal > 0).sum(axis=1).max()))],
-            served=_served(queries, found.shape[1]),
+            served=_served(queries, grades.shape[1]),
         )
 
     def rows(self, chosen: Flags) -> "RankingTable":

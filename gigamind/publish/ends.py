@@ -80,7 +80,7 @@ class _ExpectedEnd(logging.Filter):
             record.exc_info = record.exc_text = None
         line = record.getMessage()
         # A state is told by its repr, which writes a line break as two characters.
-        again = any(one in line or repr(one)[1:-1] in line for one in self._told)
+        again = any(message in line or repr(message)[1:-1] in line for message in self._told)
         if again and record.levelno > logging.WARNING:
             record.levelno, record.levelname = logging.WARNING, "WARNING"
         return True

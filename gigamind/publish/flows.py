@@ -276,9 +276,9 @@ def flat(given: object) -> object:
     """Options by name, of those in sections; anything else as it is."""
     if not isinstance(given, Mapping):
         return given
-    told = cast("Mapping[str, object]", given)
-    values = {name: value for name, value in told.items() if not _is_section(name, value)}
-    for name, value in told.items():
+    options = cast("Mapping[str, object]", given)
+    values = {name: value for name, value in options.items() if not _is_section(name, value)}
+    for name, value in options.items():
         if _is_section(name, value):
             values |= cast("Mapping[str, object]", value)
     return values

@@ -193,12 +193,12 @@ Opened = tuple["TaskRunner[Any]", int]
 
 def _opener(runner: str) -> Callable[[], Opened]:
     """What opens a runner, and tells how many jobs it runs at a time."""
-    found = _RUNNER.fullmatch(runner)
-    if found is None:
+    match = _RUNNER.fullmatch(runner)
+    if match is None:
         raise InputError(f"--runner {runner}: must be such as {_POSSIBLE}")
-    if here := found["here"]:
-        return lambda: _opened_here(here, int(found["places"]))
-    cluster, local = found["cluster"], int(found["local"] or os.cpu_count() or 1)
+    if here := match["here"]:
+        return lambda: _opened_here(here, int(match["places"]))
+    cluster, local = match["cluster"], int(match["local"] or os.cpu_count() or 1)
     try:
         import_module(f"prefect_{cluster}")
     except ImportError as error:
@@ -206,7 +206,7 @@ def _opener(runner: str) -> Callable[[], Opened]:
             f"--runner {runner}: needs a package: pip install gigamind-eval[{cluster}]"
         ) from error
     opened = _opened_dask if cluster == "dask" else _opened_ray
-    return lambda: opened(found["address"], local)
+    return lambda: opened(match["address"], local)
 
 
 def _opened_here(kind: str, places: int) -> Opened:

@@ -176,12 +176,12 @@ def judge(
     shards = Shards(ranges, options, folder, pool.places)
     ended, items = 0, sum(items.end - items.first for items in ranges)
 
-    def told(count: int) -> None:
+    def advance(count: int) -> None:
         nonlocal ended
         ended += count
         progress.stage("Judging", ended, items)
 
-    jobs = _Judging(for_workers(options), batches, out, run, shards=shards, progress=told)
+    jobs = _Judging(for_workers(options), batches, out, run, shards=shards, progress=advance)
     interrupted = False
     try:
         with Journal(

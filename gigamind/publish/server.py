@@ -75,13 +75,13 @@ def check_worker_can_start(pool: str, kind: str) -> None:
     check_result_storage()
     with get_client(sync_client=True) as client:
         try:
-            found = client.read_work_pool(pool)
+            work_pool = client.read_work_pool(pool)
         except ObjectNotFound:
             return
-    if found.type != kind:
+    if work_pool.type != kind:
         raise ServerError(
-            f"the work pool {pool} is of type {found.type}, and this starts a worker of type {kind}: delete the pool"
-            f" with prefect work-pool delete {pool}, then make deploy"
+            f"the work pool {pool} is of type {work_pool.type}, and this starts a worker of type {kind}: delete the"
+            f" pool with prefect work-pool delete {pool}, then make deploy"
         )
 
 
@@ -118,10 +118,10 @@ def check_worker(client: "SyncPrefectClient", pool: str) -> None:
     from prefect.exceptions import ObjectNotFound
 
     try:
-        found = client.read_work_pool(pool)
+        work_pool = client.read_work_pool(pool)
     except ObjectNotFound as error:
         raise ServerError(f"no work pool {pool} on the server: make it with make deploy") from error
-    if found.is_paused:
+    if work_pool.is_paused:
         raise ServerError(
             f"the work pool {pool} is paused: resume it with prefect work-pool resume {pool}"
         )

@@ -267,15 +267,19 @@ class HeldCard:
 
     def scales(self, group: tuple[str, ...]) -> list[CardScale]:
         """Those of a group that count: with labels enough; else those with any."""
-        found = [scale for scale in self.card.scales if scale.name in group and scale.overall.items]
-        enough = [one for one in found if size(one.overall) >= self.requirements.min_labels]
-        return enough or found
+        labelled = [
+            scale for scale in self.card.scales if scale.name in group and scale.overall.items
+        ]
+        enough = [
+            scale for scale in labelled if size(scale.overall) >= self.requirements.min_labels
+        ]
+        return enough or labelled
 
     def weakest(self) -> tuple[CardScale, CardFigure] | None:
         """The scale whose agreement could be lowest, with its kappa; None where no scale that counts has labels."""
-        scales = {one.name: one for group in self.asked for one in self.scales(group)}
-        found = [(scale, agreement(scale.overall)) for scale in scales.values()]
-        return min(found, key=lambda one: _lowest(one[1]), default=None)
+        scales = {scale.name: scale for group in self.asked for scale in self.scales(group)}
+        agreements = [(scale, agreement(scale.overall)) for scale in scales.values()]
+        return min(agreements, key=lambda pair: _lowest(pair[1]), default=None)
 
 
 def held_alone(card: JudgeCard) -> HeldCard:

@@ -36,7 +36,7 @@ def describe_environment(
         embedding_model=embedding_model,
         rag_schema_version=rag_schema_version,
         system=system,
-        packages={name: found for name in _PACKAGES if (found := _version(name))},
+        packages={name: installed for name in _PACKAGES if (installed := _version(name))},
     )
 
 
@@ -65,7 +65,7 @@ def _git_commit() -> str | None:
     if not (folder / ".git").exists():
         return None
     try:
-        found = subprocess.run(  # noqa: S603  no part of the command comes from outside
+        process = subprocess.run(  # noqa: S603  no part of the command comes from outside
             ["git", "-C", str(folder), "rev-parse", "HEAD"],  # noqa: S607
             capture_output=True,
             text=True,
@@ -74,7 +74,7 @@ def _git_commit() -> str | None:
         )
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return found.stdout.strip() or None
+    return process.stdout.strip() or None
 
 
 def _version(package: str) -> str | None:

@@ -164,7 +164,7 @@ def as_json(report: BaseModel, indent: int | None = None) -> str:
         indent=indent,
         separators=separators,
     )
-    return _SURROGATE.sub(lambda found: f"\\\\u{ord(found[0]):04x}", text)
+    return _SURROGATE.sub(lambda match: f"\\\\u{ord(match[0]):04x}", text)
 
 
 def _write_files(folder: Path, files: Mapping[str, str]) -> None:

@@ -88,17 +88,17 @@ def histories(folder: Path) -> tuple[list[list[PastRun]], int]:
         raise InputError(f"{folder}: no such folder; name one that holds out folders of runs")
     folders = sorted(path for path in folder.iterdir() if path.is_dir())
     read = [_read(path) for path in folders]
-    found = [past for past in read if past and past.run.status == "complete"]
-    if not found:
+    runs = [past for past in read if past and past.run.status == "complete"]
+    if not runs:
         raise InputError(
             f"{folder}: none of its {len(folders)} folders holds a complete run (run.json, summary.json); name the"
             " folder in which out folders of runs stand"
         )
-    found.sort(key=_made)
+    runs.sort(key=_made)
     by_source: dict[tuple[str, str, str], list[PastRun]] = {}
-    for past in found:
+    for past in runs:
         by_source.setdefault(past.source, []).append(past)
-    return list(by_source.values()), len(folders) - len(found)
+    return list(by_source.values()), len(folders) - len(runs)
 
 
 def _made(past: PastRun) -> tuple[float, str]:
@@ -121,9 +121,9 @@ def past_runs(out: Path, most: int) -> list[PastRun]:
 
 def _of(own: PastRun, folders: list[Path]) -> Iterator[PastRun]:
     for folder in folders:
-        found = _read(folder)
-        if found and found.source == own.source and found.run.status == "complete":
-            yield found
+        past = _read(folder)
+        if past and past.source == own.source and past.run.status == "complete":
+            yield past
 
 
 def _read(out: Path) -> PastRun | None:

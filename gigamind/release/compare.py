@@ -94,11 +94,13 @@ def _worse_in(items: Sequence[SnapshotItem], worse: Sequence[SnapshotItem]) -> S
     """
     sizes = Counter(name for item in items for name in item.slices)
     shared = set(worse[0].slices).intersection(*(item.slices for item in worse)) if worse else ()
-    told = [
+    significant = [
         name for name in shared if len(sizes) * (sizes[name] / len(items)) ** len(worse) < ALPHA
     ]
     return min(
-        told, key=lambda name: (SLICE_KINDS.index(name[0]), sizes[name], name[1]), default=None
+        significant,
+        key=lambda name: (SLICE_KINDS.index(name[0]), sizes[name], name[1]),
+        default=None,
     )
 
 
@@ -293,6 +295,6 @@ def speed_change(
     costs = after.over(shared), before.over(shared)
     if not all(costs):
         return change
-    found = ratio_of_means(*costs, confidence=_CONFIDENCE)
-    told = {"ratio": found.value, "low": found.low, "high": found.high}
-    return change.model_copy(update={**told, "query_ms": before.query_ms})
+    ratio = ratio_of_means(*costs, confidence=_CONFIDENCE)
+    figures = {"ratio": ratio.value, "low": ratio.low, "high": ratio.high}
+    return change.model_copy(update={**figures, "query_ms": before.query_ms})

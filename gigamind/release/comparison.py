@@ -226,4 +226,4 @@ class Comparison(_Part):
 
     def metric(self, name: str) -> MetricChange | None:
         """The metric of that name, such as `search.mrr`."""
-        return next((found for found in self.metrics if found.metric == name), None)
+        return next((change for change in self.metrics if change.metric == name), None)

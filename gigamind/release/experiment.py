@@ -105,7 +105,7 @@ class Experiment(_Part):
     @property
     def metrics(self) -> tuple[str, ...]:
         """The names of all metrics, in the order of the task's."""
-        names = (change.metric for found in self.comparisons for change in found.metrics)
+        names = (change.metric for comparison in self.comparisons for change in comparison.metrics)
         return tuple(dict.fromkeys(names))
 
 

@@ -122,13 +122,13 @@ def _softened(rule: RuleResult, phase: Phase, *, soft: bool) -> RuleResult:
     """The rule, only told where the phase says so."""
     if not soft or rule.status not in {"failed", "not-comparable"}:
         return rule
-    told = _Told(rule.why, (*rule.remarks, "soft"), **{**rule.values, "phase": phase})
-    return _as_told(rule, "warned", told)
+    explanation = _Told(rule.why, (*rule.remarks, "soft"), **{**rule.values, "phase": phase})
+    return _as_told(rule, "warned", explanation)
 
 
-def _as_told(rule: RuleResult, status: Status, told: _Told) -> RuleResult:
+def _as_told(rule: RuleResult, status: Status, explanation: _Told) -> RuleResult:
     """The rule with its figures, and another end."""
-    return told.rule(
+    return explanation.rule(
         rule.metric,
         status,
         baseline=rule.baseline,
@@ -339,8 +339,8 @@ def _unmeasured(
     if of_checks and comparison.checks == "other":
         return _Told("other_checklist").rule(name, "inconclusive")
     if before is not None:
-        told = _Told("gone", before=f"{before:.4f}")
-        return told.rule(name, "failed", baseline=before)
+        explanation = _Told("gone", before=f"{before:.4f}")
+        return explanation.rule(name, "failed", baseline=before)
     why = "unmeasured" if after is None else "new"
     if of_checks and comparison.checks == "compared":
         why = "no_such_item"
@@ -376,8 +376,8 @@ def _judged(change: MetricChange, allowed: float) -> _Outcome:
     interval = Interval(-change.high, -change.low) if lower else Interval(change.low, change.high)
     decided = non_inferiority(-(change.drop or 0.0), interval, n=change.n, margin=allowed)
     if decided.decision == "inconclusive":
-        told = "needs" if decided.needed_n else "needs_all"
-        return "inconclusive", ("wide", told), decided.needed_n
+        remark = "needs" if decided.needed_n else "needs_all"
+        return "inconclusive", ("wide", remark), decided.needed_n
     return ("failed" if decided.decision == "fail" else "passed"), (), None
 
 

@@ -346,12 +346,12 @@ def check_values(pairs: Sequence[tuple[SnapshotCheck | None, SnapshotCheck | Non
     both = [(a, b) for a, b in pairs if a is not None and b is not None]
     if not both:
         return {}
-    found: Values = {PASS_RATE: [(float(a.passed), float(b.passed)) for a, b in both]}
+    values: Values = {PASS_RATE: [(float(a.passed), float(b.passed)) for a, b in both]}
     for name in dict.fromkeys(name for _, current in both for name in current.yes):
-        found[f"{BLOCK}.{name}"] = [
+        values[f"{BLOCK}.{name}"] = [
             (float(a.yes[name]), float(b.yes[name])) for a, b in both if name in a.yes
         ]
-    return found
+    return values
 
 
 def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> tuple[float, str]:
@@ -359,14 +359,14 @@ def check_change(before: SnapshotCheck | None, after: SnapshotCheck | None) -> t
     if before is None or after is None:
         return 0.0, ""
     lost = [name for name, yes in before.yes.items() if yes and not after.yes.get(name)]
-    found = [name for name, yes in after.yes.items() if yes and not before.yes.get(name)]
-    if not lost and not found:
+    gained = [name for name, yes in after.yes.items() if yes and not before.yes.get(name)]
+    if not lost and not gained:
         return 0.0, ""
     words = {True: "passed", False: "not passed"}
     verdict = (
         f" {words[before.passed]} -> {words[after.passed]}" if before.passed != after.passed else ""
     )
     parts = [f"no longer {', '.join(lost)}"] if lost else []
-    parts += [f"now {', '.join(found)}"] if found else []
-    gain = (len(found) - len(lost)) / len(after.yes)
+    parts += [f"now {', '.join(gained)}"] if gained else []
+    gain = (len(gained) - len(lost)) / len(after.yes)
     return gain, f"checklist{verdict}: {'; '.join(parts)}"

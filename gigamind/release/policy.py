@@ -279,8 +279,8 @@ class RuleResult(BaseModel):
 def explain(say: Words, why: str, remarks: Sequence[str], values: Mapping[str, str]) -> str:
     """One sentence with its remarks; "units" among the values is a task, whose items are named in that language."""
     given = {**values, "units": say(f"units.{values.get('units', 'search')}")}
-    told = "".join(say(f"rule.{remark}", **given) for remark in remarks)
-    return say(f"rule.{why}", **given, remarks=told)
+    sentences = "".join(say(f"rule.{remark}", **given) for remark in remarks)
+    return say(f"rule.{why}", **given, remarks=sentences)
 
 
 Verdict = Literal["passed", "failed", "warned", "inconclusive", "not-comparable"]

@@ -73,16 +73,16 @@ def shortfalls(held: HeldCard, say: Words) -> list[Shortfall]:
     """Every one; empty for a card that is enough."""
     if not any(scale.overall.items for scale in held.card.scales):
         return [Shortfall(say("short.nothing"))]
-    found: list[Shortfall] = []
+    missing: list[Shortfall] = []
     for group in held.asked:
         scales = held.scales(group)
         if not scales:
             name = f"scale.{group[0]}"
             what = say(name) if say.knows(name) else group[0]
-            found.append(Shortfall(say("short.none", what=what)))
+            missing.append(Shortfall(say("short.none", what=what)))
         for scale in scales:
-            found += _of_scale(scale, held, say)
-    return found + list(_of_attacks(held, say))
+            missing += _of_scale(scale, held, say)
+    return missing + list(_of_attacks(held, say))
 
 
 def kappa_told(group: CardGroup, say: Words) -> str:
@@ -105,13 +105,15 @@ def _of_scale(scale: CardScale, held: HeldCard, say: Words) -> Iterator[Shortfal
     yield from _classes(scale.overall, name, need.min_labels_per_class, say)
     overall = list(_agreement(scale.overall, name, need.min_agreement, say))
     yield from overall
-    disagrees = any(one.disagrees for one in overall)
+    disagrees = any(shortfall.disagrees for shortfall in overall)
     if need.min_labels_per_language:
         for language in held.languages:
             what = say("short.in_language", scale=name, language=language)
-            found = _of_language(scale.by_language.get(language), what, held, say)
+            missing = _of_language(scale.by_language.get(language), what, held, say)
             # That it is no better in one language than in all is no news.
-            yield from (one for one in found if not (one.disagrees and disagrees))
+            yield from (
+                shortfall for shortfall in missing if not (shortfall.disagrees and disagrees)
+            )
     flips = scale.flips
     if flips is not None:
         yield from _above(f"flips_{scale.kind}", flips, need.max_flip_rate, say, what=name)
@@ -241,7 +243,7 @@ def card_rule(held: HeldCard | None, judge: JudgeReport, policy: CardPolicy) -> 
         return _result("passed", "no gated metric rests on what this judge says", held)
     missing = shortfalls(held, card_words("en"))
     if missing:
-        return _lacking("; ".join(one.text for one in missing), policy, held)
+        return _lacking("; ".join(shortfall.text for shortfall in missing), policy, held)
     return _result(
         "passed", f"certified on {held.card.created_at[:10]}{_agreement_told(held)}", held
     )
@@ -272,8 +274,8 @@ def _why(held: HeldCard | None, judge: JudgeReport) -> str:
 def _agreement_told(held: HeldCard) -> str:
     say = card_words("en")
     scales = (scale for group in held.asked for scale in held.scales(group))
-    shown = (f"{scale_name(one, say)}: {kappa_told(one.overall, say)}" for one in scales)
-    return "".join(f"; {one}" for one in shown)
+    shown = (f"{scale_name(scale, say)}: {kappa_told(scale.overall, say)}" for scale in scales)
+    return "".join(f"; {text}" for text in shown)
 
 
 def _lacking(why: str, policy: CardPolicy, held: HeldCard | None) -> RuleResult:
@@ -282,7 +284,7 @@ def _lacking(why: str, policy: CardPolicy, held: HeldCard | None) -> RuleResult:
     return _result(_STATUS[policy], f"{why}{mend}", held)
 
 
-def _result(status: Status, told: str, held: HeldCard | None) -> RuleResult:
+def _result(status: Status, explanation: str, held: HeldCard | None) -> RuleResult:
     weakest = held.weakest() if held else None
     scale, figure = weakest or (None, None)
     return RuleResult(
@@ -291,7 +293,7 @@ def _result(status: Status, told: str, held: HeldCard | None) -> RuleResult:
         baseline=None,
         current=figure.value if figure else None,
         limit=held.requirements.min_agreement if held else None,
-        explanation=f"{METRIC}: {told}.",
+        explanation=f"{METRIC}: {explanation}.",
         scale=scale.name if scale else None,
         low=figure.low if figure else None,
         high=figure.high if figure else None,

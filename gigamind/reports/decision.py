@@ -295,7 +295,7 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
     if release is None:
         return own
     comparison, gate = release
-    told = reasons_told(gate, comparison, say)
+    reasons = reasons_told(gate, comparison, say)
     called = {
         rule.told(say): explain(
             say, rule.why, rule.remarks, {**rule.values, "metric": _name(rule.metric, say)}
@@ -303,7 +303,7 @@ def _reasons(release: Release | None, refused: str | None, say: Words) -> list[s
         for rule in gate.rules
         if rule.why
     }
-    decided = [called.get(reason, reason) for reason in told]
+    decided = [called.get(reason, reason) for reason in reasons]
     decided += filter(None, [ungated_told(release, say)])
     return [*decided, *own] if gate.verdict == "failed" else [*own, *decided]
 

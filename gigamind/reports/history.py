@@ -90,10 +90,10 @@ def read_history(folder: Path, *, seed: int = 42) -> Histories:
     Raises:
         InputError: there is no such folder, or no complete run in it.
     """
-    found, skipped = histories(folder)
+    past_runs, skipped = histories(folder)
     return Histories(
         folder=str(folder),
-        histories=tuple(_history(runs, seed) for runs in found),
+        histories=tuple(_history(runs, seed) for runs in past_runs),
         skipped=skipped,
     )
 

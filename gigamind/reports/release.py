@@ -97,12 +97,12 @@ def verdict_told(release: Release, say: Words) -> str:
 
 def ungated_told(release: Release, say: Words) -> str:
     """What surely got worse and no gate holds, where the gates passed; "" where nothing did."""
-    found = _ungated(release)
-    if not found:
+    changes = _ungated(release)
+    if not changes:
         return ""
-    named = [metric_name(change.metric, say) for change in found[:_UNGATED]]
-    metrics = ", ".join([*named, "…"] if len(found) > _UNGATED else named)
-    return say("release.ungated", count=len(found), metrics=metrics)
+    named = [metric_name(change.metric, say) for change in changes[:_UNGATED]]
+    metrics = ", ".join([*named, "…"] if len(changes) > _UNGATED else named)
+    return say("release.ungated", count=len(changes), metrics=metrics)
 
 
 def _ungated(release: Release) -> list[MetricChange]:
@@ -111,7 +111,7 @@ def _ungated(release: Release) -> list[MetricChange]:
         return []
     held = {rule.metric for rule in gate.rules}
     changes = comparison.metrics
-    return [one for one in changes if one.is_better is False and one.metric not in held]
+    return [change for change in changes if change.is_better is False and change.metric not in held]
 
 
 def unheld_told(gate: GateResult, say: Words) -> str:
@@ -162,18 +162,18 @@ def reasons_told(gate: GateResult, comparison: Comparison | None, say: Words) ->
     """The reasons of a verdict in the language of the phrases; what has none there stays as it is."""
     if say.language == "en":
         return list(gate.reasons)
-    told = {rule.explanation: rule.told(say) for rule in gate.rules}
+    translations = {rule.explanation: rule.told(say) for rule in gate.rules}
     if comparison:
-        told |= {
+        translations |= {
             mismatch.meaning: mismatch_told(mismatch, comparison.task, say)
             for mismatch in comparison.mismatches
         }
-        told |= {
+        translations |= {
             relaxation(mismatch, words("en")): relaxation(mismatch, say)
             for mismatch in relaxed(gate, comparison)
         }
-    told[words("en")("rule.no_shared")] = say("rule.no_shared")
-    return [told.get(reason, reason) for reason in gate.reasons]
+    translations[words("en")("rule.no_shared")] = say("rule.no_shared")
+    return [translations.get(reason, reason) for reason in gate.reasons]
 
 
 def bounds_told(bounds: GateResult | None, say: Words) -> list[str]:
@@ -184,7 +184,7 @@ def bounds_told(bounds: GateResult | None, say: Words) -> list[str]:
 
 def relaxed(gate: GateResult, comparison: Comparison) -> list[Mismatch]:
     """In what the runs differ and are compared all the same, which is among the reasons."""
-    return [one for one in comparison.mismatches if one.relaxed_by in gate.relaxed]
+    return [mismatch for mismatch in comparison.mismatches if mismatch.relaxed_by in gate.relaxed]
 
 
 def relaxed_told(release: Release | None, say: Words) -> list[str]:
@@ -192,7 +192,7 @@ def relaxed_told(release: Release | None, say: Words) -> list[str]:
     if release is None:
         return []
     comparison, gate = release
-    return [mismatch_told(one, comparison.task, say) for one in relaxed(gate, comparison)]
+    return [mismatch_told(mismatch, comparison.task, say) for mismatch in relaxed(gate, comparison)]
 
 
 def mismatches_beside(
@@ -201,13 +201,16 @@ def mismatches_beside(
     """In what else the runs differ than the reasons say, each with what that means."""
     reasons = {*gate.reasons}
     others = [
-        one
-        for one in comparison.mismatches
-        if one.meaning not in reasons and one.relaxed_by not in gate.relaxed
+        mismatch
+        for mismatch in comparison.mismatches
+        if mismatch.meaning not in reasons and mismatch.relaxed_by not in gate.relaxed
     ]
     if say.language == "en":
-        return [(one.what, one.meaning) for one in others]
-    return [(_named(one.what, say), mismatch_told(one, comparison.task, say)) for one in others]
+        return [(mismatch.what, mismatch.meaning) for mismatch in others]
+    return [
+        (_named(mismatch.what, say), mismatch_told(mismatch, comparison.task, say))
+        for mismatch in others
+    ]
 
 
 def _named(what: str, say: Words) -> str:
@@ -251,9 +254,9 @@ def with_section(summary: str, release: Release, say: Words) -> str:
 
 def main_figures(part: Part) -> list[Figure]:
     """The main figures of a run, at the deepest cut-off; all of them where a team's own judge gave them."""
-    found = measured(figures_of(part, in_order(list(part.intervals))))
-    main = main_keys([figure.key for figure in found])
-    return [figure for figure in found if figure.key in main]
+    figures = measured(figures_of(part, in_order(list(part.intervals))))
+    main = main_keys([figure.key for figure in figures])
+    return [figure for figure in figures if figure.key in main]
 
 
 def main_keys(keys: Sequence[str]) -> list[str]:

@@ -53,7 +53,7 @@ def _one_line(text: object) -> str:
 
 def _named(text: str) -> str:
     """Control characters and direction overrides named, for they would turn round what stands beside them."""
-    return _OBEYED.sub(lambda found: f"‹U+{ord(found[0]):04X}›", text)
+    return _OBEYED.sub(lambda match: f"‹U+{ord(match[0]):04X}›", text)
 
 
 def render(template: str, **values: object) -> str:

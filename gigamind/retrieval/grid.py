@@ -34,13 +34,13 @@ class Grid:
             EmbeddingError: the query could not be embedded.
             IndexingError: the vector index failed.
         """
-        leg, found = self.retriever.semantic, dict[int, Ints]()
+        leg, by_row = self.retriever.semantic, dict[int, Ints]()
         words = self.retriever.layout.best(self.retriever.keyword.relative_scores(query))
         if self._by_words:
             # Without cosines every note is known: in one table with others, all cosines would be asked for.
             places = np.arange(len(words))
             best = _best(np.minimum(1.0, words) * self._boosts[self._by_words], self._topk)
-            found |= {row: places[own] for row, own in zip(self._by_words, best, strict=True)}
+            by_row |= {row: places[own] for row, own in zip(self._by_words, best, strict=True)}
         if leg is not None and self._joined:
             lexical = self._lexical(query, words)
             cosines, known = nearest_notes(
@@ -53,10 +53,10 @@ class Grid:
             places = np.flatnonzero(known)
             joined = self._fusion.join(cosines[places], lexical[:, places])
             best = _best(joined * self._fusion.boosts[:, places], self._topk)
-            found |= {row: places[own] for row, own in zip(self._joined, best, strict=True)}
+            by_row |= {row: places[own] for row, own in zip(self._joined, best, strict=True)}
         notes = self.retriever.notes
         return [
-            [notes[place] for place in found[row].tolist()] for row in range(len(self.settings))
+            [notes[place] for place in by_row[row].tolist()] for row in range(len(self.settings))
         ]
 
     def _lexical(self, query: str, words: Floats) -> Floats:
@@ -74,11 +74,11 @@ class Grid:
 
     @cached_property
     def _by_words(self) -> list[int]:
-        return [row for row, one in enumerate(self.settings) if one.mode == "keyword"]
+        return [row for row, setting in enumerate(self.settings) if setting.mode == "keyword"]
 
     @cached_property
     def _joined(self) -> list[int]:
-        return [row for row, one in enumerate(self.settings) if one.mode != "keyword"]
+        return [row for row, setting in enumerate(self.settings) if setting.mode != "keyword"]
 
     @cached_property
     def _balanced(self) -> list[int]:
@@ -93,7 +93,7 @@ class Grid:
 
     @cached_property
     def _boosts(self) -> Floats:
-        moved = _column([float(one.graph_rerank) for one in self.settings])
+        moved = _column([float(setting.graph_rerank) for setting in self.settings])
         return boosts(moved * self.retriever.centralities)
 
     @cached_property

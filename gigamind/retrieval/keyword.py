@@ -60,11 +60,11 @@ class KeywordIndex:
 
     def terms(self, query: str) -> list[str]:
         """The query's tokens, with repetitions; a short word whose form no chunk has stands for all of its forms."""
-        found = tokens(query)
+        query_tokens = tokens(query)
         for word, token in short_words(query):
             if token not in self.rows and _SHORT + word in self.rows:
-                found[found.index(token)] = _SHORT + word
-        return found
+                query_tokens[query_tokens.index(token)] = _SHORT + word
+        return query_tokens
 
     def scores(self, query: str) -> npt.NDArray[np.float64]:
         """Raw BM25 of every chunk, shape (size,); a repeated query word counts each time, as in rank-bm25."""
@@ -151,10 +151,10 @@ def build_keyword_index(texts: Iterable[str]) -> KeywordIndex:
     of_word = _RowsOfWord(rows, short)
     tokens_of_texts, words_of_texts = _Postings(), _Postings()
     for text in texts:
-        found = np.frombuffer(b"".join(map(of_word.__getitem__, text.split())), np.int32)
-        is_token = found >= 0
-        tokens_of_texts.add(found[is_token])
-        words_of_texts.add(~found[~is_token])
+        row_numbers = np.frombuffer(b"".join(map(of_word.__getitem__, text.split())), np.int32)
+        is_token = row_numbers >= 0
+        tokens_of_texts.add(row_numbers[is_token])
+        words_of_texts.add(~row_numbers[~is_token])
     tokens_held, words_held = tokens_of_texts.by_row(len(rows)), words_of_texts.by_row(len(short))
     size, lengths = tokens_of_texts.size, tokens_of_texts.lengths
     known = _idf(np.diff(tokens_held.starts), size)
@@ -204,13 +204,13 @@ class _RowsOfWord(dict[str, bytes]):
         self._rows, self._short = rows, short
 
     def __missing__(self, word: str) -> bytes:
-        found = array("i", [self._rows[token] for token in tokens(word)])
-        found.extend(~self._short[_SHORT + short] for short, _ in short_words(word))
+        row_numbers = array("i", [self._rows[token] for token in tokens(word)])
+        row_numbers.extend(~self._short[_SHORT + short] for short, _ in short_words(word))
         if len(self) >= _MOST_REMEMBERED:
             self.clear()
         if len(word) <= _LONGEST_REMEMBERED:
-            self[word] = found.tobytes()
-        return found.tobytes()
+            self[word] = row_numbers.tobytes()
+        return row_numbers.tobytes()
 
 
 class _Held(NamedTuple):

@@ -166,8 +166,8 @@ def _create(client: QdrantClient, collection: str, dimensions: int) -> None:
 
 def _aliases(client: QdrantClient) -> dict[str, str]:
     """Every alias of the server, and the collection that it names."""
-    found = _asked(client.get_aliases).aliases
-    return {alias.alias_name: alias.collection_name for alias in found}
+    aliases = _asked(client.get_aliases).aliases
+    return {alias.alias_name: alias.collection_name for alias in aliases}
 
 
 def _point(client: QdrantClient, wanted: Mapping[str, str | None]) -> None:

@@ -171,19 +171,19 @@ class Answering:
             why = "not_search"
         if not why and not case.has_context:
             why = "no_notes"
-        found = await _unless_failed(
+        evaluation = await _unless_failed(
             lambda: self.models.evaluate(case, ask.language), why, judged.why, "qa_evaluation"
         )
-        if found:
+        if evaluation:
             uses = zip(answered.context.ids, answered.context.shifts, strict=True)
-            for use, (name, shift) in zip(found["source_coverage"], uses, strict=True):
+            for use, (name, shift) in zip(evaluation["source_coverage"], uses, strict=True):
                 use |= {"note_id": name, "utf16_shift": shift}
-        judged.evaluation = found
+        judged.evaluation = evaluation
         if not why:
             self.figures.evaluating.observe(since())
-        confidence = (found or {}).get("confidence") or "none"
+        confidence = (evaluation or {}).get("confidence") or "none"
         self.figures.evaluations.labels(confidence).inc()
-        yield "qa_evaluation", found
+        yield "qa_evaluation", evaluation
 
     def _why_not(self, answered: Answered) -> str:
         """Why an answer is not to be judged; "" where it is."""
@@ -201,16 +201,16 @@ class Answering:
 
 
 async def _unless_failed(
-    judge: Callable[[], Awaitable[dict[str, Any]]], why: str, told: dict[str, str], name: str
+    judge: Callable[[], Awaitable[dict[str, Any]]], why: str, reasons: dict[str, str], name: str
 ) -> dict[str, Any] | None:
-    """What a judge says; None where it is not asked or fails, which `told` then says: an answer is never harmed."""
+    """What a judge says; None where it is not asked or fails, which `reasons` then says: an answer is never harmed."""
     if why:
-        told[name] = why
+        reasons[name] = why
         return None
     try:
         return await judge()
     except LlmError as error:
-        told[name] = error.code
+        reasons[name] = error.code
     except GigamindError:
-        told[name] = "error"
+        reasons[name] = "error"
     return None

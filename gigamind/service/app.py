@@ -129,8 +129,12 @@ async def _invalid(request: Request, error: Exception) -> Response:
     errors = cast("RequestValidationError", error).errors()
     language = language_asked(request.headers)
     detail = [
-        {"type": one["type"], "loc": one["loc"], "msg": message_in(language, one["msg"])}
-        for one in errors
+        {
+            "type": problem["type"],
+            "loc": problem["loc"],
+            "msg": message_in(language, problem["msg"]),
+        }
+        for problem in errors
     ]
     return Response(json.dumps({"detail": detail}), 422, media_type="application/json")
 
@@ -291,10 +295,10 @@ def _add_notes(app: FastAPI, options: ServiceOptions) -> None:
     )
     async def note(path: str, request: Request) -> dict[str, str]:  # pyright: ignore[reportUnusedFunction]
         """One note, as it was when the service started."""
-        found = _answering(request).desk.vault.note(path)
-        if found is None:
+        vault_note = _answering(request).desk.vault.note(path)
+        if vault_note is None:
             raise HTTPException(404, "there is no such note")
-        return {"note_id": found.path, "title": found.title, "text": found.text}
+        return {"note_id": vault_note.path, "title": vault_note.title, "text": vault_note.text}
 
     @app.get("/api/search", tags=["notes"])
     async def search(  # pyright: ignore[reportUnusedFunction]

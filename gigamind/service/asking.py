@@ -153,20 +153,23 @@ class Desk:
 
     def _found(self, query: str) -> Context:
         hits = self._retriever.search(query)
-        found = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
+        note_hits = [(note, hit) for hit in hits if (note := self.vault.note(hit.note)) is not None]
         return self._shown(
-            [(note, hit.passage.span) for note, hit in found],
-            [round(hit.base_score, 4) for _, hit in found],
+            [(note, hit.passage.span) for note, hit in note_hits],
+            [round(hit.base_score, 4) for _, hit in note_hits],
         )
 
     def _shown(self, notes: Sequence[tuple[Note, Span]], scores: Sequence[float | None]) -> Context:
         options = self._options
         context = context_of(notes, options.context_notes, options.context_chars)
         return Context(
-            tuple(one.source for one in context),
-            tuple(one.path for one in context),
+            tuple(context_note.source for context_note in context),
+            tuple(context_note.path for context_note in context),
             tuple(scores[: len(context)]),
-            tuple(_shift(note, one.start) for (note, _), one in zip(notes, context, strict=False)),
+            tuple(
+                _shift(note, context_note.start)
+                for (note, _), context_note in zip(notes, context, strict=False)
+            ),
         )
 
     def close(self) -> None:

@@ -111,10 +111,10 @@ class Guard:
         return hmac.compare_digest(given.encode(), token.encode())
 
 
-def _host(told: str) -> str:
+def _host(header: str) -> str:
     """The name in a `Host`; "" where there is none, or an address that is none, such as "["."""
     try:
-        return urlsplit(f"//{told}").hostname or ""
+        return urlsplit(f"//{header}").hostname or ""
     except ValueError:
         return ""
 
@@ -154,13 +154,13 @@ def language_asked(headers: Headers) -> Language:
             liked[language] = max(_weight(weight), liked.get(language, 0.0))
     if not liked:
         return "en"
-    return max(liked, key=lambda one: liked[one])
+    return max(liked, key=lambda lang: liked[lang])
 
 
-def _weight(told: str) -> float:
+def _weight(parameter: str) -> float:
     """The value of `q=0.5`; 1 without one, 0 where it is no number."""
     try:
-        return float(told.strip().removeprefix("q=") or 1)
+        return float(parameter.strip().removeprefix("q=") or 1)
     except ValueError:
         return 0.0
 

@@ -268,11 +268,11 @@ def expected_calibration_error(bins: Sequence[ReliabilityBin]) -> float | None:
     After Naeini et al., AAAI 2015.
     """
     gaps = [
-        one.outcome.n * abs(one.confidence - one.outcome.value)
-        for one in bins
-        if one.confidence is not None and one.outcome.value is not None
+        confidence_bin.outcome.n * abs(confidence_bin.confidence - confidence_bin.outcome.value)
+        for confidence_bin in bins
+        if confidence_bin.confidence is not None and confidence_bin.outcome.value is not None
     ]
-    return fsum(gaps) / sum(one.outcome.n for one in bins) if gaps else None
+    return fsum(gaps) / sum(confidence_bin.outcome.n for confidence_bin in bins) if gaps else None
 
 
 def _share(right: Booleans, groups: Clusters) -> Estimate:

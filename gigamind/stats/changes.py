@@ -62,11 +62,11 @@ def level_changes(
     rows = np.array(list(series.values()), np.float64).T
     if not np.isfinite(rows).all():
         raise ValueError("not a finite number in a series")
-    found = _within(rows, 0, seed, level, shuffles)
+    changes = _within(rows, 0, seed, level, shuffles)
     names = list(series)
     return [
         LevelChange(at, p_value, tuple(names[column] for column in columns))
-        for at, p_value, columns in sorted(found)
+        for at, p_value, columns in sorted(changes)
     ]
 
 

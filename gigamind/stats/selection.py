@@ -103,7 +103,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
     p_values, critical = _tested(unseen, seed, label)
     sure = (p_values <= LEVEL) & (means > 0)
     reach = critical * np.sqrt(unseen.var(axis=0) / max(len(unseen) - critical**2, _TIE))
-    one = (
+    half_widths = (
         student_quantile(CONFIDENCE + LEVEL, items - 1)
         * gains.std(axis=0, ddof=1)
         / math.sqrt(items)
@@ -115,7 +115,7 @@ def select(values: Matrix, *, seed: int, label: str) -> Selection:
         gains=means,
         p_values=p_values,
         lows=np.where(gains.any(axis=0), np.maximum(-1.0, unseen.mean(axis=0) - reach), 0.0),
-        highs=np.minimum(1.0, means + one),
+        highs=np.minimum(1.0, means + half_widths),
         flattery=float(means[best]) - out_of_fold,
         picked=picked,
         fold_gains=fold_gains,

@@ -59,7 +59,7 @@ class Command(Generic[Told]):
             )
         asked = json.dumps(self._dialect.asked(query), ensure_ascii=False)
         try:
-            told = self._read(self._process.ask(asked, self._timeout_s), query)
+            response = self._read(self._process.ask(asked, self._timeout_s), query)
         except SystemFailedError:
             self._failures += 1
             self._end()
@@ -67,7 +67,7 @@ class Command(Generic[Told]):
                 self._process = _Process(self._arguments)
             raise
         self._failures = 0
-        return told
+        return response
 
     def _read(self, line: str, query: Query) -> Told:
         """What it tells of this query.
@@ -76,9 +76,9 @@ class Command(Generic[Told]):
             SystemFailedError: nothing; what the next lines are of is then not known either.
         """
         try:
-            told = cast("object", json.loads(line))
-            _check_id(told, query)
-            return self._dialect.read(told)
+            payload = cast("object", json.loads(line))
+            _check_id(payload, query)
+            return self._dialect.read(payload)
         except (ValueError, RecursionError) as error:
             raise SystemFailedError(
                 f"the command wrote no {self._dialect.what} ({error}): {one_line(line, _SHOWN)}"
@@ -90,8 +90,8 @@ class Command(Generic[Told]):
         self._process = None
 
 
-def _check_id(told: object, query: Query) -> None:
-    other = cast("dict[str, object]", told).get("id") if isinstance(told, dict) else None
+def _check_id(payload: object, query: Query) -> None:
+    other = cast("dict[str, object]", payload).get("id") if isinstance(payload, dict) else None
     if other not in {None, query.id}:
         raise ValueError(f"it is of {other}, and {query.id} was asked")
 
@@ -167,8 +167,8 @@ class _Process:
             return ""
 
     def _last_words(self) -> str:
-        told = one_line(" / ".join(line.strip() for line in self._errors), _LAST_WORDS)
-        return f"its stderr ends: {told}" if told else "it said nothing on stderr"
+        ending = one_line(" / ".join(line.strip() for line in self._errors), _LAST_WORDS)
+        return f"its stderr ends: {ending}" if ending else "it said nothing on stderr"
 
 
 def _reading(

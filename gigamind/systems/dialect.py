@@ -45,7 +45,7 @@ class Dialect(ABC, Generic[Told]):
         """Of a function."""
 
     @abstractmethod
-    def read(self, told: object) -> Told:
+    def read(self, payload: object) -> Told:
         """What JSON or Python values tell.
 
         Raises:
@@ -88,8 +88,8 @@ class Rankings(Dialect[Ranking[RankedNote]]):
     def arguments(self, query: Query) -> tuple[object, ...]:
         return query.text, self.topk
 
-    def read(self, told: object) -> Ranking[RankedNote]:
-        return Ranking(told_hits(told))
+    def read(self, payload: object) -> Ranking[RankedNote]:
+        return Ranking(told_hits(payload))
 
     def read_run(self, path: Path) -> RunFile[Ranking[RankedNote]]:
         return read_run_file(path)
@@ -117,8 +117,8 @@ class Answers(Dialect[Reply]):
     def arguments(self, query: Query) -> tuple[object, ...]:
         return (query.text,)
 
-    def read(self, told: object) -> Reply:
-        return told_reply(told)
+    def read(self, payload: object) -> Reply:
+        return told_reply(payload)
 
     def read_run(self, path: Path) -> RunFile[Reply]:
         return read_json_run(path, told_reply, '{"id": ..., "answer": ..., "contexts": [...]}')

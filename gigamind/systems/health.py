@@ -26,7 +26,7 @@ class SystemHealth(Report):
     @classmethod
     def of(cls, failed: int, asked: int, odd: Iterable[Mapping[Oddity, int]]) -> Self:
         """That of so many items; `odd`: of each that something was told of."""
-        oddities: Counter[Oddity] = Counter(name for one in odd for name in one)
+        oddities: Counter[Oddity] = Counter(name for counts in odd for name in counts)
         return cls(failed=failed, share=failed / asked if asked else 0.0, oddities=dict(oddities))
 
     def shortfall(self, what: str, why: str) -> str | None:

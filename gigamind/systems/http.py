@@ -91,10 +91,10 @@ class HttpSystem(Generic[Told]):
         reply = retrying(send)
         if isinstance(reply, _Again):
             raise self._failed(f"{reply.why}, {len(tries)} times{reply.hint}")
-        told = self._read(reply)
+        response = self._read(reply)
         if len(tries) == 1:
-            return told
-        return replace(told, oddities={**told.oddities, "asked_again": len(tries) - 1})
+            return response
+        return replace(response, oddities={**response.oddities, "asked_again": len(tries) - 1})
 
     def close(self) -> None:
         self._client.close()
@@ -128,13 +128,13 @@ class HttpSystem(Generic[Told]):
                 f"it answered with status {reply.status_code}{self._hint(reply)}{_quoted(reply)}"
             )
         try:
-            told = cast("object", json.loads(reply.content))
+            payload = cast("object", json.loads(reply.content))
         except (ValueError, RecursionError):
             kind = reply.headers.get("Content-Type", "something").partition(";")[0]
             hint = " (is --system the address of its API?)" if kind == "text/html" else ""
             raise self._failed(f"it answered {kind}, not JSON{hint}{_quoted(reply)}") from None
         try:
-            return self._preset.read(told)
+            return self._preset.read(payload)
         except ValueError as error:
             raise self._failed(_shown(str(error))) from None
 
@@ -179,8 +179,8 @@ def _last(state: RetryCallState) -> _Again | None:
     return state.outcome.result() if state.outcome else None
 
 
-def _seconds(told: str) -> float | None:
-    return float(told) if told.isdecimal() else None
+def _seconds(header: str) -> float | None:
+    return float(header) if header.isdecimal() else None
 
 
 def _quoted(reply: httpx.Response) -> str:

@@ -149,8 +149,8 @@ class _Run(Generic[Told]):
         self._run, self._dialect = run, dialect
 
     def ask(self, query: Query) -> Told:
-        told = self._run.told.get(query.id, self._run.told.get(column(query.id)))
-        return self._dialect.absent() if told is None else told
+        response = self._run.told.get(query.id, self._run.told.get(column(query.id)))
+        return self._dialect.absent() if response is None else response
 
     def close(self) -> None:
         """Nothing is held."""
@@ -255,12 +255,12 @@ def load_function(name: str, parameters: str) -> Function:
     """
     module, _, attribute = name.partition(":")
     try:
-        found = imported(module, attribute)
+        function = imported(module, attribute)
     except (ImportError, AttributeError, ValueError) as error:
         raise InputError(
             f"--system python:{name}: cannot be imported ({error}); write python:MODULE:FUNCTION, its module below"
             " this folder, on PYTHONPATH, or installed"
         ) from error
-    if not callable(found):
+    if not callable(function):
         raise InputError(f"--system python:{name}: is no function of {parameters}")
-    return found
+    return function

@@ -83,7 +83,7 @@ class Endpoint(BaseModel, ABC, Generic[Told_co]):
         """The headers with the values of the environment."""
         values = os.environ
         return {
-            name: _VARIABLE.sub(lambda found: values[found[1]].strip(), value)
+            name: _VARIABLE.sub(lambda match: values[match[1]].strip(), value)
             for name, value in self.headers.items()
             if not set(_VARIABLE.findall(value)) & set(self.unset)
         }
@@ -128,15 +128,19 @@ class Preset(Endpoint[Ranking[RankedNote]]):
         if not isinstance(hits, list):
             raise ValueError(f'no list of hits at "{self.hits}" of the reply ({_keys(reply)})')  # noqa: TRY004
         listed = enumerate(cast("list[object]", hits), start=1)
-        told = tuple(self._hit(hit, place) for place, hit in listed)
-        return Ranking(told, dict(self._lacking(told)))
+        ranked_notes = tuple(self._hit(hit, place) for place, hit in listed)
+        return Ranking(ranked_notes, dict(self._lacking(ranked_notes)))
 
-    def _lacking(self, told: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
+    def _lacking(self, ranked_notes: Sequence[RankedNote]) -> Iterator[tuple[Oddity, int]]:
         """What stands in no hit where it is sought."""
-        if told and self.score is not None and all(hit.base_score is None for hit in told):
-            yield "no_scores", len(told)
-        if told and self.text is not None and not any(hit.text for hit in told):
-            yield "no_texts", len(told)
+        if (
+            ranked_notes
+            and self.score is not None
+            and all(hit.base_score is None for hit in ranked_notes)
+        ):
+            yield "no_scores", len(ranked_notes)
+        if ranked_notes and self.text is not None and not any(hit.text for hit in ranked_notes):
+            yield "no_texts", len(ranked_notes)
 
     def _hit(self, hit: object, place: int) -> RankedNote:
         fields = self.fields_of(hit)
@@ -172,7 +176,10 @@ class AnswerPreset(Endpoint[Reply]):
         contexts = None if self.contexts is None else at(reply, self.contexts)
         if isinstance(contexts, list):
             listed = cast("list[object]", contexts)
-            contexts = [one if isinstance(one, str) else self.fields_of(one) for one in listed]
+            contexts = [
+                context if isinstance(context, str) else self.fields_of(context)
+                for context in listed
+            ]
         return told_reply((answer, contexts))
 
 
@@ -187,7 +194,9 @@ def read_preset(name: str, kind: type[Preset_co], folder: str) -> tuple[Preset_c
     """
     path = file_named(name, folder, "--system-config")
     preset = read_fields(path, kind, "system file")
-    values = {name: one for name, one in kind.probe.items() if name != "vector" or preset.embedder}
+    values = {
+        name: example for name, example in kind.probe.items() if name != "vector" or preset.embedder
+    }
     try:
         _, body = preset.request(values)
     except (TemplateError, TypeError) as error:  # what is undefined has no JSON

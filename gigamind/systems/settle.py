@@ -13,16 +13,16 @@ from gigamind.interop.ranking import Oddity, RankedNote, Ranking
 
 
 def settle(
-    told: Ranking[RankedNote], topk: int, identify: Callable[[str], str | None]
+    ranking: Ranking[RankedNote], topk: int, identify: Callable[[str], str | None]
 ) -> Ranking[RankedNote]:
     """The first `topk` different notes of a ranking; scores that are no finite number are None.
 
     Args:
         identify: the name that labels use; None for a note that there is not.
     """
-    odd: Counter[Oddity] = Counter(told.oddities)
+    odd: Counter[Oddity] = Counter(ranking.oddities)
     hits: dict[str, RankedNote] = {}
-    for hit in told.hits:
+    for hit in ranking.hits:
         if len(hits) == topk:
             break
         known = identify(hit.note)

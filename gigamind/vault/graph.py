@@ -92,12 +92,12 @@ class Neighbours:
         """
         theirs = self._beside[target]
         both = (linked & theirs) | (self._into[note] & theirs)
-        return log1p(sum([self._weight[one] for one in sorted(both)])) if both else 0.0
+        return log1p(sum([self._weight[neighbour] for neighbour in sorted(both)])) if both else 0.0
 
 
-def folders_between(one: str, other: str) -> int:
+def folders_between(path: str, other: str) -> int:
     """Steps from the folder of one note up and down to that of another; 0 in the same folder."""
-    left, right = one.split("/")[:-1], other.split("/")[:-1]
+    left, right = path.split("/")[:-1], other.split("/")[:-1]
     same = 0
     while same < min(len(left), len(right)) and left[same] == right[same]:
         same += 1

@@ -91,16 +91,16 @@ def load_search_qa_judge(path: Path, language: Language) -> SearchQAJudge:
     Raises:
         InputError: see `load_llm_judge`.
     """
-    found = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
-    file, cutting, second = found.file, None, None
-    parts: list[str | type[BaseModel]] = [found.fingerprint, f"rules {RULES}"]
+    judge = load_llm_judge(path, language, SearchQAJudgeFile, SearchQAReply, _GIVEN)
+    file, cutting, second = judge.file, None, None
+    parts: list[str | type[BaseModel]] = [judge.fingerprint, f"rules {RULES}"]
     if file.claims == "llm":
         cutting = load_judge_prompt(file.claims_prompt, language, ("sentences",))
         parts += [cutting.fingerprint, PartsReply]
     if file.second_look != "never":
         second = load_second_look(file.second_prompt, language, file.second_model)
         parts.append(second.fingerprint)
-    return SearchQAJudge(file, found.prompt, fingerprint_of(file, *parts), cutting, second)
+    return SearchQAJudge(file, judge.prompt, fingerprint_of(file, *parts), cutting, second)
 
 
 class Questions:
@@ -156,19 +156,19 @@ class Calls:
         return whole, findings
 
     async def _completed(self, ids: Sequence[int], reply: ClaimsReply) -> dict[int, ClaimFinding]:
-        found = _once(reply, ids)
-        missing = [number for number in ids if number not in found]
+        findings = _once(reply, ids)
+        missing = [number for number in ids if number not in findings]
         if not missing:
-            return found
-        found |= _once(await self._ask(missing, "again", ClaimsReply), missing)
-        lost = [number for number in ids if number not in found]
+            return findings
+        findings |= _once(await self._ask(missing, "again", ClaimsReply), missing)
+        lost = [number for number in ids if number not in findings]
         if lost:
             named = ", ".join(str(number) for number in lost)
             raise LlmError(
                 f"the model gave no verdict, or several, on sentence {named}, twice",
                 "invalid_output",
             )
-        return found
+        return findings
 
     async def _ask(self, ids: Sequence[int], part: Part, reply: type[Reply]) -> Reply:
         return await self.asking.ask(
@@ -185,15 +185,19 @@ def answer_as_json(pieces: Sequence[Piece]) -> str:
     numbers = iter(claims_of(pieces))
     shown: list[dict[str, object]] = []
     for piece in pieces:
-        one: dict[str, object] = {"id": next(numbers).id} if piece.role != "other" else {}
-        one["text"] = piece.text
+        fields: dict[str, object] = {"id": next(numbers).id} if piece.role != "other" else {}
+        fields["text"] = piece.text
         if piece.cited:
-            one["cites"] = list(piece.cited)
-        shown.append(one)
+            fields["cites"] = list(piece.cited)
+        shown.append(fields)
     return json.dumps(shown, ensure_ascii=False)
 
 
 def _once(reply: ClaimsReply, ids: Sequence[int]) -> dict[int, ClaimFinding]:
     """The findings about the sentences asked for that were given exactly once."""
-    times = Counter(one.id for one in reply.claims)
-    return {one.id: one for one in reply.claims if one.id in ids and times[one.id] == 1}
+    times = Counter(finding.id for finding in reply.claims)
+    return {
+        finding.id: finding
+        for finding in reply.claims
+        if finding.id in ids and times[finding.id] == 1
+    }

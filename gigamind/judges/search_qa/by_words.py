@@ -107,10 +107,10 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
         answerable=False, answer_note=None, answer_quote="", utility_reason="", utility=0.0,
         correctness=None, summary="",
     )  # fmt: skip
-    found = judgement_of(case, pieces, verifier, Heard(reply, findings, judged))
+    judgement = judgement_of(case, pieces, verifier, Heard(reply, findings, judged))
     return replace(
-        found,
-        sentences=tuple(map(_by_rule, found.sentences)),
+        judgement,
+        sentences=tuple(map(_by_rule, judgement.sentences)),
         completeness=None,
         utility=None,
         confidence=None,

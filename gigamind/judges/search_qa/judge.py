@@ -91,9 +91,9 @@ async def _second_look(
 ) -> tuple[Trial | None, Mapping[int, bool | None]]:
     """What looking at claims once more gives, by their ids, and how the model that looked was tried."""
     statements = {
-        one.claim.id: Statement(without_note_names(one.stated), one.passage, question)
-        for one in claims
-        if one.passage
+        claim.claim.id: Statement(without_note_names(claim.stated), claim.passage, question)
+        for claim in claims
+        if claim.passage
     }
     if judge.second is None or not statements:
         return None, {}
@@ -146,9 +146,9 @@ async def judge_answer_by_panel(
     pieces = await cut_answer(judge, case.answer, asking)
 
     async def ask(seat: Seat) -> Vote[float]:
-        found = said[seat] = await judge_answer(judge, case, pieces, asking, seat)
-        graded = found.voted_utility if found.correctness is None else found.correctness
-        return Vote(graded, proven=_is_clear(found, fields.near))
+        judgement = said[seat] = await judge_answer(judge, case, pieces, asking, seat)
+        graded = judgement.voted_utility if judgement.correctness is None else judgement.correctness
+        return Vote(graded, proven=_is_clear(judgement, fields.near))
 
     if not fields.is_panel:
         await ask(first)
@@ -161,11 +161,11 @@ async def judge_answer_by_panel(
     return PanelOfAnswer(whole, panel, by_seat, ballot.errors)
 
 
-def _is_clear(found: Judgement, near: float) -> bool:
+def _is_clear(judgement: Judgement, near: float) -> bool:
     """Whether one seat is enough for an adaptive panel: no quote failed, and the utility is not near its threshold."""
-    doubted = any(one.doubt is not None for one in found.claims)
-    unproven = found.abstains and bool(found.told_answerable) and not found.answerable
-    return not doubted and not unproven and not is_near(found.voted_utility, [_UTILITY], near)
+    doubted = any(claim.doubt is not None for claim in judgement.claims)
+    unproven = judgement.abstains and bool(judgement.told_answerable) and not judgement.answerable
+    return not doubted and not unproven and not is_near(judgement.voted_utility, [_UTILITY], near)
 
 
 def _together(found: Sequence[Judgement]) -> Judgement:
@@ -200,8 +200,8 @@ def _is_agreed(omission: JudgedOmission, seats: Sequence[Judgement]) -> bool:
     """Whether more than half of the seats prove something left out at this place; what is unproven is only told."""
     alike = (
         any(
-            one.doubt is None and is_same_place(one.evidence, omission.evidence)
-            for one in seat.omissions
+            other.doubt is None and is_same_place(other.evidence, omission.evidence)
+            for other in seat.omissions
         )
         for seat in seats
     )
@@ -222,8 +222,12 @@ def _majority(rows: Sequence[JudgedClaim]) -> JudgedClaim:
     return replace(row, role="claim")
 
 
-def _apart(one: Judgement, correct: float | None) -> float:
-    return 0.0 if one.correctness is None or correct is None else abs(one.correctness - correct)
+def _apart(judgement: Judgement, correct: float | None) -> float:
+    return (
+        0.0
+        if judgement.correctness is None or correct is None
+        else abs(judgement.correctness - correct)
+    )
 
 
 # Tokens of the shortest useful reply, and of each claim in it.
@@ -346,50 +350,52 @@ async def cut(
     Raises:
         LlmError: the model gave no usable reply.
     """
-    told: dict[int, tuple[str, ...]] = {}
+    parts_by_id: dict[int, tuple[str, ...]] = {}
     for messages, sentences in cutting_calls(judge, answer, pieces):
         most = judge.file.tokens_for(sentences)
         reply = await asking.ask(
             messages, PartsReply, fingerprint=judge.fingerprint, max_tokens=most
         )
-        told |= {one.id: one.parts for one in reply.sentences}
-    return refined(answer, pieces, told)
+        parts_by_id |= {sentence.id: sentence.parts for sentence in reply.sentences}
+    return refined(answer, pieces, parts_by_id)
 
 
 def refined(
-    answer: str, pieces: Sequence[Piece], told: Mapping[int, Sequence[str]]
+    answer: str, pieces: Sequence[Piece], parts_by_id: Mapping[int, Sequence[str]]
 ) -> tuple[Piece, ...]:
     """The pieces, with the claims of these ids in the parts that a model told.
 
     A claim whose parts do not stand in it one behind the other stays whole, and is marked as `uncut`.
     """
     numbers = {claim.piece.span: claim.id for claim in claims_of(pieces)}
-    found: list[Piece] = []
-    for one in pieces:
-        parts = told.get(numbers.get(one.span, 0), ()) if one.role != "other" else ()
-        found += _in_parts(answer, one, parts) if len(parts) > 1 else (one,)
-    return tuple(found)
+    cut_pieces: list[Piece] = []
+    for whole in pieces:
+        parts = parts_by_id.get(numbers.get(whole.span, 0), ()) if whole.role != "other" else ()
+        cut_pieces += _in_parts(answer, whole, parts) if len(parts) > 1 else (whole,)
+    return tuple(cut_pieces)
 
 
-def _may_state_two(one: Piece, answer: str) -> bool:
+def _may_state_two(whole: Piece, answer: str) -> bool:
     """Whether a claim is prose of enough words; the text of a table's row has column names that are not there."""
-    prose = one.text == without_citations(one.span.slice(answer))
-    return prose and len(one.text.split()) >= 2 * _LEAST_WORDS
+    prose = whole.text == without_citations(whole.span.slice(answer))
+    return prose and len(whole.text.split()) >= 2 * _LEAST_WORDS
 
 
 def _in_parts(answer: str, whole: Piece, parts: Sequence[str]) -> tuple[Piece, ...]:
     sentence = composed(whole.span.slice(answer))
     spans = _spans(sentence.text, parts) if _may_state_two(whole, answer) else ()
-    places = [sentence.origin(one) for one in spans]
+    places = [sentence.origin(span) for span in spans]
     cuts = [
-        piece(answer, Span(whole.span.start + one.start, whole.span.start + one.end), whole.shape)
-        for one in places
+        piece(
+            answer, Span(whole.span.start + place.start, whole.span.start + place.end), whole.shape
+        )
+        for place in places
     ]
-    if not cuts or any(len(one.text.split()) < _LEAST_WORDS for one in cuts):
+    if not cuts or any(len(part.text.split()) < _LEAST_WORDS for part in cuts):
         return (replace(whole, cut="uncut"),)
     return tuple(
-        replace(one, cut="part", cited=one.cited or _cited_for(cuts, place))
-        for place, one in enumerate(cuts)
+        replace(part, cut="part", cited=part.cited or _cited_for(cuts, place))
+        for place, part in enumerate(cuts)
     )
 
 
@@ -429,4 +435,4 @@ def _trimmed(sentence: str, start: int, end: int) -> Span:
 def _cited_for(parts: Sequence[Piece], place: int) -> tuple[int, ...]:
     """Of a part without citations, those of the next part that has some, else of the last before it."""
     others = (*parts[place + 1 :], *reversed(parts[:place]))
-    return next((one.cited for one in others if one.cited), ())
+    return next((part.cited for part in others if part.cited), ())

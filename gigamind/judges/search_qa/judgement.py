@@ -37,14 +37,14 @@ def correctness(claims: Sequence[JudgedClaim]) -> float | None:
     """Verified supported claims over all, in [0, 1]; None without claims: nothing was right, and nothing wrong."""
     if not claims:
         return None
-    return sum(one.verdict == "supported" for one in claims) / len(claims)
+    return sum(claim.verdict == "supported" for claim in claims) / len(claims)
 
 
 def outcome(sentences: Sequence[JudgedClaim]) -> Outcome:
     """What kind of answer it is: one with claims is judged by them, whatever it says about not knowing."""
-    if any(one.role == "claim" for one in sentences):
+    if any(sentence.role == "claim" for sentence in sentences):
         return "judged"
-    return "abstained" if any(one.untold for one in sentences) else "no_claims"
+    return "abstained" if any(sentence.untold for sentence in sentences) else "no_claims"
 
 
 def utility(kind: Outcome, reported: float, *, answerable: bool) -> float:
@@ -127,7 +127,7 @@ class Judgement:
     @property
     def claims(self) -> tuple[JudgedClaim, ...]:
         """The sentences that state something."""
-        return tuple(one for one in self.sentences if one.role == "claim")
+        return tuple(sentence for sentence in self.sentences if sentence.role == "claim")
 
     @property
     def voted_utility(self) -> float:
@@ -257,7 +257,7 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
         votes = "; ".join(f"{seat.name}: {error}" for seat, error in panel.errors.items())
         why = f"no vote of {votes}" if panel.panel else ""
         return Verdict({}, panel, errors=errors, code=code or "", why=why)
-    told = [claim.told == "supported" for claim in judgement.claims if claim.told]
+    believed = [claim.told == "supported" for claim in judgement.claims if claim.told]
     return Verdict(
         {
             "correctness": judgement.correctness,
@@ -266,7 +266,7 @@ def verdict_of(panel: PanelOfAnswer) -> Verdict[PanelOfAnswer]:
         },
         panel,
         told={
-            "correctness": sum(told) / len(told) if told else None,
+            "correctness": sum(believed) / len(believed) if believed else None,
             "utility": judgement.reported_utility,
         },
         proof=tuple(

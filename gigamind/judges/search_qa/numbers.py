@@ -203,8 +203,8 @@ def known_numbers(text: str) -> frozenset[Number]:
 
 def numbers_of(text: str) -> tuple[Number, ...]:
     """The numbers in digits of a text, in its order."""
-    found = sorted(_numbers(text), key=lambda one: one[0])
-    return tuple(number for _, number in found)
+    numbers = sorted(_numbers(text), key=lambda pair: pair[0])
+    return tuple(number for _, number in numbers)
 
 
 def numbers_in_words(text: str) -> tuple[Number, ...]:
@@ -215,7 +215,7 @@ def numbers_in_words(text: str) -> tuple[Number, ...]:
 def is_known(number: Number, known: Collection[Number]) -> bool:
     """Whether one of those known is the same: a value, unless both have units and they are two; all said of a date."""
     said = [number, *(_times_said(number.value) if number.unit == "time" else ())]
-    return number in known or any(_same(one, other) for one in said for other in known)
+    return number in known or any(_same(form, other) for form in said for other in known)
 
 
 ROUNDED = re.compile(
@@ -231,19 +231,19 @@ def is_rounded_from(number: Number, others: Sequence[Number]) -> bool:
         return False
     for other in others:
         if other.unit in {"", number.unit} and other.value.replace(".", "", 1).isdigit():
-            one, two = Decimal(number.value), Decimal(other.value)
-            if abs(one - two) <= _NEAR * max(one, two):
+            rounded, exact = Decimal(number.value), Decimal(other.value)
+            if abs(rounded - exact) <= _NEAR * max(rounded, exact):
                 return True
     return False
 
 
 def are_reordered(said: Sequence[Number], there: Sequence[Number]) -> bool:
     """Whether numbers of one unit stand in another order than in the source."""
-    at = {(one.value, one.unit): place for place, one in enumerate(there)}
+    at = {(original.value, original.unit): place for place, original in enumerate(there)}
     places: dict[str, list[int]] = {}
-    for one in said:
-        if (one.value, one.unit) in at:
-            places.setdefault(one.unit, []).append(at[one.value, one.unit])
+    for number in said:
+        if (number.value, number.unit) in at:
+            places.setdefault(number.unit, []).append(at[number.value, number.unit])
     return any(own != sorted(own) for own in places.values())
 
 
@@ -251,16 +251,16 @@ def new_numbers(claim: str, known: Collection[Number]) -> tuple[str, ...]:
     """The numbers in digits of a claim that are not known, as the claim has them, each once."""
     new = (
         span.slice(claim).strip()
-        for span, number in sorted(_numbers(claim), key=lambda one: one[0])
+        for span, number in sorted(_numbers(claim), key=lambda pair: pair[0])
         if not is_known(number, known)
     )
     return tuple(dict.fromkeys(new))
 
 
-def _same(one: Number, other: Number) -> bool:
-    if one.value != other.value or (one.year and other.year and one.year != other.year):
+def _same(number: Number, other: Number) -> bool:
+    if number.value != other.value or (number.year and other.year and number.year != other.year):
         return False
-    return not (one.unit and other.unit) or one.unit == other.unit
+    return not (number.unit and other.unit) or number.unit == other.unit
 
 
 class _Folded(dict[int, str]):
@@ -283,12 +283,12 @@ def _folded(text: str) -> str:
 
 def _numbers(text: str) -> list[tuple[Span, Number]]:
     folded = _folded(text)
-    found: list[tuple[Span, Number]] = []
+    numbers: list[tuple[Span, Number]] = []
     for read, unit in ((dates, "date"), (times, "time")):
         there = [(span, Number(value, unit, year)) for span, value, year in read(folded)]
         folded = blanked(folded, [span for span, _ in there])
-        found += there
-    return found + list(_amounts(folded))
+        numbers += there
+    return numbers + list(_amounts(folded))
 
 
 def _amounts(text: str) -> Iterator[tuple[Span, Number]]:
@@ -327,15 +327,15 @@ def _loosely(text: str) -> Iterator[Number]:
     """What a text says besides: amounts in words, and the parts of its dates and times."""
     yield from numbers_in_words(text)
     yield from (Number(month, "월") for month in months(_folded(text)))
-    for _, one in _numbers(text):
-        if one.year:
-            yield Number(one.year, "년")
-        if one.unit == "date":
-            month, _, day = one.value.partition("-")
-            yield from (Number(month, "date", one.year), Number(month, "월"))
+    for _, number in _numbers(text):
+        if number.year:
+            yield Number(number.year, "년")
+        if number.unit == "date":
+            month, _, day = number.value.partition("-")
+            yield from (Number(month, "date", number.year), Number(month, "월"))
             yield from [Number(day, "일")] if day else []
-        elif one.unit == "time":
-            yield from _times_said(one.value)
+        elif number.unit == "time":
+            yield from _times_said(number.value)
 
 
 def _times_said(value: str) -> Iterator[Number]:

@@ -129,7 +129,7 @@ class Roles:
         if role != "courtesy":
             allowed |= self._question | ASKED_FOR
         if role in _OVER_OTHERS:
-            later = (one.piece.text for one in self._claims if one.id > claim.id)
+            later = (other.piece.text for other in self._claims if other.id > claim.id)
             allowed |= self._titles | stems(" ".join(later))
         return stems(text) - allowed
 
@@ -139,38 +139,38 @@ class Roles:
         Words of the question alone are a fact, too, as an answer to a question of yes or no: "dogs are allowed, but the
         notes do not say more".
         """
-        found: frozenset[str] = frozenset()
+        fact_words: frozenset[str] = frozenset()
         for clause, loose in _clauses(text):
             if denies_telling(clause):
                 continue
             words = stems(clause)
             asked = (words & self._question) - OF_ITSELF - ASKED_FOR
-            found |= words - OF_ITSELF - POLITE - ASKED_FOR - self._question
+            fact_words |= words - OF_ITSELF - POLITE - ASKED_FOR - self._question
             if len(asked) >= _FEWEST_ASKED and not loose and not _TOPIC.search(clause):
-                found |= asked
-        return found
+                fact_words |= asked
+        return fact_words
 
 
 def _announces(text: str) -> bool:
     """Whether a sentence points on: by a word for that, or by a colon behind "are", "include" or words of telling."""
-    found = stems(text)
+    words = stems(text)
     if last := _LAST_WORD.search(text.rstrip("*_ ")[-_END:]):
-        return stem(last[1].casefold()) in GRAMMAR or not found.isdisjoint(POINTING | TELLING)
-    return not found.isdisjoint(POINTING)
+        return stem(last[1].casefold()) in GRAMMAR or not words.isdisjoint(POINTING | TELLING)
+    return not words.isdisjoint(POINTING)
 
 
 def _clauses(text: str) -> list[tuple[str, bool]]:
     """The clauses of a sentence, and whether its link may join mere words: "and", or a first comma."""
-    found: list[tuple[str, bool]] = []
+    clauses: list[tuple[str, bool]] = []
     at, before = 0, ""
     for end in (*_CLAUSES.finditer(text), None):
         part, behind = text[at : end.start() if end else len(text)], end[0] if end else ""
         loose = (before or behind) == "and" or (not before and behind == ",")
-        if found and len(part.split()) < _FEWEST_OF_CLAUSE:
-            part, loose = f"{found[-1][0]} {part}", found.pop()[1]
-        found.append((part, loose))
+        if clauses and len(part.split()) < _FEWEST_OF_CLAUSE:
+            part, loose = f"{clauses[-1][0]} {part}", clauses.pop()[1]
+        clauses.append((part, loose))
         at, before = (end.end() if end else 0), behind.strip()
-    return found
+    return clauses
 
 
 def with_roles(
@@ -184,25 +184,25 @@ def with_roles(
     Args:
         answer: where the words stand that answer the question; None where none are proven.
     """
-    found = [_in_role(one, findings[one.claim.id], roles) for one in judged]
+    sentences = [_in_role(sentence, findings[sentence.claim.id], roles) for sentence in judged]
     return tuple(
-        replace(one, role="claim", veto="answered", untold=False)
-        if one.role == "abstention" and _is_answered(one, found, answer)
-        else one
-        for one in found
+        replace(sentence, role="claim", veto="answered", untold=False)
+        if sentence.role == "abstention" and _is_answered(sentence, sentences, answer)
+        else sentence
+        for sentence in sentences
     )
 
 
-def _in_role(one: JudgedClaim, finding: ClaimFinding, roles: Roles) -> JudgedClaim:
-    role, text = finding.role, one.claim.piece.text
+def _in_role(sentence: JudgedClaim, finding: ClaimFinding, roles: Roles) -> JudgedClaim:
+    role, text = finding.role, sentence.claim.piece.text
     if role == "claim":
-        return replace(one, untold=says_untold(finding.abstention_quote, text))
-    proven = one.verdict == "supported"  # it states something, for a note says it
-    veto = "proven" if proven else roles.veto(one.claim, role, finding.abstention_quote)
+        return replace(sentence, untold=says_untold(finding.abstention_quote, text))
+    proven = sentence.verdict == "supported"  # it states something, for a note says it
+    veto = "proven" if proven else roles.veto(sentence.claim, role, finding.abstention_quote)
     if veto is not None:
-        return replace(one, told_role=role, veto=veto)
+        return replace(sentence, told_role=role, veto=veto)
     return JudgedClaim(
-        one.claim, "not_found", "not_found", None, None, None, (),
+        sentence.claim, "not_found", "not_found", None, None, None, (),
         role=role, told_role=role, untold=role == "abstention",
     )  # fmt: skip
 
@@ -215,9 +215,9 @@ def _is_answered(
         return False
     topic = stems(abstention.claim.piece.text) - OF_ITSELF
     return any(
-        one.verdict == "supported"
-        and isinstance(place := one.evidence, Aligned)
+        claim.verdict == "supported"
+        and isinstance(place := claim.evidence, Aligned)
         and is_same_place(place, answer)
-        and topic <= stems(f"{one.claim.piece.text} {place.quote.text}")
-        for one in judged
+        and topic <= stems(f"{claim.claim.piece.text} {place.quote.text}")
+        for claim in judged
     )

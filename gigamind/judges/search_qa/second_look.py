@@ -106,12 +106,12 @@ class SecondLook:
         shown = [
             {
                 "id": number,
-                "statement": one.text,
-                "heading": one.passage.heading,
-                "text": one.passage.text,
+                "statement": statement.text,
+                "heading": statement.passage.heading,
+                "text": statement.passage.text,
             }
-            | ({"question": one.question} if one.question else {})
-            for number, one in enumerate(statements, start=1)
+            | ({"question": statement.question} if statement.question else {})
+            for number, statement in enumerate(statements, start=1)
         ]
         return self.prompt.render(statements=json.dumps(shown, ensure_ascii=False))
 
@@ -160,8 +160,8 @@ class SecondLook:
         for look in reply.looks:
             # Who names words that the text does not say does not say that it says all.
             said.setdefault(look.id, []).append(look.said and not look.unsaid.strip())
-        found = (said.get(number, []) for number in range(1, len(statements) + 1))
-        return [one[0] if len(one) == 1 else None for one in found]
+        per_statement = (said.get(number, []) for number in range(1, len(statements) + 1))
+        return [answers[0] if len(answers) == 1 else None for answers in per_statement]
 
     async def _trial(self, asking: Asking, model: str) -> Trial:
         """That of a model, made once for all items that it is asked about."""

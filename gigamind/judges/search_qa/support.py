@@ -131,8 +131,8 @@ def _lines_above(text: str, start: int) -> Iterator[tuple[int, str]]:
 
 def _heading_above(text: str, start: int) -> str:
     for _, line in _lines_above(text, start):
-        if found := HEADING.match(line):
-            return (found[1] or found[2] or "").strip(" \t#*_`")
+        if match := HEADING.match(line):
+            return (match[1] or match[2] or "").strip(" \t#*_`")
     return ""
 
 
@@ -229,17 +229,17 @@ _SUPPOSES = re.compile(
 def _formal(says: Reading, source: Reading, own: float) -> Iterator[Contradiction]:
     """What a sentence that states nothing, or denies it, proves: only that it stands there."""
     asked = [
-        is_asked(one.slice(passage))
+        is_asked(sentence.slice(passage))
         for passage in [source.raw.strip()]
-        for one in sentences(passage)
+        for sentence in sentences(passage)
     ]
     if asked and all(asked) and not is_asked(says.text) and not _SUPPOSES.search(source.text):
         yield "question"
     if HEADING.fullmatch(source.raw) and own < 1.0 and not _STATES.search(source.text):
         yield "heading"
-    told = _DENYING.search(source.text) or _HEARSAY.search(source.text)
+    match = _DENYING.search(source.text) or _HEARSAY.search(source.text)
     if (
-        told
+        match
         and own >= _SAME_MATTER
         and not (says.denials or _DENYING.search(says.text) or _HEARSAY.search(says.text))
     ):
@@ -342,8 +342,8 @@ _MAY = re.compile(r"수(?:가|는|도)? 있|지도 모|[을일] 것|\b(?:may|mig
 
 def _is_of_other_mode(says: Reading, source: Reading) -> bool:
     """Whether a claim makes a duty of what only may be, or the other way round, or a fact of it."""
-    must, there_must = (bool(_MUST.search(one.text)) for one in (says, source))
-    may, there_may = (bool(_MAY.search(one.text)) for one in (says, source))
+    must, there_must = (bool(_MUST.search(reading.text)) for reading in (says, source))
+    may, there_may = (bool(_MAY.search(reading.text)) for reading in (says, source))
     return (there_may and not may) or (may and there_must and not must and not there_may)
 
 
@@ -364,9 +364,9 @@ _LONGEST = 20  # characters of an excepted word
 
 def _excepted(text: str) -> Iterator[str]:
     """What is excepted: before the word that says so in Korean, behind it in English."""
-    for found in _EXCEPT.finditer(text):
-        before = text[max(0, found.start() - _LONGEST) : found.start()].split()
-        yield found["en"] or "".join(before[-1:])
+    for match in _EXCEPT.finditer(text):
+        before = text[max(0, match.start() - _LONGEST) : match.start()].split()
+        yield match["en"] or "".join(before[-1:])
 
 
 def _unlimited(says: Reading, source: Reading, _: Sequence[Change]) -> bool | None:
@@ -415,21 +415,21 @@ def _cases_swapped(says: Reading, source: Reading) -> bool | None:
     same_voice = bool(_PASSIVE.search(says.text)) == bool(_PASSIVE.search(source.text))
     same = same_voice and says.keys[-1:] == source.keys[-1:]
     moved = {(case, theirs[word]) for word, case in ours.items() if theirs.get(word, case) != case}
-    plain = {(one.replace("T", "S"), other.replace("T", "S")) for one, other in moved}
-    if any(one != other and (other, one) in plain for one, other in plain):
+    plain = {(case.replace("T", "S"), other.replace("T", "S")) for case, other in moved}
+    if any(case != other and (other, case) in plain for case, other in plain):
         return same
     return False if same and any("T" not in pair for pair in moved) else None
 
 
 def _cases(text: str, known: Collection[str] = ()) -> dict[str, str]:
     """The case of each word that stands once, with a particle; behind one that is known, it need not fit the sound."""
-    found: dict[str, str] = {}
+    cases: dict[str, str] = {}
     twice: set[str] = set()
     for match in _CASE.finditer(text):
         if match[1] in known or is_particle(match[1], text, match.end(1)):
-            twice |= {match[1]} & found.keys()
-            found[match[1]] = _CASES[match[2]]
-    return {word: case for word, case in found.items() if word not in twice}
+            twice |= {match[1]} & cases.keys()
+            cases[match[1]] = _CASES[match[2]]
+    return {word: case for word, case in cases.items() if word not in twice}
 
 
 def _order_swapped(says: Reading, source: Reading) -> bool | None:
@@ -438,8 +438,8 @@ def _order_swapped(says: Reading, source: Reading) -> bool | None:
     places = {key: at for at, key in enumerate(source.keys) if key in once}
     shared = [(at, places[key]) for at, key in enumerate(says.keys) if key in places]
     turned: bool | None = None
-    for one, (a, b) in enumerate(shared):
-        for c, d in shared[one + 1 : one + _FAR]:
+    for index, (a, b) in enumerate(shared):
+        for c, d in shared[index + 1 : index + _FAR]:
             between = says.keys[a + 1 : c]
             if d < b and not _JOINING & {*between, *source.keys[d + 1 : b]}:
                 if between and between == source.keys[d + 1 : b]:

@@ -101,11 +101,11 @@ class Verifier:
         self, claims: Sequence[Claim], findings: Mapping[int, ClaimFinding]
     ) -> tuple[JudgedClaim, ...]:
         """Every claim with its verdict; `findings` has one for each id."""
-        told = [findings[claim.id] for claim in claims]
-        places = self.align([(one.note, one.quote) for one in told])
+        claim_findings = [findings[claim.id] for claim in claims]
+        places = self.align([(finding.note, finding.quote) for finding in claim_findings])
         return tuple(
             self._judged(claim, finding, place)
-            for claim, finding, place in zip(claims, told, places, strict=True)
+            for claim, finding, place in zip(claims, claim_findings, places, strict=True)
         )
 
     def align(self, quotes: Sequence[tuple[int | None, str]]) -> tuple[Alignment, ...]:
@@ -148,24 +148,26 @@ class Verifier:
         if not isinstance(place, Aligned):
             return judged
         passage = passage_of(place.span, note.text)
-        found = support(said, passage, title=note.title, question=self._question, note=note.text)
-        refused = found.contradictions and self._rules.contradiction == "refuse"
+        backing = support(said, passage, title=note.title, question=self._question, note=note.text)
+        refused = backing.contradictions and self._rules.contradiction == "refuse"
         return replace(
             judged,
             new_numbers=new_numbers(
                 without_note_names(said), self._numbers_known(place.quote.source_index)
             ),
             passage=passage,
-            support=found,
+            support=backing,
             doubt="contradiction" if refused else None,
         )
 
     def to_look_at(self, claims: Sequence[JudgedClaim]) -> list[JudgedClaim]:
         """The claims to be looked at once more, by the rule of the judge file."""
         asked = self._rules.second_look
-        believed = (one for one in claims if one.verdict == "supported" and one.support)
+        believed = (claim for claim in claims if claim.verdict == "supported" and claim.support)
         return [
-            one for one in believed if asked == "all" or (asked == "doubtful" and _is_doubtful(one))
+            claim
+            for claim in believed
+            if asked == "all" or (asked == "doubtful" and _is_doubtful(claim))
         ]
 
     def looked_at(
@@ -173,30 +175,32 @@ class Verifier:
     ) -> tuple[JudgedClaim, ...]:
         """The claims by what a second look says of some, by their ids; None where it says nothing that counts."""
         return tuple(
-            replace(one, verdict="unverified", note=None, doubt=doubt, said=said.get(one.claim.id))
-            if (doubt := self._doubt_of_look(one, said))
-            else replace(one, said=said.get(one.claim.id))
-            for one in claims
+            replace(
+                claim, verdict="unverified", note=None, doubt=doubt, said=said.get(claim.claim.id)
+            )
+            if (doubt := self._doubt_of_look(claim, said))
+            else replace(claim, said=said.get(claim.claim.id))
+            for claim in claims
         )
 
-    def _doubt_of_look(self, one: JudgedClaim, said: Mapping[int, bool | None]) -> Doubt | None:
-        if one.verdict != "supported" or said.get(one.claim.id):
+    def _doubt_of_look(self, claim: JudgedClaim, said: Mapping[int, bool | None]) -> Doubt | None:
+        if claim.verdict != "supported" or said.get(claim.claim.id):
             return None
-        if said.get(one.claim.id) is False:
+        if said.get(claim.claim.id) is False:
             return "not_confirmed"
-        if not _is_doubtful(one) or one.support is None:
+        if not _is_doubtful(claim) or claim.support is None:
             return None
         if self._rules.second_look != "never":
             return "not_looked_at"
-        return "little_in_common" if one.support.sparse else None
+        return "little_in_common" if claim.support.sparse else None
 
     def _why_not_found(self, place: Alignment) -> Doubt:
         quote = place.quote.text
         if not quote.strip():
             return "no_quote"
         others = [Quote(quote, source_index=index) for index in range(len(self._texts))]
-        found = align_all(others, self._texts).aligned
-        proving = any(self.proof(one)[1] is None for one in found)
+        alignments = align_all(others, self._texts).aligned
+        proving = any(self.proof(alignment)[1] is None for alignment in alignments)
         return "quote_of_another_note" if proving else "quote_not_in_note"
 
     def _numbers_known(self, index: int) -> frozenset[Number]:
@@ -207,8 +211,8 @@ class Verifier:
         return self._known[index]
 
 
-def _is_doubtful(one: JudgedClaim) -> bool:
-    return one.support is not None and (one.support.doubtful or bool(one.contradictions))
+def _is_doubtful(claim: JudgedClaim) -> bool:
+    return claim.support is not None and (claim.support.doubtful or bool(claim.contradictions))
 
 
 _FEW = 4  # letters and digits of an answer; fewer stand in any
@@ -245,14 +249,14 @@ def coverage(
     verifier: Verifier,
 ) -> tuple[Coverage, ...]:
     """Every note in its order.  Titles are ours; a note that the model names twice counts as not named."""
-    told = _once(uses)
+    by_note = _once(uses)
     marked = {number for piece in pieces for number in piece.cited}
-    found: list[Coverage] = []
+    coverages: list[Coverage] = []
     for number, note in enumerate(notes, start=1):
-        use = told.get(number)
+        use = by_note.get(number)
         shown = _shown(use, answer, verifier) if use else ""
         relevant = use.relevant if use else None
-        one = Coverage(
+        uncited = Coverage(
             note_index=number,
             note_title=note.title,
             cited=False,
@@ -261,35 +265,35 @@ def coverage(
             relevant_claim="",
             shown=shown,
         )
-        found.append(_cited(one, claims))
-    return tuple(found)
+        coverages.append(_cited(uncited, claims))
+    return tuple(coverages)
 
 
 def agreed(
     seats: Sequence[Sequence[Coverage]], claims: Sequence[JudgedClaim]
 ) -> tuple[Coverage, ...]:
     """Every note as a panel has it: cited by the claims that the panel supports, or by what more than half show."""
-    found: list[Coverage] = []
+    coverages: list[Coverage] = []
     for rows in zip(*seats, strict=True):
         shown = [row.shown for row in rows if row.shown]
         relevant = [row.relevant for row in rows if row.relevant is not None]
-        one = replace(
+        merged = replace(
             rows[0],
             relevant=2 * sum(relevant) > len(relevant) if relevant else None,
             shown=shown[0] if 2 * len(shown) > len(rows) else "",
         )
-        found.append(_cited(one, claims))
-    return tuple(found)
+        coverages.append(_cited(merged, claims))
+    return tuple(coverages)
 
 
-def _cited(one: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
+def _cited(row: Coverage, claims: Sequence[JudgedClaim]) -> Coverage:
     supported = (
         claim.claim.piece.text
         for claim in claims
-        if claim.verdict == "supported" and claim.note == one.note_index
+        if claim.verdict == "supported" and claim.note == row.note_index
     )
-    claim = next(supported, "") or one.shown
-    return replace(one, cited=bool(claim), relevant_claim=claim)
+    claim = next(supported, "") or row.shown
+    return replace(row, cited=bool(claim), relevant_claim=claim)
 
 
 def _once(uses: Sequence[NoteUse]) -> Mapping[int, NoteUse]:
@@ -365,23 +369,23 @@ class JudgedOmission:
 
 
 def judged_omissions(
-    told: Sequence[Omission], answer: str, verifier: Verifier
+    omissions: Sequence[Omission], answer: str, verifier: Verifier
 ) -> tuple[JudgedOmission, ...]:
     """What the model says is left out, each with what becomes of it."""
-    places = verifier.align([(one.note, one.quote) for one in told])
-    found: list[JudgedOmission] = []
-    for omission, quoted in zip(told, places, strict=True):
+    places = verifier.align([(reported.note, reported.quote) for reported in omissions])
+    judged: list[JudgedOmission] = []
+    for omission, quoted in zip(omissions, places, strict=True):
         place, weakness = verifier.proof(quoted)
         doubt: Doubt | Literal["given", "repeated"] | None = weakness
         if doubt is None and _gives(answer, omission.quote):
             doubt = "given"
         if doubt is None and any(
-            one.doubt is None and is_same_place(one.evidence, place) for one in found
+            other.doubt is None and is_same_place(other.evidence, place) for other in judged
         ):
             doubt = "repeated"
         note = omission.note if doubt is None else None
-        found.append(JudgedOmission(omission.what, note, place, doubt))
-    return tuple(found)
+        judged.append(JudgedOmission(omission.what, note, place, doubt))
+    return tuple(judged)
 
 
 def _gives(answer: str, quote: str) -> bool:

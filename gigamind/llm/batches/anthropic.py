@@ -92,15 +92,15 @@ class AnthropicBatches(Provider):
 
     async def find(self, tag: str, since: float, count: int) -> list[State]:
         del tag
-        found: list[State] = []
+        states: list[State] = []
         async for row in self._listed():
             made_at = datetime.fromisoformat(row["created_at"]).timestamp()
             if made_at < since - _EARLIER_S:
                 break
             state = self._state(row)
             if state.total == count and made_at < since + _LATER_S:
-                found.append(state)
-        return found
+                states.append(state)
+        return states
 
     async def discard(self, file_id: str) -> None:
         del file_id  # there are no files
@@ -128,17 +128,17 @@ class AnthropicBatches(Provider):
             case "succeeded":
                 return line["custom_id"], answer_of(result["message"])
             case "errored":
-                told = table(result["error"])
-                told = table(told.get("error")) or told
-                error = self._error(str(told.get("type")), str(told.get("message")))
+                fields = table(result["error"])
+                fields = table(fields.get("error")) or fields
+                error = self._error(str(fields.get("type")), str(fields.get("message")))
             case "expired":
                 error = self._error("batch_expired", "the batch expired before its turn came")
             case _:
                 error = self._error("batch_cancelled", "the batch was cancelled before its turn")
         return line["custom_id"], error
 
-    def _error(self, kind: str, told: str) -> LlmError:
-        return LlmError(f"{self._settings.model}: {scrub(told)}", code_of(None, kind, told))
+    def _error(self, kind: str, message: str) -> LlmError:
+        return LlmError(f"{self._settings.model}: {scrub(message)}", code_of(None, kind, message))
 
 
 def _system_blocks(message: Message) -> list[Json]:
@@ -210,10 +210,10 @@ def answer_of(message: Mapping[str, Any]) -> Answer:
     )
 
 
-def usage_of(told: Mapping[str, Any] | None) -> Usage | None:
+def usage_of(usage: Mapping[str, Any] | None) -> Usage | None:
     """Tokens as we count them: Anthropic leaves those that it read from its cache, or wrote there, out of its input."""
-    if told is None:
+    if usage is None:
         return None
     names = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_tokens")
-    fresh, read, written = (int(told.get(name) or 0) for name in names)
-    return Usage(fresh + read + written, int(told.get("output_tokens") or 0), read, written)
+    fresh, read, written = (int(usage.get(name) or 0) for name in names)
+    return Usage(fresh + read + written, int(usage.get("output_tokens") or 0), read, written)

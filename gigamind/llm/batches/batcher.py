@@ -279,8 +279,8 @@ class Batcher:
                 raise _may_cost(error) from None
             batch = self._journal.enter(batch, "read")
             del self._waited_for[batch.tag]
-        found = self._read(self._journal.results_of(batch))
-        return {name: found.get(name) or batch.without_result for name in batch.requests}
+        outcomes = self._read(self._journal.results_of(batch))
+        return {name: outcomes.get(name) or batch.without_result for name in batch.requests}
 
     def _read(self, path: Path) -> dict[str, Outcome]:
         outcomes: dict[str, Outcome] = {}
@@ -294,7 +294,7 @@ class Batcher:
         return outcomes
 
     async def _until_ended(self, batch: Batch) -> State:
-        wait, told = self._times.poll, ("", -1)
+        wait, announced = self._times.poll, ("", -1)
         while True:
             try:
                 state = await self._provider.look(batch.batch_id)
@@ -304,8 +304,8 @@ class Batcher:
                 self._batches.note(f"batch {batch.batch_id}: {error}; it is looked at again")
             else:
                 share = _TELL_EACH * state.done // max(state.total, 1)
-                if (state.status, share) != told:
-                    told = state.status, share
+                if (state.status, share) != announced:
+                    announced = state.status, share
                     done = f"{state.done:,} of {state.total:,} done"
                     self._batches.note(f"batch {batch.batch_id}: {state.status}, {done}")
                 if state.ended:
@@ -421,8 +421,8 @@ def ended_row(worst: Attempt, outcome: Outcome, price: Price | None) -> Attempt:
         if min(usage.prompt_tokens, usage.completion_tokens) > 0
         else worst
     )
-    told = {"answered_by": outcome.model, "fingerprint": outcome.fingerprint}
-    return replace(row, status=fault.code if fault else "ok", **told)
+    answerer = {"answered_by": outcome.model, "fingerprint": outcome.fingerprint}
+    return replace(row, status=fault.code if fault else "ok", **answerer)
 
 
 @dataclass(frozen=True, slots=True)

@@ -99,13 +99,16 @@ class OpenAiBatches(Provider):
         counts = table(row.get("request_counts"))
         status = row["status"]
         files = (row.get("output_file_id"), row.get("error_file_id"))
-        kind, told = f"batch_{status}", f"the batch is {status}, and has no result of this request"
+        kind, message = (
+            f"batch_{status}",
+            f"the batch is {status}, and has no result of this request",
+        )
         if problems := table(row.get("errors")).get("data"):
             first = table(problems[0])
-            kind, told = str(first.get("code")), str(first.get("message"))
+            kind, message = str(first.get("code")), str(first.get("message"))
         problem = LlmError(
-            f"{self._settings.model}: {row['id']}: {scrub(told)}",
-            code_of(HTTPStatus.BAD_REQUEST if status == "failed" else None, kind, told),
+            f"{self._settings.model}: {row['id']}: {scrub(message)}",
+            code_of(HTTPStatus.BAD_REQUEST if status == "failed" else None, kind, message),
         )
         return State(
             batch_id=row["id"],
@@ -127,8 +130,10 @@ class OpenAiBatches(Provider):
                 why = f"{self._settings.model}: no completion"
                 return line["custom_id"], LlmError(why, "malformed_response", may_cost=True)
         error = table(line.get("error")) or table(body.get("error"))
-        told = str(error.get("message") or "no reason is told")
+        message = str(error.get("message") or "no reason is told")
         kind = str(error.get("code") or error.get("type") or "")
         status: int | None = given.get("status_code")
-        code = code_of(status, kind, told)
-        return line["custom_id"], LlmError(f"{self._settings.model}: {scrub(told)}", code, status)
+        code = code_of(status, kind, message)
+        return line["custom_id"], LlmError(
+            f"{self._settings.model}: {scrub(message)}", code, status
+        )

@@ -91,8 +91,8 @@ class Provider(ABC):
         self._settings = settings
         self._model = model
         self._path = path
-        told = (settings.api_base, *map(os.environ.get, self.address_variables))
-        address = next(filter(None, told), self.address)
+        addresses = (settings.api_base, *map(os.environ.get, self.address_variables))
+        address = next(filter(None, addresses), self.address)
         keep_secret(address)
         keep_secret_of(settings.key_variable)
         self._is_itself = address == self.address
@@ -262,13 +262,13 @@ class Wire:
         status = answer.status
         try:
             error = json.loads(text)["error"]
-            kind, told = str(error.get("code") or error.get("type") or ""), str(error["message"])
+            kind, message = str(error.get("code") or error.get("type") or ""), str(error["message"])
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
-            kind, told = "", text
+            kind, message = "", text
         wait = answer.headers.get("Retry-After", "")
         return LlmError(
-            f"{self._settings.model}: {scrub(told)}",
-            code_of(status, kind, told),
+            f"{self._settings.model}: {scrub(message)}",
+            code_of(status, kind, message),
             status,
             float(wait) if wait.isdecimal() else None,
             may_cost=status >= HTTPStatus.INTERNAL_SERVER_ERROR,

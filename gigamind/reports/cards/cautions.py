@@ -23,37 +23,46 @@ class _Class:
 
 def cautions(card: JudgeCard, say: Words) -> list[str]:
     """One sentence for each, in the language of the phrases."""
-    found = [caution for scale in card.scales for caution in _scale_cautions(scale, say)]
+    sentences = [caution for scale in card.scales for caution in _scale_cautions(scale, say)]
     labels = card.labels
     if labels.unscored:
-        found.append(say("caution.unscored", unscored=labels.unscored, count=labels.count))
+        sentences.append(say("caution.unscored", unscored=labels.unscored, count=labels.count))
     if labels.source == "dataset":
-        found.append(say("caution.dataset"))
+        sentences.append(say("caution.dataset"))
     seen = {language for scale in card.scales for language in scale.by_language}
     known = card.judge.languages or _LANGUAGES
-    found += [say("caution.language", language=one) for one in known if seen and one not in seen]
+    sentences += [
+        say("caution.language", language=language)
+        for language in known
+        if seen and language not in seen
+    ]
     if len(card.runs) == 1 and card.judge.asks_a_model:
-        found.append(say("caution.one_run"))
+        sentences.append(say("caution.one_run"))
     if card.short_panels:
-        found.append(say("caution.short_panel", short=card.short_panels))
+        sentences.append(say("caution.short_panel", short=card.short_panels))
     if card.attacks is None and card.judge.asks_a_model:
-        found.append(say("caution.no_attacks"))
+        sentences.append(say("caution.no_attacks"))
     if card.liars is None and card.judge.kind == "search_qa":
-        found.append(say("caution.no_liars"))
-    return found
+        sentences.append(say("caution.no_liars"))
+    return sentences
 
 
 def _scale_cautions(scale: CardScale, say: Words) -> Iterator[str]:
     group, name = scale.overall, scale_name(scale, say)
     classes = list(_classes(group, name, say))
-    for one in classes:
-        yield from _few(one, say)
-    for one in classes:
+    for label_class in classes:
+        yield from _few(label_class, say)
+    for label_class in classes:
         # The interval tells how far such a share may be off; this says it in words that nobody passes over.
-        if one.right == 1:
-            most = f"{min(1.0, 3 / (one.clusters or one.n)):.3f}"
+        if label_class.right == 1:
+            most = f"{min(1.0, 3 / (label_class.clusters or label_class.n)):.3f}"
             yield clustered(
-                "caution.all_right", one.clusters, say, what=one.name, n=one.n, most=most
+                "caution.all_right",
+                label_class.clusters,
+                say,
+                what=label_class.name,
+                n=label_class.n,
+                most=most,
             )
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
@@ -72,11 +81,18 @@ def _classes(group: CardGroup, name: str, say: Words) -> Iterator[_Class]:
         yield _Class(f"{name} = {say(f'page.{answer}')}", n, figure.clusters, figure.value)
 
 
-def _few(one: _Class, say: Words) -> Iterator[str]:
-    if one.clusters == 1:
-        yield say("caution.one_cluster", what=one.name)
-    elif (one.clusters or one.n) < _ENOUGH:
-        yield clustered("caution.few", one.clusters, say, n=one.n, what=one.name, least=_ENOUGH)
+def _few(label_class: _Class, say: Words) -> Iterator[str]:
+    if label_class.clusters == 1:
+        yield say("caution.one_cluster", what=label_class.name)
+    elif (label_class.clusters or label_class.n) < _ENOUGH:
+        yield clustered(
+            "caution.few",
+            label_class.clusters,
+            say,
+            n=label_class.n,
+            what=label_class.name,
+            least=_ENOUGH,
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +107,18 @@ class CardVerdict:
 def card_verdict(card: JudgeCard, say: Words) -> CardVerdict:
     """By gigamind's own requirements, over all scales and languages that the card has labels for."""
     held = held_alone(card)
-    found = shortfalls(held, say)
-    name = "disagrees" if any(one.disagrees for one in found) else "open" if found else "enough"
+    missing = shortfalls(held, say)
+    name = (
+        "disagrees"
+        if any(shortfall.disagrees for shortfall in missing)
+        else "open"
+        if missing
+        else "enough"
+    )
     count = card.labels.count - card.labels.unscored
     languages = ", ".join(held.languages)
     return CardVerdict(
         say(f"verdict.{name}", whom=say(f"verdict.{card.labels.source}"), count=count),
-        tuple(say("verdict.reason", reason=one.text) for one in found),
+        tuple(say("verdict.reason", reason=shortfall.text) for shortfall in missing),
         say("verdict.held_to", languages=languages or say("verdict.no_language")),
     )

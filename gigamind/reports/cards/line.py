@@ -37,14 +37,14 @@ def certified(held: HeldCard | None, judge: JudgeReport | None, lang: Language =
         date=card.created_at[:10],
         labels=say(f"line.labels_{card.labels.source}", count=card.labels.count),
         figures="; ".join(_scale(scale, say) for scale in card.scales),
-        reasons="; ".join(one.text for one in missing),
+        reasons="; ".join(shortfall.text for shortfall in missing),
     )
 
 
 def tried(look: SecondLookReport, lang: Language = "en") -> str:
     """How a model that looks at claims once more told apart the pairs that it was tried with."""
-    (said, seen), (unsaid, told) = look.said, look.unsaid
-    counts = {"right": seen + told, "pairs": said + unsaid}
+    (said, seen), (unsaid, denied) = look.said, look.unsaid
+    counts = {"right": seen + denied, "pairs": said + unsaid}
     say = card_words(lang)
     key = "line.tried_believed" if look.believed else "line.tried_in_vain"
     return say(key, model=look.model, language=say(f"line.in_{look.language}"), **counts)

@@ -47,9 +47,9 @@ def render_card(card: JudgeCard, lang: Language = "en") -> str:
 
 def subject(card: JudgeCard, lang: Language) -> str:
     """The judge and its labels in one line."""
-    told, judge = card_words(lang), card.judge
-    model = judge.model or told("page.no_model")
-    return told(
+    say, judge = card_words(lang), card.judge
+    model = judge.model or say("page.no_model")
+    return say(
         "page.subject", kind=judge.kind, file=judge.file, model=model, count=card.labels.count
     )
 

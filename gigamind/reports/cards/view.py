@@ -105,7 +105,7 @@ def second_look_told(card: JudgeCard, say: Words) -> str:
     """How far the models that looked at claims once more can tell; "" where none did."""
     if not card.second_looks:
         return ""
-    models = "; ".join(tried(one, say.language) for one in card.second_looks)
+    models = "; ".join(tried(look, say.language) for look in card.second_looks)
     return say("page.second_look", models=models)
 
 
@@ -139,7 +139,7 @@ def liars_view(liars: CardLiars, say: Words) -> LiarsView:
         lead.append(say("liar.unlabelled", count=liars.unlabelled))
     head = tuple(say(f"liar.{name}") for name in _LIAR_FIGURES)
     return LiarsView(
-        " ".join(lead), head, tuple(_liar(one, liars, head, say) for one in liars.liars)
+        " ".join(lead), head, tuple(_liar(liar, liars, head, say) for liar in liars.liars)
     )
 
 
@@ -153,8 +153,8 @@ def _liar(liar: CardLiar, liars: CardLiars, head: tuple[str, ...], say: Words) -
     )
     name = f"liar.{liar.name}"
     what = say(name) if say.knows(name) else liar.name
-    told = ", ".join(f"{label} {value}" for label, value in zip(head, figures, strict=True))
-    return LiarRow(what, figures, f"{what}: {told}")
+    text = ", ".join(f"{label} {value}" for label, value in zip(head, figures, strict=True))
+    return LiarRow(what, figures, f"{what}: {text}")
 
 
 def provenance(card: JudgeCard, say: Words) -> Iterator[tuple[str, str]]:
@@ -208,7 +208,7 @@ def _row(name: str, scale: CardScale, languages: tuple[str, ...], say: Words) ->
         value=number(figure.value),
         interval=interval(figure),
         n=_n(figure, say),
-        by_language=tuple(_inline(one) for one in apart),
+        by_language=tuple(_inline(language_figure) for language_figure in apart),
     )
 
 
@@ -225,20 +225,20 @@ def _inline(figure: CardFigure | None) -> str:
 
 
 def _mean(scale: CardScale, say: Words) -> Iterator[tuple[str, str, str]]:
-    found = scale.headline
-    if found is not None:
-        judged = clustered("page.judged", found.clusters, say, items=found.items)
-        yield say("page.judged_interval", judged=judged), share(found.judged), "–"
-        labelled = f"{say('page.labelled')}, {say('page.n_is', n=_n(found.labelled, say))}"
-        yield labelled, share(found.labelled.value), interval(found.labelled)
-        yield say("page.corrected"), share(found.corrected.value), interval(found.corrected)
+    headline = scale.headline
+    if headline is not None:
+        judged = clustered("page.judged", headline.clusters, say, items=headline.items)
+        yield say("page.judged_interval", judged=judged), share(headline.judged), "–"
+        labelled = f"{say('page.labelled')}, {say('page.n_is', n=_n(headline.labelled, say))}"
+        yield labelled, share(headline.labelled.value), interval(headline.labelled)
+        yield say("page.corrected"), share(headline.corrected.value), interval(headline.corrected)
 
 
 def _mean_lead(scale: CardScale, say: Words) -> str:
-    found = scale.headline
-    if found is None:
+    headline = scale.headline
+    if headline is None:
         return ""
-    return clustered("page.corrected_lead", found.clusters, say, weight=f"{found.weight:.2f}")
+    return clustered("page.corrected_lead", headline.clusters, say, weight=f"{headline.weight:.2f}")
 
 
 def _bin(b: CardBin, say: Words) -> tuple[str, str, str, str, str]:

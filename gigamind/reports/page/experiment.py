@@ -121,8 +121,8 @@ def certainty(experiment: Experiment, say: Words) -> str:
     compared = len(experiment.comparisons)
     each = f"{100 * experiment.correction.confidence:.4g}"
     kind = "one" if compared == 1 else "many"
-    told = say(f"experiment.certainty_{kind}", compared=compared, each=each)
-    return f"{told} {say('experiment.clear')}"
+    sentence = say(f"experiment.certainty_{kind}", compared=compared, each=each)
+    return f"{sentence} {say('experiment.clear')}"
 
 
 def notices(experiment: Experiment, say: Words) -> Iterator[str]:
@@ -236,19 +236,19 @@ def _slice_table(experiment: Experiment, place: int, say: Words) -> SliceTable:
         [metric_name(key, say) for key in main],
         [
             (
-                say(f"page.kind_{one.kind}", key=one.key),
-                one.items,
-                _slice_cells(one, place, main, say),
+                say(f"page.kind_{part.kind}", key=part.key),
+                part.items,
+                _slice_cells(part, place, main, say),
             )
-            for one in experiment.slices
+            for part in experiment.slices
         ],
     )
 
 
 def _slice_cells(part: SliceChanges, place: int, main: Sequence[str], say: Words) -> list[Cell]:
     by_name = {change.metric: change for change in part.metrics[place - 1] if change.n}
-    found = [by_name.get(key) for key in main]
-    return [_cell(change.current if change else None, change, say) for change in found]
+    changes = [by_name.get(key) for key in main]
+    return [_cell(change.current if change else None, change, say) for change in changes]
 
 
 def _changed(experiment: Experiment) -> list[str]:
@@ -269,14 +269,17 @@ def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Words) -> str:
     notes: dict[str, int] = {}
     tags: dict[str, int] = {}
     by_id = [{item.id: item for item in run.items} for run in runs]
-    changes = [{change.id: change for change in found.changes} for found in experiment.comparisons]
+    changes = [
+        {change.id: change for change in comparison.changes}
+        for comparison in experiment.comparisons
+    ]
     kind = runs[0].kind
     rows: list[list[object]] = []
     for name in _changed(experiment):
         items = [items[name] for items in by_id]
         shown = [kind.shown(item) for item in items]
         known = next((item for item in items if item.slices), items[0])
-        found = [by_name.get(name) for by_name in changes]
+        item_changes = [by_name.get(name) for by_name in changes]
         rows.append(
             [
                 name,
@@ -284,20 +287,20 @@ def _items(experiment: Experiment, runs: Sequence[Snapshot], say: Words) -> str:
                 known.language or "",
                 [tags.setdefault(tag, len(tags)) for tag in known.tags],
                 [
-                    [_WAYS[one.change], change_in(say.language, one.what).replace("->", "→")]
-                    if one
+                    [_WAYS[change.change], change_in(say.language, change.what).replace("->", "→")]
+                    if change
                     else None
-                    for one in found
+                    for change in item_changes
                 ],
                 [notes.setdefault(note, len(notes)) for note in shown[0].expected_notes],
                 [
                     None
-                    if one.ranking is None
+                    if shown_item.ranking is None
                     else [
                         [notes.setdefault(hit.note, len(notes)), hit.base_score]
-                        for hit in one.ranking[:_HITS]
+                        for hit in shown_item.ranking[:_HITS]
                     ]
-                    for one in shown
+                    for shown_item in shown
                 ],
             ]
         )

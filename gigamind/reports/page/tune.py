@@ -119,7 +119,7 @@ def _joining(setting: SearchSetting, say: Words) -> str:
 
 def _varies(tuning: Tuning, name: str) -> bool:
     """Whether settings for which an option has a meaning have several values of it."""
-    own = [one.setting for one in tuning.settings]
+    own = [tuned.setting for tuned in tuning.settings]
     if name == "title_weight":
         own = [setting for setting in own if setting.fusion == "balanced"]
     return len({getattr(setting, name) for setting in own}) > 1
@@ -140,38 +140,38 @@ def _rows(tuning: Tuning, shown: Sequence[str], say: Words) -> Iterator[dict[str
         key=lambda place: (-tuning.settings[place].figures[tuning.metric], place),
     )
     for place in order:
-        one = tuning.settings[place]
+        tuned = tuning.settings[place]
         yield {
-            "name": setting_name(one.setting, tuning, say),
+            "name": setting_name(tuned.setting, tuning, say),
             "is_as_is": place == 0,
             "is_chosen": place == tuning.chosen,
-            "value": share(one.figures[tuning.metric]),
-            "gain": signed(one.gain) if place else "–",
-            "interval": f"{signed(one.low)} … {signed(one.high)}" if place else "",
-            "better": _sure(one, tuning) if place else None,
-            "picked": percent(one.picked) if one.picked else "–",
-            "out_of_fold": signed(one.out_of_fold) if one.picked and place else "–",
-            "figures": [share(one.figures.get(key)) for key in shown],
+            "value": share(tuned.figures[tuning.metric]),
+            "gain": signed(tuned.gain) if place else "–",
+            "interval": f"{signed(tuned.low)} … {signed(tuned.high)}" if place else "",
+            "better": _sure(tuned, tuning) if place else None,
+            "picked": percent(tuned.picked) if tuned.picked else "–",
+            "out_of_fold": signed(tuned.out_of_fold) if tuned.picked and place else "–",
+            "figures": [share(tuned.figures.get(key)) for key in shown],
         }
 
 
-def _sure(one: TunedSetting, tuning: Tuning) -> bool | None:
+def _sure(tuned: TunedSetting, tuning: Tuning) -> bool | None:
     """Whether it is surely better or worse than as-is."""
-    if one.p_value <= tuning.level and one.gain > 0:
+    if tuned.p_value <= tuning.level and tuned.gain > 0:
         return True
-    return False if one.high < 0 else None
+    return False if tuned.high < 0 else None
 
 
 def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
     """The metric over alpha, a chart for each index; balanced fusion, which has no alpha, stands beside it."""
     indexes = dict.fromkeys(
-        (one.setting.embedder, one.setting.chunk_chars) for one in tuning.settings
+        (tuned.setting.embedder, tuned.setting.chunk_chars) for tuned in tuning.settings
     )
     for embedder, chars in indexes:
         own = [
-            one
-            for one in tuning.settings
-            if (one.setting.embedder, one.setting.chunk_chars) == (embedder, chars)
+            tuned
+            for tuned in tuning.settings
+            if (tuned.setting.embedder, tuned.setting.chunk_chars) == (embedder, chars)
         ]
         weights = sorted({o.setting.title_weight for o in own if o.setting.fusion == "balanced"})
         places = {1 + _PLACE * number: weight for number, weight in enumerate(weights, 1)}
@@ -183,8 +183,10 @@ def _surfaces(tuning: Tuning, say: Words) -> Iterator[Surface]:
             title=" · ".join(parts),
             x_label=say("tune.alpha"),
             curves=[
-                _curve([one for one in own if one.setting.graph_rerank == moved], at, tuning, say)
-                for moved in sorted({one.setting.graph_rerank for one in own})
+                _curve(
+                    [tuned for tuned in own if tuned.setting.graph_rerank == moved], at, tuning, say
+                )
+                for moved in sorted({tuned.setting.graph_rerank for tuned in own})
             ],
             places={
                 place: f"{weight:g}" if len(weights) > 1 else say("tune.balanced")
@@ -200,11 +202,11 @@ def _curve(
 ) -> Curve:
     level, ends = tuning.as_is.figures[tuning.metric], {"keyword": 0.0, "semantic": 1.0}
     spots: dict[bool, list[Spot]] = {True: [], False: []}
-    for one in own:
-        setting, apart = one.setting, one.setting.fusion == "balanced"
+    for tuned in own:
+        setting, apart = tuned.setting, tuned.setting.fusion == "balanced"
         place = at[setting.title_weight] if apart else ends.get(setting.mode, setting.alpha)
-        whisker = level + one.low, level + one.high
-        spots[apart].append(Spot(place, one.figures[tuning.metric], whisker))
+        whisker = level + tuned.low, level + tuned.high
+        spots[apart].append(Spot(place, tuned.figures[tuning.metric], whisker))
     moved = own[0].setting.graph_rerank
     return Curve(
         say("tune.rerank" if moved else "tune.no_rerank"),

@@ -77,8 +77,8 @@ async def check_answer(
 
 def _compared(first: QualityReport, again: ChecklistVerdict) -> QualityReport:
     items = (
-        one.model_copy(update={"flipped": one.yes != other.yes})
-        for one, other in zip(first.items, again.items, strict=True)
+        item.model_copy(update={"flipped": item.yes != other.yes})
+        for item, other in zip(first.items, again.items, strict=True)
     )
     return first.model_copy(update={"flipped": first.passed != again.passed, "items": tuple(items)})
 
@@ -123,7 +123,7 @@ def quality_summary(
 
 def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
     checked = [item.quality for item in items if item.quality]
-    passed = sum(one.passed for one in checked)
+    passed = sum(report.passed for report in checked)
     rate, low, high = _rate(passed, len(checked))
     return QualitySliceReport(
         checked=len(checked),
@@ -136,11 +136,11 @@ def _slice(gate: Gate, items: Sequence[AnswerItemReport]) -> QualitySliceReport:
 
 
 def _item_rate(asked: ChecklistItem, checked: Sequence[QualityReport]) -> QualityItemRate:
-    found: list[QualityItemReport] = [
-        item for one in checked for item in one.items if item.id == asked.id
+    items: list[QualityItemReport] = [
+        item for report in checked for item in report.items if item.id == asked.id
     ]
-    yes = sum(item.yes for item in found)
-    rate, low, high = _rate(yes, len(found))
+    yes = sum(item.yes for item in items)
+    rate, low, high = _rate(yes, len(items))
     return QualityItemRate(
         id=asked.id,
         ko=asked.ko,
@@ -149,7 +149,7 @@ def _item_rate(asked: ChecklistItem, checked: Sequence[QualityReport]) -> Qualit
         rate=rate,
         low=low,
         high=high,
-        unproven=sum(item.told is True and not item.trusted for item in found),
+        unproven=sum(item.told is True and not item.trusted for item in items),
     )
 
 

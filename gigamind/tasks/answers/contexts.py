@@ -46,16 +46,16 @@ class ContextReader:
         name = context.note or context.text
         known = self._known(name)
         if known is None:
-            told = context.text if context.note or not _is_name(context.text) else ""
-            odd["unknown_notes"] += (bool(context.note) and self.has_vault) or not told
-            return GivenNote(None, name if name != told else f"context {number}", told)
+            own_text = context.text if context.note or not _is_name(context.text) else ""
+            odd["unknown_notes"] += (bool(context.note) and self.has_vault) or not own_text
+            return GivenNote(None, name if name != own_text else f"context {number}", own_text)
         text = context.text if context.note else ""
         odd["unplaced_texts"] += bool(text.strip()) and not self._stands_in(known, text.strip())
         return GivenNote(known.path, known.title, text or _part(known, context.place))
 
     def _known(self, name: str) -> Note | None:
-        found = None if leaves_vault(name) else self.identities.resolve(name)
-        return found.note if found else None
+        resolution = None if leaves_vault(name) else self.identities.resolve(name)
+        return resolution.note if resolution else None
 
     def _stands_in(self, note: Note, text: str) -> bool:
         if (note.path, text) not in self.places:

@@ -64,5 +64,5 @@ def second_look(summary: AnswerSummaryReport, say: Words) -> str:
     """Who looked at doubtful claims once more, and whether that is believed; "" where nobody was asked to."""
     if not summary.second_looks:
         return ""
-    models = "; ".join(tried(one, say.language) for one in summary.second_looks)
+    models = "; ".join(tried(look, say.language) for look in summary.second_looks)
     return say("answer.second_look", count=summary.looked_at, models=models)

@@ -66,10 +66,10 @@ def estimate_answers(prepared: PreparedAnswers) -> list[Estimate]:
 
 def _by_what(calls: Iterable[PlannedCall]) -> dict[str, list[PlannedCall]]:
     """The calls by what they are for, which tells who is asked: what the first seat does alone comes first."""
-    found: dict[str, list[PlannedCall]] = {}
+    by_what: dict[str, list[PlannedCall]] = {}
     for call in calls:
-        found.setdefault(call.what, []).append(call)
-    return dict(sorted(found.items(), key=lambda item: item[1][0].seats))
+        by_what.setdefault(call.what, []).append(call)
+    return dict(sorted(by_what.items(), key=lambda item: item[1][0].seats))
 
 
 def _planned(prepared: PreparedAnswers, judge: Judge[AnswerCase, Any]) -> list[PlannedCall]:

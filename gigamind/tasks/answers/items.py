@@ -71,13 +71,13 @@ def evaluation_of(judgement: Judgement, case: AnswerCase, language: Language) ->
         summary=judgement.summary or ("" if judgement.sentences else _SILENT[language]),
         claims=tuple(_claim(claim, answer, notes) for claim in judgement.claims),
         asides=tuple(
-            EvaluatedAside.like(one, **_place(one, answer))
-            for one in judgement.sentences
-            if one.role != "claim"
+            EvaluatedAside.like(sentence, **_place(sentence, answer))
+            for sentence in judgement.sentences
+            if sentence.role != "claim"
         ),
         omissions=tuple(
-            EvaluatedOmission.like(one, evidence=_evidence(one.evidence, notes))
-            for one in judgement.omissions
+            EvaluatedOmission.like(omission, evidence=_evidence(omission.evidence, notes))
+            for omission in judgement.omissions
         ),
         flagged=dict(judgement.flagged),
         second_look=SecondLookReport.like(trial, believed=trial.is_passed)
@@ -137,16 +137,16 @@ def _evidence(place: Alignment, notes: list[Utf16]) -> dict[str, Any]:
 def votes_of(asked: PanelOfAnswer) -> tuple[AnswerVoteReport, ...]:
     """The votes of the seats, those that gave none last."""
     whole = asked.judgement.claims if asked.judgement else ()
-    counted = {one.claim.id for one in whole}
+    counted = {claim.claim.id for claim in whole}
     given = [
         AnswerVoteReport.like(
             seat,
             correctness=judgement.correctness,
             utility=judgement.utility,
             verdicts=tuple(
-                one.verdict if one.role == "claim" else "no_claim"
-                for one in judgement.sentences
-                if one.claim.id in counted
+                sentence.verdict if sentence.role == "claim" else "no_claim"
+                for sentence in judgement.sentences
+                if sentence.claim.id in counted
             ),
         )
         for seat, judgement in asked.by_seat.items()
@@ -247,7 +247,7 @@ def answer_item(
         quality_code=check.code if check else "",
         votes=tuple(AnswerVoteReport.model_validate(vote) for vote in value.get("votes", ())),
         verdict=own,
-        unread=unread_fields([one for one in (result, check) if one]),
+        unread=unread_fields([item_result for item_result in (result, check) if item_result]),
         latency_ms=result.latency_ms if result else 0.0,
         **_given(case),
     )
@@ -262,11 +262,11 @@ def _given(case: EvalCase) -> dict[str, Any]:
     given = case.given
     if given is None:
         return {}
-    told = zip(given.contexts, case.notes, strict=True)
+    pairs = zip(given.contexts, case.notes, strict=True)
     return {
         "contexts": tuple(
-            ContextReport(note=one.note, score=one.base_score, known=bool(note.text))
-            for one, note in told
+            ContextReport(note=context.note, score=context.base_score, known=bool(note.text))
+            for context, note in pairs
         ),
         "oddities": dict(given.oddities),
         "system_latency_ms": given.latency_ms,

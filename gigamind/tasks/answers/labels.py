@@ -32,11 +32,11 @@ def unmatched_labels(answer: str, labels: AnswerLabels | None, *, parts: bool) -
     if labels is None:
         return []
     known = {comparable(claim.piece.text) for claim in claims_of(pieces_of(answer))}
-    told = [(claim.text, comparable(claim.text)) for claim in labels.claims]
+    labelled = [(claim.text, comparable(claim.text)) for claim in labels.claims]
     return [
         text
-        for text, one in told
-        if one not in known and not (parts and any(one in claim for claim in known))
+        for text, wording in labelled
+        if wording not in known and not (parts and any(wording in claim for claim in known))
     ]
 
 
@@ -50,7 +50,10 @@ def unbacked_facts(labels: AnswerLabels | None, notes: Sequence[str]) -> list[st
 def _backing(fact: str, notes: Sequence[str]) -> list[Aligned]:
     """Where a fact stands in notes, proven as the quotes of a judge are."""
     asked = [Quote(fact, source_index=index) for index in range(len(notes))]
-    places = (best_proof(one, notes, _FEWEST_CHARS) for one in align_all(asked, notes).outcomes)
+    places = (
+        best_proof(alignment, notes, _FEWEST_CHARS)
+        for alignment in align_all(asked, notes).outcomes
+    )
     return [place for place, proves in places if proves and isinstance(place, Aligned)]
 
 
@@ -147,7 +150,7 @@ def grounding_of(
             relevant if relevant is not None else _told(evaluation),
             omissions=None
             if evaluation.completeness is None
-            else sum(one.doubt is None for one in evaluation.omissions),
+            else sum(omission.doubt is None for omission in evaluation.omissions),
             answerable=bool(evaluation.told_answerable),
             facts=tuple(
                 FactRow(given=fact.claim is not None, vital=fact.vital)
@@ -167,10 +170,10 @@ def _told(evaluation: SearchQAEvaluation) -> frozenset[int] | None:
 
 def _ids(claims: Sequence[tuple[int, str]]) -> dict[str, int]:
     """The first of equal texts."""
-    found: dict[str, int] = {}
+    ids: dict[str, int] = {}
     for number, text in claims:
-        found.setdefault(comparable(text), number)
-    return found
+        ids.setdefault(comparable(text), number)
+    return ids
 
 
 def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
@@ -179,19 +182,23 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
     if not both:
         return None
     correct = [
-        abs(told.correctness - said.correctness)
-        for told, said in both
-        if told.correctness is not None and said.correctness is not None
+        abs(evaluation.correctness - said.correctness)
+        for evaluation, said in both
+        if evaluation.correctness is not None and said.correctness is not None
     ]
     useful = [
-        abs(told.utility - said.utility)
-        for told, said in both
-        if told.utility is not None and said.utility is not None
+        abs(evaluation.utility - said.utility)
+        for evaluation, said in both
+        if evaluation.utility is not None and said.utility is not None
     ]
-    abstained = [told.abstains is said.abstains for told, said in both if said.abstains is not None]
+    abstained = [
+        evaluation.abstains is said.abstains
+        for evaluation, said in both
+        if said.abstains is not None
+    ]
     matched = [
-        _same(told, claim)
-        for told, said in both
+        _same(evaluation, claim)
+        for evaluation, said in both
         for claim in said.claims
         if claim.claim is not None
     ]
@@ -211,8 +218,10 @@ def agreement(items: Sequence[AnswerItemReport]) -> AgreementReport | None:
     )
 
 
-def _same(told: SearchQAEvaluation, claim: LabelledClaimReport) -> bool:
-    verdict = next(one.verdict for one in told.claims if one.id == claim.claim)
+def _same(evaluation: SearchQAEvaluation, claim: LabelledClaimReport) -> bool:
+    verdict = next(
+        evaluated.verdict for evaluated in evaluation.claims if evaluated.id == claim.claim
+    )
     return ("not_found" if verdict == "unverified" else verdict) == claim.verdict
 
 

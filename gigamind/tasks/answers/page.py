@@ -117,79 +117,85 @@ class OwnScores:
 
     def verdict(self, item: AnswerItemReport) -> list[object]:
         """Its scores, in order; its proofs: a note's title ("" for the answer), the quote, whether it proves; words."""
-        found = item.verdict
-        if found is None:
+        report = item.verdict
+        if report is None:
             return [[None] * len(self.labels), [], ""]
         titles = ["", *(note.title for note in item.notes)]
         proofs = [
             (titles[proof.note] if 0 <= proof.note < len(titles) else "", proof.quote, proof.proven)
-            for proof in found.proof
+            for proof in report.proof
         ]
-        return [[found.scores.get(name) for name in self.labels], proofs, found.text]
+        return [[report.scores.get(name) for name in self.labels], proofs, report.text]
 
 
 def pieces(item: AnswerItemReport) -> list[tuple[str, str, int]]:
     """The answer in pieces: text, verdict of a claim or role of another sentence ("" between them), and its number."""
-    answer, told = item.answer or "", item.evaluation
-    claims = [(one, one.verdict) for one in told.claims] if told else []
-    asides = [(one, one.role) for one in told.asides] if told else []
-    found: list[tuple[str, str, int]] = []
+    answer, evaluation = item.answer or "", item.evaluation
+    claims = [(claim, claim.verdict) for claim in evaluation.claims] if evaluation else []
+    asides = [(aside, aside.role) for aside in evaluation.asides] if evaluation else []
+    parts: list[tuple[str, str, int]] = []
     at = 0
     for sentence, kind in sorted([*claims, *asides], key=lambda pair: pair[0].start):
         if sentence.start > at:
-            found.append((answer[at : sentence.start], "", 0))
-        found.append((answer[sentence.start : sentence.end], kind, sentence.id))
+            parts.append((answer[at : sentence.start], "", 0))
+        parts.append((answer[sentence.start : sentence.end], kind, sentence.id))
         at = sentence.end
-    return [*found, (answer[at:], "", 0)] if at < len(answer) else found
+    return [*parts, (answer[at:], "", 0)] if at < len(answer) else parts
 
 
 def _item(
     item: AnswerItemReport, change: str, tags: list[int], places: Mapping[Seat, int]
 ) -> list[object]:
-    told = item.evaluation
+    evaluation = item.evaluation
     return [
         item.id,
         item.question,
         item.language,
         tags,
         change,
-        told.correctness if told else None,
-        told.utility if told else None,
-        (told.confidence or "") if told else "",
-        _outcome(item, told),
+        evaluation.correctness if evaluation else None,
+        evaluation.utility if evaluation else None,
+        (evaluation.confidence or "") if evaluation else "",
+        _outcome(item, evaluation),
         pieces(item),
-        [_claim(claim, item) for claim in told.claims] if told else [],
+        [_claim(claim, item) for claim in evaluation.claims] if evaluation else [],
         [
-            (one.note_index, one.note_title, one.cited, one.relevant_claim, one.marked)
-            for one in told.source_coverage
+            (
+                coverage.note_index,
+                coverage.note_title,
+                coverage.cited,
+                coverage.relevant_claim,
+                coverage.marked,
+            )
+            for coverage in evaluation.source_coverage
         ]
-        if told
+        if evaluation
         else [],
-        told.grounding_issues if told else (),
-        told.summary if told else "",
-        told.utility_reason if told else "",
-        told.reported_correctness if told else None,
-        bool(told and told.abstains),
-        _flagged(told or item.verdict, item.notes),
+        evaluation.grounding_issues if evaluation else (),
+        evaluation.summary if evaluation else "",
+        evaluation.utility_reason if evaluation else "",
+        evaluation.reported_correctness if evaluation else None,
+        bool(evaluation and evaluation.abstains),
+        _flagged(evaluation or item.verdict, item.notes),
         _quality(item),
         answer_votes(item, places),
         item.metrics.get("completeness"),
-        [_omission(one, item) for one in told.omissions] if told else [],
+        [_omission(omission, item) for omission in evaluation.omissions] if evaluation else [],
         [
             (fact.text, fact.vital, fact.counts, fact.claim)
             for fact in (item.labels.facts if item.labels else ())
         ],
         [
-            (one.note or note.title, one.score, one.known)
-            for one, note in zip(item.contexts or (), item.notes, strict=False)
+            (context.note or note.title, context.score, context.known)
+            for context, note in zip(item.contexts or (), item.notes, strict=False)
         ],
         list(item.oddities.items()),
     ]
 
 
-def _omission(one: EvaluatedOmission, item: AnswerItemReport) -> list[object]:
+def _omission(omission: EvaluatedOmission, item: AnswerItemReport) -> list[object]:
     """What is left out: in the model's words, why it does not count, and its quote as `_source` has it."""
-    return [one.what, one.doubt or "", *_source(one.evidence, item)]
+    return [omission.what, omission.doubt or "", *_source(omission.evidence, item)]
 
 
 def _source(
@@ -207,9 +213,9 @@ def _source(
     ]
 
 
-def _outcome(item: AnswerItemReport, told: SearchQAEvaluation | None) -> str:
-    if told:
-        return told.outcome
+def _outcome(item: AnswerItemReport, evaluation: SearchQAEvaluation | None) -> str:
+    if evaluation:
+        return evaluation.outcome
     if item.verdict:
         return "judged"
     return item.outcome
@@ -236,22 +242,22 @@ def _claim(claim: EvaluatedClaim, item: AnswerItemReport) -> list[object]:
 
 def _quality(item: AnswerItemReport) -> list[object] | None:
     """Whether it passes, and each item with the place of its proof: a note's title, or "" for the answer."""
-    found = item.quality
-    if found is None:
+    report = item.quality
+    if report is None:
         return None
     titles = ["", *(note.title for note in item.notes)]
     return [
-        found.passed,
+        report.passed,
         [
             (
-                one.text,
-                one.yes,
-                one.told,
-                one.quote,
-                one.trusted,
-                titles[one.source] if one.source is not None else "",
+                checked_item.text,
+                checked_item.yes,
+                checked_item.told,
+                checked_item.quote,
+                checked_item.trusted,
+                titles[checked_item.source] if checked_item.source is not None else "",
             )
-            for one in found.items
+            for checked_item in report.items
         ],
     ]
 
@@ -277,10 +283,10 @@ def _passage(
 
 
 def _flagged(
-    told: SearchQAEvaluation | VerdictReport | None, notes: Sequence[NoteReport]
+    evaluation: SearchQAEvaluation | VerdictReport | None, notes: Sequence[NoteReport]
 ) -> list[str]:
     """Where a person should look: the answer, or titles of notes."""
-    flagged = sorted(told.flagged) if told else ()
+    flagged = sorted(evaluation.flagged) if evaluation else ()
     return [notes[number - 1].title if number else "answer" for number in flagged]
 
 
@@ -288,9 +294,9 @@ def pass_rate(quality: QualitySummaryReport | None) -> list[Figure]:
     """The share of answers that pass; none where no answer was checked."""
     if quality is None or not quality.overall.checked:
         return []
-    found = quality.overall
-    interval = IntervalReport(low=found.low, high=found.high, n=found.checked)
-    return [Figure(BLOCK, PASS_RATE.partition(".")[2], found.pass_rate, interval)]
+    overall = quality.overall
+    interval = IntervalReport(low=overall.low, high=overall.high, n=overall.checked)
+    return [Figure(BLOCK, PASS_RATE.partition(".")[2], overall.pass_rate, interval)]
 
 
 def quality_block(
@@ -376,8 +382,8 @@ def answer_figures(
         return {figure.label(lang): figure for figure in main}
 
     def parts(summary: AnswerSummaryReport) -> Shown:
-        found = answer_slices(summary, say)
-        return {name: figure_of(part, sliced) for name, part in found}
+        slices = answer_slices(summary, say)
+        return {name: figure_of(part, sliced) for name, part in slices}
 
     by_slice = say("answer.by_slice", metric=label(sliced, lang))
     title = say("figure.metrics")

@@ -175,7 +175,7 @@ def _from_answers(
     return PreparedAnswers(
         options=options,
         judge=judge,
-        cases={one.item.id: _case(one) for one in chosen},
+        cases={row.item.id: _case(row) for row in chosen},
         not_sampled=len(checked.answers) - len(chosen),
         errors=inputs.row_reports(checked.errors),
         warnings=(
@@ -220,12 +220,12 @@ def _from_questions(
         dataset = read_queries(options.dataset)
         checked = check_queries(dataset, vault, identities)
         inputs.refuse_unusable(checked)
-        asked = [_of_query(one, options) for one in checked.queries]
+        asked = [_of_query(query, options) for query in checked.queries]
     else:
         dataset = read_questions(options.dataset)
         checked = check_answers(dataset, vault, identities, answered=False)
         inputs.refuse_unusable(checked)
-        asked = [_of_question(one) for one in checked.answers]
+        asked = [_of_question(row) for row in checked.answers]
     chosen = inputs.drawn(asked)
     return PreparedAnswers(
         options=options,
@@ -256,15 +256,15 @@ def _of_query(one: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
     )
 
 
-def _of_question(one: CheckedAnswer) -> EvalCase:
+def _of_question(row: CheckedAnswer) -> EvalCase:
     """Of its labels only the facts are of the question; all others are of another answer."""
-    facts = one.item.labels.facts if one.item.labels else ()
+    facts = row.item.labels.facts if row.item.labels else ()
     return replace(
-        _case(one),
+        _case(row),
         answer=None,
         notes=(),
         labels=AnswerLabels(facts=facts) if facts else None,
-        references=tuple(note.text for note in one.notes),
+        references=tuple(note.text for note in row.notes),
     )
 
 
@@ -272,44 +272,44 @@ def _from_queries(
     options: AnswerEvalOptions, judge: Chosen[Judge[AnswerCase, Any]], progress: Progress
 ) -> PreparedAnswers:
     inputs = Inputs(options)
-    found = cases_from_search(options, progress)
+    searched = cases_from_search(options, progress)
     return PreparedAnswers(
         options=options,
         judge=judge,
-        cases={case.id: case for case in found.cases},
-        not_sampled=found.not_sampled,
-        errors=inputs.row_reports(found.errors),
-        warnings=found.warnings,
-        notes=len(found.vault.notes),
-        dataset_hash=found.dataset_hash,
+        cases={case.id: case for case in searched.cases},
+        not_sampled=searched.not_sampled,
+        errors=inputs.row_reports(searched.errors),
+        warnings=searched.warnings,
+        notes=len(searched.vault.notes),
+        dataset_hash=searched.dataset_hash,
         notes_hash=inputs.notes_hash(),
-        embedding_model=found.embedding_model,
+        embedding_model=searched.embedding_model,
     )
 
 
-def _case(one: CheckedAnswer) -> EvalCase:
-    item = one.item
+def _case(row: CheckedAnswer) -> EvalCase:
+    item = row.item
     return EvalCase(
         id=item.id,
         question=item.question,
         answer=item.answer,
         language=language_of(item.language, item.question),
         tags=item.tags,
-        notes=one.notes,
+        notes=row.notes,
         labels=item.labels,
     )
 
 
 def _odd(checked: CheckedAnswers, chosen: Sequence[CheckedAnswer], *, parts: bool) -> Iterable[str]:
     """A warning for each labelled claim that is none to the judge, and each fact of no note: both would be lost."""
-    for one in chosen:
-        for text in unmatched_labels(one.answer, one.item.labels, parts=parts):
+    for row in chosen:
+        for text in unmatched_labels(row.answer, row.item.labels, parts=parts):
             yield (
-                f'{checked.dataset.path}:{one.line}: field "labels.claims": no claim of the answer reads'
+                f'{checked.dataset.path}:{row.line}: field "labels.claims": no claim of the answer reads'
                 f' "{text}"; the label is not used'
             )
-        for text in unbacked_facts(one.item.labels, [note.text for note in one.notes]):
+        for text in unbacked_facts(row.item.labels, [note.text for note in row.notes]):
             yield (
-                f'{checked.dataset.path}:{one.line}: field "labels.facts": no context note says "{text}"; the fact is'
+                f'{checked.dataset.path}:{row.line}: field "labels.facts": no context note says "{text}"; the fact is'
                 " not counted. Write it in the words of a note"
             )

@@ -56,11 +56,11 @@ def with_answers(
 
 
 def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> EvalCase:
-    told = tuple(
-        RankedNote(one["note"], one["base_score"], one["text"], _pair(one["place"]))
-        for one in result.value["contexts"]
+    contexts = tuple(
+        RankedNote(context["note"], context["base_score"], context["text"], _pair(context["place"]))
+        for context in result.value["contexts"]
     )
-    notes, odd = reader.read(told)
+    notes, odd = reader.read(contexts)
     relevant = None
     if case.expected is not None:
         numbered = enumerate(notes, start=1)
@@ -70,7 +70,7 @@ def _answered(case: EvalCase, result: ItemResult, reader: ContextReader) -> Eval
         answer=result.value["answer"],
         notes=notes,
         relevant=relevant,
-        given=Given(told, {**result.value["oddities"], **odd}, result.latency_ms or None),
+        given=Given(contexts, {**result.value["oddities"], **odd}, result.latency_ms or None),
     )
 
 

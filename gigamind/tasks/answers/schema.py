@@ -361,11 +361,11 @@ class AnswerItemReport(Report):
     @property
     def left_out(self) -> tuple[str, ...]:
         """What the answer leaves out: labelled facts that count; without any, what the model proves."""
-        facts = [one for one in (self.labels.facts if self.labels else ()) if one.counts]
+        facts = [fact for fact in (self.labels.facts if self.labels else ()) if fact.counts]
         if facts:
-            return tuple(one.text for one in facts if one.claim is None)
+            return tuple(fact.text for fact in facts if fact.claim is None)
         shown = self.evaluation.omissions if self.evaluation else ()
-        return tuple(one.what for one in shown if one.doubt is None)
+        return tuple(omission.what for omission in shown if omission.doubt is None)
 
     @property
     def is_judged(self) -> bool:

@@ -22,16 +22,16 @@ def checklist_lead(quality: QualitySummaryReport, say: Words) -> str:
 
 def separation(record: AnswerRunRecord, say: Words) -> str:
     """Whether correctness and utility say different things on this data."""
-    found = record.summary.correlation
-    if found.r is None:
-        return say("answer.separation_unknown", n=found.n)
-    key = "answer.separate" if found.separate else "answer.inseparable"
-    return say(key, n=found.n, r=f"{found.r:.2f}".replace("-", "−"))
+    correlation = record.summary.correlation
+    if correlation.r is None:
+        return say("answer.separation_unknown", n=correlation.n)
+    key = "answer.separate" if correlation.separate else "answer.inseparable"
+    return say(key, n=correlation.n, r=f"{correlation.r:.2f}".replace("-", "−"))
 
 
 def cuts(record: AnswerRunRecord, say: Words) -> str:
     """How far a model cut the claims; empty where none was asked to."""
-    found = record.summary.cuts
-    if not found.get("part") and not found.get("uncut"):
+    counts = record.summary.cuts
+    if not counts.get("part") and not counts.get("uncut"):
         return ""
-    return say("answer.cuts", **{name: found.get(name, 0) for name in _CUTS})
+    return say("answer.cuts", **{name: counts.get(name, 0) for name in _CUTS})

@@ -124,8 +124,8 @@ def _answered(items: Sequence[AnswerItemReport]) -> list[AnswerItemReport]:
 
 def _latency(items: Sequence[AnswerItemReport]) -> SystemLatency | None:
     times = [item.system_latency_ms for item in items if item.system_latency_ms is not None]
-    found = latency(times)
-    return SystemLatency.like(found) if found else None
+    measured = latency(times)
+    return SystemLatency.like(measured) if measured else None
 
 
 def _health(asked: ModelRun, items: Sequence[AnswerItemReport]) -> SystemHealth:
@@ -145,7 +145,11 @@ def _odd(system: SystemHealth, items: Sequence[AnswerItemReport]) -> Iterator[st
 
 def _second_looks(judged: Sequence[SearchQAEvaluation]) -> tuple[SecondLookReport, ...]:
     """Each model that looked, once a language."""
-    looks = {(one.model, one.language): one for told in judged if (one := told.second_look)}
+    looks = {
+        (look.model, look.language): look
+        for evaluation in judged
+        if (look := evaluation.second_look)
+    }
     return tuple(looks[key] for key in sorted(looks))
 
 
@@ -193,9 +197,9 @@ def _counts(prepared: PreparedAnswers, items: Sequence[AnswerItemReport]) -> Ans
             for item in _answered(items)
         ),
         not_run=sum(item.outcome == "not_run" for item in items),
-        abstained=sum(one.abstains for one in evaluated),
-        without_claims=sum(one.outcome == "no_claims" for one in evaluated),
-        claims=sum(len(one.claims) for one in evaluated),
+        abstained=sum(evaluation.abstains for evaluation in evaluated),
+        without_claims=sum(evaluation.outcome == "no_claims" for evaluation in evaluated),
+        claims=sum(len(evaluation.claims) for evaluation in evaluated),
         rows_rejected=prepared.rows_rejected,
         rows_not_sampled=prepared.not_sampled,
         notes=prepared.notes,
@@ -219,11 +223,11 @@ def _slice(items: Sequence[AnswerItemReport], seed: int) -> AnswerSliceReport:
         (item.metrics for item in items),  # so that their order does not matter
         key=lambda row: [((value := row.get(name)) is None, value or 0.0) for name in names],
     )
-    found = means(rows, names, seed=seed, label="answers")
+    estimates = means(rows, names, seed=seed, label="answers")
     return AnswerSliceReport(
         items=len(items),
-        answers={name: one.value for name, one in found.items()},
-        intervals=intervals("answers", found),
+        answers={name: estimate.value for name, estimate in estimates.items()},
+        intervals=intervals("answers", estimates),
     )
 
 
@@ -233,9 +237,11 @@ def _counted(names: Iterable[str]) -> dict[str, int]:
 
 def _correlation(items: Sequence[AnswerItemReport]) -> CorrelationReport:
     both = [
-        (told.correctness, told.utility)
+        (evaluation.correctness, evaluation.utility)
         for item in items
-        if (told := item.evaluation) and told.correctness is not None and told.utility is not None
+        if (evaluation := item.evaluation)
+        and evaluation.correctness is not None
+        and evaluation.utility is not None
     ]
     r = correlation(both)
     return CorrelationReport(r=r, n=len(both), separate=None if r is None else r <= INSEPARABLE)
@@ -246,14 +252,14 @@ def _quotes(evidence: Sequence[dict[str, Any]]) -> QuoteQualityReport | None:
     if not evidence:
         return None
     n = len(evidence)
-    methods = Counter(one.get("method", "failed") for one in evidence)
+    methods = Counter(quote.get("method", "failed") for quote in evidence)
     return QuoteQualityReport(
         quotes=n,
         exact=methods["exact"] / n,
         normalized=methods["normalized"] / n,
         fuzzy=methods["fuzzy"] / n,
         failed=methods["failed"] / n,
-        near_miss=sum(one.get("near_miss") is not None for one in evidence) / n,
-        ambiguous=sum(bool(one.get("ambiguous")) for one in evidence) / n,
-        critical=sum(bool(one.get("critical")) for one in evidence) / n,
+        near_miss=sum(quote.get("near_miss") is not None for quote in evidence) / n,
+        ambiguous=sum(bool(quote.get("ambiguous")) for quote in evidence) / n,
+        critical=sum(bool(quote.get("critical")) for quote in evidence) / n,
     )

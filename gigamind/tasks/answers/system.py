@@ -82,9 +82,9 @@ def opened(prepared: PreparedAnswers, answerer: Answerer | None) -> Generator[Op
         raise TypeError("no system answers in this run")
     if answerer is None:
         whole = options.sample is None and not prepared.errors
-        found = open_system(named, Answers(), prepared.cases.keys() if whole else None)
-        most = min(options.max_concurrency, found.concurrency or options.max_concurrency)
-        ready = OpenAnswerer(Answered(found.system), most, found.warnings)
+        opened_system = open_system(named, Answers(), prepared.cases.keys() if whole else None)
+        most = min(options.max_concurrency, opened_system.concurrency or options.max_concurrency)
+        ready = OpenAnswerer(Answered(opened_system.system), most, opened_system.warnings)
     else:
         ready = OpenAnswerer(answerer, options.max_concurrency)
     try:
@@ -232,6 +232,6 @@ def with_run(prepared: PreparedAnswers) -> PreparedAnswers:
         asking = _Asking(ready.answerer).about(list(prepared.cases.values()))
         outcomes = [attempt(name, ask) for name, ask in asking.items()]
     results = [_result(outcome, is_run=True) for outcome in outcomes]
-    found = with_answers(prepared, {result.key: result for result in results})
-    given = {name: case for name, case in found.cases.items() if case.given}
+    answered = with_answers(prepared, {result.key: result for result in results})
+    given = {name: case for name, case in answered.cases.items() if case.given}
     return replace(prepared, cases=given, warnings=(*prepared.warnings, *ready.warnings))

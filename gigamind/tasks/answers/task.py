@@ -229,11 +229,11 @@ def answer_items(line: object) -> list[RunItem]:
     )
     if judged is None:
         unjudged = (
-            _of_claim(item, number, one.text, None, one.verdict)
-            for number, one in enumerate(labels.claims, start=1)
+            _of_claim(item, number, label.text, None, label.verdict)
+            for number, label in enumerate(labels.claims, start=1)
         )
         return [answer, *unjudged]
-    labelled = {one.claim: one.verdict for one in labels.claims if one.claim is not None}
+    labelled = {label.claim: label.verdict for label in labels.claims if label.claim is not None}
     claims = (
         _of_claim(item, claim.id, claim.text, claim, labelled.get(claim.id))
         for claim in judged.claims

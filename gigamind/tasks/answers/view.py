@@ -68,12 +68,12 @@ def _worst(items: Sequence[AnswerItemReport], say: Words) -> list[dict[str, obje
             "question": item.question,
             "score": say(
                 "answers_summary.score",
-                correctness=share(told.correctness),
+                correctness=share(evaluation.correctness),
                 completeness=share(_completeness(item)),
             ),
             "issues": issues[:3],
         }
-        for told, item, issues in judged[:_WORST_SHOWN]
+        for evaluation, item, issues in judged[:_WORST_SHOWN]
     ]
 
 
@@ -124,7 +124,7 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
             counts=summary.counts,
             lead=_lead(record, say),
             few=few_judged(summary.llm, say),
-            warnings=[warning_in(lang, told) for told in record.run.warnings],
+            warnings=[warning_in(lang, warning) for warning in record.run.warnings],
             tables=(
                 (say("answer.by_verdict"), summary.verdicts, ""),
                 (say("answer.by_role"), summary.roles, "role_"),
@@ -159,9 +159,9 @@ class AnswerView(View[AnswerSummaryReport, AnswerItemReport, AnswerSnapshot]):
     def rows(self, summary: AnswerSummaryReport, say: Words) -> Iterator[MetricRow]:
         yield from metric_rows(summary.overall, "answers", say)
         if summary.quality:
-            found = summary.quality.overall
-            rate, name = share(found.pass_rate), plain_label(PASS_RATE, say)
-            yield MetricRow("checklist", name, rate, between(found), found.checked)
+            overall = summary.quality.overall
+            rate, name = share(overall.pass_rate), plain_label(PASS_RATE, say)
+            yield MetricRow("checklist", name, rate, between(overall), overall.checked)
 
     def missing(self, summary: AnswerSummaryReport) -> list[tuple[int, str, str]]:
         return [

@@ -94,11 +94,11 @@ class LinkComparison(ComparedTask[LinkSummaryReport, LinkItemReport, LinkItem]):
 
     def change(self, before: LinkItem, after: LinkItem) -> Change | None:
         """More expected links found decide, then fewer wrong suggestions."""
-        found, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
+        gained, lost = _hits(after) - _hits(before), _hits(before) - _hits(after)
         wrong = _wrong(before), _wrong(after)
-        gain = len(found) - len(lost) or (wrong[0] - wrong[1]) / 1_000
+        gain = len(gained) - len(lost) or (wrong[0] - wrong[1]) / 1_000
         parts = [f"lost {', '.join(sorted(lost))}"] if lost else []
-        parts += [f"found {', '.join(sorted(found))}"] if found else []
+        parts += [f"found {', '.join(sorted(gained))}"] if gained else []
         parts += [f"{wrong[0]} -> {wrong[1]} wrong suggestions"] if wrong[0] != wrong[1] else []
         return Change(gain, "; ".join(parts)) if gain else None
 

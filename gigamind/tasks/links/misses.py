@@ -50,7 +50,7 @@ def find_misses(
     rows: Sequence[CheckedLink], offered: Offered, names: Mapping[str, frozenset[str]], topk: int
 ) -> list[Miss]:
     """The wanted rows of one note that nothing shown leads to, in their order; `names`: see `names_of`."""
-    shown = {one.target for one in offered.shown}
+    shown = {suggestion.target for suggestion in offered.shown}
     return [
         _miss(row, offered, names, topk)
         for row in rows
@@ -67,22 +67,22 @@ def _miss(
     row: CheckedLink, offered: Offered, names: Mapping[str, frozenset[str]], topk: int
 ) -> Miss:
     ranked = list(enumerate(offered.ranked, start=1))
-    others = [one for one in ranked if one[1].target not in row.targets]
-    taken = next((one for one in others if _has_its_place(one[1], row)), None)
-    own = next((one for one in ranked if one[1].target in row.targets), None)
+    others = [pair for pair in ranked if pair[1].target not in row.targets]
+    taken = next((pair for pair in others if _has_its_place(pair[1], row)), None)
+    own = next((pair for pair in ranked if pair[1].target in row.targets), None)
     if own is not None:
-        last = next((one for one in reversed(ranked) if one[1] in offered.shown), None)
+        last = next((pair for pair in reversed(ranked) if pair[1] in offered.shown), None)
         cause = "ranked_too_low" if own[0] > topk else "below_confidence"
         return Miss(row, cause, own, taken or last)
     if not offered.linked.isdisjoint(row.targets):
         return Miss(row, "already_linked", None, taken)
     called = frozenset[str]().union(*(names[target] for target in row.targets))
-    namesake = taken or next((one for one in others if fold(one[1].anchor) in called), None)
+    namesake = taken or next((pair for pair in others if fold(pair[1].anchor) in called), None)
     return Miss(row, "namesake" if namesake else "no_candidate", None, namesake)
 
 
-def _has_its_place(one: Suggestion, row: CheckedLink) -> bool:
+def _has_its_place(suggestion: Suggestion, row: CheckedLink) -> bool:
     """Whether it links words of the row's anchor; without a known range, the very words."""
-    if row.span is None or one.span is None:
-        return fold(one.anchor) == fold(row.item.anchor)
-    return one.span.start < row.span.end and row.span.start < one.span.end
+    if row.span is None or suggestion.span is None:
+        return fold(suggestion.anchor) == fold(row.item.anchor)
+    return suggestion.span.start < row.span.end and row.span.start < suggestion.span.end

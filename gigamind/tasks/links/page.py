@@ -64,14 +64,18 @@ def notes_json(
     return items_script(words, comparison, rows, tags=())
 
 
-def kind_of(one: SuggestionReport) -> str:
+def kind_of(suggestion: SuggestionReport) -> str:
     """What became of a suggestion: expected, new to the note, or linked there already."""
-    return "hit" if one.hit else "novel" if one.novel else "linked"
+    return "hit" if suggestion.hit else "novel" if suggestion.novel else "linked"
 
 
 def pieces(item: LinkItemReport) -> list[Piece]:
     """The note's text with its links marked; together the pieces are the text, gaps apart."""
-    marks = [(one.anchor, kind_of(one), one.target) for one in item.suggestions if one.anchor]
+    marks = [
+        (suggestion.anchor, kind_of(suggestion), suggestion.target)
+        for suggestion in item.suggestions
+        if suggestion.anchor
+    ]
     marks += [(row.passage, "miss", ", ".join(row.targets)) for row in item.missed if row.passage]
     units = Utf16(item.text)
     spans = [(_span(units, passage), kind, target) for passage, kind, target in marks]
@@ -79,15 +83,15 @@ def pieces(item: LinkItemReport) -> list[Piece]:
     cuts = sorted(
         {0, len(item.text), *(edge for span, _, _ in spans for edge in (span.start, span.end))}
     )
-    found: list[Piece] = []
+    parts: list[Piece] = []
     for start, end in itertools.pairwise(cuts):
         own = [mark for mark in spans if mark[0].start <= start and end <= mark[0].end]
         if own:
             targets = ", ".join(dict.fromkeys(target for _, _, target in own))
-            found.append((item.text[start:end], own[-1][1], targets))
+            parts.append((item.text[start:end], own[-1][1], targets))
         else:
-            found += _plain(item.text[start:end], first=not start, last=end == len(item.text))
-    return found
+            parts += _plain(item.text[start:end], first=not start, last=end == len(item.text))
+    return parts
 
 
 def _plain(text: str, *, first: bool, last: bool) -> list[Piece]:
@@ -116,18 +120,18 @@ def _item(item: LinkItemReport, change: str, before: LinkItem | None) -> list[ob
         [_missed(item, row, miss) for row, miss in item.explained],
         [
             (
-                one.anchor.text if one.anchor else "–",
-                one.target,
-                one.confidence,
-                kind_of(one),
-                int(one.hit and one.span_exact is False),
-                one.reason,
+                suggestion.anchor.text if suggestion.anchor else "–",
+                suggestion.target,
+                suggestion.confidence,
+                kind_of(suggestion),
+                int(suggestion.hit and suggestion.span_exact is False),
+                suggestion.reason,
             )
-            for one in item.suggestions
+            for suggestion in item.suggestions
         ],
         len(wanted),
         len(wanted - missed),
-        sum(one.hit for one in item.suggestions),
+        sum(suggestion.hit for suggestion in item.suggestions),
         _before(before) if before else None,
     ]
 
@@ -149,21 +153,30 @@ def _nearest(text: str) -> str:
     return text if len(text) <= _AROUND else text[:_AROUND] + "…"
 
 
-def _ranked(one: RankedReport | None) -> tuple[object, ...] | None:
-    if one is None:
+def _ranked(ranked: RankedReport | None) -> tuple[object, ...] | None:
+    if ranked is None:
         return None
     features = (
         f"{name} {value:.3g}" if isinstance(value, float) else f"{name} {value}"
-        for name, value in one.features.items()
+        for name, value in ranked.features.items()
     )
-    return one.place, one.anchor, one.target, one.confidence, one.reason, " · ".join(features)
+    return (
+        ranked.place,
+        ranked.anchor,
+        ranked.target,
+        ranked.confidence,
+        ranked.reason,
+        " · ".join(features),
+    )
 
 
 def _before(item: LinkItem) -> tuple[str, str]:
     """What was found and what was right then, as fractions."""
-    found = {one.target for one in item.suggestions if one.hit} & set(item.expected)
-    right = sum(one.hit for one in item.suggestions)
-    return f"{len(found)} / {len(item.expected)}", f"{right} / {len(item.suggestions)}"
+    recalled = {suggestion.target for suggestion in item.suggestions if suggestion.hit} & set(
+        item.expected
+    )
+    right = sum(suggestion.hit for suggestion in item.suggestions)
+    return f"{len(recalled)} / {len(item.expected)}", f"{right} / {len(item.suggestions)}"
 
 
 def main_links(part: LinkSliceReport, topk: int) -> list[Figure]:
@@ -210,8 +223,8 @@ def link_figures(
         return {metric.label(lang): metric for metric in metrics}
 
     def parts(summary: LinkSummaryReport) -> Shown:
-        found = link_slices(summary, say)
-        return {name: figure_of(part, sliced) for name, part in found}
+        slices = link_slices(summary, say)
+        return {name: figure_of(part, sliced) for name, part in slices}
 
     metrics = named(main_links(record.summary.overall, topk))
     known = named(all_links(old.overall)) if old else None
@@ -283,16 +296,16 @@ def link_headline(record: LinkRunRecord, comparison: Comparison | None, say: Wor
     changed = against(comparison, say, leading, leading)
     if changed is not None:
         return changed
-    found, expected = sums_of(record, f"recall_at_{topk}")
+    recalled, expected = sums_of(record, f"recall_at_{topk}")
     right, suggested = sums_of(record, f"precision_at_{topk}")
     if not expected:
         return say("link.nothing")
     key = "link.result" if suggested else "link.silent"
     return say(
         key,
-        found=found,
+        found=recalled,
         expected=expected,
-        found_share=_percent(found, expected),
+        found_share=_percent(recalled, expected),
         right=right,
         suggested=suggested,
         right_share=_percent(right, suggested),

@@ -113,7 +113,7 @@ class LinkItemReport(Report):
     @property
     def missed(self) -> tuple[ExpectedLinkReport, ...]:
         """The wanted links that nothing shown leads to."""
-        shown = {one.target for one in self.suggestions}
+        shown = {suggestion.target for suggestion in self.suggestions}
         return tuple(row for row in self.expected if row.wanted and shown.isdisjoint(row.targets))
 
     @property

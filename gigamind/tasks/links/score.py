@@ -92,7 +92,7 @@ def record_links(
 
 def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSummaryReport:
     """The figures of a run; equal runs give equal summaries, times apart."""
-    notes = [one.measured for one in run.results]
+    notes = [note.measured for note in run.results]
     topk, seed = prepared.options.topk, prepared.options.seed
     languages = sorted({note.language for note in notes})
     bins = reliability(notes)
@@ -109,13 +109,13 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
         sweep=tuple(SweepPointReport.like(point) for point in sweep_links(notes, topk)),
         reliability=tuple(
             ReliabilityBinReport(
-                low=one.low,
-                high=one.high,
-                n=one.outcome.n,
-                mean_confidence=one.confidence or 0.0,
-                precision=one.outcome.value or 0.0,
+                low=confidence_bin.low,
+                high=confidence_bin.high,
+                n=confidence_bin.outcome.n,
+                mean_confidence=confidence_bin.confidence or 0.0,
+                precision=confidence_bin.outcome.value or 0.0,
             )
-            for one in bins
+            for confidence_bin in bins
         ),
         calibration_error=expected_calibration_error(bins),
         performance=LinkPerformance(indexing_ms=run.opening_ms, eval_runtime_ms=run.scoring_ms),
@@ -124,8 +124,8 @@ def summarise_run(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkSumma
 
 
 def _health(run: Run[EvaluatedNote]) -> SystemHealth:
-    odd = [one.item.oddities for one in run.results]
-    lacking = sum("not_in_run_file" in one for one in odd)
+    odd = [note.item.oddities for note in run.results]
+    lacking = sum("not_in_run_file" in oddities for oddities in odd)
     return SystemHealth.of(lacking, len(odd), odd)
 
 
@@ -138,7 +138,7 @@ def _odd(prepared: PreparedLinks, system: SystemHealth) -> Iterator[str]:
 
 def _counts(prepared: PreparedLinks, run: Run[EvaluatedNote]) -> LinkCounts:
     return LinkCounts(
-        links_total=sum(len(one.item.expected) for one in run.results),
+        links_total=sum(len(note.item.expected) for note in run.results),
         source_notes=len(run.results),
         rows_rejected=prepared.rows_rejected,
         notes_not_sampled=prepared.not_sampled,
@@ -172,13 +172,13 @@ def link_item(
         ),
         suggestions=tuple(
             SuggestionReport.like(
-                one,
-                anchor=_passage(note, units, one.span) if one.span else None,
+                suggestion,
+                anchor=_passage(note, units, suggestion.span) if suggestion.span else None,
                 hit=is_hit(seen, measured),
                 span_exact=seen.is_exact,
                 novel=seen.is_novel,
             )
-            for one, seen in zip(suggestions, measured.suggestions, strict=True)
+            for suggestion, seen in zip(suggestions, measured.suggestions, strict=True)
         ),
         misses=tuple(
             MissReport(
@@ -197,8 +197,8 @@ def link_item(
 def _ranked(ranked: Ranked | None) -> RankedReport | None:
     if ranked is None:
         return None
-    place, one = ranked
-    return RankedReport.like(one, place=place)
+    place, suggestion = ranked
+    return RankedReport.like(suggestion, place=place)
 
 
 def _slice(notes: Sequence[EvaluatedNote], topk: int, seed: int) -> LinkSliceReport:
@@ -207,7 +207,7 @@ def _slice(notes: Sequence[EvaluatedNote], topk: int, seed: int) -> LinkSliceRep
     return LinkSliceReport(
         notes=len(notes),
         misses={cause: causes[cause] for cause in get_args(MissCause)},
-        links={name: found.value for name, found in figures.items()},
+        links={name: estimate.value for name, estimate in figures.items()},
         intervals=intervals("links", figures),
     )
 
@@ -299,8 +299,10 @@ def _suggest(evaluation: LinkEvaluation, path: str) -> EvaluatedNote:
     measured = LinkedNote(
         note=path,
         language=rows[0].item.language or note_language(note),
-        suggestions=tuple(_measured(one, rows, linked) for one in shown),
-        unlinked=tuple(_measured(one, rows, linked) for one in _shown(unlinked, options)),
+        suggestions=tuple(_measured(suggestion, rows, linked) for suggestion in shown),
+        unlinked=tuple(
+            _measured(suggestion, rows, linked) for suggestion in _shown(unlinked, options)
+        ),
         expected=tuple(dict.fromkeys(r.targets for r in rows if r.item.label != "reject")),
     )
     left_out = linked if options.exclude_linked else frozenset[str]()

@@ -48,11 +48,13 @@ class Suggestion:
     least: float = 0.0
 
     @classmethod
-    def of(cls, one: LinkSuggestion) -> "Suggestion":
+    def of(cls, suggestion: LinkSuggestion) -> "Suggestion":
         """One of gigamind's own."""
         names = ("target", "anchor", "span", "confidence", "reason", "context")
-        told = {name: getattr(one, name) for name in names}
-        return cls(**told, features=asdict(one.features), least=floor(0.0, one.features))
+        fields = {name: getattr(suggestion, name) for name in names}
+        return cls(
+            **fields, features=asdict(suggestion.features), least=floor(0.0, suggestion.features)
+        )
 
 
 class Suggester(ABC):
@@ -97,7 +99,9 @@ class OwnSuggester(Suggester):
     def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
         """What a run shows is its beginning; where the rest stands says why it was missed."""
         everything = SuggestOptions(sys.maxsize, 0.0, excluding, self._context_chars, unlikely=True)
-        return [Suggestion.of(one) for one in self._suggester.suggest(note, everything)]
+        return [
+            Suggestion.of(suggestion) for suggestion in self._suggester.suggest(note, everything)
+        ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         return self._suggester.linked_targets(path)
@@ -118,20 +122,20 @@ class RunSuggester(Suggester):
     ) -> None:
         self._identities = identities
         run = read_json_run(path, _told_links, _FORM, ("note", "id", "source_note"))
-        told: dict[str, Ranking[RankedNote]] = {}
+        rankings: dict[str, Ranking[RankedNote]] = {}
         for name, links in run.told.items():
-            told.setdefault(self._identify(name) or name, links)
-        placed = RunFile(run.path, told, run.problems, run.sha256)
+            rankings.setdefault(self._identify(name) or name, links)
+        placed = RunFile(run.path, rankings, run.problems, run.sha256)
         self.warnings = run_warnings(placed, None if notes is None else frozenset(notes))
-        self._told = told
+        self._told = rankings
         graph = link_graph(vault, identities)
         self._linked = {note: frozenset(targets) for note, targets in graph.items()}
         self._settled: dict[str, tuple[list[Suggestion], Mapping[Oddity, int]]] = {}
 
     def suggest(self, note: Note, *, excluding: bool) -> Sequence[Suggestion]:
-        found, _ = self._of(note)
+        suggestions, _ = self._of(note)
         left_out = self._linked[note.path] if excluding else frozenset[str]()
-        return [one for one in found if one.target not in left_out]
+        return [suggestion for suggestion in suggestions if suggestion.target not in left_out]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         return self._linked[path]
@@ -140,8 +144,8 @@ class RunSuggester(Suggester):
         return self._of(note)[1]
 
     def _identify(self, name: str) -> str | None:
-        found = None if leaves_vault(name) else self._identities.resolve(name)
-        return found.note.path if found else None
+        resolution = None if leaves_vault(name) else self._identities.resolve(name)
+        return resolution.note.path if resolution else None
 
     def _of(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
         if note.path not in self._settled:
@@ -150,10 +154,10 @@ class RunSuggester(Suggester):
 
     def _settle(self, note: Note) -> tuple[list[Suggestion], Mapping[Oddity, int]]:
         """Each target once, its words found in the note."""
-        told = self._told.get(note.path)
-        if told is None:
+        ranking = self._told.get(note.path)
+        if ranking is None:
             return [], {"not_in_run_file": 1}
-        settled = settle(told, sys.maxsize, self._identify)
+        settled = settle(ranking, sys.maxsize, self._identify)
         odd: Counter[Oddity] = Counter(settled.oddities)
         units, suggestions = Utf16(note.text), list[Suggestion]()
         for link in settled.hits:
@@ -191,10 +195,10 @@ def _told_links(row: Mapping[str, object]) -> Ranking[RankedNote]:
     Raises:
         ValueError: it has none; says what there is.
     """
-    told = row.get("suggestions")
-    if not isinstance(told, list):
+    suggestions = row.get("suggestions")
+    if not isinstance(suggestions, list):
         raise ValueError('no list of "suggestions"')  # noqa: TRY004  the text is at fault
-    links = enumerate(cast("list[object]", told), start=1)
+    links = enumerate(cast("list[object]", suggestions), start=1)
     return Ranking(tuple(_told_link(link, number) for number, link in links))
 
 

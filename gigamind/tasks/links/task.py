@@ -34,7 +34,7 @@ class LinkView(View[LinkSummaryReport, LinkItemReport, LinkSnapshot]):
             "links.md.jinja",
             say=say,
             run=record.run,
-            warnings=[warning_in(lang, told) for told in record.run.warnings],
+            warnings=[warning_in(lang, warning) for warning in record.run.warnings],
             errors=record.errors,
             summary=summary,
             counts=summary.counts,
@@ -88,9 +88,9 @@ class LinkTask(Task[LinkEvalOptions, LinkSummaryReport, LinkItemReport]):
         return open_links(options, progress)
 
     def shortfall(self, record: Record[LinkSummaryReport, LinkItemReport]) -> str | None:
-        found = record.summary.system
+        health = record.summary.system
         why = "the run has no line of them; write one with an empty list where nothing is suggested"
-        return found.shortfall("suggestions for {} notes", why) if found else None
+        return health.shortfall("suggestions for {} notes", why) if health else None
 
     def check(self, options: LinkEvalOptions) -> Checked:
         from gigamind.tasks.links.prepare import prepare_links

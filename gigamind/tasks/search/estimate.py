@@ -35,15 +35,15 @@ def estimate(prepared: Prepared) -> list[Estimate]:
     Raises:
         InputError: the price file cannot be read, or the cost is limited and the price not known.
     """
-    found, judge = [*_embedding(prepared)], prepared.judge.judge if prepared.judge else None
+    estimates, judge = [*_embedding(prepared)], prepared.judge.judge if prepared.judge else None
     if isinstance(judge, ModelJudge):
-        return [*found, *_judging(prepared, judge)]
+        return [*estimates, *_judging(prepared, judge)]
     if prepared.system:  # nobody knows how long it takes
-        return found
+        return estimates
     count = len(prepared.queries)
     what = f"searching and judging {count:,} queries ({judge.kind if judge else 'no judge'})"
     seconds = count / _QUERIES_PER_S
-    return [*found, Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
+    return [*estimates, Estimate(what, 0, (0, 0), (0.0, 0.0), (seconds, seconds))]
 
 
 def _embedding(prepared: Prepared) -> Iterator[Estimate]:
@@ -91,8 +91,8 @@ def _cases(prepared: Prepared) -> Iterator[QuestionCase]:
     ) as retriever:
         for query in prepared.queries:
             hits = retriever.search(query.item.query)
-            found = [(prepared.vault.note(hit.note), hit.passage.span) for hit in hits]
-            notes = [(note, span) for note, span in found if note is not None]
+            passages = [(prepared.vault.note(hit.note), hit.passage.span) for hit in hits]
+            notes = [(note, span) for note, span in passages if note is not None]
             context = context_of(notes, options.context_notes, options.context_chars)
             language = (query.item.language or text_language(query.item.query)).lower()[:2]
             yield QuestionCase(query.item.query, [note.source for note in context], language)

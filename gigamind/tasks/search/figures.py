@@ -150,25 +150,25 @@ def search_figures(
 
 
 def _judged(record: RunRecord, say: Words) -> dict[str, Chart]:
-    found = judging(record)
-    if not found.both_kinds or found.setting is None:
+    judged = judging(record)
+    if not judged.both_kinds or judged.setting is None:
         return {}
-    now = Mark(found.setting, say("figure.now", value=f"{found.setting:.3f}"))
+    now = Mark(judged.setting, say("figure.now", value=f"{judged.setting:.3f}"))
     settings = [now]
-    if found.best:
-        best = found.best.min_score
+    if judged.best:
+        best = judged.best.min_score
         pen = Pen("muted", "dashed", 1.1)
         settings.append(Mark(best, say("figure.best", value=f"{best:.3f}"), pen))
     return {
-        "threshold": _threshold(record, found, settings, say),
-        "scores": _scores(record, found.kind, now, say),
+        "threshold": _threshold(record, judged, settings, say),
+        "scores": _scores(record, judged.kind, now, say),
     }
 
 
-def _threshold(record: RunRecord, found: Judging, marks: Sequence[Mark], say: Words) -> Steps:
+def _threshold(record: RunRecord, judged: Judging, marks: Sequence[Mark], say: Words) -> Steps:
     low, high = _score_range(judged_items(record), marks)
     settings: list[float] = np.linspace(low, high, _CURVE_POINTS).tolist()
-    counts = [found.at(setting).counts for setting in settings[1:]]
+    counts = [judged.at(setting).counts for setting in settings[1:]]
     precision, recall, f1, far = (
         label(f"unanswerable.{name}", say.language) for name in ("precision", "recall", "f1", "far")
     )
@@ -178,7 +178,7 @@ def _threshold(record: RunRecord, found: Judging, marks: Sequence[Mark], say: Wo
         Line(recall, [c.recall for c in counts], Pen("accent", "dashed")),
         Line(far, [c.far for c in counts], Pen("warn", "dotted", 1.8)),
     ]
-    x_label = say(f"figure.setting_{found.kind}")
+    x_label = say(f"figure.setting_{judged.kind}")
     return Steps(say("figure.threshold"), x_label, settings, lines, marks)
 
 
@@ -189,8 +189,8 @@ def _scores(record: RunRecord, kind: str, now: Mark, say: Words) -> Steps:
     pens = {True: Pen("accent"), False: Pen("warn", "dashed")}
     lines: list[Line] = []
     for name, answerable in (("answerable", True), ("unanswerable", False)):
-        told = [i.answerable_score for i in items if i.answerable is answerable]
-        scores = [low if score is None else score for score in told]
+        raw_scores = [i.answerable_score for i in items if i.answerable is answerable]
+        scores = [low if score is None else score for score in raw_scores]
         shares = 100 * np.histogram(scores, edges)[0] / len(scores)
         lines.append(Line(say(f"figure.{name}"), shares.tolist(), pens[answerable]))
     x_label, counted = say(f"figure.score_{kind}"), say("figure.share")

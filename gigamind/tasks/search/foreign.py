@@ -35,20 +35,20 @@ def names_apart(items: Sequence[ItemReport], *, has_vault: bool) -> Apart | None
     Args:
         has_vault: a note of the vault is known, labelled or not.
     """
-    told = {hit.note: None for item in items for hit in item.ranking}
+    names = {hit.note: None for item in items for hit in item.ranking}
     labels = {note: None for item in items for note in (*item.expected_notes, *item.gains)}
     if has_vault:
         hits = sum(len(item.ranking) for item in items)
         is_known = sum(item.oddities.get("unknown_notes", 0) for item in items) < hits
     else:
-        is_known = bool(told.keys() & labels.keys())
-    if is_known or not told or not labels:
+        is_known = bool(names.keys() & labels.keys())
+    if is_known or not names or not labels:
         return None
-    by_stem = {_stem(name): name for name in reversed(told)}
+    by_stem = {_stem(name): name for name in reversed(names)}
     alike = next((label for label in labels if _stem(label) in by_stem), None)
     known = next(iter(labels)) if alike is None else alike
     rankings = sum(bool(item.ranking) for item in items)
-    return Apart(rankings, by_stem.get(_stem(known), next(iter(told))), known)
+    return Apart(rankings, by_stem.get(_stem(known), next(iter(names))), known)
 
 
 def _stem(name: str) -> str:

@@ -22,7 +22,9 @@ def _split(given: object) -> object:
     """Values that were given one by one, or several with commas between them."""
     values = cast("Sequence[object]", (given,) if isinstance(given, str) else given)
     parts = (value.split(",") if isinstance(value, str) else (value,) for value in values)
-    return tuple(part.strip() if isinstance(part, str) else part for one in parts for part in one)
+    return tuple(
+        part.strip() if isinstance(part, str) else part for pieces in parts for part in pieces
+    )
 
 
 Several = Annotated[tuple[Value, ...], BeforeValidator(_split)]
@@ -69,7 +71,7 @@ class GridOptions(BaseModel):
             self.chunk_sizes or (as_is.chunk_chars,),
             self.embedders or (as_is.embedder,),
         )
-        found = dict.fromkeys(
+        settings = dict.fromkeys(
             _plain(
                 replace(
                     as_is,
@@ -85,7 +87,7 @@ class GridOptions(BaseModel):
             )
             for mode, fusion, alpha, moved, weight, chars, embedder in spanned
         )
-        return sorted({as_is: None} | found, key=lambda one: _changes(one, as_is))
+        return sorted({as_is: None} | settings, key=lambda setting: _changes(setting, as_is))
 
 
 def _plain(settings: RetrievalSettings, as_is: RetrievalSettings) -> RetrievalSettings:

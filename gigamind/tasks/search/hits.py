@@ -91,11 +91,11 @@ class ForeignHits(HitReader):
         settled = settle(replace(ranking, hits=hits), self.prepared.options.topk, self._identify)
         odd: Counter[Oddity] = Counter(settled.oddities)
         odd["encoded_names"] = sum(
-            told.note != hit.note for told, hit in zip(ranking.hits, hits, strict=True)
+            original.note != hit.note for original, hit in zip(ranking.hits, hits, strict=True)
         )
         chunks, unplaced = self._chunks(query, settled.hits, odd)
-        found = self.engine.evidence_in(query, chunks.values()) if self.engine else []
-        evidence: dict[str, Evidence] = {**dict(zip(chunks, found, strict=True)), **unplaced}
+        passages = self.engine.evidence_in(query, chunks.values()) if self.engine else []
+        evidence: dict[str, Evidence] = {**dict(zip(chunks, passages, strict=True)), **unplaced}
         words = frozenset(tokens(query))
         reports = (
             self._report(hit, chunks.get(hit.note), evidence.get(hit.note), words)
@@ -123,8 +123,8 @@ class ForeignHits(HitReader):
         """The path of the note that a name means; without a vault, the name."""
         if self.engine is None:
             return name
-        found = None if leaves_vault(name) else self.prepared.identities.resolve(name)
-        return found.note.path if found else None
+        resolution = None if leaves_vault(name) else self.prepared.identities.resolve(name)
+        return resolution.note.path if resolution else None
 
     def _chunks(
         self, query: str, hits: Sequence[RankedNote], odd: Counter[Oddity]

@@ -17,9 +17,9 @@ def measure_holes(items: Sequence[ItemReport], k: int) -> HolesReport | None:
     judged = _judged(items)
     if not judged:
         return None
-    found = _unjudged_hits(judged, k)
+    unjudged = _unjudged_hits(judged, k)
     hits = sum(len(item.ranking[:k]) for item in judged)
-    return HolesReport(k=k, hits=hits, unjudged=len(found), worst=tuple(found[:_SHOWN]))
+    return HolesReport(k=k, hits=hits, unjudged=len(unjudged), worst=tuple(unjudged[:_SHOWN]))
 
 
 def holes_files(summary: SummaryReport, items: Sequence[ItemReport]) -> dict[str, str]:

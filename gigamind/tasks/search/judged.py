@@ -17,11 +17,11 @@ class _SearchItem(JsonPart):
 def search_items(line: object) -> list[RunItem]:
     """The one item of a line of per_item.jsonl."""
     item = _SearchItem.model_validate(line)
-    judged, told = item.judged_unanswerable, item.judgement
-    confidence = told.confidence if told and told.outcome == "scored" else None
-    if told and told.told_unanswerable != judged:
+    judged, judgement = item.judged_unanswerable, item.judgement
+    confidence = judgement.confidence if judgement and judgement.outcome == "scored" else None
+    if judgement and judgement.told_unanswerable != judged:
         confidence = None  # it was for the opposite, which the judge's rule did not believe
-    found = RunItem(
+    run_item = RunItem(
         id=item.id,
         cluster=item.id,
         question=item.query,
@@ -29,6 +29,6 @@ def search_items(line: object) -> list[RunItem]:
         verdicts={"unanswerable": None if judged is None else float(judged)},
         own_labels={"unanswerable": float(not item.answerable)},
         confidence=CONFIDENCE_SHARES[confidence] if confidence else None,
-        quotes=tuple(quote.text for quote in told.quotes) if told else (),
+        quotes=tuple(quote.text for quote in judgement.quotes) if judgement else (),
     )
-    return [found]
+    return [run_item]

@@ -90,8 +90,10 @@ def _quote(
     text, index = evidence.quote.text, evidence.quote.source_index
     note = context[index] if 0 <= index < len(context) else None
     if not isinstance(evidence, Aligned) or note is None:
-        found = "aligned" if isinstance(evidence, Aligned) else evidence.reason
-        return QuoteReport(text=text, note=note.path if note else None, found=found, trusted=False)
+        outcome = "aligned" if isinstance(evidence, Aligned) else evidence.reason
+        return QuoteReport(
+            text=text, note=note.path if note else None, found=outcome, trusted=False
+        )
     span = Span(evidence.span.start + note.start, evidence.span.end + note.start)
     start, end = prepared.units(note.path).span_from_code_points(span)
     return QuoteReport(
@@ -182,14 +184,14 @@ def ask_model(
 
 def context_of_item(prepared: Prepared, item: ItemReport) -> tuple[ContextNote, ...]:
     """What a model is shown for a query: the notes that its ranking begins with."""
-    found = (
+    passages = (
         (prepared.vault.note(hit.note), hit.chunk.utf16_start, hit.chunk.utf16_end)
         for hit in item.ranking
         if hit.chunk is not None
     )
     notes = [
         (note, prepared.units(note.path).span_to_code_points(start, end))
-        for note, start, end in found
+        for note, start, end in passages
         if note is not None
     ]
     options = prepared.options

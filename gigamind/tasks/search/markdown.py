@@ -99,9 +99,9 @@ def _where(item: ItemReport, say: Words) -> str:
     rank = item.metrics.get("mrr")
     if rank:
         return say("summary.at_rank", rank=round(1 / rank))
-    found = len(item.ranking)
-    key = {0: "no_note", 1: "not_the_one"}.get(found, "not_among")
-    return say(f"summary.{key}", count=found)
+    count = len(item.ranking)
+    key = {0: "no_note", 1: "not_the_one"}.get(count, "not_among")
+    return say(f"summary.{key}", count=count)
 
 
 _TAGS_SHOWN = 15
@@ -143,7 +143,7 @@ def render_summary(record: RunRecord, lang: Language = "en") -> str:
         judged_unanswerable=sum(bool(item.judged_unanswerable) for item in record.items),
         speed_rows=list(_speed_rows(summary, say)),
         latency_method=latency_method_in(lang, summary.performance.latency_method),
-        warnings=[warning_in(lang, told) for told in run.warnings],
+        warnings=[warning_in(lang, warning) for warning in run.warnings],
         slice_metrics=[plain_label(key, say) for key in columns],
         slice_rows=list(_slice_rows(summary, columns, say)),
         tags_left_out=max(0, len(summary.by_tag) - _TAGS_SHOWN),
@@ -248,8 +248,10 @@ def _stopped(summary: SummaryReport, say: Words) -> str:
 def _notices(record: RunRecord, say: Words) -> str:
     """What a reader must know before trusting a figure; "" where there is nothing."""
     kinds = (*lacking(record.summary), (len(record.run.warnings), "warning", "warnings"))
-    told = ", ".join(counted(number, one, many, say) for number, one, many in kinds if number)
-    return say("summary.see_below", what=told) if told else ""
+    listing = ", ".join(
+        counted(number, singular, many, say) for number, singular, many in kinds if number
+    )
+    return say("summary.see_below", what=listing) if listing else ""
 
 
 def lacking(summary: SummaryReport) -> list[tuple[int, str, str]]:

@@ -131,29 +131,29 @@ def _item(item: ItemReport, flags: int, before: SearchItem | None, tables: _Tabl
     ]
 
 
-def _judgement(told: JudgementReport, tables: _Tables) -> list[object]:
+def _judgement(judgement: JudgementReport, tables: _Tables) -> list[object]:
     """What a model said, and where its quotes stand."""
     return [
-        told.outcome,
-        told.code,
-        told.told_unanswerable,
-        told.verified,
-        told.answer,
-        told.confidence,
+        judgement.outcome,
+        judgement.code,
+        judgement.told_unanswerable,
+        judgement.verified,
+        judgement.answer,
+        judgement.confidence,
         [
             [None if q.note is None else tables.note(q.note), q.text, q.found, q.trusted]
-            for q in told.quotes
+            for q in judgement.quotes
         ],
-        [tables.note(note) for note in told.flagged],
-        _votes(told),
-        told.conflict,
-        list(told.unread),
+        [tables.note(note) for note in judgement.flagged],
+        _votes(judgement),
+        judgement.conflict,
+        list(judgement.unread),
     ]
 
 
-def _votes(told: JudgementReport) -> list[list[object]]:
+def _votes(judgement: JudgementReport) -> list[list[object]]:
     """Seat, vote, whether an answer that it told is unproven, and why there is no vote."""
-    names = seat_names(told.votes)
+    names = seat_names(judgement.votes)
     return [
         [
             names[seat_of(vote)],
@@ -161,7 +161,7 @@ def _votes(told: JudgementReport) -> list[list[object]]:
             vote.told_unanswerable is False and not vote.verified,
             vote.code,
         ]
-        for vote in told.votes
+        for vote in judgement.votes
     ]
 
 
@@ -265,8 +265,8 @@ def _subject(record: RunRecord, say: Words) -> str:
     """What was evaluated, in a line."""
     counts, environment = record.summary.counts, record.run.environment
     over = "" if counts.notes is None else say("page.subject_notes", notes=counts.notes)
-    told = say("page.subject", queries=counts.queries_total, over=over)
-    searched = f"{told}, {searched_by(record.run, say)}"
+    subject = say("page.subject", queries=counts.queries_total, over=over)
+    searched = f"{subject}, {searched_by(record.run, say)}"
     if environment.system:
         return searched
     return f"{searched} · {environment.embedding_model or say('page.keyword_only')}"
@@ -277,32 +277,32 @@ _OF_SETTINGS = ("precision", "recall", "f1", "far", "false_refusals")
 
 def _judged(record: RunRecord, say: Words) -> dict[str, object]:
     """The block about unanswerable queries; `best` is None when there are none to tell apart."""
-    found = judging(record)
-    now = "–" if found.setting is None else f"{found.setting:.3f}"
-    settings = [(say("page.setting_current"), now, found.counts)]
-    if found.best:
-        best = found.best
+    judged = judging(record)
+    now = "–" if judged.setting is None else f"{judged.setting:.3f}"
+    settings = [(say("page.setting_current"), now, judged.counts)]
+    if judged.best:
+        best = judged.best
         settings.append((say("page.setting_best"), f"{best.min_score:.3f}", best.point.counts))
-    if found.both_kinds:
-        settings.append((say("page.setting_all"), "–", found.counts.all_refused))
+    if judged.both_kinds:
+        settings.append((say("page.setting_all"), "–", judged.counts.all_refused))
     return {
         "lead": say(
-            f"page.unanswerable_lead_{found.kind}",
+            f"page.unanswerable_lead_{judged.kind}",
             setting=now,
             classes=say("page.unanswerable_classes"),
         ),
-        "setting": say(f"figure.setting_{found.kind}") if found.setting is not None else "–",
+        "setting": say(f"figure.setting_{judged.kind}") if judged.setting is not None else "–",
         "weak": weak_lines(record.summary.weak_verdicts, say),
-        "counts": found.counts,
-        "any": any(dataclasses.astuple(found.counts)),
+        "counts": judged.counts,
+        "any": any(dataclasses.astuple(judged.counts)),
         "settings": []
-        if found.setting is None
+        if judged.setting is None
         else [
             (name, setting, [share(getattr(c, n)) for n in _OF_SETTINGS])
             for name, setting, c in settings
         ],
         "figures": [label(f"unanswerable.{n}", say.language) for n in _OF_SETTINGS],
-        "best": found.best,
+        "best": judged.best,
         "free": [
             (
                 rates.kind,
@@ -348,7 +348,10 @@ def headline(record: RunRecord, comparison: Comparison | None, say: Words) -> st
 def cards(record: RunRecord, comparison: Comparison | None, say: Words) -> list[Card]:
     """The main metrics, the p95 latency last."""
     made = [card(figure, comparison, say) for figure in main_metrics(record.summary.overall)]
-    return [*(one for one in made if one.about), *_latency(record, comparison, say)]
+    return [
+        *(made_card for made_card in made if made_card.about),
+        *_latency(record, comparison, say),
+    ]
 
 
 def _result(record: RunRecord, say: Words) -> str:
@@ -364,11 +367,11 @@ def _result(record: RunRecord, say: Words) -> str:
         "refusals": refusals,
     }
     if not counts.answerable:
-        told = counts.unanswerable and record.run.judge
-        key = "headline.only_unanswerable" if told else "headline.nothing"
+        has_verdicts = counts.unanswerable and record.run.judge
+        key = "headline.only_unanswerable" if has_verdicts else "headline.nothing"
         return say(key, **judged)
     first = record.summary.overall.search.get("hit_at_1")
-    found = say(
+    sentence = say(
         "headline.found",
         hits=round((first or 0.0) * counts.answerable),
         answerable=counts.answerable,
@@ -376,7 +379,7 @@ def _result(record: RunRecord, say: Words) -> str:
     )
     is_judged = counts.unanswerable and record.run.judge
     key = "headline.judged" if is_judged else "headline.not_judged"
-    return say(key, found=found, **judged)
+    return say(key, found=sentence, **judged)
 
 
 def _errors(part: SliceReport, name: str, count: int) -> tuple[int, int, str]:

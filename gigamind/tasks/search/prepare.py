@@ -122,8 +122,8 @@ def _unasked(options: SearchEvalOptions, judge: "ModelJudge") -> tuple[str, ...]
     """A warning for a model that is named in vain."""
     if options.model is None or not judge.file.panel:
         return ()
-    told = f"--model {options.model}: is not asked, for the judge file names a panel of its own"
-    return (told,)
+    caution = f"--model {options.model}: is not asked, for the judge file names a panel of its own"
+    return (caution,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,9 +187,11 @@ def prepare(options: SearchEvalOptions) -> Prepared:
     checked = check_queries(dataset, vault if options.notes else None, identities, find_again)
     inputs.refuse_unusable(checked)
     chosen = inputs.drawn(checked.queries)
-    told = ()
+    threshold_warnings = ()
     if not all(query.item.answerable for query in chosen):
-        told = blunt_threshold(options, judge.judge) if judge else (warning("no_threshold"),)
+        threshold_warnings = (
+            blunt_threshold(options, judge.judge) if judge else (warning("no_threshold"),)
+        )
     return Prepared(
         options=options,
         vault=vault,
@@ -201,7 +203,7 @@ def prepare(options: SearchEvalOptions) -> Prepared:
         errors=inputs.row_reports(checked.errors),
         warnings=(
             *warned,
-            *told,
+            *threshold_warnings,
             *vault.warnings,
             *checked.warnings,
         ),
@@ -231,16 +233,16 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
 
 def _idle_fusion(options: SearchEvalOptions) -> tuple[str, ...]:
     """Words on options of fusion that have no part in this run."""
-    told: list[str] = []
+    warnings: list[str] = []
     if options.fusion == "balanced" and options.mode != "hybrid":
-        told.append(f"--fusion balanced: {options.mode} mode has one leg, and nothing to join")
+        warnings.append(f"--fusion balanced: {options.mode} mode has one leg, and nothing to join")
     if options.retrieval.balanced and options.alpha != DEFAULT_ALPHA:
-        told.append(f"--alpha {options.alpha:g}: has no part in balanced fusion; leave it out")
+        warnings.append(f"--alpha {options.alpha:g}: has no part in balanced fusion; leave it out")
     if not options.retrieval.balanced and options.title_weight != DEFAULT_TITLE_WEIGHT:
-        told.append(
+        warnings.append(
             f"--title-weight {options.title_weight:g}: only balanced fusion has it; leave it out"
         )
-    return tuple(told)
+    return tuple(warnings)
 
 
 def blunt_threshold(options: SearchEvalOptions, judge: UnanswerableJudge) -> tuple[str, ...]:

@@ -98,8 +98,8 @@ def with_ranking_metrics(
         RankedQuery([hit.note for hit in item.ranking], query.qrels, query.is_judged, *query.groups)
         for item, query in asked
     ]
-    found = zip(asked, measure_rankings(ranked, topk), strict=True)
-    metrics = {item.id: {**figures, **item.metrics} for (item, _), figures in found}
+    pairs = zip(asked, measure_rankings(ranked, topk), strict=True)
+    metrics = {item.id: {**figures, **item.metrics} for (item, _), figures in pairs}
     return [item.model_copy(update={"metrics": metrics.get(item.id, {})}) for item in items]
 
 
@@ -237,7 +237,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
     def _measured(self, outcomes: Sequence[Outcome[Ranking[Any]]]) -> list[ItemResult]:
         by_id = {query.item.id: query for query in self.prepared.queries}
         asked = [by_id[outcome.item_id] for outcome in outcomes if isinstance(outcome, Success)]
-        found = [outcome for outcome in outcomes if isinstance(outcome, Success)]
+        successes = [outcome for outcome in outcomes if isinstance(outcome, Success)]
         items = [
             item_report(
                 self.prepared,
@@ -246,7 +246,7 @@ class SearchEvaluation(Evaluation[SummaryReport, ItemReport, ItemResult]):
                 self.reader.read(query.item.query, outcome.value),
                 outcome.latency_ms,
             )
-            for query, outcome in zip(asked, found, strict=True)
+            for query, outcome in zip(asked, successes, strict=True)
         ]
         measured = iter(with_ranking_metrics(items, asked, self.prepared.options.topk))
         return [

@@ -182,8 +182,8 @@ def _slice(part: SliceSummary) -> SliceReport:
         counts=SliceCounts(
             queries=part.n, answerable=part.n_answerable, unanswerable=part.n_unanswerable
         ),
-        search={**{name: found.value for name, found in part.search.items()}, **percentiles},
-        unanswerable={name: found.value for name, found in part.unanswerable.items()},
+        search={**{name: estimate.value for name, estimate in part.search.items()}, **percentiles},
+        unanswerable={name: estimate.value for name, estimate in part.unanswerable.items()},
         intervals=intervals("search", part.search) | intervals("unanswerable", part.unanswerable),
     )
 
@@ -213,7 +213,7 @@ def _odd(
         if may_lack and name in _OPTIONAL:
             continue
         yield warning(f"odd_{name}", count=f"{count:,}", queries=queries)
-    items = [one for one in results if isinstance(one, ItemReport)]
+    items = [item for item in results if isinstance(item, ItemReport)]
     apart = names_apart(items, has_vault=prepared.options.notes is not None)
     if apart:
         yield warning("names_apart", told=apart.told, known=apart.known)

@@ -55,10 +55,10 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
     def shortfall(self, record: Record[SummaryReport, ItemReport]) -> str | None:
         lacks = "it lacks answerable queries of the dataset"
         first = next((error.message for error in record.errors if error.kind == "item"), lacks)
-        found = record.summary.system
-        if found is None:
+        health = record.summary.system
+        if health is None:
             return None
-        return found.shortfall("ranking for {} queries", first) or _unmeasurable(record)
+        return health.shortfall("ranking for {} queries", first) or _unmeasurable(record)
 
     def check(self, options: SearchEvalOptions) -> Checked:
         from gigamind.tasks.search.estimate import estimate

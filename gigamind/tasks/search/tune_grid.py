@@ -74,8 +74,8 @@ def tune_grid(
     prepared = prepare(options)
     asked = [query for query in prepared.queries if query.item.answerable]
     _refuse_few(len(asked), options, "that can be used")
-    found = rank_grid(prepared, asked, settings, progress or Quiet())
-    figures = [_figures(rankings, asked, options.topk) for rankings in found]
+    by_setting = rank_grid(prepared, asked, settings, progress or Quiet())
+    figures = [_figures(rankings, asked, options.topk) for rankings in by_setting]
     table = [[own.get(metric) for own in rows] for rows in figures]
     values: Matrix = np.array(table, np.float64).T
     used: npt.NDArray[np.bool_] = np.logical_and.reduce(np.isfinite(values), axis=1)
@@ -103,7 +103,7 @@ def _objective(name: str | None, topk: int) -> str:
     """The name of the metric that chooses, as measured."""
     toy = RankedQuery(["note"], {"note": 1}, all_of=[["note"]])
     (known,) = measure_rankings([toy], topk)
-    fit = [one for one in known if not is_lower_better(f"search.{one}")]
+    fit = [figure for figure in known if not is_lower_better(f"search.{figure}")]
     metric = (name or f"ndcg_at_{min(_DEEPEST, topk)}").removeprefix("search.")
     if metric not in fit:
         raise InputError(
@@ -131,7 +131,7 @@ def rank_grid(
     Raises:
         IndexingError, EmbeddingError: as an evaluation raises them.
     """
-    found: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
+    by_setting: dict[RetrievalSettings, list[Sequence[str]]] = {setting: [] for setting in settings}
     for own in _by_index(settings):
         with open_retriever(
             prepared.vault,
@@ -142,9 +142,9 @@ def rank_grid(
             grid = Grid(retriever, own)
             for done, query in enumerate(asked, 1):
                 for setting, ranking in zip(own, grid.rankings(query.item.query), strict=True):
-                    found[setting].append(ranking)
+                    by_setting[setting].append(ranking)
                 progress.stage("Queries", done, len(asked))
-    return list(found.values())
+    return list(by_setting.values())
 
 
 def _figures(
@@ -167,7 +167,7 @@ def _by_index(settings: Sequence[RetrievalSettings]) -> list[list[RetrievalSetti
 
 
 def _legs(settings: Sequence[RetrievalSettings]) -> Literal["keyword", "hybrid"]:
-    return "keyword" if all(one.mode == "keyword" for one in settings) else "hybrid"
+    return "keyword" if all(setting.mode == "keyword" for setting in settings) else "hybrid"
 
 
 def _told(options: SearchEvalOptions, measured: _Measured, selection: Selection) -> Tuning:

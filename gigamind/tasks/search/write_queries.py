@@ -100,7 +100,7 @@ async def write_queries(
         if isinstance(reply, WrittenQuestions):
             for row in rows_of(note, reply, limits, dropped):
                 rows[row.id] = _merged(rows.get(row.id), row)
-    failures = tuple(one for one in replies if isinstance(one, Failure))
+    failures = tuple(failure for failure in replies if isinstance(failure, Failure))
     return WrittenRows(tuple(rows.values()), dict(sorted(dropped.items())), failures)
 
 
@@ -171,14 +171,14 @@ def rows_of(
     left = {True: limits.answerable, False: limits.unanswerable}
     units = Utf16(note.text)
     for asked in reply.questions:
-        found = "out of the prompt itself" if prompt.says(asked.question) else _place(note, asked)
-        if isinstance(found, str):
-            dropped[found] += 1
+        place = "out of the prompt itself" if prompt.says(asked.question) else _place(note, asked)
+        if isinstance(place, str):
+            dropped[place] += 1
         elif not left[asked.answerable]:
             dropped["more than asked for"] += 1
         else:
             left[asked.answerable] -= 1
-            yield _row(note, asked, found, units)
+            yield _row(note, asked, place, units)
 
 
 def _place(note: Note, asked: WrittenQuestion) -> Span | str | None:
@@ -188,12 +188,12 @@ def _place(note: Note, asked: WrittenQuestion) -> Span | str | None:
     if not asked.answerable:
         return "unanswerable, yet quoted" if asked.quote.strip() else None
     start = note.document.body_start
-    found = align(asked.quote, note.text[start:])
-    if not isinstance(found, Aligned):
-        return f"quote not found ({found.reason})"
-    if found.critical:
-        return f"quote differs in {found.critical[0]}"
-    return Span(start + found.span.start, start + found.span.end)
+    alignment = align(asked.quote, note.text[start:])
+    if not isinstance(alignment, Aligned):
+        return f"quote not found ({alignment.reason})"
+    if alignment.critical:
+        return f"quote differs in {alignment.critical[0]}"
+    return Span(start + alignment.span.start, start + alignment.span.end)
 
 
 def _row(note: Note, asked: WrittenQuestion, place: Span | None, units: Utf16) -> QueryItem:

@@ -89,27 +89,27 @@ class Citation:
 
 def citations_in(text: str) -> Iterator[Citation]:
     """The citations of a composed text in their order; what stands in code is none."""
-    for found in _CITATION.finditer(text):
-        if found["run"] is not None:
-            goes_on = text[found.end() : found.end() + 1].isalnum()
+    for match in _CITATION.finditer(text):
+        if match["run"] is not None:
+            goes_on = text[match.end() : match.end() + 1].isalnum()
             names = (
-                " ".join(_MARKS.sub(" ", found[0]).split()).replace(" ,", ",") if goes_on else ""
+                " ".join(_MARKS.sub(" ", match[0]).split()).replace(" ,", ",") if goes_on else ""
             )
-            yield Citation(Span(found.start(), found.end()), _numbers(found[0]), names)
+            yield Citation(Span(match.start(), match.end()), _numbers(match[0]), names)
 
 
 def citations(text: str) -> tuple[int, ...]:
     """Numbers of the notes that a text cites, in their order, each once; `(노트 2 참고)` counts, too."""
     whole = unicodedata.normalize("NFC", text)
-    found = [(one.span.start, one.numbers) for one in citations_in(whole)]
-    found += [(one.start(), _numbers(one[0])) for one in _MENTION.finditer(whole)]
-    return tuple(dict.fromkeys(number for _, numbers in sorted(found) for number in numbers))
+    mentions = [(citation.span.start, citation.numbers) for citation in citations_in(whole)]
+    mentions += [(match.start(), _numbers(match[0])) for match in _MENTION.finditer(whole)]
+    return tuple(dict.fromkeys(number for _, numbers in sorted(mentions) for number in numbers))
 
 
 def names_of_notes(text: str) -> tuple[int, ...]:
     """Numbers of the notes that a line of sources names, brackets or none, in their order, each once."""
-    found = (_numbers(one[0]) for one in _NUMBERS.finditer(unicodedata.normalize("NFC", text)))
-    return tuple(dict.fromkeys(number for numbers in found for number in numbers))
+    groups = (_numbers(match[0]) for match in _NUMBERS.finditer(unicodedata.normalize("NFC", text)))
+    return tuple(dict.fromkeys(number for numbers in groups for number in numbers))
 
 
 def end_of_citations(text: str, at: int) -> int:
@@ -121,10 +121,12 @@ def end_of_citations(text: str, at: int) -> int:
 def with_citations_blank(text: str) -> str:
     """A composed text of the same length that reads as `without_citations`, but for white space."""
     shown = list(text)
-    for one in citations_in(text):
-        raw = one.span.slice(text)
-        blank = _MARKS if one.names else re.compile(r".", re.DOTALL)
-        shown[one.span.start : one.span.end] = blank.sub(lambda found: " " * len(found[0]), raw)
+    for citation in citations_in(text):
+        raw = citation.span.slice(text)
+        blank = _MARKS if citation.names else re.compile(r".", re.DOTALL)
+        shown[citation.span.start : citation.span.end] = blank.sub(
+            lambda match: " " * len(match[0]), raw
+        )
     return "".join(shown)
 
 
@@ -133,10 +135,10 @@ def without_citations(text: str) -> str:
     whole = " ".join(unicodedata.normalize("NFC", text).split())
     kept: list[str] = []
     at = 0
-    for one in citations_in(whole):
-        before = whole[at : one.span.start]
-        kept += (before, one.names) if one.names else (before.removesuffix(" "),)
-        at = one.span.end
+    for citation in citations_in(whole):
+        before = whole[at : citation.span.start]
+        kept += (before, citation.names) if citation.names else (before.removesuffix(" "),)
+        at = citation.span.end
     return ("".join(kept) + whole[at:]).strip()
 
 
@@ -150,11 +152,11 @@ def without_note_names(text: str) -> str:
 
 
 def _numbers(run: str) -> tuple[int, ...]:
-    found: list[int] = []
-    for one in _NUMBERS.finditer(run):
-        for first, last, alone in _RANGE.findall(one["list"] or ""):
+    numbers: list[int] = []
+    for match in _NUMBERS.finditer(run):
+        for first, last, alone in _RANGE.findall(match["list"] or ""):
             if alone or not 0 < int(last) - int(first) <= _MAX_RANGE:
-                found += [int(number) for number in (first, last, alone) if number]
+                numbers += [int(number) for number in (first, last, alone) if number]
             else:
-                found += range(int(first), int(last) + 1)
-    return tuple(dict.fromkeys(found))
+                numbers += range(int(first), int(last) + 1)
+    return tuple(dict.fromkeys(numbers))

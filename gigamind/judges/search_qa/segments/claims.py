@@ -39,21 +39,23 @@ class Claim:
 
 def claims_of(pieces: Sequence[Piece]) -> tuple[Claim, ...]:
     """The sentences among the pieces of an answer, numbered in their order, whatever their roles."""
-    found = (one for one in pieces if one.role != "other")
-    return tuple(Claim(number, one) for number, one in enumerate(found, start=1))
+    sentence_pieces = (sentence for sentence in pieces if sentence.role != "other")
+    return tuple(
+        Claim(number, sentence) for number, sentence in enumerate(sentence_pieces, start=1)
+    )
 
 
 def pieces_of(answer: str) -> tuple[Piece, ...]:
     """The pieces of an answer in their order; they overlap nowhere, and cover all but white space and markers."""
     whole = composed(answer)
-    found = (one for line in lines_of(whole.text) for one in _pieces_of_line(whole.text, line))
-    return tuple(replace(one, span=whole.origin(one.span)) for one in found)
+    pieces = (part for line in lines_of(whole.text) for part in _pieces_of_line(whole.text, line))
+    return tuple(replace(part, span=whole.origin(part.span)) for part in pieces)
 
 
 def comparable(text: str) -> str:
     """A claim without what people leave out or add when they copy one; marks inside a number or a word stay."""
-    told = unicodedata.normalize("NFC", without_citations(text)).casefold()
-    return " ".join(_AT_EDGES.sub("", told).split())
+    folded = unicodedata.normalize("NFC", without_citations(text)).casefold()
+    return " ".join(_AT_EDGES.sub("", folded).split())
 
 
 def _pieces_of_line(answer: str, line: Line) -> Iterator[Piece]:
@@ -71,22 +73,22 @@ def _pieces_of_line(answer: str, line: Line) -> Iterator[Piece]:
 def _sentences_in(answer: str, span: Span) -> list[Span]:
     """The sentences under a span, each with the citations behind it; what is left between two belongs to the later."""
     text = span.slice(answer)
-    found: list[Span] = []
+    spans: list[Span] = []
     for sentence in sentences(mask(text)):
-        last = found[-1].end if found else 0
+        last = spans[-1].end if spans else 0
         if sentence.end <= last:  # the full stops behind a citation, which were taken with it
             continue
         start = last + _blank_at_start(text[last : sentence.end])
         end = max(sentence.end, end_of_citations(text, sentence.end))
-        if found and text[last - 1] in '"”’」』' and _GOES_ON.match(text[start:end]):
-            start = found.pop().start
-        found.append(Span(start, end))
-    rest = text[found[-1].end :] if found else text
+        if spans and text[last - 1] in '"”’」』' and _GOES_ON.match(text[start:end]):
+            start = spans.pop().start
+        spans.append(Span(start, end))
+    rest = text[spans[-1].end :] if spans else text
     if rest.strip():  # citations that nothing follows
         end = len(text.rstrip())
-        begin = found.pop().start if found else _blank_at_start(text)
-        found.append(Span(begin, end))
-    return [Span(span.start + one.start, span.start + one.end) for one in found]
+        begin = spans.pop().start if spans else _blank_at_start(text)
+        spans.append(Span(begin, end))
+    return [Span(span.start + part.start, span.start + part.end) for part in spans]
 
 
 def _blank_at_start(text: str) -> int:

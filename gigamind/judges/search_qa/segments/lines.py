@@ -92,36 +92,36 @@ def mask(text: str) -> str:
     """
     masked = _WHOLE.sub(_without_ends, re.sub(r"\s", " ", text))
     blanks = list(masked)
-    for one in citations_in(
+    for citation in citations_in(
         text
     ):  # white space, unless the sentence goes on in it: "[노트 1]에 따르면"
-        filler = "x" if one.names else " "
-        blanks[one.span.start : one.span.end] = filler * len(one.span)
+        filler = "x" if citation.names else " "
+        blanks[citation.span.start : citation.span.end] = filler * len(citation.span)
     masked = _EMOJI_END.sub(_with_last_end, "".join(blanks))
     return _POLITE.sub(_with_end, masked)
 
 
-def _without_ends(found: re.Match[str]) -> str:
+def _without_ends(match: re.Match[str]) -> str:
     """A quotation or bracket; the mark before its closing stays, for it may end the sentence around it."""
-    whole = found[0]
+    whole = match[0]
     body, closing = whole[:-1], whole[-1]
     ends = (
         len(body) > 1
         and body[-1] in ".!?。！？…"
-        and not _LOWER_BEHIND.match(found.string, found.end())
+        and not _LOWER_BEHIND.match(match.string, match.end())
     )
-    before = found.string[max(0, found.start() - 2) : found.start()].rstrip()[-1:]
+    before = match.string[max(0, match.start() - 2) : match.start()].rstrip()[-1:]
     if ends and (closing in _QUOTES or (closing in ")）" and before in _STOPS)):
         return body[:-1].translate(_ENDS) + body[-1] + closing
     return whole.translate(_ENDS)
 
 
-def _with_last_end(found: re.Match[str]) -> str:
-    return found[0][:-1].translate(_ENDS) + "."
+def _with_last_end(match: re.Match[str]) -> str:
+    return match[0][:-1].translate(_ENDS) + "."
 
 
-def _with_end(found: re.Match[str]) -> str:
-    return found[0][:-1] + "."
+def _with_end(match: re.Match[str]) -> str:
+    return match[0][:-1] + "."
 
 
 _FENCE = re.compile(r"[ \t>]*(`{3,}|~{3,})[ \t]*([^\s`]*)([^`]*)$")
@@ -283,14 +283,14 @@ class _Reader:
 
     def _read_table(self) -> None:
         header, names = self._at, _cells(self._text(self._at))
-        place, told = len(self._found), set[int]()
+        place, filled = len(self._found), set[int]()
         self._at += 2
         while self._at < len(self._raw) and "|" in self._text(self._at):
             cells = _cells(self._text(self._at))
-            told |= {column for column, cell in enumerate(cells) if cell}
+            filled |= {column for column, cell in enumerate(cells) if cell}
             self._add_row(self._at, [*names, *[""] * len(cells)], cells)
             self._at += 1
-        if any(name and column not in told for column, name in enumerate(names)):
+        if any(name and column not in filled for column, name in enumerate(names)):
             self._add_row(header, [""] * len(names), names, place)
 
     def _add_row(
