@@ -52,8 +52,9 @@ def register(metric: Metric) -> None:
     """
     if known := metric_of(metric.key):
         raise ValueError(f"there is a metric {known.key} already")
-    of = metric.of and _checked(metric.key, metric.of)
-    OWN[metric.key] = replace(metric, of=of)
+    if metric.of is not None:
+        metric = replace(metric, of=_checked(metric.key, metric.of))
+    OWN[metric.key] = metric
 
 
 def _checked(key: str, of: Callable[..., Any]) -> Callable[..., Any]:
