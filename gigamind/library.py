@@ -519,7 +519,7 @@ def suggest_links(
         InputError: there is no such note or embedder.
         NotesError: the vault cannot be read.
 
-    >>> [found.target for found in suggest_links("examples/vault", "전주-출시")]
+    >>> [suggestion.target for suggestion in suggest_links("examples/vault", "전주-출시")]
     ['howto/배터리-교체.md']
     """
     from gigamind.linking.suggest import SuggestOptions, load_suggester
@@ -534,9 +534,9 @@ def suggest_links(
         raise InputError(f"{note}: no such note in {vault.root}; give its path there")
     options = SuggestOptions(max_suggestions, min_confidence, not include_linked, context_chars)
     suggester = load_suggester(vault, identities, embedder, default_cache_folder())
-    found = suggester.suggest(meant.note, options)
+    suggestions = suggester.suggest(meant.note, options)
     suggester.keep()
-    return found
+    return suggestions
 
 
 def load_judge(

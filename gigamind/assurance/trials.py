@@ -186,7 +186,7 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Seen) -> None:
             seen[case.id] = error
 
     await asyncio.gather(*map(observe_case, cases))
-    errors = [found for found in seen.values() if isinstance(found, LlmError)]
+    errors = [outcome for outcome in seen.values() if isinstance(outcome, LlmError)]
     unasked = [error for error in errors if error.code not in _BROUGHT_ABOUT]
     if unasked:
         raise UnaskedError(
@@ -197,7 +197,7 @@ async def observe(judge: OnTrial, cases: Sequence[Case], seen: Seen) -> None:
 
 
 def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
-    scores, told = verdict.scores, verdict.told
+    scores, told_scores = verdict.scores, verdict.told
     panel = verdict.detail
     if isinstance(panel, PanelOfAnswer) and panel.judgement and counted_chars is not None:
         counted = [
@@ -206,10 +206,10 @@ def _observed(verdict: Verdict[Any], counted_chars: int | None) -> Observed:
         believed = [claim.told == "supported" for claim in counted]
         share = sum(believed) / len(believed) if believed else None
         scores = {**scores, "correctness": correctness(counted)}
-        told = {**told, "correctness": share}
+        told_scores = {**told_scores, "correctness": share}
     return Observed(
         verdict=_reading(scores),
-        told=_reading(told),
+        told=_reading(told_scores),
         proven=frozenset(proof.note for proof in verdict.proof if proof.proven),
         text=verdict.text,
         flagged=bool(verdict.flags),
@@ -244,8 +244,8 @@ def why_unscored(errors: Sequence[LlmError], otherwise: str) -> LlmError:
 
     A seat that could not be asked says nothing of the case, so it comes before one whose reply was none.
     """
-    found = sorted(errors, key=lambda error: error.code in _BROUGHT_ABOUT)
-    return found[0] if found else LlmError(otherwise, "panel_tied")
+    faults = sorted(errors, key=lambda error: error.code in _BROUGHT_ABOUT)
+    return faults[0] if faults else LlmError(otherwise, "panel_tied")
 
 
 def _system_message(prompt: Prompt) -> str:

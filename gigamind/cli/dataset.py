@@ -81,11 +81,11 @@ def check(
         _write_fixed(named, notes, fix)
     sound = True
     for path in named:
-        found = _check(path, notes, min_rows)
-        for warning in found.warnings:
+        document = _check(path, notes, min_rows)
+        for warning in document.warnings:
             say_line(f"warning: {warning}", err=True)
-        tell(found, functools.partial(_show_check, found, named=len(named) > 1))
-        sound &= not (found.problems or (strict and found.collisions))
+        tell(document, functools.partial(_show_check, document, named=len(named) > 1))
+        sound &= not (document.problems or (strict and document.collisions))
     if not sound:
         sys.exit(InputError.exit_code)
 

@@ -410,7 +410,7 @@ def _show(document: DoctorDocument) -> None:
     from gigamind.text import padded, printable
 
     for finding in document.findings:
-        what, mend = (printable(translated(told)) for told in (finding.what, finding.mend))
+        what, mend = (printable(translated(text)) for text in (finding.what, finding.mend))
         click.echo(f"{_MARKS[finding.status]}  {padded(heading(finding.area), 9)} {what}")
         if mend:
             click.echo(f"    {'':<9} {mend}")

@@ -102,8 +102,8 @@ def _evaluate(
         checked = TASKS[options.task].check(options)
         tell(dry_run_document(checked, config), lambda: show_checked(checked, config))
         return
-    told = TASKS[options.task].forewarn(options)
-    show_warnings(told, words(options.language))
+    warnings = TASKS[options.task].forewarn(options)
+    show_warnings(warnings, words(options.language))
     try:
         if flow:
             from gigamind.publish.here import run_flow
@@ -122,7 +122,7 @@ def _evaluate(
     bounds = read_bounds(finished.out, options, KINDS)
     tell(
         evaluation_document(finished, bounds=bounds),
-        lambda: show_finished(options.task, finished, told, bounds),
+        lambda: show_finished(options.task, finished, warnings, bounds),
     )
     if finished.summary.status == "interrupted":
         raise KeyboardInterrupt

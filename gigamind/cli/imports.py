@@ -121,8 +121,8 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
     write_texts(out, imported.files())
     show_lines(plain_console(stderr=True), "warning", imported.warnings)
     dataset = out / imported.name
-    told = f"{len(imported.rows):,} rows"
-    told += f", {len(imported.notes):,} notes: {out}" if imported.notes else f": {out}"
+    line = f"{len(imported.rows):,} rows"
+    line += f", {len(imported.notes):,} notes: {out}" if imported.notes else f": {out}"
     if imported.name == "queries.jsonl":
         notes = ["--notes", str(out / "notes")] if imported.notes else []
         following = ["search", "--dataset", str(dataset), *notes]
@@ -131,10 +131,10 @@ def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None
         following, more = ["answers", "--dataset", str(dataset)], ["--model", "MODEL"]
     if not evaluation:
         counts = {"rows": len(imported.rows), "notes": len(imported.notes)}
-        tell_written(dataset, counts, f"{told}\nNext: gigamind eval {' '.join(following + more)}")
+        tell_written(dataset, counts, f"{line}\nNext: gigamind eval {' '.join(following + more)}")
         return
     from gigamind.cli.main import evaluate
 
-    say_line(told, err=True)
+    say_line(line, err=True)
     code = evaluate.main([*following, *evaluation], "gigamind eval", standalone_mode=False)
     click.get_current_context().exit(int(code or 0))

@@ -80,14 +80,14 @@ def batches(*, out: Path, cancel: bool) -> None:
     from gigamind.llm.batches.batcher import look_at_all
     from gigamind.llm.batches.journal import read_batches
 
-    found = read_batches(unfinished_folder(out))
-    if not found:
+    sent_batches = read_batches(unfinished_folder(out))
+    if not sent_batches:
         raise InputError(
             f"{out}: no run that was to write it has sent a batch that it still waits for"
         )
-    for line in asyncio.run(look_at_all(found, cancel=cancel)):
+    for line in asyncio.run(look_at_all(sent_batches, cancel=cancel)):
         say_line(line)
-    if any(batch.is_open for batch in found):
+    if any(batch.is_open for batch in sent_batches):
         say_line(f"Go on with --resume {out}: what is done is read, and not paid again.")
 
 

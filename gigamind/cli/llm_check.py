@@ -124,18 +124,18 @@ def check(
         raise
     checkup = asyncio.run(_looked_at(model))
     _tell(model, checkup)
-    found = [] if checkup.error else asyncio.run(_asked(cases, settings, prices))
-    advice = checkup.advice if checkup.error else _advice(found, settings)
-    tell(_document(model, checkup, found, advice), lambda: None)  # people saw it as it came
+    reads = [] if checkup.error else asyncio.run(_asked(cases, settings, prices))
+    advice = checkup.advice if checkup.error else _advice(reads, settings)
+    tell(_document(model, checkup, reads, advice), lambda: None)  # people saw it as it came
     if advice:
-        say_line(f"\n{advice}" if found else advice, err=True)
+        say_line(f"\n{advice}" if reads else advice, err=True)
     else:
         _tell_what_next(settings, judges)
     if checkup.error:
         raise checkup.error
-    lost = [one for one in found if one.error]
+    lost = [read for read in reads if read.error]
     if lost:
-        raise EvaluationError(f"{len(lost)} of {len(found)} cases gave no verdict")
+        raise EvaluationError(f"{len(lost)} of {len(reads)} cases gave no verdict")
 
 
 async def _looked_at(model: "LanguageModel") -> "Checkup":
@@ -248,11 +248,11 @@ def _tell_what_next(settings: "ModelSettings", judges: Sequence[str]) -> None:
         click.echo(f"  gigamind judge test {name} --model {settings.model}")
 
 
-def _advice(found: "Sequence[CaseRead]", settings: "ModelSettings") -> str:
+def _advice(reads: "Sequence[CaseRead]", settings: "ModelSettings") -> str:
     """What to do about what failed most; "" where nothing did."""
     from gigamind.llm.faults import advice_for
 
-    errors = [one.error for one in found if one.error]
+    errors = [read.error for read in reads if read.error]
     if not errors:
         return ""
     code, _ = Counter(error.code for error in errors).most_common(1)[0]

@@ -55,7 +55,10 @@ def show_checked(checked: Checked, config: ConfigReport | None = None) -> None:
 
 
 def show_finished(
-    name: TaskName, finished: Evaluated[Any], told: Sequence[str], bounds: GateResult | None
+    name: TaskName,
+    finished: Evaluated[Any],
+    shown_warnings: Sequence[str],
+    bounds: GateResult | None,
 ) -> None:
     """The gates' verdict where the run is complete and was compared, or what its bounds say, and the run."""
     if finished.summary.status == "complete" and (finished.verdict or bounds):
@@ -64,7 +67,7 @@ def show_finished(
             show_release(finished.verdict, finished.out, words_of(run))
         elif bounds:
             _show_bounds(bounds, words_of(run))
-    show_run(TASKS[name], finished.summary, finished.out, told)
+    show_run(TASKS[name], finished.summary, finished.out, shown_warnings)
 
 
 def show_run(
@@ -122,8 +125,10 @@ def show_release(verdict: ReleaseVerdict, out: Path | None, say: Words) -> None:
     """Whether to release, the gates' verdict with its reasons, and the items that got worse."""
     console, gate, comparison = plain_console(), verdict.gate, verdict.comparison
     console.print(decision_told(verdict.release, say))
-    told = say("terminal.gate", phase=gate.phase, verdict=say(f"terminal.verdict_{gate.verdict}"))
-    console.print(" – ".join(filter(None, (told, ungated_told(verdict.release, say)))))
+    sentence = say(
+        "terminal.gate", phase=gate.phase, verdict=say(f"terminal.verdict_{gate.verdict}")
+    )
+    console.print(" – ".join(filter(None, (sentence, ungated_told(verdict.release, say)))))
     for reason in (*reasons_told(gate, comparison, say), *passing_told(comparison, gate, say)):
         console.print(f"  {printable(reason)}")
     for what, meaning in mismatches_beside(gate, comparison, say):

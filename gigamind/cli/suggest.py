@@ -155,23 +155,30 @@ def suggest(
             functools.partial(progress.stage, "Names"),
         )
         suggester.prepare(chosen, functools.partial(progress.stage, "Phrases"), options)
-        found: list[Suggested] = []
+        all_suggested: list[Suggested] = []
         left_out = False
         for note in chosen:
             suggestions = suggester.suggest(note, options)
-            names = [one for one in suggestions if phrases or not yes or not one.is_phrase]
+            names = [
+                suggestion
+                for suggestion in suggestions
+                if phrases or not yes or not suggestion.is_phrase
+            ]
             left_out |= len(names) < len(suggestions)
-            found.append(Suggested(note, names))
-            progress.stage("Notes", len(found), len(chosen))
+            all_suggested.append(Suggested(note, names))
+            progress.stage("Notes", len(all_suggested), len(chosen))
         suggester.keep()
     writer = LinkWriter(vault, identities)
     if applied:
-        _apply(found, vault, writer, copy, say, yes=yes)
+        _apply(all_suggested, vault, writer, copy, say, yes=yes)
         if left_out:
             click.echo(say("suggest.phrases_left"))
     else:
-        shown = [note_document(one) for one in found]
-        tell(shown if every else shown[0], lambda: _show(found, writer, out, say, every=every))
+        shown = [note_document(suggested) for suggested in all_suggested]
+        tell(
+            shown if every else shown[0],
+            lambda: _show(all_suggested, writer, out, say, every=every),
+        )
 
 
 def _check_alone(context: click.Context) -> None:

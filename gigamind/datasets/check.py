@@ -342,7 +342,7 @@ class _QueryChecker(RowChecker[QueryItem]):
 
     def _today(self, text: str, start: int, note: Note) -> Span | None:
         """Where a text stands: verbatim, nearest to where it was, in UTF-16 units; else where `find_again` is sure."""
-        places = [found.start() for found in re.finditer(re.escape(text), note.text)]
+        places = [match.start() for match in re.finditer(re.escape(text), note.text)]
         if places:
             units = self.units(note)
             nearest = min(places, key=lambda place: abs(units.from_code_points(place) - start))

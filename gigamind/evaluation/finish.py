@@ -250,7 +250,7 @@ def _announce(
     refused: GigamindError | None,
     bounds: GateResult | None = None,
 ) -> None:
-    told = partial(
+    summary = partial(
         brief,
         record.run.task,
         verdict.release if verdict else None,
@@ -260,7 +260,7 @@ def _announce(
         status=record.run.status,
         bounds=bounds,
     )
-    announce(verdict, options, told, refused, options.language, bounds=bounds)
+    announce(verdict, options, summary, refused, options.language, bounds=bounds)
 
 
 def finish_flow(

@@ -211,8 +211,8 @@ class EvalOptions(ReleaseOptions, Determinism):
     def told(self, names: Iterable[str]) -> str:
         """Those of these options that were given another value than their own, as flags; "" where none was."""
         fields = type(self).model_fields
-        told = [name for name in names if getattr(self, name) != fields[name].default]
-        return ", ".join(f"--{name.replace('_', '-')}" for name in told)
+        given = [name for name in names if getattr(self, name) != fields[name].default]
+        return ", ".join(f"--{name.replace('_', '-')}" for name in given)
 
     def in_any_folder(self) -> Self:
         """With paths that are right whatever the working directory is."""

@@ -135,10 +135,10 @@ def read_reference(baseline: Path, options: ReleaseOptions, task: str, kinds: Ki
     Raises:
         InputError: either cannot be used.
     """
-    found = read_baseline(baseline, kinds, task)
-    check_task(found, task)
+    snapshot = read_baseline(baseline, kinds, task)
+    check_task(snapshot, task)
     return Reference(
-        found,
+        snapshot,
         read_policy(options.gates, options.changed),
         options,
         read_card(options.judge_card) if options.judge_card else None,

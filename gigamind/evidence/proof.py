@@ -63,12 +63,12 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
     elif quoted_bare.text != quoted.text:
         pairs.append((quoted_bare, around))
     best: Unproven | None = None
-    for one, other in pairs:
-        asked = words(one.text)
-        found = _Comparison(
+    for quote_folding, other in pairs:
+        asked = words(quote_folding.text)
+        unproven = _Comparison(
             quote=quote,
             quoted=asked,
-            questions=one.text.count("?", asked[0].start if asked else 0),
+            questions=quote_folding.text.count("?", asked[0].start if asked else 0),
             folding=other,
             around=words(other.text),
             base=start - len(mark),
@@ -76,9 +76,9 @@ def why_unproven(quote: str, span: Span, source: str, *, fuzzy: bool) -> Unprove
             source=source,
             fuzzy=fuzzy,
         ).why()
-        if found is None:
+        if unproven is None:
             return None
-        best = best or found
+        best = best or unproven
     return best
 
 
@@ -209,9 +209,9 @@ def _difference(
         return _changed(first.quoted, first.original, names, alone=len(changes) == 1 and not typos)
     if typos > 1:
         return Unproven("wording")
-    for one, other in [] if same_particles(pairs) else pairs:
-        if one.particle != other.particle:
-            return Unproven("wording", one.whole, other.whole)
+    for quoted_word, other in [] if same_particles(pairs) else pairs:
+        if quoted_word.particle != other.particle:
+            return Unproven("wording", quoted_word.whole, other.whole)
     return None
 
 
@@ -247,10 +247,12 @@ def _is_forgiven(run: _Run, original: Sequence[Word]) -> bool:
 def _is_typo(run: _Run, original: Sequence[Word], names: frozenset[str]) -> bool:
     if len(run.quoted) != 1 or len(run.original) != 1:
         return False
-    one, other = run.quoted[0], run.original[0]
-    if not is_keystroke(one.text, other.text):  # else what is known need not be gathered
+    quoted_word, other = run.quoted[0], run.original[0]
+    if not is_keystroke(quoted_word.text, other.text):  # else what is known need not be gathered
         return False
-    return is_typo(one, other, names | {word.text for word in original if word is not other})
+    return is_typo(
+        quoted_word, other, names | {word.text for word in original if word is not other}
+    )
 
 
 def _are_brackets(given: Sequence[Word], original: Sequence[Word]) -> bool:

@@ -82,18 +82,18 @@ def read_json_run(
 
 
 def _run_of(
-    path: Path, content: bytes, told: Mapping[str, Told], problems: list[str], needed: str
+    path: Path, content: bytes, rows: Mapping[str, Told], problems: list[str], needed: str
 ) -> RunFile[Told]:
     lines = sum(bool(line.strip()) for line in content.splitlines())
-    if told and len(problems) > max(_FEW, MOST_UNREAD * lines):
+    if rows and len(problems) > max(_FEW, MOST_UNREAD * lines):
         raise InputError(
             f"{path}: {len(problems)} of {lines} lines cannot be read, and the others say too little of the system;"
             f" the first: {problems[0]}"
         )
-    if not told:
+    if not rows:
         lacking = needed.replace("{}", f"; {problems[0]}" if problems else "")
         raise InputError(f"{path}: holds no {lacking} a line.")
-    return RunFile(path, told, tuple(problems), hashlib.sha256(content).hexdigest())
+    return RunFile(path, rows, tuple(problems), hashlib.sha256(content).hexdigest())
 
 
 def _json_rows(

@@ -101,12 +101,12 @@ def calibrate(
 
     unknown = Line(offset=_NO_HABIT)
     line, suggestions = _line(hidden, names)
-    found = Calibration(line or unknown, suggestions=suggestions)
+    calibration = Calibration(line or unknown, suggestions=suggestions)
     if phrases is None:
-        return found
+        return calibration
     chance = log(max(1.0, len(vault.notes) / _FEW_NOTES))
-    line, _ = _line(hidden, lambda note: phrases(note, found))
-    return replace(found, phrases=line or Line(offset=_NO_HABIT - chance))
+    line, _ = _line(hidden, lambda note: phrases(note, calibration))
+    return replace(calibration, phrases=line or Line(offset=_NO_HABIT - chance))
 
 
 class _Hidden(NamedTuple):
@@ -128,10 +128,10 @@ def _line(
     counts = np.zeros(2)
     for draw in range(_DRAWS):
         for note, targets, links, left in hidden(draw):
-            found = suggest(note)
-            scored += found
-            hits += [one.target in targets for one in found]
-            shares += [links / (links + left * _AS_MANY)] * len(found)
+            suggested = suggest(note)
+            scored += suggested
+            hits += [suggestion.target in targets for suggestion in suggested]
+            shares += [links / (links + left * _AS_MANY)] * len(suggested)
             counts += (links, left * _AS_MANY)
         if len(scored) >= _ENOUGH:
             break
@@ -139,19 +139,19 @@ def _line(
         return None, 0
     # Seen beside as many that are hidden, the missing are this share of all that are to be found.
     lower = float(np.log(counts[0] / counts.sum())) - _ONLY_ONES
-    found = _platt(scored, np.array(hits, dtype=np.float64), np.array(shares))
-    return replace(found, offset=found.offset + lower), len(scored)
+    fitted = _platt(scored, np.array(hits, dtype=np.float64), np.array(shares))
+    return replace(fitted, offset=fitted.offset + lower), len(scored)
 
 
 def _hidden(by_note: Mapping[str, Sequence[NoteLink]], draw: int) -> list[_Hidden]:
     """A sample of the notes without the links that are hidden at once."""
     drawn = (
-        ([one for one in links if _drawn(one, draw)], len(links)) for links in by_note.values()
+        ([link for link in links if _drawn(link, draw)], len(links)) for links in by_note.values()
     )
     losing = [(links, left) for links, left in drawn if links]
-    chosen = sorted(losing, key=lambda one: _digest(one[0][0].note.path))[:_NOTES]
+    chosen = sorted(losing, key=lambda pair: _digest(pair[0][0].note.path))[:_NOTES]
     return [
-        _Hidden(_without(links), frozenset(one.target for one in links), len(links), left)
+        _Hidden(_without(links), frozenset(link.target for link in links), len(links), left)
         for links, left in chosen
     ]
 
@@ -178,7 +178,7 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Line:
         right: 1 for each suggestion that is one of the hidden links, else 0; shape (len(scored),).
         shares: of the hidden among the links that its note lacks, in (0, 1).
     """
-    scores = np.array([one.score for one in scored])
+    scores = np.array([suggestion.score for suggestion in scored])
     center, spread = float(scores.mean()), float(scores.std()) + _LEAST_SPREAD
     columns = np.column_stack([(scores - center) / spread, np.ones(len(scores))])
     shipped = np.array([spread, center])
@@ -194,10 +194,10 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Line:
 
     for _ in range(_ROUNDS):  # Fisher scoring
         chance = chances(weights)
-        found = shares * chance
-        slopes = found * (1 - chance)
-        spreads = found * (1 - found)
-        gradient = columns.T @ (slopes / spreads * (found - right)) + _PRIOR / 4 * (
+        expected = shares * chance
+        slopes = expected * (1 - chance)
+        spreads = expected * (1 - expected)
+        gradient = columns.T @ (slopes / spreads * (expected - right)) + _PRIOR / 4 * (
             weights - shipped
         )
         curved = (columns * (slopes**2 / spreads)[:, None]).T @ columns

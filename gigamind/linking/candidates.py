@@ -371,11 +371,11 @@ def _phrases(note: Note, mentions: Sequence[Mention], words: SharedWords) -> lis
     first: dict[str, Span] = {}
     running = running_text(note)
     for start, end in phrases(running.folded):
-        told = running.folded[start:end]
-        if told in first or (span := running.span(start, end)) in taken:
+        phrase = running.folded[start:end]
+        if phrase in first or (span := running.span(start, end)) in taken:
             continue
         if not _cuts_a_word(note.text, span):
-            first[told] = span
+            first[phrase] = span
     own = fold(note.title)
     most = min(max(len(note.text) // _CHARS_A_PHRASE, _PHRASES.start), _PHRASES.stop - 1)
     weights = {text: words.weight(text) for text in first if text not in own}

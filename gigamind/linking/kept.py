@@ -65,7 +65,7 @@ class Kept:
     def put(self, asked: str, path: str, suggestions: Iterable[Sure]) -> None:
         """Keep those of a note."""
         if self._file is not None:
-            self._rows.setdefault(asked, {})[path] = [_row(one) for one in suggestions]
+            self._rows.setdefault(asked, {})[path] = [_row(sure) for sure in suggestions]
             self._is_new = True
 
     def save(self) -> None:
@@ -98,11 +98,11 @@ def _code() -> str:
     return digest.hexdigest()
 
 
-def _row(one: Sure) -> list[object]:
-    span, features = one.candidate.span, one.candidate.features
+def _row(sure: Sure) -> list[object]:
+    span, features = sure.candidate.span, sure.candidate.features
     known = [getattr(features, field.name) for field in fields(features)]
     is_phrase = isinstance(features, MeantFeatures)
-    return [span.start, span.end, one.candidate.target, one.confidence, is_phrase, known]
+    return [span.start, span.end, sure.candidate.target, sure.confidence, is_phrase, known]
 
 
 def _read(row: Sequence[Any]) -> Sure:

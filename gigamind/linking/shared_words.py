@@ -79,8 +79,8 @@ class SharedWords:
 
     def _unit(self, counts: Counter[str]) -> Vector:
         known = [(self._place[token], n) for token, n in counts.items() if token in self._place]
-        places, found = np.array(known, np.int32).reshape(-1, 2).T.copy()
-        parts = (1 + np.log(found)) * self._idfs[places]
+        places, frequencies = np.array(known, np.int32).reshape(-1, 2).T.copy()
+        parts = (1 + np.log(frequencies)) * self._idfs[places]
         length = np.sqrt((parts * parts).sum())
         return Vector(places, parts / length if length else parts)
 

@@ -144,7 +144,7 @@ class LinkSuggester:
 
         def phrases(note: Note, calibration: Calibration) -> list[Scored]:
             best = self._best(note, options, calibration, 0.0)
-            return _scored([one for one in best if one.is_phrase])
+            return _scored([meaning for meaning in best if meaning.is_phrase])
 
         semantic = self._embedder is not None
         return calibrate(self.vault, self._identities, names, phrases if semantic else None)
@@ -175,9 +175,9 @@ class LinkSuggester:
             if self._is_kept(note, chosen):
                 self._kept.put(_asked(chosen), note.path, known)
         shown = (
-            self._suggestion(note, one, chosen)
-            for one in known
-            if one.confidence >= chosen.min_confidence
+            self._suggestion(note, sure, chosen)
+            for sure in known
+            if sure.confidence >= chosen.min_confidence
         )
         return list(islice(shown, chosen.max_suggestions))
 
@@ -199,10 +199,10 @@ class LinkSuggester:
         least = options.min_confidence
         phrases_from = least if options.unlikely else LEAST_OF_PHRASES
         return [
-            Sure(one.candidate, confidence)
-            for one in self._best(note, options, self.calibration, phrases_from)
-            if (confidence := logistic(one.odds))
-            >= (least if options.unlikely else floor(0.0, one.candidate.features))
+            Sure(meaning.candidate, confidence)
+            for meaning in self._best(note, options, self.calibration, phrases_from)
+            if (confidence := logistic(meaning.odds))
+            >= (least if options.unlikely else floor(0.0, meaning.candidate.features))
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
@@ -316,22 +316,24 @@ def _chosen(
     A name that is sure enough to be suggested gives way to no phrase: names are right more often than phrases that
     are as sure, and what is said of them does not hang on whether meaning is compared.
     """
-    meanings = [one for place in places for one in _meanings(place, linked, calibration)]
+    meanings = [meaning for place in places for meaning in _meanings(place, linked, calibration)]
     chosen: dict[str, _Weighed] = {}
     taken: list[tuple[int, int]] = []  # without overlaps, rising
-    for one in sorted(meanings, key=lambda one: (not one.is_sure_name, _order(one))):
-        candidate = one.candidate
+    for meaning in sorted(
+        meanings, key=lambda meaning: (not meaning.is_sure_name, _order(meaning))
+    ):
+        candidate = meaning.candidate
         start, end = candidate.span.start, candidate.span.end
         at = bisect_left(taken, (end,))
         free = at == 0 or taken[at - 1][1] <= start
         if free and candidate.target not in chosen:
-            chosen[candidate.target] = one
+            chosen[candidate.target] = meaning
             taken.insert(at, (start, end))
     return sorted(chosen.values(), key=_order)
 
 
 def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
-    return [Scored(one.score, one.candidate.target) for one in best[:_CALIBRATED_WITH]]
+    return [Scored(meaning.score, meaning.candidate.target) for meaning in best[:_CALIBRATED_WITH]]
 
 
 def _meanings(

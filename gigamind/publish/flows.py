@@ -167,8 +167,8 @@ def _evaluated(options: EvalOptions, out: Path, started: datetime, pool: Pool | 
             asks = plan["asks_a_model"] and not interrupted
             verdicts = _judged(options, batches, out, pool, run) if asks else None
             # Quoted: Prefect would look at each value of each item for tasks that it waits for.
-            found = quote(batches), out, started, quote(verdicts)
-            return report(options, *found, run=run, interrupted=interrupted)
+            inputs = quote(batches), out, started, quote(verdicts)
+            return report(options, *inputs, run=run, interrupted=interrupted)
     finally:
         STEPS.close_run(options, run)
 

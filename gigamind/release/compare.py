@@ -49,7 +49,7 @@ def compare(
     Raises:
         InputError: their tasks differ.
     """
-    found = mismatches(baseline, current)
+    all_mismatches = mismatches(baseline, current)
     task = current.kind
     before = {item.id: item for item in baseline.items}
     pairs = [(before[item.id], item) for item in current.items if item.id in before]
@@ -62,7 +62,7 @@ def compare(
         task=current.task,
         baseline=name_of(baseline),
         current=name_of(current),
-        mismatches=found,
+        mismatches=all_mismatches,
         shared=len(pairs),
         only_baseline=len(baseline.items) - len(pairs),
         only_current=len(current.items) - len(pairs),
@@ -166,7 +166,7 @@ def metric_changes(
     }
     twins = _twins({**values, **terms})
     (changes,) = adjusted(
-        [tuple(_change_of(name, found, twins.get(name)) for name, found in compared.items())]
+        [tuple(_change_of(name, paired, twins.get(name)) for name, paired in compared.items())]
     )
     sides = [task.counts(items) for items in zip(*pairs, strict=True)] or [{}, {}]
     tested = [
@@ -179,7 +179,8 @@ def metric_changes(
         for change in changes
     ]
     untested = [
-        _untested(one.metric, len(pairs), one.baseline, one.current) for one in task.untested(pairs)
+        _untested(figure.metric, len(pairs), figure.baseline, figure.current)
+        for figure in task.untested(pairs)
     ]
     before, after = (
         (task.figures(items) for items in zip(*pairs, strict=True)) if pairs else ({}, {})
@@ -222,35 +223,37 @@ def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricCha
     """
     tested = [None if change.same_as else change.p_value for own in compared for change in own]
     p_values = iter(holm(tested))
-    told: list[tuple[MetricChange, ...]] = []
+    adjusted_changes: list[tuple[MetricChange, ...]] = []
     for own in compared:
-        found = {change.metric: next(p_values) for change in own}
-        told.append(
+        holm_p_values = {change.metric: next(p_values) for change in own}
+        adjusted_changes.append(
             tuple(
-                change.model_copy(update={"p_adjusted": found[change.same_as or change.metric]})
+                change.model_copy(
+                    update={"p_adjusted": holm_p_values[change.same_as or change.metric]}
+                )
                 for change in own
             )
         )
-    return told
+    return adjusted_changes
 
 
-def _change_of(metric: str, found: PairedComparison, same_as: str | None) -> MetricChange:
+def _change_of(metric: str, paired: PairedComparison, same_as: str | None) -> MetricChange:
     lower = is_lower_better(metric)
     return MetricChange(
         metric=metric,
-        n=found.n,
-        baseline=found.baseline_mean,
-        current=found.current_mean,
-        difference=found.difference,
-        low=found.low,
-        high=found.high,
-        test=found.test,
-        p_value=found.p_value,
+        n=paired.n,
+        baseline=paired.baseline_mean,
+        current=paired.current_mean,
+        difference=paired.difference,
+        low=paired.low,
+        high=paired.high,
+        test=paired.test,
+        p_value=paired.p_value,
         same_as=same_as,
-        detectable=found.detectable_difference,
-        improved=found.worse if lower else found.improved,
-        worse=found.improved if lower else found.worse,
-        changed=found.n - found.unchanged,
+        detectable=paired.detectable_difference,
+        improved=paired.worse if lower else paired.improved,
+        worse=paired.improved if lower else paired.worse,
+        changed=paired.n - paired.unchanged,
     )
 
 

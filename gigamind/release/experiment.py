@@ -136,7 +136,7 @@ def hold_against(labels: Sequence[str], runs: Sequence[Snapshot], *, seed: int =
     setups = differing(
         [conditions(run.config, run.environment, run.judge, run.notes_hash) for run in runs]
     )
-    figures = [first.kind.figures(first.items), *(found.figures for found in compared)]
+    figures = [first.kind.figures(first.items), *(comparison.figures for comparison in compared)]
     slices, left_out = _slices([first, *others], seed, confidence)
     return Experiment(
         task=first.task,
@@ -193,10 +193,10 @@ def _only(run: Snapshot, ids: Collection[str]) -> Snapshot:
 
 def _adjusted(compared: Sequence[Comparison]) -> tuple[Comparison, ...]:
     """The comparisons with p-values that are adjusted over all of them."""
-    changes = adjusted([found.metrics for found in compared])
+    changes = adjusted([comparison.metrics for comparison in compared])
     return tuple(
-        found.model_copy(update={"metrics": metrics})
-        for found, metrics in zip(compared, changes, strict=True)
+        comparison.model_copy(update={"metrics": metrics})
+        for comparison, metrics in zip(compared, changes, strict=True)
     )
 
 

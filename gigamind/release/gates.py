@@ -50,7 +50,7 @@ def lost_rules(
         kinds.append(_Lost(VERDICTS, comparison.unjudged, shared))
     if comparison.checks == "compared":
         kinds.append(_Lost(CHECKS, comparison.unchecked, shared))
-    return [_lost_rule(one, comparison.task, policy, phase) for one in kinds]
+    return [_lost_rule(kind, comparison.task, policy, phase) for kind in kinds]
 
 
 class _Lost(NamedTuple):
@@ -159,8 +159,14 @@ def judge_release(
         InputError: the policy names a figure that nothing gives.
     """
     policy.refuse_unknown(comparison.task)
-    differing = [one for one in comparison.mismatches if one.relaxed_by in policy.comparable.relax]
-    relaxed: tuple[Relaxable, ...] = tuple(one.relaxed_by for one in differing if one.relaxed_by)
+    differing = [
+        mismatch
+        for mismatch in comparison.mismatches
+        if mismatch.relaxed_by in policy.comparable.relax
+    ]
+    relaxed: tuple[Relaxable, ...] = tuple(
+        mismatch.relaxed_by for mismatch in differing if mismatch.relaxed_by
+    )
     refusals = [
         mismatch.meaning
         for mismatch in comparison.mismatches
@@ -179,9 +185,9 @@ def judge_release(
         *_card(judge, held, policy),
     )
     verdict = _verdict(rules)
-    told = [rule for rule in rules if _is_told(rule, verdict)]
-    told.sort(key=lambda rule: rule.why not in UNKNOWABLE)
-    reasons = [rule.explanation for rule in told]
+    deciding = [rule for rule in rules if _is_told(rule, verdict)]
+    deciding.sort(key=lambda rule: rule.why not in UNKNOWABLE)
+    reasons = [rule.explanation for rule in deciding]
     reasons += [relaxation(mismatch, words("en")) for mismatch in differing]
     return GateResult(
         phase=phase, verdict=verdict, rules=rules, reasons=tuple(reasons), relaxed=relaxed
@@ -214,9 +220,11 @@ def _quality_rules(
         if name in named
     ]
     bounds = _bounds(comparison.figures, policy, concerned)
-    told = policy.phases[phase].at_worst
+    soft_at_worst = policy.phases[phase].at_worst
     rules = [
-        _softened(rule, phase, soft=block in soft or (rule.why == "worst" and block in told))
+        _softened(
+            rule, phase, soft=block in soft or (rule.why == "worst" and block in soft_at_worst)
+        )
         for rule in (*changes, *bounds)
         if (block := rule.metric.partition(".")[0])
     ]
@@ -292,8 +300,8 @@ def _quality(
         return _unmeasured(comparison, name, before, after)
     if before == after == _worst(name) and policy.bound(name) is None:
         remarks = ("of_verdicts",) if name.partition(".")[0] == _OF_VERDICTS else ()
-        told = _Told("worst", remarks, before=f"{before:.4f}")
-        return told.rule(name, "not-comparable", baseline=before, current=after)
+        explanation = _Told("worst", remarks, before=f"{before:.4f}")
+        return explanation.rule(name, "not-comparable", baseline=before, current=after)
     allowed = policy.allowed_drop(phase, comparison.items)
     status, remark, needed = (_judged if varies else _raw)(change, allowed)
     is_small = comparison.items < policy.small_sample.below and change.n
@@ -355,8 +363,8 @@ def _bounded(figures: Mapping[str, float], name: str, bound: float) -> RuleResul
     if value is None:
         return _Told(f"{kind}_gone", limit=f"{bound:g}").rule(name, "failed", limit=bound)
     broken = value > bound + _TIE if lower else value < bound - _TIE
-    told = _Told(kind, after=f"{value:.4f}", limit=f"{bound:g}")
-    return told.rule(name, "failed" if broken else "passed", current=value, limit=bound)
+    explanation = _Told(kind, after=f"{value:.4f}", limit=f"{bound:g}")
+    return explanation.rule(name, "failed" if broken else "passed", current=value, limit=bound)
 
 
 _TIE = 1e-9  # a mean that is the bound on paper must not break it by a rounding error
@@ -411,25 +419,25 @@ def speed_rule(change: SpeedChange, rule: SpeedRule) -> RuleResult:
         why = "unmeasured" if after is None else "new"
         return _Told(why).rule(change.name, "skipped", current=after)
     if change.of_file:
-        told = _Told("speed_of_file")
-        return told.rule(change.name, "failed", baseline=before, current=after)
+        explanation = _Told("speed_of_file")
+        return explanation.rule(change.name, "failed", baseline=before, current=after)
     if after is None or (change.baseline_passes and not change.passes):
-        told = _Told("speed_gone")
-        return told.rule(change.name, "failed", baseline=before, current=after)
+        explanation = _Told("speed_gone")
+        return explanation.rule(change.name, "failed", baseline=before, current=after)
     if change.ratio is not None:
         return _normalised_rule(change, rule, change.ratio)
     limit = rule.limit_ms(before)
     # One pass of a busy machine: a rise may be its own, so without passes of the baseline it stops no release.
     unsure = change.name == "search_p95" and after > limit
     status: Status = "inconclusive" if unsure else "failed" if after > limit else "passed"
-    told = _Told(
+    explanation = _Told(
         "slower",
         ("one_pass",) if unsure else ("more_allowed",) if status == "failed" else (),
         before=f"{before:.0f}",
         after=f"{after:.0f}",
         limit=f"{limit:.0f}",
     )
-    return told.rule(change.name, status, baseline=before, current=after, limit=limit)
+    return explanation.rule(change.name, status, baseline=before, current=after, limit=limit)
 
 
 _WIDEST = 4.0  # of an interval's ends, one over the other: twice as much and half as much are then as likely

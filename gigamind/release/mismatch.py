@@ -163,7 +163,7 @@ def _named(run: Snapshot) -> str:
 def _one_name(baseline: Snapshot, current: Snapshot) -> str:
     """How to say that one system runs at two places; "" where one of the two can have no name."""
     both = (baseline.environment.system, current.environment.system)
-    if any(one is None or one.kind == "run" for one in both):
+    if any(system is None or system.kind == "run" for system in both):
         return ""
     return " Where they are one at two places, give --system-name NAME in both runs."
 

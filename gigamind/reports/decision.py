@@ -142,7 +142,9 @@ def decide(
         not_run=view.not_run(record.summary),
         section=False,
     )
-    told = [notice for notice in notes if notice not in {*reasons, *relaxed_told(release, say)}]
+    remaining = [
+        notice for notice in notes if notice not in {*reasons, *relaxed_told(release, say)}
+    ]
     return _page(
         end,
         reasons,
@@ -153,7 +155,7 @@ def decide(
         compared=release is not None,
         passed=_passed(rules, keys),
         trend=_trend(past, _trended(rules, keys), release, say),
-        notices=told,
+        notices=remaining,
         costs=list(_costs(llm, say)) if llm else [],
         lost=list(_lost(record.errors, say)),
         worst=_worst(release.comparison, say) if release else [],

@@ -32,8 +32,8 @@ def decision_told(release: Release, say: Words) -> str:
     """Whether to release, and how many items got worse, in plain words."""
     if release.gate.is_refused:
         return f"{say('decision.not-comparable')}."
-    told = say(f"decision.{plain_verdict(release)}")
-    return f"{told}. {items_told(release.comparison, say)}"
+    sentence = say(f"decision.{plain_verdict(release)}")
+    return f"{sentence}. {items_told(release.comparison, say)}"
 
 
 def plain_verdict(release: Release) -> Verdict:
@@ -48,7 +48,7 @@ def items_told(comparison: Comparison, say: Words) -> str:
     ways = [way for way in ("worse", "improved") if counts[way]]
     silent = len(comparison.unjudged)
     units = say(f"units.{comparison.task}")
-    told = say(
+    sentence = say(
         f"decision.items_{'both' if len(ways) > 1 else ways[0] if ways else 'alike'}",
         shared=comparison.shared - (0 if ways else silent),
         units=units,
@@ -57,7 +57,7 @@ def items_told(comparison: Comparison, say: Words) -> str:
         all_in=_all_in(comparison, say),
     )
     unjudged = say("decision.items_unjudged", count=silent, units=units) if silent else ""
-    return f"{told} {unjudged}".rstrip()
+    return f"{sentence} {unjudged}".rstrip()
 
 
 def unseen_told(comparison: Comparison, gate: GateResult, say: Words) -> str:
@@ -66,7 +66,7 @@ def unseen_told(comparison: Comparison, gate: GateResult, say: Words) -> str:
     Of n items of which k got worse, the share of all such items that is worse is below the one-sided 95 % limit of
     Clopper and Pearson (Biometrika 26(4), 1934): with no item worse and n = 13 that is 0.21.
     """
-    n, worse = comparison.shared, sum(one.change == "worse" for one in comparison.changes)
+    n, worse = comparison.shared, sum(change.change == "worse" for change in comparison.changes)
     limits = [rule.limit for rule in gate.rules if rule.why == "drop" and rule.limit is not None]
     if gate.verdict not in {"passed", "warned"} or not limits or worse >= n:
         return ""
@@ -74,9 +74,9 @@ def unseen_told(comparison: Comparison, gate: GateResult, say: Words) -> str:
     if most <= max(limits):
         return ""
     units = say(f"units.{comparison.task}")
-    told = say("decision.unseen", n=n, units=units, worse=worse, most=f"{most:.2f}")
+    sentence = say("decision.unseen", n=n, units=units, worse=worse, most=f"{most:.2f}")
     single = say("decision.single", weight=f"{1 / n:.2f}", limit=f"{min(limits):g}")
-    return f"{told} {single}" if 1 / n > min(limits) else told
+    return f"{sentence} {single}" if 1 / n > min(limits) else sentence
 
 
 def _all_in(comparison: Comparison, say: Words) -> str:

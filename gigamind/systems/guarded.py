@@ -40,12 +40,12 @@ class GuardedAnswerer(Answerer):
 
 def _held(ask: Callable[[Query], Result], query: Query, kind: type[Result]) -> Result:
     try:
-        told: object = ask(query)
+        answer: object = ask(query)
     except GigamindError:
         raise
     except Exception as error:  # whatever a team's code raises is its answer to this query
         raise SystemFailedError(f"{type(error).__name__}: {error}") from error
-    if not isinstance(told, kind):
-        name, returned = ask.__name__, type(told).__name__
+    if not isinstance(answer, kind):
+        name, returned = ask.__name__, type(answer).__name__
         raise SystemFailedError(f"{name}() returned {returned}, not gigamind.{kind.__name__}")
-    return told
+    return answer

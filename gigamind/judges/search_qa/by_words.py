@@ -139,19 +139,21 @@ def _finding(claim: Claim, role: ToldRole, lines: "_Lines") -> ClaimFinding:
     )
 
 
-def _by_rule(one: JudgedClaim) -> JudgedClaim:
+def _by_rule(claim: JudgedClaim) -> JudgedClaim:
     """What becomes of a sentence that no model has said a word about, and so said nothing that is unverified."""
-    support = one.support
-    if one.verdict == "supported" and support and not support.foreign:
+    support = claim.support
+    if claim.verdict == "supported" and support and not support.foreign:
         if support.new_names or support.substitution:
             doubt = "new_name" if support.new_names else "other_word"
-            return replace(one, told=None, verdict="not_found", note=None, doubt=doubt)
-        return replace(one, told=None)
-    against = support and not support.sparse and not _SAYS_OTHERWISE.isdisjoint(one.contradictions)
-    if against and one.evidence:
-        note = one.evidence.quote.source_index + 1
-        return replace(one, told=None, verdict="contradicted", note=note)
-    return replace(one, told=None, verdict="not_found", note=None)
+            return replace(claim, told=None, verdict="not_found", note=None, doubt=doubt)
+        return replace(claim, told=None)
+    against = (
+        support and not support.sparse and not _SAYS_OTHERWISE.isdisjoint(claim.contradictions)
+    )
+    if against and claim.evidence:
+        note = claim.evidence.quote.source_index + 1
+        return replace(claim, told=None, verdict="contradicted", note=note)
+    return replace(claim, told=None, verdict="not_found", note=None)
 
 
 class _Lines:

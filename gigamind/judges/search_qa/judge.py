@@ -168,31 +168,41 @@ def _is_clear(judgement: Judgement, near: float) -> bool:
     return not doubted and not unproven and not is_near(judgement.voted_utility, [_UTILITY], near)
 
 
-def _together(found: Sequence[Judgement]) -> Judgement:
+def _together(judgements: Sequence[Judgement]) -> Judgement:
     """What seats say that all judged the same claims; where they are split in halves, the less favourable."""
     sentences = tuple(
-        _majority(rows) for rows in zip(*(one.sentences for one in found), strict=True)
+        _majority(rows)
+        for rows in zip(*(judgement.sentences for judgement in judgements), strict=True)
     )
-    claims = [one for one in sentences if one.role == "claim"]
+    claims = [sentence for sentence in sentences if sentence.role == "claim"]
     kind, correct = outcome(sentences), correctness(claims)
-    reported = median(one.reported_utility or 0.0 for one in found)
-    told = 2 * sum(bool(one.told_answerable) for one in found) >= len(found)
-    useful = utility(kind, reported, answerable=told)
-    speaker = min(found, key=lambda one: (_apart(one, correct), abs(one.voted_utility - useful)))
-    omissions = tuple(one for one in speaker.omissions if _is_agreed(one, found))
+    reported = median(judgement.reported_utility or 0.0 for judgement in judgements)
+    told_answerable = 2 * sum(bool(judgement.told_answerable) for judgement in judgements) >= len(
+        judgements
+    )
+    useful = utility(kind, reported, answerable=told_answerable)
+    speaker = min(
+        judgements,
+        key=lambda judgement: (_apart(judgement, correct), abs(judgement.voted_utility - useful)),
+    )
+    omissions = tuple(
+        omission for omission in speaker.omissions if _is_agreed(omission, judgements)
+    )
     return replace(
         speaker,
         outcome=kind,
         sentences=sentences,
         omissions=omissions,
-        coverage=agreed([one.coverage for one in found], claims),
-        completeness=completeness(claims, omissions, answerable=told, told=speaker.tells_omissions),
+        coverage=agreed([judgement.coverage for judgement in judgements], claims),
+        completeness=completeness(
+            claims, omissions, answerable=told_answerable, tells_omissions=speaker.tells_omissions
+        ),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
-        abstains=any(one.untold for one in sentences),
-        answerable=2 * sum(one.answerable for one in found) >= len(found),
-        told_answerable=told,
+        abstains=any(sentence.untold for sentence in sentences),
+        answerable=2 * sum(judgement.answerable for judgement in judgements) >= len(judgements),
+        told_answerable=told_answerable,
     )
 
 

@@ -152,17 +152,17 @@ def judgement_of(
     reply = heard.reply
     (quoted,) = verifier.align([(reply.answer_note, reply.answer_quote)])
     place, doubt = verifier.proof(quoted)
-    found = answerable(told=reply.answerable, proven=doubt is None)
+    answerability = answerable(told=reply.answerable, proven=doubt is None)
     sentences = with_roles(
         heard.judged,
         heard.findings,
         Roles(case.question, case.notes, claims_of(pieces)),
-        place if found == "proven" else None,
+        place if answerability == "proven" else None,
     )
-    claims = [one for one in sentences if one.role == "claim"]
+    claims = [sentence for sentence in sentences if sentence.role == "claim"]
     omissions = judged_omissions(reply.omissions, case.answer, verifier)
     kind, correct = outcome(sentences), correctness(claims)
-    useful = utility(kind, reply.utility, answerable=found != "no")
+    useful = utility(kind, reply.utility, answerable=answerability != "no")
     return Judgement(
         outcome=kind,
         sentences=sentences,
@@ -176,13 +176,16 @@ def judgement_of(
             verifier=verifier,
         ),
         completeness=completeness(
-            claims, omissions, answerable=found != "no", told=reply.tells_omissions
+            claims,
+            omissions,
+            answerable=answerability != "no",
+            tells_omissions=reply.tells_omissions,
         ),
         correctness=correct,
         utility=useful,
         confidence=confidence(correct, useful),
-        abstains=any(one.untold for one in sentences),
-        answerable=found == "proven",
+        abstains=any(sentence.untold for sentence in sentences),
+        answerable=answerability == "proven",
         told_answerable=reply.answerable,
         reported_correctness=reply.correctness,
         reported_utility=reply.utility,
@@ -201,14 +204,14 @@ def completeness(
     omissions: Sequence[JudgedOmission],
     *,
     answerable: bool,
-    told: bool,
+    tells_omissions: bool,
 ) -> float | None:
-    """Supported claims over those and what is left out; None where `told`, what the model says of that, is unread."""
-    if not told:
+    """Supported claims over those and what is left out; None where it is unread what the model says of that."""
+    if not tells_omissions:
         return None
     return share_given(
-        sum(one.verdict == "supported" for one in claims),
-        sum(one.doubt is None for one in omissions),
+        sum(claim.verdict == "supported" for claim in claims),
+        sum(omission.doubt is None for omission in omissions),
         answerable=answerable,
     )
 

@@ -141,12 +141,16 @@ def unit_of(text: str) -> str:
 
 def amounts_in_words(text: str) -> Iterator[tuple[int, str]]:
     """Amounts and their units of a text in lower case, generously: "이 일" is read as two days."""
-    yield from ((_sino(found[1]), unit_of(found[2])) for found in _SINO.finditer(text))
-    yield from ((_NATIVE[found[1]], unit_of(found[2])) for found in _NATIVE_AMOUNT.finditer(text))
-    yield from ((_DAYS[found[0]], "일") for found in _DAY_WORD.finditer(text))
-    for found in _ENGLISH_AMOUNT.finditer(text):
-        words = (found["tens"], found["ones"]) if found["tens"] else (found["whole"],)
-        value, unit = sum(_ENGLISH[word] for word in words), unit_of(found["unit"] or "")
+    yield from ((_sino(match[1]), unit_of(match[2])) for match in _SINO.finditer(text))
+    yield from ((_NATIVE[match[1]], unit_of(match[2])) for match in _NATIVE_AMOUNT.finditer(text))
+    yield from ((_DAYS[match[0]], "일") for match in _DAY_WORD.finditer(text))
+    for english_match in _ENGLISH_AMOUNT.finditer(text):
+        words = (
+            (english_match["tens"], english_match["ones"])
+            if english_match["tens"]
+            else (english_match["whole"],)
+        )
+        value, unit = sum(_ENGLISH[word] for word in words), unit_of(english_match["unit"] or "")
         if unit or value > 1:  # "one" alone is mostly no number
             yield value, unit
 

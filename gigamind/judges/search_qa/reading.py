@@ -195,10 +195,10 @@ def _is_edit(change: Change, moved: AbstractSet[str]) -> bool:
     if is_bound_otherwise(ours, theirs):
         return True
     if len(change.ours) == len(change.theirs) == 1:
-        one, other = change.ours[0], change.theirs[0]
-        if key_of(one.text) == key_of(other.text):
-            return is_other_word(one, other)
-        if is_content(key_of(one.text)) and is_content(key_of(other.text)):
+        our_word, other = change.ours[0], change.theirs[0]
+        if key_of(our_word.text) == key_of(other.text):
+            return is_other_word(our_word, other)
+        if is_content(key_of(our_word.text)) and is_content(key_of(other.text)):
             return True
     return any(
         is_content(key_of(word.text)) and key_of(word.text) not in moved for word in change.ours
@@ -217,16 +217,19 @@ _ENDINGS = re.compile(r"(?:e|e?s|e?d|ing|y|ies|ied|ly|'s|[eo]r|a?t?ions?|al|ment
 _VERBAL = frozenset("하되있없했됐였었았겠지고며는한할된될인일")
 
 
-def is_other_word(one: Word, other: Word) -> bool:
+def is_other_word(our_word: Word, other: Word) -> bool:
     """Whether two words with one stem are two, mostly names: 김민수 and 김민주, Anderson and Andersen."""
-    if one.text == other.text or one.is_number:
+    if our_word.text == other.text or our_word.is_number:
         return False
-    if HANGUL.match(one.text):
-        names = len(one.text) == len(other.text) > _SYLLABLES and one.particle == other.particle
-        return names and not {one.text[-1], other.text[-1]} & _VERBAL
-    same = takewhile(lambda pair: pair[0] == pair[1], zip(one.text, other.text, strict=False))
+    if HANGUL.match(our_word.text):
+        names = (
+            len(our_word.text) == len(other.text) > _SYLLABLES
+            and our_word.particle == other.particle
+        )
+        return names and not {our_word.text[-1], other.text[-1]} & _VERBAL
+    same = takewhile(lambda pair: pair[0] == pair[1], zip(our_word.text, other.text, strict=False))
     shared = sum(1 for _ in same)
-    return not all(_ENDINGS.fullmatch(word.text[shared:]) for word in (one, other))
+    return not all(_ENDINGS.fullmatch(word.text[shared:]) for word in (our_word, other))
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,7 +270,11 @@ def _gaps(says: Reading, source: Reading) -> Iterator[Change]:
         if ours or theirs:
             yield Change(ours, theirs)
         pairs = zip(here, there, strict=True)
-        yield from (Change([one], [other]) for one, other in pairs if is_other_word(one, other))
+        yield from (
+            Change([our_word], [other])
+            for our_word, other in pairs
+            if is_other_word(our_word, other)
+        )
         ours, theirs, begun = [], [], True
     if ours:
         yield Change(ours, theirs[: len(ours)])
@@ -280,18 +287,22 @@ def _is_other(gap: Change, says: Reading, source: Reading, exchanged: Collection
     """
     if len(gap.ours) != 1 or len(gap.theirs) != 1:  # several are said in other words
         return False
-    one, other = gap.ours[0], gap.theirs[0]
-    if one.is_number or other.is_number or ELLIPSIS in one.text:  # digits are compared by `numbers`
+    our_word, other = gap.ours[0], gap.theirs[0]
+    # Digits are compared by `numbers`.
+    if our_word.is_number or other.is_number or ELLIPSIS in our_word.text:
         return False
-    if is_bound_otherwise(one.whole, other.whole):
+    if is_bound_otherwise(our_word.whole, other.whole):
         return True
     # A Korean predicate at the end is often said in other words: 4 of 7 honest pairs that this cost in half of KorNLI.
-    if says.is_korean and one is says.words[-1]:
+    if says.is_korean and our_word is says.words[-1]:
         return False
-    here, there = key_of(one.text), key_of(other.text)
+    here, there = key_of(our_word.text), key_of(other.text)
     is_gone = there in exchanged or says.keys.count(there) < source.keys.count(there)
     return (
-        is_content(here) and is_content(there) and is_gone and not is_typo(one, other, frozenset())
+        is_content(here)
+        and is_content(there)
+        and is_gone
+        and not is_typo(our_word, other, frozenset())
     )
 
 

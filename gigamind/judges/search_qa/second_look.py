@@ -185,11 +185,11 @@ class SecondLook:
                 if error.code not in OF_THE_REPLY:
                     raise
                 said = [None] * len(pairs)
-            for pair, one in zip(pairs, said, strict=True):
+            for pair, answer in zip(pairs, said, strict=True):
                 right[pair.said][0] += 1
-                right[pair.said][1] += one is pair.said
-        (yes, seen), (no, told) = right[True], right[False]
-        return Trial(model, self.language, (yes, seen), (no, told))
+                right[pair.said][1] += answer is pair.said
+        (yes, seen), (no, denied) = right[True], right[False]
+        return Trial(model, self.language, (yes, seen), (no, denied))
 
 
 _TRIALS: WeakKeyDictionary[Asked, dict[str, asyncio.Future[Trial]]] = WeakKeyDictionary()

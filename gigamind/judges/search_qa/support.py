@@ -174,25 +174,28 @@ def support(
     share = _share(says, around)
     own = len(says.content & source.content) / len(says.content) if says.content else 1.0
     numbers, doubtful = _numbers(says, source, around, note, own)
-    found: list[Contradiction] = [*_formal(says, source, own), *numbers]
+    contradictions: list[Contradiction] = [*_formal(says, source, own), *numbers]
     if says.is_korean != source.is_korean:
-        return Support(tuple(found), share, doubtful=True, foreign=True)
+        return Support(tuple(contradictions), share, doubtful=True, foreign=True)
     sparse = share < _LEAST[says.is_korean] or own < _LEAST_OWN
     doubtful = doubtful or sparse
     changes = list(changes_of(says, source))
     for name, rule in _RULES if own >= _SAME_MATTER else ():
         verdict = rule(says, source, changes)
         if verdict:
-            found.append(name)
+            contradictions.append(name)
         doubtful = doubtful or verdict is not None
     doubtful = doubtful or (bool(changes) and _is_of_other_mode(says, source))
     new_names = _names_new(says, around, note)
     substituted = substitution(says, source)
     doubtful = (
-        doubtful or is_edited(changes, around.keys) or new_names or bool(found or substituted)
+        doubtful
+        or is_edited(changes, around.keys)
+        or new_names
+        or bool(contradictions or substituted)
     )
     return Support(
-        tuple(dict.fromkeys(found)),
+        tuple(dict.fromkeys(contradictions)),
         share,
         doubtful,
         sparse=sparse,
@@ -254,27 +257,36 @@ def _numbers(
 ) -> tuple[list[Contradiction], bool]:
     """Whether a number of the claim contradicts, and whether one is doubtful."""
     digits = numbers_of(says.text)
-    in_words = [one for one in numbers_in_words(says.text) if one.unit and one.value != "1"]
+    in_words = [
+        number for number in numbers_in_words(says.text) if number.unit and number.value != "1"
+    ]
     if not digits and not in_words:
         return [], False
     known = known_numbers(around.text)
-    missing = [one for one in digits if not is_known(one, known)]
-    missing_words = [one for one in in_words if not is_known(one, known)]
+    missing = [number for number in digits if not is_known(number, known)]
+    missing_words = [number for number in in_words if not is_known(number, known)]
     said, there = known_numbers(says.text), numbers_of(source.text)
-    there_in_words = [one for one in numbers_in_words(source.text) if one.unit]
-    others = [one for one in (*there, *there_in_words) if one.unit and not is_known(one, said)]
+    there_in_words = [number for number in numbers_in_words(source.text) if number.unit]
+    others = [
+        number for number in (*there, *there_in_words) if number.unit and not is_known(number, said)
+    ]
     if not missing and not missing_words:
-        units = {one.unit for one in others}
-        beside = [one for one in digits if one.unit in units and not is_known(one, there)]
+        units = {number.unit for number in others}
+        beside = [
+            number for number in digits if number.unit in units and not is_known(number, there)
+        ]
         return [], bool(beside) or are_reordered(digits, there)
     if ROUNDED.search(says.text):
-        missing = [one for one in missing if not is_rounded_from(one, there)]
-    for one in (*missing, *missing_words):
-        alike = (one.unit == other.unit or one.value == other.value for other in others)
+        missing = [number for number in missing if not is_rounded_from(number, there)]
+    for missing_number in (*missing, *missing_words):
+        alike = (
+            missing_number.unit == other.unit or missing_number.value == other.value
+            for other in others
+        )
         if own >= _SAME_MATTER and any(alike):
             return ["number"], True
     whole = known_numbers(note)
-    if any(not is_known(one, whole) for one in missing):
+    if any(not is_known(number, whole) for number in missing):
         return ["number"], True
     return [], True
 

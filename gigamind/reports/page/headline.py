@@ -156,7 +156,7 @@ def notices(
     if record.errors:
         yield notice("problems", errors=len(record.errors))
     warnings = record.run.warnings
-    yield from (warning_in(say.language, told) for told in warnings[:_WARNINGS_TOLD])
+    yield from (warning_in(say.language, warning) for warning in warnings[:_WARNINGS_TOLD])
     if len(warnings) > _WARNINGS_TOLD:
         yield notice(
             "warned" if section else "warned_in_report", warnings=len(warnings) - _WARNINGS_TOLD

@@ -142,7 +142,7 @@ def render_page(
             *few_judged(content.llm, say),
             *(notice for notice in noticed if notice not in said),
         ],
-        warnings=[warning_in(say.language, told) for told in record.run.warnings],
+        warnings=[warning_in(say.language, warning) for warning in record.run.warnings],
         cards=list(content.cards),
         metric_rows=list(_metric_rows(content, comparison, say)),
         slice_metrics=[label(key, say.language) for key in content.columns],
@@ -215,8 +215,8 @@ def _worse(comparison: Comparison, say: Words) -> Iterator[tuple[str, str, str]]
     """The items that got worse, the worst of them first: id, text, and what became of it."""
     for change in comparison.changes:
         if change.change == "worse":
-            told = change_in(say.language, change.what).replace("->", "→")
-            yield change.id, change.text, told
+            outcome = change_in(say.language, change.what).replace("->", "→")
+            yield change.id, change.text, outcome
 
 
 def changes_by_id(comparison: Comparison | None) -> dict[str, str]:

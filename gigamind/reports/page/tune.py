@@ -57,18 +57,18 @@ def render_tuning(
 
 def findings(tuning: Tuning, say: Words) -> list[str]:
     """What was found, in sentences, the main one first."""
-    told, metric = tuning.told, label(tuning.metric, say.language)
+    tuned, metric = tuning.told, label(tuning.metric, say.language)
     values = {
-        "setting": setting_name(told.setting, tuning, say),
+        "setting": setting_name(tuned.setting, tuning, say),
         "metric": metric,
         "queries": tuning.queries,
         "others": len(tuning.settings) - 1,
         "gain": signed(tuning.gain),
         "low": signed(tuning.low),
         "high": signed(tuning.high),
-        "here": signed(told.gain),
+        "here": signed(tuned.gain),
         "before": share(tuning.as_is.figures[tuning.metric]),
-        "after": share(told.figures[tuning.metric]),
+        "after": share(tuned.figures[tuning.metric]),
     }
     if tuning.is_switch:
         switch = say("tune.switch", **values)
@@ -76,8 +76,8 @@ def findings(tuning: Tuning, say: Words) -> list[str]:
             costs = ", ".join(_cost_told(metric, say) for metric in tuning.worse[:_WORSE_TOLD])
             switch = f"{switch} {say('tune.costs', costs=costs)}"
         lines = [switch, say("tune.gained", **values)]
-        if told.gain - tuning.gain >= _TOLD:
-            flattery = f"{told.gain - tuning.gain:.3f}"
+        if tuned.gain - tuning.gain >= _TOLD:
+            flattery = f"{tuned.gain - tuning.gain:.3f}"
             lines.append(say("tune.flattered", flattery=flattery, **values))
     else:
         kept = setting_name(tuning.as_is.setting, tuning, say)

@@ -43,18 +43,18 @@ def not_believed(summary: AnswerSummaryReport, say: Words) -> str:
 
     Of claims that no model was asked about, how far their verdicts go.
     """
-    told, stopped = summary.told.get("supported", 0), summary.not_believed
+    told_supported, stopped = summary.told.get("supported", 0), summary.not_believed
     if not summary.told and summary.counts.claims:
         supported = summary.verdicts.get("supported", 0)
         return say("answer.by_words", supported=supported, loose=summary.loose)
-    if not told:
+    if not told_supported:
         return ""
     if not stopped:
-        return say("answer.all_believed", told=told)
-    most_first = sorted(stopped.items(), key=lambda one: -one[1])
+        return say("answer.all_believed", told=told_supported)
+    most_first = sorted(stopped.items(), key=lambda pair: -pair[1])
     return say(
         "answer.not_believed",
-        told=told,
+        told=told_supported,
         stopped=sum(stopped.values()),
         why=", ".join(f"{say(f'answer_script.{name}')} ({count})" for name, count in most_first),
     )

@@ -123,13 +123,16 @@ def _cases(
     progress: Progress,
 ) -> Iterator[EvalCase]:
     for done, query in enumerate(queries, start=1):
-        found = [
+        passages = [
             (note, hit.passage.span)
             for hit in retriever.search(query.item.query)
             if (note := vault.note(hit.note)) is not None
         ]
-        context = context_of(found, options.context_notes, options.context_chars)
-        notes = tuple(GivenNote(one.path, one.source.title, one.source.text) for one in context)
+        context = context_of(passages, options.context_notes, options.context_chars)
+        notes = tuple(
+            GivenNote(context_note.path, context_note.source.title, context_note.source.text)
+            for context_note in context
+        )
         yield EvalCase(
             id=query.item.id,
             question=query.item.query,
@@ -138,7 +141,9 @@ def _cases(
             tags=query.item.tags,
             notes=notes,
             relevant=frozenset(
-                number for number, one in enumerate(notes, start=1) if one.path in query.relevant
+                number
+                for number, given_note in enumerate(notes, start=1)
+                if given_note.path in query.relevant
             ),
             unanswerable=not query.item.answerable,
         )
@@ -196,8 +201,8 @@ def refuse_idle(options: AnswerEvalOptions) -> None:
         InputError: one has none.
     """
     if options.system is None:
-        if told := options.told(OF_SYSTEMS):
-            raise InputError(f"{told}: only with --system; leave it out")
+        if idle := options.told(OF_SYSTEMS):
+            raise InputError(f"{idle}: only with --system; leave it out")
     elif options.system == BUILTIN:
         raise InputError(
             "--system builtin: gigamind answers by --answer-model; name another system, or leave it out"
@@ -242,8 +247,8 @@ def _from_questions(
     )
 
 
-def _of_query(one: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
-    item = one.item
+def _of_query(query: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
+    item = query.item
     return EvalCase(
         id=item.id,
         question=item.query,
@@ -251,7 +256,7 @@ def _of_query(one: CheckedQuery, options: AnswerEvalOptions) -> EvalCase:
         language=language_of(item.language, item.query),
         tags=item.tags,
         notes=(),
-        expected=frozenset(one.relevant) if options.notes else None,
+        expected=frozenset(query.relevant) if options.notes else None,
         unanswerable=not item.answerable,
     )
 

@@ -68,7 +68,7 @@ def summarise_answers(
     """The figures of a run; equal runs give equal summaries, times apart."""
     seed = prepared.options.seed
     judged = [item.evaluation for item in items if item.evaluation]
-    claims = [claim for told in judged for claim in told.claims]
+    claims = [claim for evaluation in judged for claim in evaluation.claims]
     return AnswerSummaryReport(
         status="interrupted" if run.interrupted else "complete",
         counts=_counts(prepared, items),
@@ -82,14 +82,17 @@ def summarise_answers(
         doubts=_counted(claim.doubt for claim in claims if claim.doubt),
         cuts=_counted(claim.cut for claim in claims),
         roles=_counted(
-            ["claim"] * len(claims) + [one.role for told in judged for one in told.asides]
+            ["claim"] * len(claims)
+            + [aside.role for evaluation in judged for aside in evaluation.asides]
         ),
         vetoes=_counted(claim.veto for claim in claims if claim.veto),
-        omissions=_counted(one.doubt or "proven" for told in judged for one in told.omissions),
+        omissions=_counted(
+            omission.doubt or "proven" for evaluation in judged for omission in evaluation.omissions
+        ),
         facts_unbacked=sum(
             not fact.counts for item in items if item.labels for fact in item.labels.facts
         ),
-        notices=_counted(name for told in judged for name in told.notices),
+        notices=_counted(name for evaluation in judged for name in evaluation.notices),
         told=_counted(claim.told for claim in claims if claim.told),
         not_believed=_counted(
             claim.doubt or claim.verdict

@@ -132,8 +132,8 @@ class AnswerTask(Task[AnswerEvalOptions, AnswerSummaryReport, AnswerItemReport])
 
     def shortfall(self, record: Record[AnswerSummaryReport, AnswerItemReport]) -> str | None:
         first = next((error.message for error in record.errors if error.kind == "item"), "")
-        found, counts = record.summary.system, record.summary.counts
-        if found and (short := found.shortfall("answer to {} questions", first)):
+        health, counts = record.summary.system, record.summary.counts
+        if health and (short := health.shortfall("answer to {} questions", first)):
             return short
         if record.llm is None and counts.without_context and not counts.answers_evaluated:
             return (

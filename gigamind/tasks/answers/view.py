@@ -22,14 +22,14 @@ _WORST_SHOWN = 10
 def _lead(record: AnswerRunRecord, say: Words) -> list[str]:
     """How many answers were evaluated, what they say, and what became of the others."""
     counts, judge = record.summary.counts, record.run.judge
-    told = {"evaluated": counts.answers_evaluated, "answers": counts.answers_total}
+    totals = {"evaluated": counts.answers_evaluated, "answers": counts.answers_total}
     if judge and judge.metrics:
-        lines = [say("answers_summary.own_lead", **told, judge=code(judge.file))]
+        lines = [say("answers_summary.own_lead", **totals, judge=code(judge.file))]
     else:
         lines = [
             say(
                 f"answers_summary.lead{'' if record.summary.told or not counts.claims else '_words'}",
-                **told,
+                **totals,
                 claims=counts.claims,
                 supported=record.summary.verdicts.get("supported", 0),
                 abstained=counts.abstained,

@@ -71,8 +71,8 @@ def _system(options: LinkEvalOptions) -> SystemReport | None:
         if options.allow_partial:
             raise InputError("--allow-partial: only with --system; leave it out")
         return None
-    if told := options.told(OF_OWN):
+    if idle := options.told(OF_OWN):
         raise InputError(
-            f"{told}: of gigamind's own suggestions, and --system names another tool; leave it out"
+            f"{idle}: of gigamind's own suggestions, and --system names another tool; leave it out"
         )
     return describe_run(run_path(options.system))

@@ -161,9 +161,11 @@ def _ndcg(item: SearchItem) -> float:
 
 def _what(answers: tuple[bool, bool], ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:
     if answers[0] != answers[1]:
-        told = "passage back in its note" if answers[1] else "passage gone from its note"
+        passage_change = "passage back in its note" if answers[1] else "passage gone from its note"
         alike = ranks[0] == ranks[1] and rights[0] == rights[1]
-        return told if alike else f"{told}; {_what((True, True), ranks, rights)}"
+        return (
+            passage_change if alike else f"{passage_change}; {_what((True, True), ranks, rights)}"
+        )
     parts: list[str] = []
     if ranks[0] != ranks[1]:
         parts.append(f"{_rank(ranks[0])} -> {_rank(ranks[1])}")

@@ -223,9 +223,9 @@ def idle_options(options: SearchEvalOptions) -> tuple[str, ...]:
         if options.notes is None:
             raise InputError("--notes: must be given; only another --system needs no vault")
         return _idle_fusion(options)
-    if told := options.told(OF_ENGINE):
+    if idle := options.told(OF_ENGINE):
         raise InputError(
-            f"{told}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
+            f"{idle}: of gigamind's own search, and --system {shown_system(options.system)} names another;"
             " leave it out"
         )
     return ()

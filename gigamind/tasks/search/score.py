@@ -345,14 +345,14 @@ def _with_reach(prepared: Prepared, engine: Engine) -> Prepared:
             cut = (sentence.span for sentence in chunk.sentences)
             shown = [Span(start + span.start, start + span.end) for span in cut]
             pieces.setdefault(passage.note, []).extend((*shown, passage.span))
-    found = out_of_reach(labels, pieces)
-    if found is None:
+    unreachable = out_of_reach(labels, pieces)
+    if unreachable is None:
         return prepared
-    told = warning(
+    caution = warning(
         "out_of_reach",
-        count=f"{found.count:,}",
-        labels=f"{found.labels:,}",
-        label=f"{found.label_chars:g}",
-        piece=f"{found.piece_chars:g}",
+        count=f"{unreachable.count:,}",
+        labels=f"{unreachable.labels:,}",
+        label=f"{unreachable.label_chars:g}",
+        piece=f"{unreachable.piece_chars:g}",
     )
-    return replace(prepared, out_of_reach=found, warnings=(*prepared.warnings, told))
+    return replace(prepared, out_of_reach=unreachable, warnings=(*prepared.warnings, caution))
