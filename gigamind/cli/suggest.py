@@ -179,6 +179,9 @@ def suggest(
             shown if every else shown[0],
             lambda: _show(all_suggested, writer, out, say, every=every),
         )
+    is_any = any(suggested.suggestions for suggested in all_suggested)
+    if is_any and suggester.calibration.is_of_other_vaults and not is_quiet():
+        click.echo(say("suggest.few_links"), err=True)
 
 
 def _check_alone(context: click.Context) -> None:

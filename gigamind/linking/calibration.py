@@ -73,6 +73,11 @@ class Calibration:
     phrases: Line = Line()
     suggestions: int = 0
 
+    @property
+    def is_of_other_vaults(self) -> bool:
+        """Whether this vault's own links say less than the shipped numbers do."""
+        return self.suggestions < _PRIOR
+
     def odds(self, score: float, *, is_phrase: bool) -> float:
         """Log odds of a link in this vault, by those of the shipped weights."""
         line = self.phrases if is_phrase else self.names

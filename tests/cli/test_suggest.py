@@ -45,6 +45,18 @@ def test_a_suggestion_reads_as_the_format_says(suggest):
     assert ended.code == 0
 
 
+def test_where_a_vault_has_few_links_it_is_said_whose_the_confidence_is(suggest, tmp_path):
+    said = "too few links of its own to say what a confidence is worth"
+    assert said in suggest("--all").stderr
+    assert said not in suggest("--all", "--quiet").stderr
+    assert said not in suggest("--all", "--min-confidence", 1).stderr  # of nothing
+    for number in range(40):
+        text = "RAG 시스템은 [[RAG 아키텍처|RAG 시스템]]에서 본다."
+        (tmp_path / "v" / f"{number}.md").write_text(text, "utf-8")
+    ended = suggest("--all")
+    assert (said in ended.stderr, "RAG" in ended.stdout) == (False, True)
+
+
 def test_a_suggestion_is_korean_through_and_through_where_that_is_asked_for(suggest, monkeypatch):
     def shown(*options):
         return re.sub(r"\d\.\d\d", "N", suggest("--note", "gigamind", *options).stdout)
