@@ -6,10 +6,12 @@ of making it; and it puts together what they found, which stands in the run's fo
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from gigamind.errors import GigamindError
 from gigamind.evaluation.options import EvalOptions, ModelRunOptions
 from gigamind.evaluation.progress import Lines, Progress
 from gigamind.evaluation.run import Batch, Plan, Verdicts
@@ -27,7 +29,8 @@ _LONGEST_S = 3600.0  # of a request to a server of one's own, whose patience may
 
 def score_batch(options: EvalOptions, first: int, end: int, run: str) -> Batch:
     """See `Steps.run_batch`; for workers, which import it by name."""
-    return STEPS.run_batch(options, first, end, run)
+    with _sent():
+        return STEPS.run_batch(options, first, end, run)
 
 
 def judge_shard(
@@ -38,7 +41,18 @@ def judge_shard(
 
     logger = get_run_logger()
     progress = Lines(lambda line: logger.info(message_in(options.language, line)))
-    return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
+    with _sent():
+        return STEPS.judge_shard(options, results, out, shard, run=run, progress=progress)
+
+
+@contextmanager
+def _sent() -> Generator[None]:
+    """Our errors leave a worker without what led to them: Dask sends that, too, and not all of it can be read again."""
+    try:
+        yield
+    except GigamindError as error:
+        error.__cause__ = error.__context__ = None
+        raise
 
 
 def for_workers(options: EvalOptions) -> EvalOptions:

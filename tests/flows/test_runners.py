@@ -25,6 +25,7 @@ from gigamind.evaluation.unfinished import attempts_of, is_resumable, unfinished
 from gigamind.llm.fences import fence_key
 from gigamind.publish.here import run_flow
 from gigamind.publish.pool import Job, Pool
+from gigamind.publish.scaleout import score_batch
 from gigamind.tasks import evaluate
 from gigamind.tasks.answers.options import AnswerEvalOptions
 
@@ -311,6 +312,12 @@ def test_a_flow_that_is_killed_takes_its_processes_along_and_is_gone_on_with(
     )
     assert state.result()["summary"]["llm"]["outcomes"] == {"scored": 50}
     assert server.seen.total <= 50 + 4  # what was in flight is paid for twice
+
+
+def test_an_error_leaves_a_worker_without_what_led_to_it(options):
+    with pytest.raises(InputError) as raised:
+        score_batch(options(dataset="missing.jsonl"), 0, 1, "")
+    assert (raised.value.__cause__, raised.value.__context__) == (None, None)
 
 
 def test_a_runner_that_there_is_not_is_refused_with_those_that_there_are(flow, options):
