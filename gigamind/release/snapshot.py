@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 from collections.abc import Mapping
+from math import isfinite
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -19,6 +20,8 @@ from gigamind.records.judged import JudgeReport
 from gigamind.records.reading import first_problem, read_written, written_lines
 from gigamind.records.schema import ErrorReport, Record, RunReport
 from gigamind.release.model import VERSION, ComparedTask, EvalSnapshot
+
+_DIGITS = 20  # of a number that is too large, as it is told
 
 Report = TypeVar("Report", bound=BaseModel)
 Kinds = Mapping[str, ComparedTask[Any, Any, Any]]
@@ -103,7 +106,8 @@ def _checked_task(
 
 def _object(path: Path) -> dict[str, object]:
     try:
-        content = checked(json.loads(read_written(path, _MISSING), parse_constant=_refuse_constant))
+        written = read_written(path, _MISSING)
+        content = checked(json.loads(written, parse_constant=_refuse_constant, parse_float=_finite))
     except json.JSONDecodeError as error:
         raise InputError(
             f"{path}:{error.lineno}: not JSON, or cut short ({error.msg});"
@@ -118,6 +122,10 @@ def _object(path: Path) -> dict[str, object]:
 
 def _refuse_constant(name: str) -> float:
     raise ValueError(f"holds {name}, which is no figure; make a new baseline")
+
+
+def _finite(number: str) -> float:
+    return value if isfinite(value := float(number)) else _refuse_constant(number[:_DIGITS])
 
 
 def _file(path: Path, model: type[Report]) -> Report:
