@@ -129,14 +129,12 @@ class Pool:
     def _start(self, job: Job) -> None:
         from prefect import task
         from prefect.cache_policies import NO_CACHE
-        from prefect.utilities.annotations import quote
 
         # NO_CACHE: an evaluation that answers from an earlier run's results would measure nothing.
         kind = job.label.split()[0]
         settled = task(name=kind, task_run_name=job.label, retries=1, cache_policy=NO_CACHE)
-        # Quoted: Prefect would look at each value in them for tasks that it waits for.
-        parameters = {name: quote(value) for name, value in job.parameters.items()}
-        future = self._runner.submit(settled(job.call), parameters)
+        # Not quoted, as in the flow's own process: Dask would look at the annotation, and take it for a tuple of tasks.
+        future = self._runner.submit(settled(job.call), dict(job.parameters))
         self._running[job] = future
         future.add_done_callback(partial(self._tell, job))
 

@@ -288,7 +288,7 @@ def test_a_flow_that_is_killed_takes_its_processes_along_and_is_gone_on_with(
     script = tmp_path / "script.py"
     script.write_text(
         "import sys\n"
-        "from gigamind.publish.flows import run_flow\n"
+        "from gigamind.publish.here import run_flow\n"
         "from gigamind.tasks.search.options import SearchEvalOptions\n"
         "if __name__ == '__main__':\n"
         "    run_flow(SearchEvalOptions.model_validate_json(sys.argv[1]), 'processes:2')\n"
