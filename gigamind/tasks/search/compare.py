@@ -21,7 +21,7 @@ from gigamind.release.model import (
     Values,
     paired_values,
 )
-from gigamind.tasks.search.schema import ItemReport, SummaryReport
+from gigamind.tasks.search.schema import ItemReport, SummaryReport, ndcg_cutoffs
 
 
 class SearchItem(SnapshotItem):
@@ -154,9 +154,8 @@ def _verdicts_right(before: SearchItem, after: SearchItem) -> tuple[bool, bool]:
 
 
 def _ndcg(item: SearchItem) -> float:
-    cutoffs = [name for name in item.metrics if name.startswith("ndcg_at_")]
-    deepest = max(cutoffs, key=lambda name: int(name.removeprefix("ndcg_at_")), default=None)
-    return (item.metrics.get(deepest) if deepest else None) or 0.0
+    deepest = max(ndcg_cutoffs(item.metrics), default=None)
+    return item.metrics.get(f"ndcg_at_{deepest}") or 0.0
 
 
 def _what(answers: tuple[bool, bool], ranks: tuple[float, float], rights: tuple[bool, bool]) -> str:

@@ -4,6 +4,7 @@ Names are the seed's (section 6.1), snake_case; what it has not is added beside 
 units, half-open, in the note's file.  A figure that could not be measured is null, never 0.
 """
 
+from collections.abc import Iterable
 from typing import Literal, TypeAlias
 
 from pydantic import Field
@@ -23,6 +24,13 @@ from gigamind.records.schema import (
 from gigamind.systems.health import SystemHealth
 
 _SHOWN = 10  # the cut-off that reports show, or the largest below it
+_NDCG = "ndcg_at_"
+
+
+def ndcg_cutoffs(figures: Iterable[str]) -> list[int]:
+    """The cut-offs at which nDCG stands among figures, by their names; a name of another form is none."""
+    cutoffs = (name.removeprefix(_NDCG) for name in figures if name.startswith(_NDCG))
+    return [int(cutoff) for cutoff in cutoffs if cutoff.isascii() and cutoff.isdecimal()]
 
 
 class HitReport(Report):
@@ -129,7 +137,7 @@ class SliceReport(Report):
     @property
     def deepest(self) -> int:
         """The cut-off that reports show: the largest that was measured, up to 10."""
-        cutoffs = [int(name[8:]) for name in self.search if name.startswith("ndcg_at_")]
+        cutoffs = ndcg_cutoffs(self.search)
         return max((k for k in cutoffs if k <= _SHOWN), default=min(cutoffs, default=_SHOWN))
 
 

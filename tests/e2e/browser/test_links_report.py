@@ -106,7 +106,9 @@ def test_misses_stand_by_their_cause_with_the_text_around_and_what_was_preferred
     group = browser.find_element(By.CSS_SELECTOR, "#causes summary")
     assert group.text == f"{summary} (1)"
     group.click()
-    shown = browser.find_element(By.CSS_SELECTOR, "#causes li")
+    shown = WebDriverWait(browser, 60, poll_frequency=0.05).until(
+        lambda _: browser.find_element(By.CSS_SELECTOR, "#causes li")
+    )
     assert row.anchor in shown.find_element(By.CSS_SELECTOR, "blockquote mark.miss").text
     for part in (item.note, row.targets[0], "0.123", last.target, HOSTILE, *last.features):
         assert part in shown.text
