@@ -160,12 +160,11 @@ class Estimate:
 
     def describe(self) -> str:
         """In a line."""
-        low, high = (_duration(seconds) for seconds in self.seconds)
         parts = [self.what]
         if self.calls:
             parts.append(f"{self.calls:,} requests, {_between(*self.tokens)} tokens")
         parts.append(_dollars(self.usd))
-        time = low if low == high else f"{low} to {high}"
+        time = _time(*self.seconds)
         parts.append("at the batch price, up to 24 h" if self.in_batches else time)
         line = ": ".join([parts[0], ", ".join(parts[1:])])
         return f"{line} ({self.speed})" if self.speed and not self.in_batches else line
@@ -181,11 +180,18 @@ def _between(low: int, high: int) -> str:
     return f"{low:,} to {high:,}"
 
 
-def _duration(seconds: float) -> str:
+_SECONDS = 90  # from which on a time is told in minutes
+
+
+def _time(low: float, high: float) -> str:
     """As people say it."""
-    if seconds < 90:  # noqa: PLR2004
-        return f"{max(1, round(seconds))} s"
-    return f"{round(seconds / 60)} min"
+    least, most = (max(1, round(seconds)) for seconds in (low, high))
+    minutes, most_minutes = round(low / 60), round(high / 60)
+    if high < _SECONDS:
+        return f"{least} s" if least == most else f"{least} s to {most} s"
+    if low < _SECONDS:
+        return f"{least} s to {most_minutes} min"
+    return f"{minutes} min" if minutes == most_minutes else f"{minutes} min to {most_minutes} min"
 
 
 @dataclass(frozen=True, slots=True)

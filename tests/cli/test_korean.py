@@ -83,3 +83,47 @@ def test_a_link_run_is_korean(place, gigamind):
     assert english((place / "links/summary.md").read_text("utf-8")) == []
     assert english(shown((place / "links/report.html").read_text("utf-8"))) == []
     assert english(ended.stdout) == []
+
+
+ANSWERS = [
+    {
+        "id": name,
+        "question": question,
+        "answer": answer,
+        "language": "ko",
+        "context_notes": [{"title": "규정", "text": text}],
+    }
+    for name, question, answer, text in (
+        ("신청", "연차는 언제 신청하나요", "연차는 사흘 전에 신청합니다.", "연차는 사흘 전에 신청합니다."),
+        ("마감", "경비 마감은 언제인가요", "경비는 매달 30일에 청구합니다.", "경비는 매달 25일에 청구합니다."),
+    )
+]  # fmt: skip
+OTHERS = (
+    ("dataset", "check", "--dataset", "queries.jsonl", "--notes", "vault"),
+    ("dataset", "stats", "--dataset", "queries.jsonl"),
+    ("eval", "generate-queries", "--notes", "vault", "--out", "made.jsonl"),
+    ("eval", "generate-links", "--notes", "vault", "--out-notes", "bare", "--dataset", "l.jsonl"),
+    ("eval", "answers", "--dataset", "answers.jsonl", "--judge", "words", "--out", "answered"),
+    (*SEARCH, "--dry-run"),
+    ("eval", "answers", "--dataset", "answers.jsonl", "--model", "openai/x", "--dry-run"),
+    (*SEARCH, "--out", "kept", "--save-snapshot", "--gates", "floors.toml", "--junit", "junit.xml"),
+    ("baseline", "promote", "kept"),
+    ("export", "trec", "kept", "--out", "exported"),
+    ("suggest-links", "--notes", "vault", "--all", "--no-semantic"),
+    ("suggest-links", "--notes", "vault", "--note", "휴가.md", "--no-semantic"),
+    ("doctor",),
+)
+
+
+def test_no_other_command_tells_a_korean_reader_anything_in_english(place, gigamind):
+    rows = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in ANSWERS)
+    (place / "answers.jsonl").write_text(rows, "utf-8")
+    (place / "floors.toml").write_text('[floors]\n"search.mrr" = 0.99\n', "utf-8")
+    for command in OTHERS:
+        ended = gigamind(*command)
+        assert ended.code == 0, (command, ended.stderr)
+        assert english(ended.stdout) == english(ended.stderr) == [], command
+    for file in (*place.glob("*/*.md"), *place.glob("*/*.html"), place / "junit.xml"):
+        if file.parent.name not in {"vault", "bare"}:
+            text = file.read_text("utf-8")
+            assert english(shown(text) if file.suffix == ".html" else text) == [], file
