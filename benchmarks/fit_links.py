@@ -23,7 +23,7 @@ from gigamind.datasets.generate_links import generate_links
 from gigamind.errors import InputError
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.features import Features, MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import Weights, term_names, terms
+from gigamind.linking.ranking import Shipped, Weights, term_names, terms
 from gigamind.linking.suggest import SuggestOptions
 from gigamind.retrieval.embed import Embedder
 from gigamind.retrieval.embedders import load_short_embedder
@@ -92,7 +92,7 @@ def removed_link_examples(
     return examples
 
 
-def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Weights:
+def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> Shipped:
     """The weights, none negative, under which the examples of one kind are most likely, with a small ridge.
 
     Raises:
@@ -103,7 +103,7 @@ def fit_weights(vaults: Sequence[Sequence[Example]], kind: type[Features]) -> We
     if hits != {True, False}:
         raise InputError("the removed links give no hits or no misses, so no weights can be fitted")
     names = term_names(kind)
-    fitted: Weights | None = None
+    fitted: Shipped | None = None
     for _ in range(_ROUNDS):
         chosen = [_likeliest(vault, fitted) for vault in own if vault]
         fitted = _fitted(chosen, names)
@@ -123,14 +123,19 @@ def _likeliest(vault: Sequence[Example], weights: Weights | None) -> list[Exampl
     return [one for _, one in best.values()]
 
 
-def _fitted(vaults: Sequence[Sequence[Example]], names: Sequence[str]) -> Weights:
+def _fitted(vaults: Sequence[Sequence[Example]], names: Sequence[str]) -> Shipped:
     examples = [one for vault in vaults for one in vault]
     rows = [terms(one.features) for one in examples]
     table = np.array([[row[name] for name in names] for row in rows])
     hits = np.array([one.is_link for one in examples], dtype=np.float64)
     shares = np.concatenate([np.full(len(v), len(examples) / len(vaults) / len(v)) for v in vaults])
     bias, *found = (round(float(weight), 3) for weight in _maximised(table, hits, shares))
-    return Weights(bias=bias, weights=dict(zip(names, found, strict=True)))
+    spreads = (round(float(spread), 3) for spread in table.std(axis=0))
+    return Shipped(
+        bias=bias,
+        weights=dict(zip(names, found, strict=True)),
+        spreads=dict(zip(names, spreads, strict=True)),
+    )
 
 
 def _maximised(table: _Matrix, hits: _Matrix, shares: _Matrix) -> _Matrix:
@@ -173,9 +178,11 @@ def main() -> None:
     print(f'fitted_on = "{names}; seeds {" ".join(map(str, options.seeds))}; 30 % of the links"')
     for section, kind in (("names", NamedFeatures), ("phrases", MeantFeatures)):
         fitted = fit_weights(found, kind)
-        print(f"\n[{section}]\nbias = {fitted.bias}\n\n[{section}.weights]")
-        for name, value in fitted.weights.items():
-            print(f"{name} = {value}")
+        print(f"\n[{section}]\nbias = {fitted.bias}")
+        for part, values in (("weights", fitted.weights), ("spreads", fitted.spreads)):
+            print(f"\n[{section}.{part}]")
+            for name, value in values.items():
+                print(f"{name} = {value}")
 
 
 if __name__ == "__main__":

@@ -180,7 +180,7 @@ def suggest(
             lambda: _show(all_suggested, writer, out, say, every=every),
         )
     is_any = any(suggested.suggestions for suggested in all_suggested)
-    if is_any and suggester.calibration.is_of_other_vaults and not is_quiet():
+    if is_any and suggester.habits.calibration.is_of_other_vaults and not is_quiet():
         click.echo(say("suggest.few_links"), err=True)
 
 

@@ -1,16 +1,17 @@
-"""What a score is worth in this vault: some of its own links are hidden, and it is seen which come back.
+"""How a vault links, and what a score is worth in it: some of its links are hidden, and it is seen which come back.
 
 A vault is taken to lack a share `MISSING` of the links that it should have, and as many more are hidden.  Those that
 are missing come back, too, and look wrong: where k links of a note are hidden and m are thought to be missing, a
 suggestion that is a link of either kind with a chance π is one of the hidden with π k / (k + m).  π is a logistic
-function of the score (Platt 1999), its numbers held near to the shipped ones, which decide alone where a vault has few
-links.  With nothing hidden, its odds are lower by the share of the missing.  Equal vaults give equal numbers.
+function of the features, its weights held near to the shipped ones, which decide alone where a vault has few links.
+What the sum is worth among the best of a note, which are looked at, is fitted once more (Platt 1999).  With nothing
+hidden, its odds are lower by the share of the missing.  Equal vaults give equal numbers.
 
-Names and phrases have numbers of their own: vaults that link every name they say link phrases seldom, and how much a
-score of phrases tells differs more by vault than that of names.
+Names and phrases have weights and numbers of their own: vaults that link every name they say link phrases seldom, and
+how much a score of phrases tells differs more by vault than that of names.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from hashlib import sha256
@@ -21,6 +22,8 @@ import numpy as np
 import numpy.typing as npt
 
 from gigamind.datasets.generate_links import NoteLink, removable_links, unlinked
+from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
+from gigamind.linking.ranking import Models, Shipped, Weights, load_weights, terms
 from gigamind.vault.identity import Identities
 from gigamind.vault.markdown import parse
 from gigamind.vault.notes import Note, Vault
@@ -40,6 +43,9 @@ _NOTES = 100  # at most, whose links are hidden at once
 _ENOUGH = 400  # suggestions; of a small vault links are drawn again,
 _DRAWS = 8  # but so often at most
 _PRIOR = 10.0  # suggestions that the shipped numbers are worth
+# What a weight may stray from the shipped one by, as the share of a term's usual spread that tells: one over the root
+# of this.  Chosen on the vaults that the weights were fitted on, each left out of them in turn.
+_HELD, _BIAS_HELD, _LEAST_SPREAD_OF_TERM = 30.0, 0.3, 0.01
 _ROUNDS = 50  # of which about six are needed
 _SETTLED, _LARGE, _LEAST_SPREAD, _LEAST_SLOPE = 1e-9, 30.0, 1e-6, 0.05
 
@@ -84,37 +90,24 @@ class Calibration:
         return line.slope * score + line.offset
 
 
-def calibrate(
-    vault: Vault,
-    identities: Identities,
-    names: Callable[[Note], Sequence[Scored]],
-    phrases: Callable[[Note, Calibration], Sequence[Scored]] | None = None,
-) -> Calibration:
-    """Find the numbers of a vault.
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """How a vault links: its weights, and what their sum is worth."""
 
-    Args:
-        names: the best names of a note, which is one of the vault without some of its links.
-        phrases: its best phrases, where the numbers of names are these; None: there are none.
-    """
-    by_note: dict[str, list[NoteLink]] = {}
-    for link in removable_links(vault, identities):
-        by_note.setdefault(link.note.path, []).append(link)
+    models: Models
+    calibration: Calibration = Calibration()
 
-    @cache  # phrases are found in the same notes as names
-    def hidden(draw: int) -> list[_Hidden]:
-        return _hidden(by_note, draw)
+    def score(self, features: Features) -> float:
+        """Log odds by the weights."""
+        return self.models.of(features).score(features)
 
-    unknown = Line(offset=_NO_HABIT)
-    line, suggestions = _line(hidden, names)
-    calibration = Calibration(line or unknown, suggestions=suggestions)
-    if phrases is None:
-        return calibration
-    chance = log(max(1.0, len(vault.notes) / _FEW_NOTES))
-    line, _ = _line(hidden, lambda note: phrases(note, calibration))
-    return replace(calibration, phrases=line or Line(offset=_NO_HABIT - chance))
+    def odds(self, features: Features) -> float:
+        """Log odds of a link in this vault."""
+        is_phrase = isinstance(features, MeantFeatures)
+        return self.calibration.odds(self.score(features), is_phrase=is_phrase)
 
 
-class _Hidden(NamedTuple):
+class Hidden(NamedTuple):
     """A note without some of its links: their targets, how many are hidden and how many it has."""
 
     note: Note
@@ -122,22 +115,130 @@ class _Hidden(NamedTuple):
     links: int
     left: int
 
+    @property
+    def share(self) -> float:
+        """Of the hidden among the links that the note is thought to lack, in (0, 1)."""
+        return self.links / (self.links + self.left * _AS_MANY)
 
-def _line(
-    hidden: Callable[[int], Sequence[_Hidden]], suggest: Callable[[Note], Sequence[Scored]]
-) -> tuple[Line | None, int]:
+
+Draws = Callable[[int], Sequence[Hidden]]
+"""Notes without some of their links, others at each number."""
+
+
+def hidden_links(vault: Vault, identities: Identities) -> Draws:
+    """Each draw is made once."""
+    by_note: dict[str, list[NoteLink]] = {}
+    for link in removable_links(vault, identities):
+        by_note.setdefault(link.note.path, []).append(link)
+
+    @cache
+    def draw(number: int) -> list[Hidden]:
+        return _hidden(by_note, number)
+
+    return draw
+
+
+def fit_models(hidden: Draws, places: Callable[[Note], Iterable[Sequence[Candidate]]]) -> Models:
+    """The weights of a vault.
+
+    Args:
+        places: what the places of a note may mean.
+    """
+    shipped = load_weights()
+    examples: dict[type[Features], list[tuple[Features, float, bool]]] = {
+        NamedFeatures: [],
+        MeantFeatures: [],
+    }
+    notes = draws = 0
+    for number in range(_DRAWS):
+        draws += 1
+        for note in hidden(number):
+            notes += 1
+            for candidate in _likeliest(places(note.note), shipped):
+                features, is_hidden = candidate.features, candidate.target in note.targets
+                examples[type(features)].append((features, note.share, is_hidden))
+        if notes >= _NOTES:
+            break
+    return Models(
+        names=_fitted(examples[NamedFeatures], shipped.names, draws),
+        phrases=_fitted(examples[MeantFeatures], shipped.phrases, draws),
+    )
+
+
+def _likeliest(places: Iterable[Sequence[Candidate]], models: Models) -> Iterable[Candidate]:
+    """Of each target the likeliest place; one that is named is meant by no phrase."""
+    best: dict[str, tuple[tuple[bool, float], Candidate]] = {}
+    for place in places:
+        for candidate in place:
+            features = candidate.features
+            order = not isinstance(features, MeantFeatures), models.of(features).score(features)
+            if candidate.target not in best or order > best[candidate.target][0]:
+                best[candidate.target] = order, candidate
+    return [candidate for _, candidate in best.values()]
+
+
+def _fitted(
+    examples: Sequence[tuple[Features, float, bool]], shipped: Shipped, draws: int
+) -> Weights:
+    """The weights of one kind; what was drawn again says nothing new, but is said as often.
+
+    No weight is negative: more of a feature never makes a link less likely.
+    """
+    if not examples:
+        return shipped
+    names = list(shipped.weights)
+    rows = [terms(features) for features, _, _ in examples]
+    columns = np.array([[*(row[name] for name in names), 1.0] for row in rows])
+    prior = np.array([*shipped.weights.values(), shipped.bias])
+    spreads = np.array([max(_LEAST_SPREAD_OF_TERM, shipped.spreads[name]) for name in names])
+    found = _most_likely(
+        columns,
+        np.array([is_hidden for _, _, is_hidden in examples], dtype=np.float64),
+        np.array([share for _, share, _ in examples]),
+        prior,
+        draws * np.array([*(_HELD * spreads**2), _BIAS_HELD]),
+    )
+    weights = [max(0.0, weight) for weight in found[:-1].tolist()]
+    return Weights(bias=float(found[-1]), weights=dict(zip(names, weights, strict=True)))
+
+
+def calibrate(
+    hidden: Draws,
+    names: Callable[[Note], Sequence[Scored]],
+    phrases: Callable[[Note, Calibration], Sequence[Scored]] | None = None,
+    *,
+    notes: int = 0,
+) -> Calibration:
+    """Find what scores are worth in a vault.
+
+    Args:
+        names: the best names of a note, which is one of the vault without some of its links.
+        phrases: its best phrases, where the numbers of names are these; None: there are none.
+        notes: of the vault.
+    """
+    unknown = Line(offset=_NO_HABIT)
+    line, suggestions = _line(hidden, names)
+    calibration = Calibration(line or unknown, suggestions=suggestions)
+    if phrases is None:
+        return calibration
+    chance = log(max(1.0, notes / _FEW_NOTES))
+    line, _ = _line(hidden, lambda note: phrases(note, calibration))
+    return replace(calibration, phrases=line or Line(offset=_NO_HABIT - chance))
+
+
+def _line(hidden: Draws, suggest: Callable[[Note], Sequence[Scored]]) -> tuple[Line | None, int]:
     """The numbers for suggestions of one kind, and how many of them there were; None where there were none."""
     scored: list[Scored] = []
     hits: list[bool] = []
     shares: list[float] = []
     counts = np.zeros(2)
     for draw in range(_DRAWS):
-        for note, targets, links, left in hidden(draw):
-            suggested = suggest(note)
+        for note in hidden(draw):
+            suggested = suggest(note.note)
             scored += suggested
-            hits += [suggestion.target in targets for suggestion in suggested]
-            shares += [links / (links + left * _AS_MANY)] * len(suggested)
-            counts += (links, left * _AS_MANY)
+            hits += [suggestion.target in note.targets for suggestion in suggested]
+            shares += [note.share] * len(suggested)
+            counts += (note.links, note.left * _AS_MANY)
         if len(scored) >= _ENOUGH:
             break
     if not scored:
@@ -148,7 +249,7 @@ def _line(
     return replace(fitted, offset=fitted.offset + lower), len(scored)
 
 
-def _hidden(by_note: Mapping[str, Sequence[NoteLink]], draw: int) -> list[_Hidden]:
+def _hidden(by_note: Mapping[str, Sequence[NoteLink]], draw: int) -> list[Hidden]:
     """A sample of the notes without the links that are hidden at once."""
     drawn = (
         ([link for link in links if _drawn(link, draw)], len(links)) for links in by_note.values()
@@ -156,7 +257,7 @@ def _hidden(by_note: Mapping[str, Sequence[NoteLink]], draw: int) -> list[_Hidde
     losing = [(links, left) for links, left in drawn if links]
     chosen = sorted(losing, key=lambda pair: _digest(pair[0][0].note.path))[:_NOTES]
     return [
-        _Hidden(_without(links), frozenset(link.target for link in links), len(links), left)
+        Hidden(_without(links), frozenset(link.target for link in links), len(links), left)
         for links, left in chosen
     ]
 
@@ -186,8 +287,25 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Line:
     scores = np.array([suggestion.score for suggestion in scored])
     center, spread = float(scores.mean()), float(scores.std()) + _LEAST_SPREAD
     columns = np.column_stack([(scores - center) / spread, np.ones(len(scores))])
-    shipped = np.array([spread, center])
-    weights: _Floats = shipped.copy()
+    held = np.full(2, _PRIOR / 4)
+    steep, high = _most_likely(columns, right, shares, np.array([spread, center]), held).tolist()
+    # A vault whose links contradict the shipped order does not turn it round.
+    slope = max(steep / spread, _LEAST_SLOPE)
+    return Line(slope, high - slope * center)
+
+
+def _most_likely(
+    columns: _Floats, right: _Floats, shares: _Floats, prior: _Floats, held: _Floats
+) -> _Floats:
+    """The weights under which the hits are likeliest, each held to its prior, by Fisher scoring.
+
+    Args:
+        columns: one row a suggestion, one column a weight.
+        right: 1 for each suggestion that is one of the hidden links, else 0; shape (rows,).
+        shares: of the hidden among the links that its note lacks, in (0, 1); shape (rows,).
+        prior, held: shape (columns,); `held` is the precision of the prior.
+    """
+    weights: _Floats = prior.copy()
 
     def chances(at: _Floats) -> _Floats:
         return 1 / (1 + np.exp(-np.clip(columns @ at, -_LARGE, _LARGE)))
@@ -195,24 +313,20 @@ def _platt(scored: Sequence[Scored], right: _Floats, shares: _Floats) -> Line:
     def loss(at: _Floats) -> float:
         probabilities = shares * chances(at)
         nats = right * np.log(probabilities) + (1 - right) * np.log1p(-probabilities)
-        return float(-np.sum(nats) + _PRIOR / 8 * np.sum((at - shipped) ** 2))
+        return float(-np.sum(nats) + np.sum(held * (at - prior) ** 2) / 2)
 
-    for _ in range(_ROUNDS):  # Fisher scoring
+    for _ in range(_ROUNDS):
         chance = chances(weights)
         expected = shares * chance
         slopes = expected * (1 - chance)
         spreads = expected * (1 - expected)
-        gradient = columns.T @ (slopes / spreads * (expected - right)) + _PRIOR / 4 * (
-            weights - shipped
-        )
+        gradient = columns.T @ (slopes / spreads * (expected - right)) + held * (weights - prior)
         curved = (columns * (slopes**2 / spreads)[:, None]).T @ columns
-        solved = np.linalg.solve(curved + _PRIOR / 4 * np.eye(len(weights)), gradient)
+        solved = np.linalg.solve(curved + np.diag(held), gradient)
         step = solved.astype(np.float64)
         while loss(weights - step) > loss(weights) and abs(step).max() > _SETTLED:
             step /= 2  # a whole step may lead too far
         weights = weights - step
         if abs(step).max() < _SETTLED:
             break
-    # A vault whose links contradict the shipped order does not turn it round.
-    slope = max(float(weights[0] / spread), _LEAST_SLOPE)
-    return Line(slope, float(weights[1] - slope * center))
+    return weights

@@ -15,14 +15,15 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from gigamind.checksum import seal, unsealed
-from gigamind.linking.calibration import Calibration, Line
+from gigamind.linking.calibration import Calibration, Habits, Line
 from gigamind.linking.features import Candidate, MeantFeatures, NamedFeatures
+from gigamind.linking.ranking import Models
 from gigamind.retrieval.cache import touch
 from gigamind.runs.folders import private_file
 from gigamind.spans import Span
 from gigamind.vault.notes import Vault
 
-_LAYOUT = b"links 1"
+_LAYOUT = b"links 2"
 # Any other line of these gives other suggestions, for all one can know.
 _CODE = ("gigamind", "gigamind.datasets", "gigamind.linking", "gigamind.vault")
 _SOURCES = (".py", ".toml")
@@ -44,7 +45,7 @@ class Kept:
     """
 
     def __init__(self, folder: Path | None, vault: Vault, embedding_model: str | None) -> None:
-        self.calibration: Calibration | None = None
+        self.habits: Habits | None = None
         self._rows: dict[str, dict[str, Any]] = {}
         self._file = folder and folder / f"{_name(vault, embedding_model)}.links"
         self._is_new = False
@@ -53,7 +54,8 @@ class Kept:
         with contextlib.suppress(OSError, ValueError):
             written = json.loads(bytes(unsealed(self._file.read_bytes(), _LAYOUT)))
             names, phrases, suggestions = written["calibration"]
-            self.calibration = Calibration(Line(*names), Line(*phrases), suggestions)
+            calibration = Calibration(Line(*names), Line(*phrases), suggestions)
+            self.habits = Habits(Models.model_validate(written["models"]), calibration)
             self._rows = written["rows"]
             touch(self._file)
 
@@ -70,9 +72,13 @@ class Kept:
 
     def save(self) -> None:
         """Write what is new; a folder that cannot be written costs the next run its time, and nothing else."""
-        if self._file is None or self.calibration is None or not self._is_new:
+        if self._file is None or self.habits is None or not self._is_new:
             return
-        written = {"calibration": astuple(self.calibration), "rows": self._rows}
+        written = {
+            "models": self.habits.models.model_dump(),
+            "calibration": astuple(self.habits.calibration),
+            "rows": self._rows,
+        }
         content = json.dumps(written, ensure_ascii=False).encode("utf-8", "surrogatepass")
         with contextlib.suppress(OSError), private_file(self._file) as aside:
             aside.write_bytes(seal(content, _LAYOUT) + content)

@@ -103,16 +103,29 @@ class Weights(BaseModel, extra="forbid", frozen=True):
         return [(self.weights[name], _TERMS[name]) for name in _TERMS if self.weights.get(name)]
 
 
-class WeightFile(BaseModel, extra="forbid", frozen=True):
-    """`weights.toml`."""
+class Shipped(Weights, frozen=True):
+    """Weights, and the spread that each term had where they were fitted."""
 
-    fitted_on: str
+    spreads: dict[str, Weight]
+
+
+class Models(BaseModel, extra="forbid", frozen=True):
+    """Of names, and of phrases."""
+
     names: Weights
     phrases: Weights
 
     def of(self, features: Features) -> Weights:
         """The model for these features."""
         return self.phrases if isinstance(features, MeantFeatures) else self.names
+
+
+class WeightFile(Models, frozen=True):
+    """`weights.toml`."""
+
+    fitted_on: str
+    names: Shipped
+    phrases: Shipped
 
 
 class Scores(NamedTuple):
@@ -144,9 +157,9 @@ def term_names(kind: type[Features]) -> list[str]:
     return [*_OF_BOTH, *(_OF_PHRASES if issubclass(kind, MeantFeatures) else _OF_NAMES)]
 
 
-def scores(features: Features) -> Scores:
+def scores(features: Features, models: Models) -> Scores:
     """The parts of a suggestion's score; each part alone, with the model's bias shared among the first two."""
-    weights = load_weights().of(features)
+    weights = models.of(features)
     parts = {n: weights.weights[n] * value for n, value in terms(features).items()}
     mention = sum(part for name, part in parts.items() if name in _MENTION)
     context = sum(parts.values()) - mention - parts["centrality"]

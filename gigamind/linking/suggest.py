@@ -7,15 +7,21 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from pathlib import Path
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.linking.calibration import Calibration, Scored, calibrate
+from gigamind.linking.calibration import (
+    Calibration,
+    Habits,
+    Scored,
+    calibrate,
+    fit_models,
+    hidden_links,
+)
 from gigamind.linking.candidates import CandidateFinder
 from gigamind.linking.features import Candidate, Features, MeantFeatures, NamedFeatures
 from gigamind.linking.kept import Kept, Sure
-from gigamind.linking.ranking import Scores, load_weights, logistic, scores
+from gigamind.linking.ranking import Scores, logistic, scores
 from gigamind.linking.reasons import reason
 from gigamind.retrieval.cache import Cache, Progress, quiet
 from gigamind.retrieval.embed import Embedder
@@ -26,10 +32,10 @@ from gigamind.vault.language import note_language
 from gigamind.vault.notes import Note, Vault
 from gigamind.wording import Language
 
-LEAST_CONFIDENCE = 0.1  # what is wrong nine times in ten is no suggestion
-# Phrases are many, and what is right among the less sure is outnumbered; chosen on the vaults that the weights were
-# fitted on (benchmarks/README.md).
-LEAST_OF_PHRASES = 0.3
+# Below, a suggestion is wrong 32 times in 33.  What is shown begins far above; what ranks below counts for recall, and
+# a link without a common word is seldom sure.  Chosen on the vaults that the weights were fitted on.
+LEAST_CONFIDENCE = 0.03
+SURE_NAME = 0.1  # from which on a name gives way to no phrase
 _CALIBRATED_WITH = 5  # suggestions of a note: what is looked at most
 
 
@@ -42,7 +48,7 @@ class SuggestOptions:
         min_confidence: in [0, 1].
         exclude_existing: leave out targets that the note links to already.  Existing links themselves never move.
         context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
-        unlikely: also what is less sure than the `floor`.
+        unlikely: also what is less sure than `LEAST_CONFIDENCE`.
         language: of the reasons; None: that of the note.
     """
 
@@ -53,11 +59,10 @@ class SuggestOptions:
     unlikely: bool = False
     language: Language | None = None
 
-
-def floor(min_confidence: float, features: Features | None = None) -> float:
-    """What a suggestion with these features, or with any, is at least as sure as, if it is shown."""
-    is_phrase = isinstance(features, MeantFeatures)
-    return max(min_confidence, LEAST_OF_PHRASES if is_phrase else LEAST_CONFIDENCE)
+    @property
+    def floor(self) -> float:
+        """What a suggestion is at least as sure as."""
+        return self.min_confidence if self.unlikely else max(self.min_confidence, LEAST_CONFIDENCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +121,8 @@ class LinkSuggester:
         self._cache, self._progress = cache, progress
         self._kept = Kept(cache and cache.links, vault, self.embedding_model)
         self._titles = {note.path: note.title for note in vault.notes}
-        self._read: tuple[Note, tuple[int, Calibration, float], list[list[Candidate]]] | None = None
-        if self._kept.calibration is None:
+        self._read: tuple[Note, tuple[int, Habits, float], list[list[Candidate]]] | None = None
+        if self._kept.habits is None:
             _ = self.finder  # what fails, fails here
 
     @cached_property
@@ -129,25 +134,35 @@ class LinkSuggester:
         )
 
     @property
-    def calibration(self) -> Calibration:
-        """What scores are worth in this vault, found at the first suggestion."""
-        if self._kept.calibration is None:
-            self._kept.calibration = self._calibrated()
-        return self._kept.calibration
+    def habits(self) -> Habits:
+        """How this vault links, found at the first suggestion."""
+        if self._kept.habits is None:
+            self._kept.habits = self._learned()
+        return self._kept.habits
 
-    def _calibrated(self) -> Calibration:
-        options = SuggestOptions(exclude_existing=False)
+    def _learned(self) -> Habits:
+        hidden = hidden_links(self.vault, self._identities)
+        read: dict[int, list[list[Candidate]]] = {}  # by the identity of notes that `hidden` keeps
+
+        def places(note: Note) -> list[list[Candidate]]:
+            if id(note) not in read:
+                read[id(note)] = self.finder.places(note, SuggestOptions().context_chars)
+            return read[id(note)]
+
+        models = fit_models(hidden, places)
 
         def names(note: Note) -> list[Scored]:
-            places = self.finder.named_places(note, options.context_chars)
-            return _scored(_chosen(places, frozenset(), Calibration()))
+            named = [place for place in places(note) if not _is_meant(place)]
+            return _scored(_chosen(named, frozenset(), Habits(models)))
 
         def phrases(note: Note, calibration: Calibration) -> list[Scored]:
-            best = self._best(note, options, calibration, 0.0)
+            best = _chosen(places(note), frozenset(), Habits(models, calibration))
             return _scored([meaning for meaning in best if meaning.is_phrase])
 
         semantic = self._embedder is not None
-        return calibrate(self.vault, self._identities, names, phrases if semantic else None)
+        notes = len(self.vault.notes)
+        calibration = calibrate(hidden, names, phrases if semantic else None, notes=notes)
+        return Habits(models, calibration)
 
     @property
     def embedding_model(self) -> str | None:
@@ -174,12 +189,7 @@ class LinkSuggester:
             known = self._sure(note, chosen)
             if self._is_kept(note, chosen):
                 self._kept.put(_asked(chosen), note.path, known)
-        shown = (
-            self._suggestion(note, sure, chosen)
-            for sure in known
-            if sure.confidence >= chosen.min_confidence
-        )
-        return list(islice(shown, chosen.max_suggestions))
+        return [self._suggestion(note, sure, chosen) for sure in known[: chosen.max_suggestions]]
 
     def keep(self) -> None:
         """Let later runs over the same vault have what was suggested."""
@@ -195,41 +205,35 @@ class LinkSuggester:
         return self._kept.get(_asked(options), note.path) if self._is_kept(note, options) else None
 
     def _sure(self, note: Note, options: SuggestOptions) -> list[Sure]:
-        """What is sure enough to be suggested at any `min_confidence`, the surest first."""
-        least = options.min_confidence
-        phrases_from = least if options.unlikely else LEAST_OF_PHRASES
+        """What is sure enough to be suggested, the surest first."""
         return [
             Sure(meaning.candidate, confidence)
-            for meaning in self._best(note, options, self.calibration, phrases_from)
-            if (confidence := logistic(meaning.odds))
-            >= (least if options.unlikely else floor(0.0, meaning.candidate.features))
+            for meaning in self._best(note, options)
+            if (confidence := logistic(meaning.odds)) >= options.floor
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
         """Paths of the notes that the note at `path` links to."""
         return frozenset(self.finder.neighbours.linked_from(path))
 
-    def _best(
-        self, note: Note, options: SuggestOptions, calibration: Calibration, least: float
-    ) -> "list[_Weighed]":
+    def _best(self, note: Note, options: SuggestOptions) -> "list[_Weighed]":
         """The likeliest meaning of each place, the surest place of each target, without overlaps, best first.
 
-        Phrases that are surely less sure than `least` may be missing.
+        Phrases that are surely below the floor may be missing.
         """
         linked = self.finder.linked(note) if options.exclude_existing else frozenset[str]()
-        places = self._places(note, options.context_chars, calibration, least)
-        return _chosen(places, linked, calibration)
+        return _chosen(
+            self._places(note, options.context_chars, options.floor), linked, self.habits
+        )
 
-    def _places(
-        self, note: Note, context_chars: int, calibration: Calibration, least: float
-    ) -> list[list[Candidate]]:
+    def _places(self, note: Note, context_chars: int, least: float) -> list[list[Candidate]]:
         """Those of the note that was read last are kept: an evaluation asks with linked targets and without."""
+        habits = self.habits
 
         def hopeful(features: Features) -> bool:
-            odds = calibration.odds(load_weights().of(features).score(features), is_phrase=True)
-            return logistic(odds) >= least
+            return logistic(habits.odds(features)) >= least
 
-        asked = context_chars, calibration, least
+        asked = context_chars, habits, least
         if self._read is None or self._read[0] is not note or self._read[1] != asked:
             places = self.finder.places(note, context_chars, hopeful)
             self._read = note, asked, places
@@ -247,7 +251,7 @@ class LinkSuggester:
             target=target,
             target_title=self._titles[target],
             confidence=sure.confidence,
-            scores=scores(features),
+            scores=scores(features, self.habits.models),
             reason=reason(features, language),
             context=note.text[left : span.end + around // 2].strip(),
             features=features,
@@ -276,12 +280,13 @@ def load_suggester(
 
 def _asked(options: SuggestOptions) -> str:
     """Name of what changes which suggestions there are."""
-    return f"{'new' if options.exclude_existing else 'all'} {options.context_chars}"
+    linked = "new" if options.exclude_existing else "all"
+    return f"{linked} {options.context_chars} {options.floor}"
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """A candidate, its log odds by the shipped weights, and those in this vault."""
+    """A candidate, its log odds by the vault's weights, and what they are worth in the vault."""
 
     candidate: Candidate
     score: float
@@ -293,7 +298,7 @@ class _Weighed:
 
     @property
     def is_sure_name(self) -> bool:
-        return not self.is_phrase and logistic(self.odds) >= LEAST_CONFIDENCE
+        return not self.is_phrase and logistic(self.odds) >= SURE_NAME
 
     @property
     def commonness(self) -> float:
@@ -301,22 +306,25 @@ class _Weighed:
         return features.commonness if isinstance(features, NamedFeatures) else 0.0
 
 
-def _weigh(candidate: Candidate, calibration: Calibration) -> _Weighed:
-    features = candidate.features
-    score = load_weights().of(features).score(features)
-    is_phrase = isinstance(features, MeantFeatures)
-    return _Weighed(candidate, score, calibration.odds(score, is_phrase=is_phrase))
+def _is_meant(place: Sequence[Candidate]) -> bool:
+    return isinstance(place[0].features, MeantFeatures)
+
+
+def _weigh(candidate: Candidate, habits: Habits) -> _Weighed:
+    score = habits.score(candidate.features)
+    is_phrase = isinstance(candidate.features, MeantFeatures)
+    return _Weighed(candidate, score, habits.calibration.odds(score, is_phrase=is_phrase))
 
 
 def _chosen(
-    places: Iterable[Iterable[Candidate]], linked: frozenset[str], calibration: Calibration
+    places: Iterable[Iterable[Candidate]], linked: frozenset[str], habits: Habits
 ) -> "list[_Weighed]":
     """The likeliest meaning of each place, the surest place of each target, without overlaps, best first.
 
     A name that is sure enough to be suggested gives way to no phrase: names are right more often than phrases that
     are as sure, and what is said of them does not hang on whether meaning is compared.
     """
-    meanings = [meaning for place in places for meaning in _meanings(place, linked, calibration)]
+    meanings = [meaning for place in places for meaning in _meanings(place, linked, habits)]
     chosen: dict[str, _Weighed] = {}
     taken: list[tuple[int, int]] = []  # without overlaps, rising
     for meaning in sorted(
@@ -336,14 +344,12 @@ def _scored(best: "Sequence[_Weighed]") -> list[Scored]:
     return [Scored(meaning.score, meaning.candidate.target) for meaning in best[:_CALIBRATED_WITH]]
 
 
-def _meanings(
-    place: Iterable[Candidate], linked: frozenset[str], calibration: Calibration
-) -> list[_Weighed]:
+def _meanings(place: Iterable[Candidate], linked: frozenset[str], habits: Habits) -> list[_Weighed]:
     """The likeliest meaning of a name that is not linked yet; of a phrase all, for another may have the likeliest.
 
     None where a name may as well mean a note that is linked already: that is what it means.
     """
-    weighed = [_weigh(candidate, calibration) for candidate in place]
+    weighed = [_weigh(candidate, habits) for candidate in place]
     free = [meaning for meaning in weighed if meaning.candidate.target not in linked]
     if not free or free[0].is_phrase:
         return free

@@ -1,20 +1,28 @@
-"""What a score is worth in a vault: told by links that are hidden from it."""
+"""How a vault links, and what a score is worth in it: told by links that are hidden from it."""
 
+from dataclasses import replace
 from math import exp, log
 from random import Random
 
 import pytest
+from link_features import MEANT, PLAIN
 
-from gigamind.linking.calibration import Calibration, Scored, calibrate
-from gigamind.linking.ranking import logistic
+from gigamind.linking.calibration import Calibration, Scored, calibrate, fit_models, hidden_links
+from gigamind.linking.features import Candidate
+from gigamind.linking.ranking import load_weights, logistic
 from gigamind.linking.suggest import LinkSuggester, SuggestOptions
+from gigamind.spans import Span
 from gigamind.vault.identity import Identities
 
 TARGETS = [f"t{number:02}" for number in range(20)]
 
 
 def numbers_of(vault, suggest) -> Calibration:
-    return calibrate(vault, Identities(vault.notes), suggest)
+    return calibrate(hidden(vault), suggest)
+
+
+def hidden(vault):
+    return hidden_links(vault, Identities(vault.notes))
 
 
 def linking(vault_of, linked):
@@ -54,7 +62,7 @@ def test_without_links_phrases_are_less_sure_the_more_notes_they_may_mean(vault_
 
     def odds(count):
         vault = vault_of({f"{number:02}.md": "x" for number in range(count)})
-        found = calibrate(vault, Identities(vault.notes), none, none)
+        found = calibrate(hidden(vault), none, none, notes=count)
         assert found.names.offset == 2
         return found.odds(0.0, is_phrase=True)
 
@@ -119,7 +127,7 @@ def test_names_and_phrases_have_numbers_of_their_own(vault_of):
 
     vault = all_linked(vault_of)
     alone = numbers_of(vault, names)
-    both = calibrate(vault, Identities(vault.notes), names, phrases)
+    both = calibrate(hidden(vault), names, phrases, notes=40)
     assert (both.names, both.suggestions) == (alone.names, alone.suggestions)
     assert both.odds(0.0, is_phrase=False) > 0.0 > both.odds(0.0, is_phrase=True) + 1
     assert (both.names.offset, both.phrases.offset) == (
@@ -137,8 +145,76 @@ def test_the_scores_of_phrases_may_tell_more_than_those_of_names(vault_of):
         return suggesting(lambda _, target: 1.0 if int(target[1:]) % 2 else -1.0)(note)
 
     vault = all_linked(vault_of)
-    found = calibrate(vault, Identities(vault.notes), alike, lambda note, _: sorted_out(note))
+    found = calibrate(hidden(vault), alike, lambda note, _: sorted_out(note), notes=40)
     assert found.phrases.slope > found.names.slope + 0.5
+
+
+def reading(of):
+    """Each target that a note does not link to, at a place of its own; `of` gives its features."""
+    return lambda note: [
+        [Candidate(Span(3 * place, 3 * place + 3), f"{target}.md", of(target))]
+        for place, target in enumerate(lacking(note))
+    ]
+
+
+def is_linked(target):
+    return target < "t06"
+
+
+@pytest.mark.parametrize("plain", [PLAIN, MEANT], ids=["names", "phrases"])
+def test_a_vault_weighs_more_what_tells_its_links_from_the_rest(vault_of, plain):
+    def told_by(target):
+        return replace(plain, linked_back=is_linked(target), centrality=0.5)
+
+    def of(models):
+        return models.of(plain).weights
+
+    shipped, found = load_weights(), fit_models(hidden(all_linked(vault_of, 40)), reading(told_by))
+    assert of(found)["linked_back"] > of(shipped)["linked_back"] + 0.2
+    others = set(of(shipped)) - {"linked_back"}
+    assert {name: of(found)[name] for name in others} == pytest.approx(
+        {name: of(shipped)[name] for name in others}, abs=0.6
+    )
+    other = MEANT if plain is PLAIN else PLAIN
+    assert found.of(other) == shipped.of(other)  # it was told nothing of these
+
+
+def test_no_weight_of_a_vault_is_negative(vault_of):
+    def against(target):  # the shipped weights take this for a sign of a link
+        return replace(
+            PLAIN, linked_back=not is_linked(target), spelled_as_name=not is_linked(target)
+        )
+
+    found = fit_models(hidden(all_linked(vault_of, 40)), reading(against))
+    assert min(found.names.weights.values()) == found.names.weights["linked_back"] == 0.0
+    assert found.names.weights["spelled_as_name"] < load_weights().names.weights["spelled_as_name"]
+
+
+def test_few_links_hardly_change_a_weight_and_none_change_nothing(vaults_of):
+    def told_by(target):
+        return replace(PLAIN, linked_back=is_linked(target))
+
+    shipped = load_weights().names
+    few = fit_models(hidden(linking(vaults_of, {"n": TARGETS[:3]})), reading(told_by))
+    assert few.names.weights == pytest.approx(shipped.weights, abs=0.3)
+    none = fit_models(hidden(vaults_of({"a.md": "b", "b.md": "a"})), reading(told_by))
+    assert none.names == shipped
+
+
+def test_of_the_places_of_a_target_the_likeliest_counts_and_a_name_before_any_phrase(vault_of):
+    vault = all_linked(vault_of, 40)
+    likely = replace(MEANT, name_cosine=1.0, beginning_cosine=1.0, lead=1.0)
+
+    def twice(note):
+        return [
+            [Candidate(Span(0, 3), f"{target}.md", features)]
+            for target in lacking(note)
+            for features in (likely, PLAIN, replace(PLAIN, linked_back=is_linked(target)))
+        ]
+
+    found = fit_models(hidden(vault), twice)
+    alone = fit_models(hidden(vault), reading(lambda t: replace(PLAIN, linked_back=is_linked(t))))
+    assert found == alone
 
 
 NAMES = (
@@ -167,7 +243,7 @@ def sure_of_a_name(vault_of, *, every: bool) -> tuple[float, float]:
     suggester = LinkSuggester(vault, Identities(vault.notes))
     (one,) = suggester.suggest(vault.note("t.md"), SuggestOptions(min_confidence=0, unlikely=True))
     assert one.target == "Gate.md"
-    return logistic(suggester.calibration.odds(0.0, is_phrase=False)), one.confidence
+    return logistic(suggester.habits.calibration.odds(0.0, is_phrase=False)), one.confidence
 
 
 @pytest.fixture

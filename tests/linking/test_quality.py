@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gigamind.datasets.generate_links import generate_links
-from gigamind.linking.suggest import LinkSuggester, SuggestOptions, floor
+from gigamind.linking.suggest import LEAST_CONFIDENCE, LinkSuggester, SuggestOptions
 from gigamind.metrics.links import (
     LinkedNote,
     Suggested,
@@ -41,7 +41,7 @@ def measured(tmp_path_factory):
             rows = [row for row in made.rows if row.source_note == note.path]
             if rows:
                 every = suggester.suggest(note, EVERY)
-                shown = [one for one in every if one.confidence >= floor(0.0, one.features)]
+                shown = [one for one in every if one.confidence >= LEAST_CONFIDENCE]
                 targets = dict.fromkeys(frozenset(row.expected_links) for row in rows)
                 language = note_language(note)
                 for name, some in ((language, shown), (f"{language}, all", every)):
@@ -73,9 +73,9 @@ def test_a_confidence_is_about_the_share_that_is_right(measured, languages, most
 
 def test_removed_links_are_suggested_again_in_both_languages_alike(measured):
     korean, english = recall(measured["ko"]), recall(measured["en"])
-    assert korean >= 0.75
-    assert english >= 0.80
-    assert min(korean, english) / max(korean, english) >= 0.9
+    assert korean >= 0.78
+    assert english >= 0.87
+    assert min(korean, english) / max(korean, english) >= 0.88
 
 
 @pytest.mark.parametrize("language", ["ko", "en"])

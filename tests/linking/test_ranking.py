@@ -163,14 +163,16 @@ def test_more_evidence_never_makes_a_link_less_likely(pair):
     weak, strong = pair
     shipped = load_weights().of(weak)
     assert shipped.score(weak) <= shipped.score(strong) + 1e-9
-    for less, more in zip(scores(weak), scores(strong), strict=True):
+    for less, more in zip(
+        scores(weak, load_weights()), scores(strong, load_weights()), strict=True
+    ):
         assert less <= more + 1e-9
 
 
 @given(st.one_of(named_pairs(), meant_pairs()))
 def test_the_scores_shown_apart_are_the_parts_of_the_whole(pair):
     features, _ = pair
-    shown, model = scores(features), load_weights().of(features)
+    shown, model = scores(features, load_weights()), load_weights().of(features)
     assert shown.centrality == features.centrality
     central = model.weights["centrality"] * log(features.centrality)
     if all(1e-6 < part < 1 - 1e-6 for part in shown):  # else rounding hides what it was
@@ -184,13 +186,16 @@ def logit(share):
 
 def test_the_words_count_for_the_mention_and_what_stands_around_them_for_the_context():
     for features in (PLAIN, MEANT):
-        before, near = scores(features), scores(replace(features, words_shared=0.9))
+        before, near = (
+            scores(features, load_weights()),
+            scores(replace(features, words_shared=0.9), load_weights()),
+        )
         assert near.mention == pytest.approx(before.mention)
         assert near.centrality == before.centrality
         assert near.context > before.context
-    certain = scores(replace(PLAIN, link_probability=0.9))
-    assert certain.mention > scores(PLAIN).mention
-    assert certain.context == pytest.approx(scores(PLAIN).context)
-    nearer = scores(replace(MEANT, beginning_cosine=0.9))
-    assert nearer.mention > scores(MEANT).mention
-    assert nearer.context == pytest.approx(scores(MEANT).context)
+    certain = scores(replace(PLAIN, link_probability=0.9), load_weights())
+    assert certain.mention > scores(PLAIN, load_weights()).mention
+    assert certain.context == pytest.approx(scores(PLAIN, load_weights()).context)
+    nearer = scores(replace(MEANT, beginning_cosine=0.9), load_weights())
+    assert nearer.mention > scores(MEANT, load_weights()).mention
+    assert nearer.context == pytest.approx(scores(MEANT, load_weights()).context)

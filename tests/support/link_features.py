@@ -3,7 +3,7 @@
 import re
 
 from gigamind.linking.features import MeantFeatures, NamedFeatures
-from gigamind.linking.ranking import scores
+from gigamind.linking.ranking import load_weights, scores
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.spans import Span
 from gigamind.vault.notes import Note
@@ -51,7 +51,7 @@ def suggestion_at(note: Note, span: Span, target: str) -> LinkSuggestion:
         target=target,
         target_title=target,
         confidence=0.5,
-        scores=scores(PLAIN),
+        scores=scores(PLAIN, load_weights()),
         reason="",
         context="",
         features=PLAIN,

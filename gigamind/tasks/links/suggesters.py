@@ -11,7 +11,12 @@ from typing import cast
 from gigamind.errors import InputError
 from gigamind.interop.ranking import Oddity, RankedNote, Ranking, note_of
 from gigamind.interop.run_file import RunFile, read_json_run
-from gigamind.linking.suggest import LinkSuggester, LinkSuggestion, SuggestOptions, floor
+from gigamind.linking.suggest import (
+    LEAST_CONFIDENCE,
+    LinkSuggester,
+    LinkSuggestion,
+    SuggestOptions,
+)
 from gigamind.spans import Span, Utf16
 from gigamind.systems.open import run_warnings
 from gigamind.systems.settle import settle
@@ -52,9 +57,7 @@ class Suggestion:
         """One of gigamind's own."""
         names = ("target", "anchor", "span", "confidence", "reason", "context")
         fields = {name: getattr(suggestion, name) for name in names}
-        return cls(
-            **fields, features=asdict(suggestion.features), least=floor(0.0, suggestion.features)
-        )
+        return cls(**fields, features=asdict(suggestion.features), least=LEAST_CONFIDENCE)
 
 
 class Suggester(ABC):

@@ -1,7 +1,7 @@
 """What summary.md, report.html and the terminal say of a link run beside its figures."""
 
 from gigamind.choices import SHOWN_CONFIDENCE
-from gigamind.linking.suggest import LEAST_CONFIDENCE, LEAST_OF_PHRASES
+from gigamind.linking.suggest import LEAST_CONFIDENCE
 from gigamind.tasks.links.schema import LinkRunRecord, LinkSummaryReport, MissCause
 from gigamind.wording import Words, share
 
@@ -43,13 +43,10 @@ def shown_told(summary: LinkSummaryReport, say: Words) -> str:
 def causes_told(record: LinkRunRecord, say: Words) -> list[tuple[MissCause, int, str]]:
     """Causes of misses, how many links each lost, and what it means in this run."""
     options, misses = record.run.options, record.summary.overall.misses or {}
-    own = (0.0, 0.0) if options.get("system") else (LEAST_CONFIDENCE, LEAST_OF_PHRASES)
-    floors = [f"{max(float(str(options['min_confidence'])), least):g}" for least in own]
-    values = {"topk": options["topk"], "floor": floors[0], "phrases": floors[1]}
-    several = floors[0] != floors[1]
-
-    def means(cause: MissCause) -> str:
-        two = cause == "below_confidence" and several
-        return say(f"link_means.{cause}{'_two' if two else ''}", **values)
-
-    return [(cause, count, means(cause)) for cause, count in misses.items() if count]
+    own = 0.0 if options.get("system") else LEAST_CONFIDENCE
+    floor = f"{max(float(str(options['min_confidence'])), own):g}"
+    return [
+        (cause, count, say(f"link_means.{cause}", topk=options["topk"], floor=floor))
+        for cause, count in misses.items()
+        if count
+    ]

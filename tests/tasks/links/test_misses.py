@@ -123,8 +123,8 @@ def test_links_of_a_note_to_one_target_are_told_as_rows_and_counted_once(evaluat
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        (0.0, "is less sure than 0.1, or as a phrase than 0.3: nothing below"),
-        (0.12, "is less sure than 0.12, or as a phrase than 0.3: nothing below"),
+        (0.0, "is less sure than 0.03: nothing below"),
+        (0.12, "is less sure than 0.12: nothing below"),
         (0.4, "is less sure than 0.4: nothing below"),
     ],
 )
