@@ -39,7 +39,11 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """One fact that an answer should give, by people's labels; `vital` where it is useless without."""
+    """One fact that an answer should give, by people's labels.
+
+    Attributes:
+        vital: an answer without it is useless.
+    """
 
     given: bool
     vital: bool

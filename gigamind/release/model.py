@@ -153,7 +153,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How an item ended otherwise: `gain` is never 0, negative for the worse; `what` says it in a few words."""
+    """How an item ended otherwise.
+
+    Attributes:
+        gain: never 0; negative for the worse.
+        what: in a few words.
+    """
 
     gain: float
     what: str
