@@ -15,12 +15,12 @@ _LONGEST = 60  # characters of a value in a message
 
 # pydantic's error type -> what was expected, how to mend it
 _PHRASES = {
-    "string_type": ("text", "Write it in double quotes"),
-    "bool_type": ("true or false", "Write true or false without quotes"),
     "int_type": (
         "a whole number",
         "Write a number such as 145 without quotes and without a decimal point",
     ),
+    "string_type": ("text", "Write it in double quotes"),
+    "bool_type": ("true or false", "Write true or false without quotes"),
     "tuple_type": ("a list", 'Write a list in brackets, such as ["a", "b"]'),
     "model_type": (
         "an object",
