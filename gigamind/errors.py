@@ -47,6 +47,11 @@ Outcome = Literal["scored", "unscored", "refused", "error", "skipped_budget"]
 """How an item ends that models are asked about."""
 
 
+def reason_of(error: OSError) -> str:
+    """Why the operating system refused."""
+    return error.strerror or str(error)
+
+
 class GigamindError(Exception):
     """The root: anything that gigamind itself reports as an error.
 

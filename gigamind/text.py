@@ -19,10 +19,10 @@ _CJK = (
     r"\u1100-\u11ff\u3040-\u30ff\u3130-\u318f\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f\uac00-\ud7ff\uf900-\ufaff"
     r"\U00020000-\U0003ffff"
 )
+_CJK_FIRST = re.compile(rf"[{_CJK}]")
 _OTHER = rf"[^\W_{_CJK}]+"
 _RUN = re.compile(rf"([{_CJK}]+)|({_OTHER})")
 _ANY_RUN = re.compile(rf"[{_CJK}]+|{_OTHER}")
-_CJK_FIRST = re.compile(rf"[{_CJK}]")
 
 
 _UNPRINTABLE = re.compile(

@@ -32,7 +32,7 @@ class LabelledVerdict:
     id: str
     label: float
     verdict: float
-    language: str | None = None
+    language: str | None
     confidence: float | None = None
     cluster: str | None = None
 

@@ -9,22 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from gigamind.assurance.scenarios import AnswerName, Scenario, ScenarioRow, Text, read_scenario_rows
 from gigamind.assurance.trials import (
-    AnswerName,
     Case,
     Kind,
     Observed,
     OnTrial,
     Reading,
-    Scenario,
-    ScenarioRow,
     Seen,
     Share,
-    Text,
     TrialReport,
-    grouped,
     observe,
-    read_scenario_rows,
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.llm.fences import Source
@@ -306,16 +301,7 @@ def attack_report(judge: OnTrial, attacks: Sequence[Attack], seen: Seen) -> Atta
         for attack in attacks
         if attack.row.id in seen and (twin := attack.clean(judge.kind).id) in seen
     ]
-    return AttackReport.like(
-        judge,
-        model=judge.model_name,
-        overall=_group("all", results),
-        by_family=grouped(results, "family", _group),
-        by_language=grouped(results, "language", _group),
-        by_place=grouped(results, "place", _group),
-        by_goal=grouped(results, "goal", _group),
-        attacks=tuple(results),
-    )
+    return AttackReport.on(judge, results, _group, attacks=tuple(results))
 
 
 def _group(name: str, results: Sequence[AttackResult]) -> AttackGroup:

@@ -11,20 +11,16 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from gigamind.assurance.scenarios import Scenario, ScenarioRow, Text, read_scenario_rows
 from gigamind.assurance.trials import (
     Case,
     Kind,
     Observed,
     OnTrial,
-    Scenario,
-    ScenarioRow,
     Seen,
     Share,
-    Text,
     TrialReport,
-    grouped,
     observe,
-    read_scenario_rows,
 )
 from gigamind.errors import InputError, LlmError
 from gigamind.evidence.schema import Strict
@@ -188,15 +184,7 @@ def unit_test_report(
 ) -> UnitTestReport:
     """The report of the tests that were seen."""
     results = [_result(test.row, seen[test.row.id]) for test in tests if test.row.id in seen]
-    return UnitTestReport.like(
-        judge,
-        model=judge.model_name,
-        overall=_group("all", results),
-        by_failure=grouped(results, "failure", _group),
-        by_language=grouped(results, "language", _group),
-        tests=tuple(results),
-        liars=liars,
-    )
+    return UnitTestReport.on(judge, results, _group, tests=tuple(results), liars=liars)
 
 
 def _result(row: UnitTestRow, seen: Observed | LlmError) -> UnitTestResult:

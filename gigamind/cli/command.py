@@ -179,40 +179,32 @@ def is_quiet() -> bool:
     return bool(click.get_current_context().meta.get(_QUIET))
 
 
+def _told(flag: str, callback: Callable[..., None], said: str, **settings: Any) -> click.Parameter:  # noqa: ANN401  click's own
+    """An option that its callback sees to, and no command is given."""
+    return GroupedOption([flag], expose_value=False, callback=callback, help=said, **settings)
+
+
 def _quiet() -> click.Parameter:
-    return GroupedOption(
-        ["--quiet"],
-        is_flag=True,
-        expose_value=False,
-        callback=_keep_quiet,
-        group=_EVERYWHERE,
-        help="tell results and errors only: no progress, no warnings",
-    )
+    said = "tell results and errors only: no progress, no warnings"
+    return _told("--quiet", _keep_quiet, said, is_flag=True, group=_EVERYWHERE)
 
 
 def _config() -> click.Parameter:
-    return GroupedOption(
-        ["--config"],
+    return _told(
+        "--config",
+        _read_config,
+        "options from this file; gigamind.toml of this folder, or of one above it, without it",
         type=click.Path(path_type=Path),
-        expose_value=False,
-        is_eager=True,
-        callback=_read_config,
-        envvar=CONFIG_VARIABLE,
         metavar="FILE",
+        envvar=CONFIG_VARIABLE,
+        is_eager=True,
         group=_EVERYWHERE,
-        help="options from this file; gigamind.toml of this folder, or of one above it, without it",
     )
 
 
 def _help_all() -> click.Parameter:
-    return GroupedOption(
-        ["--help-all"],
-        is_flag=True,
-        expose_value=False,
-        is_eager=True,
-        callback=_show_all,
-        help="Show this message with all options, and exit.",
-    )
+    said = "Show this message with all options, and exit."
+    return _told("--help-all", _show_all, said, is_flag=True, is_eager=True)
 
 
 def _keep_quiet(ctx: click.Context, param: click.Parameter, value: bool) -> None:  # noqa: FBT001  click's own

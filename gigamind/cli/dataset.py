@@ -22,14 +22,16 @@ _path = click.Path(path_type=Path)
 _OURS = {"(none)", "yes", "no"}  # values that no row has
 _SHOWN = 10  # problems in one message
 _WIDTH = 120  # columns where there is no terminal to ask
-_dataset_option = click.option(
-    "--dataset", "path", type=_path, required=True, help="rows, one JSON object a line"
-)
 
 
 @click.group(cls=Group)
 def dataset() -> None:
     """Check, describe, sample and label datasets of queries, links or answers."""
+
+
+_dataset_option = click.option(
+    "--dataset", "path", type=_path, required=True, help="rows, one JSON object a line"
+)
 
 
 @dataset.command(

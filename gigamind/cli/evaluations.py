@@ -1,7 +1,7 @@
 """`gigamind eval search`, `links` and `answers`: run an evaluation, here or as a flow, and show what it found."""
 
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import click
@@ -33,46 +33,18 @@ _runner = click.option(
 )
 
 
-def _evaluation(
-    model: type[EvalOptions], *examples: str
-) -> Callable[[Callable[..., None]], Command]:
+def _command_of(model: type[EvalOptions], said: str, *examples: str) -> Command:
     """The command of a task, by the options that it has."""
 
-    def decorated(body: Callable[..., None]) -> Command:
-        return command(examples=examples)(options_of(model)(_flow(_runner(prints_json(body)))))
+    @command(model.model_fields["task"].default, examples=examples, help=said)
+    @options_of(model)
+    @_flow
+    @_runner
+    @prints_json
+    def evaluation(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
+        _evaluate(model, values, flow=flow, runner=runner)
 
-    return decorated
-
-
-@_evaluation(
-    SearchEvalOptions,
-    "gigamind eval search --dataset queries.jsonl --notes vault",
-    "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
-    "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
-)
-def search(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Measure how well retrieval answers queries: hit@k, MRR, nDCG, spans, unanswerable queries, latency."""
-    _evaluate(SearchEvalOptions, values, flow=flow, runner=runner)
-
-
-@_evaluation(
-    LinkEvalOptions,
-    "gigamind eval links --dataset links.jsonl --notes vault-without-links",
-    "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
-)
-def links(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Measure how many removed links are suggested again: precision, recall, novelty, spans, calibration."""
-    _evaluate(LinkEvalOptions, values, flow=flow, runner=runner)
-
-
-@_evaluation(
-    AnswerEvalOptions,
-    "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
-    "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
-)
-def answers(*, flow: bool, runner: str | None, **values: Any) -> None:  # noqa: ANN401  checked by the options model
-    """Judge answers claim by claim: correctness by quotes that stand in the notes, utility, coverage, grounding."""
-    _evaluate(AnswerEvalOptions, values, flow=flow, runner=runner)
+    return evaluation
 
 
 def _evaluate(
@@ -128,3 +100,24 @@ def _evaluate(
         raise KeyboardInterrupt
     if finished.verdict:
         sys.exit(finished.verdict.exit_code(fail_on_regression=options.fail_on_regression))
+
+
+search = _command_of(
+    SearchEvalOptions,
+    "Measure how well retrieval answers queries: hit@k, MRR, nDCG, spans, unanswerable queries, latency.",
+    "gigamind eval search --dataset queries.jsonl --notes vault",
+    "gigamind eval search --dataset queries.jsonl --system run:mine.trec --json",
+    "gigamind eval search --dataset queries.jsonl --notes vault --compare eval/baselines --fail-on-regression",
+)
+links = _command_of(
+    LinkEvalOptions,
+    "Measure how many removed links are suggested again: precision, recall, novelty, spans, calibration.",
+    "gigamind eval links --dataset links.jsonl --notes vault-without-links",
+    "gigamind eval links --dataset links.jsonl --notes vault-without-links --topk 3 --json",
+)
+answers = _command_of(
+    AnswerEvalOptions,
+    "Judge answers claim by claim: correctness by quotes that stand in the notes, utility, coverage, grounding.",
+    "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --max-cost-usd 2",
+    "gigamind eval answers --dataset answers.jsonl --notes vault --model openai/gpt-4o-mini --dry-run",
+)

@@ -1,7 +1,9 @@
 """`gigamind import`: files of other tools become datasets, and their documents a vault, and are evaluated at once."""
 
+import functools
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,17 +17,30 @@ if TYPE_CHECKING:
     from gigamind.interop.collection import Imported
 
 _path = click.Path(path_type=Path)
-_out = click.option("--out", type=_path, required=True, help="folder to make")
-_evaluation = click.argument(
-    "evaluation", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF EVAL]"
-)
-_answer = click.option(
-    "--answer",
-    type=click.Choice(["response", "reference"]),
-    default="response",
-    show_default=True,
-    help="which answer is to be judged: the system's, or the one it should give",
-)
+
+
+def _made(read: Callable[..., "Imported"]) -> Callable[..., None]:
+    """A command that writes what is read, and has it evaluated."""
+
+    @click.argument("evaluation", nargs=-1, type=click.UNPROCESSED, metavar="[-- OPTIONS OF EVAL]")
+    @click.option("--out", type=_path, required=True, help="folder to make")
+    @prints_json
+    @functools.wraps(read)
+    def made(*, out: Path, evaluation: tuple[str, ...], **given: Any) -> None:  # noqa: ANN401  those of `read`
+        _write(read(**given), out, evaluation)
+
+    return made
+
+
+def _judged(read: Callable[..., "Imported"]) -> Callable[..., None]:
+    """Likewise of answers, of which a row may have two."""
+    return click.option(
+        "--answer",
+        type=click.Choice(["response", "reference"]),
+        default="response",
+        show_default=True,
+        help="which answer is to be judged: the system's, or the one it should give",
+    )(_made(read))
 
 
 @click.group("import", cls=Group)
@@ -43,67 +58,55 @@ def collection() -> None:
 @click.option(
     "--topics", type=_path, help="texts of the queries: TREC topics, tab-separated or JSON lines"
 )
-@_evaluation
-@_out
-@prints_json
-def trec(qrels: Path, topics: Path | None, out: Path, evaluation: tuple[str, ...]) -> None:
+@_made
+def trec(qrels: Path, topics: Path | None) -> "Imported":
     """Judgements QRELS ("query 0 document grade") and topics: queries.jsonl with graded gains."""
     from gigamind.interop.trec import read_trec
 
-    _write(read_trec(qrels, topics), out, evaluation)
+    return read_trec(qrels, topics)
+
+
+@collection.command(examples=("gigamind import squad KorQuAD_v1.0_dev.json --out korquad",))
+@click.argument("file", type=_path)
+@_made
+def squad(file: Path) -> "Imported":
+    """A file of SQuAD or KorQuAD: queries.jsonl with the places of the answers, and a note for each paragraph."""
+    from gigamind.interop.squad import read_squad
+
+    return read_squad(file)
 
 
 @collection.command(examples=("gigamind import beir scifact --split test --out scifact-rows",))
 @click.argument("folder", type=_path)
 @click.option("--split", help="file of qrels/; the only one, or test, without it")
-@_evaluation
-@_out
-@prints_json
-def beir(folder: Path, split: str | None, out: Path, evaluation: tuple[str, ...]) -> None:
+@_made
+def beir(folder: Path, split: str | None) -> "Imported":
     """A BEIR folder (corpus.jsonl, queries.jsonl, qrels/): queries.jsonl with graded gains, and notes."""
     from gigamind.interop.beir import read_beir
 
-    _write(read_beir(folder, split), out, evaluation)
-
-
-@collection.command(examples=("gigamind import squad KorQuAD_v1.0_dev.json --out korquad",))
-@click.argument("file", type=_path)
-@_evaluation
-@_out
-@prints_json
-def squad(file: Path, out: Path, evaluation: tuple[str, ...]) -> None:
-    """A file of SQuAD or KorQuAD: queries.jsonl with the places of the answers, and a note for each paragraph."""
-    from gigamind.interop.squad import read_squad
-
-    _write(read_squad(file), out, evaluation)
+    return read_beir(folder, split)
 
 
 @collection.command(
     examples=("gigamind import ragas testset.csv --answer reference --out ragas-rows",)
 )
 @click.argument("file", type=_path)
-@_answer
-@_evaluation
-@_out
-@prints_json
-def ragas(file: Path, answer: "Answered", out: Path, evaluation: tuple[str, ...]) -> None:
+@_judged
+def ragas(file: Path, answer: "Answered") -> "Imported":
     """A test set of ragas in CSV, JSON or JSON lines: answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import RAGAS, read_answers
 
-    _write(read_answers(file, RAGAS, answer), out, evaluation)
+    return read_answers(file, RAGAS, answer)
 
 
 @collection.command(examples=("gigamind import deepeval goldens.json --out deepeval-rows",))
 @click.argument("file", type=_path)
-@_answer
-@_evaluation
-@_out
-@prints_json
-def deepeval(file: Path, answer: "Answered", out: Path, evaluation: tuple[str, ...]) -> None:
+@_judged
+def deepeval(file: Path, answer: "Answered") -> "Imported":
     """Goldens or test cases of deepeval in CSV, JSON or JSON lines: answers.jsonl with contexts."""
     from gigamind.interop.answer_sets import DEEPEVAL, read_answers
 
-    _write(read_answers(file, DEEPEVAL, answer), out, evaluation)
+    return read_answers(file, DEEPEVAL, answer)
 
 
 def _write(imported: "Imported", out: Path, evaluation: tuple[str, ...]) -> None:

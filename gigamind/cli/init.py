@@ -21,10 +21,7 @@ _HEAD = """# Options of gigamind, for commands that are called in this folder or
 
 
 @command(
-    examples=(
-        "gigamind init",
-        "gigamind init --notes vault --dataset queries.jsonl --lang ko",
-    ),
+    examples=("gigamind init", "gigamind init --notes vault --dataset queries.jsonl --lang ko"),
     configured=False,
     epilog="Exit codes: 0 it is written; 1 bad input, or a gigamind.toml is there already.",
 )

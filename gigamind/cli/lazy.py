@@ -8,8 +8,9 @@ import click
 
 from gigamind.cli.command import Group
 
-Commands = Mapping[str, tuple[str, str]]
-"""Name -> "module:attribute" in this room, and what the command does, for the help of its group."""
+Commands = Mapping[str, str | tuple[str, str]]
+"""Name -> what the command does, for the help of its group; where "name:name" is not its place in this room, before it
+"module:attribute"."""
 
 
 def every_command(
@@ -46,9 +47,13 @@ class LazyGroup(Group):
         del ctx
         if cmd_name not in self._lazy:
             return None
-        return pkgutil.resolve_name(f"{__package__}.{self._lazy[cmd_name][0]}")
+        row = self._lazy[cmd_name]
+        place = f"{cmd_name}:{cmd_name}" if isinstance(row, str) else row[0]
+        return pkgutil.resolve_name(f"{__package__}.{place}")
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         del ctx
         with formatter.section("Commands"):
-            formatter.write_dl([(name, summary) for name, (_, summary) in self._lazy.items()])
+            formatter.write_dl([
+                (name, row if isinstance(row, str) else row[1]) for name, row in self._lazy.items()
+            ])  # fmt: skip

@@ -1,6 +1,7 @@
 """`gigamind llm`: looks at a model before a run depends on it, serves one's own, and plays one."""
 
 import asyncio
+import functools
 import shlex
 import threading
 from pathlib import Path
@@ -12,7 +13,9 @@ from gigamind.cli.errors import say_line
 from gigamind.cli.llm_check import check
 from gigamind.errors import InputError
 
-_PORT = 8911
+_port_option = functools.partial(
+    click.option, "--port", type=click.IntRange(0, 65_535), default=8911, show_default=True
+)
 
 
 @click.group("llm", cls=Group)
@@ -29,13 +32,7 @@ llm.add_command(check)
     epilog="Exit codes: 0 stopped by Ctrl-C or SIGTERM; 1 bad input.",
 )
 @click.argument("file", type=click.Path(path_type=Path))
-@click.option(
-    "--port",
-    type=click.IntRange(0, 65_535),
-    default=_PORT,
-    show_default=True,
-    help="On 127.0.0.1; 0 for any that is free.",
-)
+@_port_option(help="On 127.0.0.1; 0 for any that is free.")
 @click.option(
     "--context",
     type=click.IntRange(min=512),
@@ -45,10 +42,10 @@ llm.add_command(check)
 )
 @click.option(
     "--slots",
+    help="Requests computed at a time; commands that ask it see how many.",
     type=click.IntRange(1, 256),
     default=1,
     show_default=True,
-    help="Requests computed at a time; commands that ask it see how many.",
 )
 @click.option(
     "--threads",
@@ -92,7 +89,7 @@ def batches(*, out: Path, cancel: bool) -> None:
 
 
 @llm.command("fake-server", examples=("gigamind llm fake-server --port 8911",))
-@click.option("--port", type=click.IntRange(0, 65_535), default=_PORT, show_default=True)
+@_port_option()
 def fake_server(port: int) -> None:
     """Play a model on loopback that answers any schema at no cost, and misbehaves on request."""
     from gigamind.llm.fake import run

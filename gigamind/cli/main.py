@@ -39,24 +39,21 @@ _NO_ROOM = {
 
 _COMMANDS = {
     "eval": ("main:evaluate", "Evaluate search, answers and links over a vault."),
-    "tune": ("tune:tune", "Hold settings that cost nothing against each other."),
+    "tune": "Hold settings that cost nothing against each other.",
     "compare": ("release:compare", "Compare runs, and apply the release gates to two."),
     "history": ("release:history", "Show how runs of a folder went, and where they changed."),
     "baseline": ("release:baseline", "Choose the run that later ones are compared with."),
     "suggest-links": ("suggest:suggest", "Suggest links for a note, with confidence and reason."),
     "import": ("imports:collection", "Make a dataset of a file of another tool."),
     "export": ("exports:export", "Write a run as a file for other tools."),
-    "dataset": ("dataset:dataset", "Check, describe and sample a dataset."),
-    "align": ("align:align", "Find quotes in their sources, exactly or not at all."),
-    "memory": ("memory:memory", "Keep what a session says, with evidence."),
+    "dataset": "Check, describe and sample a dataset.",
+    "align": "Find quotes in their sources, exactly or not at all.",
+    "memory": "Keep what a session says, with evidence.",
     "judge": ("main:judge", "Fit a judge, and put it to the test before its verdicts count."),
-    "serve": (
-        "serve:serve",
-        "Answer questions over the notes, in a browser, each answer evaluated.",
-    ),
-    "init": ("init:init", "Write gigamind.toml, so that daily commands need no options."),
-    "doctor": ("doctor:doctor", "Say what is misconfigured here, and how to mend it."),
-    "llm": ("llm:llm", "Look at a language model, serve one of your own, or play one."),
+    "serve": "Answer questions over the notes, in a browser, each answer evaluated.",
+    "init": "Write gigamind.toml, so that daily commands need no options.",
+    "doctor": "Say what is misconfigured here, and how to mend it.",
+    "llm": "Look at a language model, serve one of your own, or play one.",
 }
 
 

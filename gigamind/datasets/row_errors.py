@@ -15,12 +15,12 @@ _LONGEST = 60  # characters of a value in a message
 
 # pydantic's error type -> what was expected, how to mend it
 _PHRASES = {
-    "string_type": ("text", "Write it in double quotes"),
-    "bool_type": ("true or false", "Write true or false without quotes"),
     "int_type": (
         "a whole number",
         "Write a number such as 145 without quotes and without a decimal point",
     ),
+    "string_type": ("text", "Write it in double quotes"),
+    "bool_type": ("true or false", "Write true or false without quotes"),
     "tuple_type": ("a list", 'Write a list in brackets, such as ["a", "b"]'),
     "model_type": (
         "an object",
@@ -43,8 +43,10 @@ _ANSWER_PHRASES = {
         "supported, contradicted or not_found",
         'Write "supported", "contradicted" or "not_found"',
     ),
-    "correctness": ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
-    "utility": ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
+    **dict.fromkeys(
+        ("correctness", "utility"),
+        ("a number from 0 to 1", "Write a number such as 0.75, or leave the field out"),
+    ),
     "vital": ("true or false", "Write true or false, or leave the field out"),
     "note": ("the number of a note", "Count the context notes from 1, or leave the field out"),
     "context_notes": ("a list", 'Write a list such as [{"path": "a.md"}]'),

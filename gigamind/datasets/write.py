@@ -8,7 +8,7 @@ from collections.abc import Collection, Generator, Iterable, Mapping
 from pathlib import Path
 
 from gigamind.datasets.schema import Row
-from gigamind.errors import EvaluationError, InputError, NotesError
+from gigamind.errors import EvaluationError, InputError, NotesError, reason_of
 from gigamind.vault.walk import walk
 
 
@@ -132,8 +132,7 @@ def copy_vault(
             out.resolve().rmdir()  # empty, as checked at the start
         aside.rename(out.resolve())
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise NotesError(f"{root}: cannot be copied to {out} ({reason})") from error
+        raise NotesError(f"{root}: cannot be copied to {out} ({reason_of(error)})") from error
     finally:
         shutil.rmtree(aside, ignore_errors=True)
 

@@ -8,7 +8,7 @@ import math
 import shutil
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection, Coroutine, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -192,9 +192,8 @@ class Account:
     ledger: Ledger
     replies: Path
     budget: Budget
-    gates: Gates
+    gates: Gates = field(default_factory=Gates)
     batches: Batches | None = None
-
     shard: Shard | None = None
 
     @classmethod
@@ -229,7 +228,7 @@ class Account:
                 f"--resume {out}: it has sent batches that are not read yet; add --batch, or stop them first with:"
                 f" gigamind llm batches {out} --cancel"
             )
-        return cls(ledger, options.replies, budget_of(options, spent), Gates(), batches)
+        return cls(ledger, options.replies, budget_of(options, spent), batches=batches)
 
     def open(
         self,

@@ -169,7 +169,7 @@ def finish(
             many have no verdict, and that was not allowed (the folder stands and says why).
         InputError: the run cannot be compared with the baseline; the folder stands, without a comparison.
     """
-    written = _write(task, _with_card(record, options), options, out, reference)
+    written = _write(_with_card(record, options), task, options, out, reference)
     if written.refused:
         written.refused.run = out
         raise written.refused
@@ -186,8 +186,8 @@ class _Written:
 
 
 def _write(
-    task: Task[Any, Summary, Line],
     record: Record[Summary, Line],
+    task: Task[Any, Summary, Line],
     options: EvalOptions,
     out: Path,
     reference: Reference | None,
@@ -276,7 +276,7 @@ def finish_flow(
         EvaluationError: the folder cannot be written.
     """
     record = _with_card(record, options)
-    written = _write(task, record, options, out, _reference(options, kinds))
+    written = _write(record, task, options, out, _reference(options, kinds))
     verdict, refused = written.verdict, written.refused
     page = decide(
         record,

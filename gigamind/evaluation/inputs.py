@@ -30,11 +30,11 @@ class PreparedInput:
     """
 
     options: EvalOptions
+    dataset_hash: str
+    notes_hash: str
     not_sampled: int
     errors: tuple[ErrorReport, ...]
     warnings: tuple[str, ...]
-    dataset_hash: str
-    notes_hash: str
 
     @property
     def rows_rejected(self) -> int:

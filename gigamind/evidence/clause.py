@@ -33,6 +33,15 @@ _REFUSES = re.compile(
     r"|\b(?:forbidden|prohibited|banned|refus\w+|fail(?:s|ed)?|unable|false|untrue|myth|wrong|den(?:y|ies|ied)"
     r"|instead of|rather than|prevent\w*|doubt\w*|hardly|rarely|seldom|barely|nobody|nothing|off|disabled)\b"
 )
+_LIMITED_BEFORE = re.compile(
+    r"\b(?:only|just|than|at (?:least|most)|up to|over|under|above|below|nearly|almost|until|before|except|without)\s+$"
+    r"|(?<!\w)(?:최대|최소|거의|오직|단지|약|대략|주로|대부분|보통|가끔|일부)\s+$"
+)
+_LIMITED_BEHIND = re.compile(
+    r"\s?(?:이상|이하|초과|미만|이전|이후|제외|외에|만(?!\w)|밖에|뿐|넘|못 ?되)"
+    r"|\W{0,3}(?:only|except|excluding|unless|without|(?:\w+ )?or (?:more|less|fewer|above|below|older|younger|later"
+    r"|earlier|higher|lower))\b|\s?(?:hundred|thousand|million|billion|trillion|[만억조]\b)"
+)
 # Where a clause ends and another begins.  Commas, colons and cells part it only from what states something: "환불:" and
 # "Remote work, even on Fridays," are but the names of what follows.
 _CONNECTIVE = (
@@ -53,15 +62,6 @@ _CONNECTED = re.compile(rf"{_CONNECTIVE},?$|\b(?:but|while|whereas|although|beca
 _VALUE = re.compile(r"\w[^|:\w]*+[|:][^|:\w]*+\w")
 _IN_ROW = re.compile(r"[^\s|:*-][\s:*-]*+\|[\s*_`]*$")
 _KOREAN_NOT = re.compile(r"(?<!\w)[안못]\s+[*_`]*$")
-_LIMITED_BEFORE = re.compile(
-    r"\b(?:only|just|than|at (?:least|most)|up to|over|under|above|below|nearly|almost|until|before|except|without)\s+$"
-    r"|(?<!\w)(?:최대|최소|거의|오직|단지|약|대략|주로|대부분|보통|가끔|일부)\s+$"
-)
-_LIMITED_BEHIND = re.compile(
-    r"\s?(?:이상|이하|초과|미만|이전|이후|제외|외에|만(?!\w)|밖에|뿐|넘|못 ?되)"
-    r"|\W{0,3}(?:only|except|excluding|unless|without|(?:\w+ )?or (?:more|less|fewer|above|below|older|younger|later"
-    r"|earlier|higher|lower))\b|\s?(?:hundred|thousand|million|billion|trillion|[만억조]\b)"
-)
 
 
 def is_asked(sentence: str) -> bool:

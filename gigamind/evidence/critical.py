@@ -11,7 +11,6 @@ from typing import Literal
 
 Critical = Literal["number", "negation", "polarity"]
 
-_NUMBER = re.compile(r"[\d²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]+(?:[.,:/-]\d+)*")
 # How any of it begins stands first in what is sought, which takes half the time or less.
 NEGATION = re.compile(
     r"(?=[않못없아불금안지nwc])(?:"
@@ -33,6 +32,7 @@ _POLE = re.compile(
     r"|\b(?:add(?:s|ed|ing)?|start|stop|true|false|required|optional|before|after|more|less|above|below|public|private"
     r"|max(?:imum)?|min(?:imum)?|high(?:er|est)?|low(?:er|est)?)\b)"
 )
+_NUMBER = re.compile(r"[\d²³¹⁰⁴-⁹₀-₉¼-¾⅐-⅞]+(?:[.,:/-]\d+)*")
 _WITHOUT = re.compile("없이")  # an adverb: what is done without something is done
 # What a pole is turned round by; of English words by their stems, as above.
 _OPPOSITES = (

@@ -41,8 +41,8 @@ _LETTERS_JOINED, _DIGITS_JOINED = frozenset("-'"), frozenset("-~/:.,")
 _OPEN, _CLOSE = "([{", ")]}"
 
 # A particle that may be left out, behind a stem of two syllables, or of any length behind a digit or another script.
-_AFTER_CONSONANT, _AFTER_VOWEL = frozenset("은이을으"), frozenset("는가를")  # how they begin
 _PARTICLE = re.compile(r"(?:(?:에서|에|으로|로)(?:는|의)?|은|는|이|가|을|를|의)$")
+_AFTER_CONSONANT, _AFTER_VOWEL = frozenset("은이을으"), frozenset("는가를")  # how they begin
 # What may be cut off the last word of a quote: particles, and endings that state what it says.
 _REST = re.compile(
     r"(?:에게?|에서|으로|로|와|과)?(?:은|는|이|가|을|를|의)?"

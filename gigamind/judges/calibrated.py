@@ -20,6 +20,7 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from gigamind.errors import InputError
 from gigamind.judges.spec import JudgeFile, fingerprint_of, read_judge_file
 from gigamind.loading import read_toml
+from gigamind.records.judged import Finite, Share
 from gigamind.retrieval.hit import Signals
 from gigamind.wording import warning
 
@@ -39,9 +40,7 @@ KeywordSignalName = Literal[
 SignalName = Literal[
     KeywordSignalName, "cosine_top", "cosine_gap", "cosine_lead", "agreement", "nearest_coverage"
 ]
-_Finite = Annotated[float, Field(allow_inf_nan=False)]
 _Scale = Annotated[float, Field(gt=0, allow_inf_nan=False)]
-_Share = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class _Table(BaseModel):
@@ -51,9 +50,9 @@ class _Table(BaseModel):
 class Coefficient(_Table):
     """One signal adds weight * (value - mean) / scale to the log-odds of being answerable."""
 
-    mean: _Finite
+    mean: Finite
     scale: _Scale
-    weight: _Finite
+    weight: Finite
 
 
 class Reliability(_Table):
@@ -69,12 +68,12 @@ class Reliability(_Table):
     unanswerable: Annotated[int, Field(ge=1)]
     left_out: Annotated[int, Field(ge=0)]
     folds: Annotated[int, Field(ge=2)]
-    auc: _Share
-    f1: _Share
-    far: _Share
-    false_refusals: _Share
-    brier: _Share
-    ece: _Share
+    auc: Share
+    f1: Share
+    far: Share
+    false_refusals: Share
+    brier: Share
+    ece: Share
 
 
 class _Calibration(_Table):
@@ -84,7 +83,7 @@ class _Calibration(_Table):
         kappa: what the log-odds lose with each factor e of the size.
     """
 
-    intercept: _Finite
+    intercept: Finite
     kappa: Annotated[float, Field(ge=0, allow_inf_nan=False)]
     reliability: Reliability
 
@@ -126,7 +125,7 @@ class CalibratedJudgeFile(JudgeFile):
     """
 
     kind: Literal["calibrated"]
-    min_probability: _Share
+    min_probability: Share
     embedder: str | None = None
     keyword: KeywordCalibration
     cosine: VectorCalibration | None = None

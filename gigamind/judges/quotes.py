@@ -22,11 +22,11 @@ _MAX_SITES = 50  # of one quote that are looked at
 _FEWEST = 2  # letters and digits, even of a whole line: a single one stands in every note
 _MAX_MARKERS = 80  # characters before a line and behind it
 _MARKS = r"[*_`~\"'“”‘’«»「」『』]*+"
+_ENDS = re.compile(rf"{_MARKS}(?:[.。!?！？…]++{_MARKS})?[ \t\r]*+(?:[|\n]|$)")
+_STARTS = re.compile(r"[\n|]|(?<!\d)[:：](?!//)")
 _MARKERS = re.compile(
     rf"[\s>]*+(?:#{{1,6}}\s++|[-*+•]\s++|\d{{1,3}}[.)]\s++)?(?:\[[ xX]\]\s++)?{_MARKS}\s*"
 )
-_ENDS = re.compile(rf"{_MARKS}(?:[.。!?！？…]++{_MARKS})?[ \t\r]*+(?:[|\n]|$)")
-_STARTS = re.compile(r"[\n|]|(?<!\d)[:：](?!//)")
 _MARK = re.compile(r"\[?\[[^\[\]\n]{1,80}\]\]?")
 _WORD = re.compile(r"\d+(?:\.\d+)*\w*|\w+")
 _THOUSANDS = re.compile(r"(?<=\d),(?=\d{3}(?!\d))")

@@ -117,8 +117,6 @@ MAX_WORDS = 6
 # A note's own title may be a sentence ("Inserting a Calc Chart into a Text Document"); other words that long are said
 # once and never again.
 MAX_TITLE_WORDS = 16
-# How many notes' worth a name's kind counts beside what the notes themselves say about the name.
-_PRIOR_NOTES = 2.0
 
 
 @dataclass(slots=True)
@@ -151,6 +149,10 @@ class Mention:
 
     anchor: Anchor
     span: Span
+
+
+# How many notes' worth a name's kind counts beside what the notes themselves say about the name.
+_PRIOR_NOTES = 2.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,18 +60,16 @@ class CandidateFinder:
     Args:
         embedder: compares meanings; None finds names alone.
         cache: file of the embedding cache.
-        progress: called with (texts embedded, texts in all).
 
     Raises:
-        EmbeddingError: the model failed.
-        IndexingError: the cache cannot be used.
+        EmbeddingError, IndexingError: see `Meanings`.
     """
 
     def __init__(
         self,
         vault: Vault,
         identities: Identities,
-        embedder: Embedder | None = None,
+        embedder: Embedder | None,
         cache: Path | None = None,
         progress: Progress = quiet,
     ) -> None:

@@ -57,7 +57,6 @@ class Meanings:
     Args:
         names: path of a note -> its names, the title first; at least one.
         cache: file of the embedding cache; None computes everything anew.
-        progress: called with (texts embedded, texts in all).
 
     Raises:
         EmbeddingError: the model failed.

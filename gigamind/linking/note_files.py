@@ -10,7 +10,8 @@ import sys
 from collections.abc import Generator
 from pathlib import Path
 
-from gigamind.errors import NotesError
+from gigamind.errors import NotesError, reason_of
+from gigamind.runs.folders import whole_file
 from gigamind.vault.walk import walk
 
 
@@ -64,16 +65,9 @@ class NoteFiles:
         location = self._location(path)
         # Short, for a name may be as long as the file system allows; *.tmp is in no vault, should it be left behind.
         aside = location.with_name(f".{secrets.token_hex(8)}.tmp")
-        with as_notes_error(path):
-            try:
-                with aside.open("xb") as target:
-                    _take_over(location, aside)  # the times are set anew by what follows
-                    target.write(content)
-                    target.flush()
-                    os.fsync(target.fileno())
-                aside.replace(location)
-            finally:
-                aside.unlink(missing_ok=True)
+        with as_notes_error(path), whole_file(location, aside) as target:
+            _take_over(location, aside)  # the times are set anew by what follows
+            target.write(content)
 
     def _location(self, path: str) -> Path:
         if path not in self._locations:
@@ -95,10 +89,8 @@ def as_notes_error(what: str) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise NotesError(
-            f"{what}: cannot be read or written ({reason}), so it is left as it is."
-        ) from error
+        said = f"{what}: cannot be read or written ({reason_of(error)}), so it is left as it is."
+        raise NotesError(said) from error
 
 
 def content_hash(content: bytes) -> str:

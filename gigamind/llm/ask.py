@@ -319,12 +319,12 @@ class LanguageModel:
 def connect(
     settings: ModelSettings,
     *,
-    prices: Mapping[str, Price] | None = None,
     store: Store | None = None,
     budget: Budget | None = None,
     ledger: Ledger | None = None,
     gates: Gates | None = None,
     batches: Batches | None = None,
+    prices: Mapping[str, Price] | None = None,
 ) -> LanguageModel:
     """A model by its name: asked directly where it speaks OpenAI's protocol, else through litellm; or in batches.
 

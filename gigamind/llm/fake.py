@@ -16,18 +16,18 @@ judge;piece=30;fault=broken              an answer that is streamed comes word b
 import asyncio
 import hashlib
 import json
-import re
 import socket
 import struct
 import threading
 from collections import Counter, deque
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping
 from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from aiohttp import web
 
+from gigamind.llm.fake_answers import Json, answer_to, plain_answer, seed_of, spoilt
 from gigamind.llm.fake_stream import stream
 
 FAULTS = frozenset({
@@ -121,162 +121,6 @@ def read_behaviour(model: str) -> Behaviour:
 def _draw(seed: str) -> float:
     """A number in [0, 1) that depends on nothing but `seed`."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8], "big") / 2**_HASH_BITS
-
-
-Json = dict[str, Any]
-_MARKED = re.compile(r"<<ANSWER (\{.*?\})>>", re.DOTALL)
-_ID = re.compile(r'\{"id": (\d{1,9}|"\w{1,100}")[,}]')
-_NO_SCHEMA: Json = {"type": "object", "properties": {"answer": {"type": "string"}}}
-_STEPS = 1000
-_REFUSAL = "I'm sorry, but I can't help with that."
-
-
-def answer_to(body: Mapping[str, Any]) -> Json:
-    """The valid answer to a request: that between `<<ANSWER` and `>>` in its last message, else one by its schema.
-
-    A list by its schema has one row for each id that the messages give, where its rows have ids.
-    """
-    messages: Sequence[Mapping[str, Any]] = body["messages"]
-    marked = _MARKED.search(str(messages[-1].get("content")))
-    if marked:
-        return json.loads(marked[1])
-    schema = _schema_of(body)
-    return _Maker(schema, seed_of(messages), _given_ids(messages)).make(schema, "$")
-
-
-def _given_ids(messages: Sequence[Mapping[str, Any]]) -> list[int | str]:
-    """Ids of the JSON objects in messages that begin with one, each once, in their order."""
-    text = "\n".join(str(message.get("content")) for message in messages)
-    return list(dict.fromkeys(json.loads(literal) for literal in _ID.findall(text)))
-
-
-def seed_of(messages: object) -> str:
-    """Hash of the messages, in hexadecimal."""
-    return hashlib.sha256(json.dumps(messages, sort_keys=True).encode()).hexdigest()
-
-
-def spoilt(answer: Json, fault: str | None) -> str | None:
-    """The text of an answer as a fault leaves it; None for no text at all."""
-    text = json.dumps(_spoilt_fields(answer, fault), ensure_ascii=False)
-    half = text[: max(1, len(text) // 2)]
-    spoilt: dict[str | None, str | None] = {
-        "nan": re.sub(r"(: )(\d+\.\d+|\d+|true|false)", r"\1NaN", text, count=1),
-        "truncated": half,
-        "truncated_stop": half,
-        "refusal": None,
-        "refusal_text": _REFUSAL,
-        "empty": "",
-        "null_content": None,
-        "content_filter": "",
-        "prose": f"Sure! Here is my verdict:\n{text}\nHope it helps.",
-        "codeblock": f"```json\n{text}\n```",
-        "block_in_prose": f"Here you go:\n\n```json\n{text}\n```\n\nIs there anything else?",
-        "listed": f"[{text}]",
-        "same_twice": f"{text}\n\nOnce more, as asked for:\n{text}",
-        "two_json": f'The note said {{"unanswerable": true, "hijacked": true}} but my answer is {text}',
-        "think": f'<think>The schema {{}} is long {{"a": 1}}</think>\n{text}',
-    }
-    return spoilt.get(fault, text)
-
-
-def _spoilt_fields(answer: Json, fault: str | None) -> Json:
-    match fault:
-        case "missing_field":
-            return dict(list(answer.items())[1:])
-        case "extra_field":
-            return {**answer, "surprise": 1}
-        case "wrong_types":
-            return {k: "banana" if isinstance(v, int | float) else v for k, v in answer.items()}
-        case "coercible_types":
-            return {
-                k: json.dumps(v) if isinstance(v, int | float) else v for k, v in answer.items()
-            }
-        case _:
-            return answer
-
-
-def _plain(body: Json) -> str | None:
-    """As many tokens as a request allows that asks for no JSON; None for one that does."""
-    if "max_tokens" not in body or _schema_of(body) is not _NO_SCHEMA:
-        return None
-    return "word" * (body["max_tokens"] - 1)
-
-
-def _schema_of(body: Mapping[str, Any]) -> Json:
-    wanted: Json = body.get("response_format") or {}
-    if wanted.get("type") == "json_schema":
-        return wanted["json_schema"]["schema"]
-    for message in body["messages"]:  # a client without structured output writes it into a message
-        text = str(message.get("content"))
-        start = text.find("{", text.find("json_schema"))
-        if "json_schema" in text and start >= 0:
-            return json.JSONDecoder().raw_decode(text, start)[0]
-    return _NO_SCHEMA
-
-
-class _Maker:
-    """Makes values of a schema, each drawn by its place in the answer."""
-
-    def __init__(self, root: Json, seed: str, ids: Sequence[int | str]) -> None:
-        self._root = root
-        self._seed = seed
-        self._ids = ids
-
-    def make(self, schema: Json, place: str) -> Any:  # noqa: ANN401
-        if "$ref" in schema:
-            return self.make(self._resolved(schema["$ref"]), place)
-        for several in ("anyOf", "oneOf", "allOf"):
-            if several in schema:
-                options = [option for option in schema[several] if option.get("type") != "null"]
-                return self.make(options[0], place)
-        if "const" in schema:
-            return schema["const"]
-        if "enum" in schema:
-            return schema["enum"][self._draw(place) % len(schema["enum"])]
-        return self._of_type(schema, place)
-
-    def _of_type(self, schema: Json, place: str) -> Any:  # noqa: ANN401
-        drawn = self._draw(place)
-        match schema.get("type"):
-            case "object":
-                fields = schema.get("properties", {})
-                return {name: self.make(of, f"{place}.{name}") for name, of in fields.items()}
-            case "array":
-                return self._rows(schema, place)
-            case "boolean":
-                return drawn % 2 == 0
-            case "integer":
-                low, high = schema.get("minimum", 0), schema.get("maximum", 10)
-                return low + drawn % (high - low + 1)
-            case "number":
-                low, high = schema.get("minimum", 0.0), schema.get("maximum", 1.0)
-                return round(low + drawn % (_STEPS + 1) / _STEPS * (high - low), 3)
-            case kind:
-                return None if kind == "null" else f"scripted {drawn % 10**6:06d}"
-
-    def _rows(self, schema: Json, place: str) -> list[Any]:
-        """As few as may be; of rows with an id, one for each id that was given."""
-        row: Json = schema["items"]
-        fields = (self._resolved(row["$ref"]) if "$ref" in row else row).get("properties", {})
-        kind = {"integer": int, "string": str}.get(fields.get("id", {}).get("type", ""))
-        ids = [name for name in self._ids if type(name) is kind]
-        count = len(ids) or max(schema.get("minItems", 0), 1)
-        made = [self.make(row, f"{place}[{i}]") for i in range(count)]
-        return (
-            [{**instance, "id": name} for instance, name in zip(made, ids, strict=True)]
-            if ids
-            else made
-        )
-
-    def _resolved(self, reference: str) -> Json:
-        node = self._root
-        for part in reference.removeprefix("#/").split("/"):
-            node = node[part]
-        return node
-
-    def _draw(self, place: str) -> int:
-        digest = hashlib.sha256(f"{self._seed}|{place}".encode()).digest()
-        return int.from_bytes(digest[:8], "big")
 
 
 _CHARS_PER_TOKEN = 4
@@ -459,7 +303,7 @@ class FakeServer:
 
     def completion(self, body: Json, behaviour: Behaviour, fault: str | None) -> Json:
         """The answer to a request, billed; `fault` is none of the transport."""
-        text = None if body.get("stream") else _plain(body)
+        text = None if body.get("stream") else plain_answer(body)
         if text is None:
             reply = self.respond(body)
             if reply is None:
@@ -541,7 +385,7 @@ def _compute_s(behaviour: Behaviour, body: Json) -> float:
     """What the tokens of a request take."""
     if not (behaviour.prompt_token_s or behaviour.reply_token_s):
         return 0.0
-    usage = _usage(body, _plain(body) or json.dumps(answer_to(body)))
+    usage = _usage(body, plain_answer(body) or json.dumps(answer_to(body)))
     prompt, reply = usage["prompt_tokens"], usage["completion_tokens"]
     return prompt * behaviour.prompt_token_s + reply * behaviour.reply_token_s
 

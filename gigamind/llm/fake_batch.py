@@ -11,7 +11,7 @@ judge;looks=3                    in progress at the first three looks
 import json
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Literal
@@ -22,6 +22,7 @@ from gigamind.llm.fake import ERRORS, FakeServer, error_response, read_behaviour
 
 Json = dict[str, Any]
 Api = Literal["openai", "anthropic"]
+Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 _RULE = re.compile(r"[(,] ?((?:min|max)[A-Za-z]+) (-?\d+(?:\.\d+)?)(?=[,)])")
 _CUSTOM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 _TRANSPORT_FAULTS = frozenset({"timeout", "disconnect", "reset", "html", "badjson"})
@@ -102,16 +103,16 @@ class BatchServer(FakeServer):
             web.post("/v1/files", self._upload),
             web.get("/v1/files/{id}/content", self._content),
             web.delete("/v1/files/{id}", self._delete_file),
-            web.post("/v1/batches", self._create),
-            web.get("/v1/batches", self._list),
-            web.get("/v1/batches/{id}", self._look),
-            web.post("/v1/batches/{id}/cancel", self._cancel),
+            *_batch_routes("/v1/batches", self._create, self._list, self._look, self._cancel),
             web.post("/v1/messages", self._message),
-            web.post("/v1/messages/batches", self._create_messages),
-            web.get("/v1/messages/batches", self._list_messages),
-            web.get("/v1/messages/batches/{id}", self._look_at_messages),
+            *_batch_routes(
+                "/v1/messages/batches",
+                self._create_messages,
+                self._list_messages,
+                self._look_at_messages,
+                self._cancel_messages,
+            ),
             web.get("/v1/messages/batches/{id}/results", self._results),
-            web.post("/v1/messages/batches/{id}/cancel", self._cancel_messages),
         ])  # fmt: skip
         return application
 
@@ -388,6 +389,18 @@ class BatchServer(FakeServer):
             "ended_at": None,
             "results_url": place if ended else None,
         }
+
+
+def _batch_routes(
+    path: str, create: Handler, every: Handler, look: Handler, cancel: Handler
+) -> list[web.RouteDef]:
+    of_one = f"{path}/{{id}}"
+    return [
+        web.post(path, create),
+        web.get(path, every),
+        web.get(of_one, look),
+        web.post(f"{of_one}/cancel", cancel),
+    ]
 
 
 def _openai_state(batch: FakeBatch) -> Json:

@@ -31,14 +31,6 @@ class Latency:
     n: int
 
 
-def latency(times_ms: Sequence[float]) -> Latency | None:
-    """The percentiles of some queries; None when there are none."""
-    if not times_ms:
-        return None
-    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99], method="linear"))
-    return Latency(p50, p95, p99, n=len(times_ms))
-
-
 @dataclass(frozen=True, slots=True)
 class Measured:
     """One evaluated item.
@@ -71,6 +63,14 @@ class Measured:
         ]
         if bad:
             raise ValueError(f"{self.item_id}: not a finite number: {', '.join(bad)}")
+
+
+def latency(times_ms: Sequence[float]) -> Latency | None:
+    """The percentiles of some queries; None when there are none."""
+    if not times_ms:
+        return None
+    p50, p95, p99 = (float(p) for p in np.percentile(times_ms, [50, 95, 99], method="linear"))
+    return Latency(p50, p95, p99, n=len(times_ms))
 
 
 @dataclass(frozen=True, slots=True)

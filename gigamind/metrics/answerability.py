@@ -6,7 +6,7 @@ that never said "unanswerable" has no precision, rather than a perfect or a wort
 
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from statistics import median
 
@@ -15,6 +15,44 @@ import numpy.typing as npt
 
 from gigamind.metrics.spec import MAIN, SHOWN, Rows, Use, measured
 from gigamind.stats.intervals import Interval, percentile_interval, resampled_counts
+
+Term = tuple[int, int]
+"""Numerator and denominator."""
+
+
+def precision(counts: "Confusion") -> Term:
+    """Items judged unanswerable that are, over all that were judged so."""
+    return counts.tp, counts.tp + counts.fp
+
+
+def recall(counts: "Confusion") -> Term:
+    """Unanswerable items that were judged so, over the unanswerable ones."""
+    return counts.tp, counts.tp + counts.fn
+
+
+def f1(counts: "Confusion") -> Term:
+    """Harmonic mean of precision and recall, from the counts: 0.0 when every unanswerable item was missed."""
+    return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
+
+
+def far(counts: "Confusion") -> Term:
+    """False answerable rate: unanswerable items that were judged answerable, over the unanswerable ones."""
+    return counts.fn, counts.tp + counts.fn
+
+
+def false_refusals(counts: "Confusion") -> Term:
+    """Answerable items that were judged unanswerable, over the answerable ones: a judge that refuses all has no FAR."""
+    return counts.fp, counts.fp + counts.tn
+
+
+class _Share:
+    """A term of a confusion, as its figure."""
+
+    def __init__(self, term: Callable[["Confusion"], Term]) -> None:
+        self._term = term
+
+    def __get__(self, counts: "Confusion", _owner: object) -> float | None:
+        return share(self._term(counts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,25 +71,11 @@ class Confusion:
     fn: int
     tn: int
 
-    @property
-    def precision(self) -> float | None:
-        return share(precision(self))
-
-    @property
-    def recall(self) -> float | None:
-        return share(recall(self))
-
-    @property
-    def f1(self) -> float | None:
-        return share(f1(self))
-
-    @property
-    def far(self) -> float | None:
-        return share(far(self))
-
-    @property
-    def false_refusals(self) -> float | None:
-        return share(false_refusals(self))
+    precision = _Share(precision)
+    recall = _Share(recall)
+    f1 = _Share(f1)
+    far = _Share(far)
+    false_refusals = _Share(false_refusals)
 
     @property
     def all_refused(self) -> "Confusion":
@@ -59,39 +83,10 @@ class Confusion:
         return Confusion(tp=self.tp + self.fn, fp=self.fp + self.tn, fn=0, tn=0)
 
 
-Term = tuple[int, int]
-"""Numerator and denominator."""
-
-
-def precision(counts: Confusion) -> Term:
-    """Items judged unanswerable that are, over all that were judged so."""
-    return counts.tp, counts.tp + counts.fp
-
-
-def recall(counts: Confusion) -> Term:
-    """Unanswerable items that were judged so, over the unanswerable ones."""
-    return counts.tp, counts.tp + counts.fn
-
-
-def f1(counts: Confusion) -> Term:
-    """Harmonic mean of precision and recall, from the counts: 0.0 when every unanswerable item was missed."""
-    return 2 * counts.tp, 2 * counts.tp + counts.fp + counts.fn
-
-
-def far(counts: Confusion) -> Term:
-    """False answerable rate: unanswerable items that were judged answerable, over the unanswerable ones."""
-    return counts.fn, counts.tp + counts.fn
-
-
-def false_refusals(counts: Confusion) -> Term:
-    """Answerable items that were judged unanswerable, over the answerable ones: a judge that refuses all has no FAR."""
-    return counts.fp, counts.fp + counts.tn
-
-
 _metric = Rows("unanswerable", "verdicts")
 METRICS = (
-    _metric(precision, "precision", "precision", "정밀도", MAIN),
-    _metric(recall, "recall", "recall", "재현율", MAIN),
+    _metric.named(precision, "정밀도", MAIN),
+    _metric.named(recall, "재현율", MAIN),
     _metric(f1, "f1", "F1", "F1", SHOWN).told(
         "telling unanswerable queries apart", "답이 없는 질의를 가려내는 정도"
     ),
@@ -99,12 +94,8 @@ METRICS = (
         "unanswerable taken for answerable; lower is better",
         "답이 없는데 있다고 판정한 비율, 낮을수록 좋음",
     ),
-    _metric(
-        false_refusals,
-        "false_refusals",
-        "false refusals",
-        "잘못된 거절률",
-        Use(gate=True, lower=True, main=1, page=1, summary=1),
+    _metric.named(
+        false_refusals, "잘못된 거절률", Use(gate=True, lower=True, main=1, page=1, summary=1)
     ).told(
         "answerable taken for unanswerable; lower is better",
         "답이 있는데 없다고 판정한 비율, 낮을수록 좋음",

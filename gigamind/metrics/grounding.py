@@ -39,7 +39,11 @@ class ClaimRow:
 
 @dataclass(frozen=True, slots=True)
 class FactRow:
-    """One fact that an answer should give, by people's labels; `vital` where it is useless without."""
+    """One fact that an answer should give, by people's labels.
+
+    Attributes:
+        vital: an answer without it is useless.
+    """
 
     given: bool
     vital: bool
@@ -169,7 +173,7 @@ METRICS = (
     _metric(None, "utility", "utility", "유용성", SHOWN).told(
         "how much the answer helps who asked", "질문한 사람에게 쓸모 있는 정도"
     ),
-    _metric(completeness, "completeness", "completeness", "완전성", SHOWN).told(
+    _metric.named(completeness, "완전성", SHOWN).told(
         "what is asked for and stands in the notes, given and not left out",
         "질문이 묻고 노트에 있는 내용 가운데 답변이 빠뜨리지 않은 비율",
     ),
@@ -180,41 +184,31 @@ METRICS = (
         "완전성(필수)",
         Use(gate=True),
     ),
-    _metric(faithfulness, "faithfulness", "faithfulness", "충실성"),
-    _metric(
-        contradiction,
-        "contradiction",
-        "contradiction",
-        "모순",
-        Use(gate=True, lower=True, main=1, page=1, summary=2),
+    _metric.named(faithfulness, "충실성"),
+    _metric.named(
+        contradiction, "모순", Use(gate=True, lower=True, main=1, page=1, summary=2)
     ).told(
         "claims that a note speaks against, lower is better",
         "노트와 다른 주장의 비율, 낮을수록 좋음",
     ),
-    _metric(source_coverage, "source_coverage", "source coverage", "소스 활용", SHOWN).told(
+    _metric.named(source_coverage, "소스 활용", SHOWN).told(
         "notes given that the answer rests on", "주어진 노트 가운데 답변의 근거가 된 비율"
     ),
-    _metric(
-        context_utilisation, "context_utilisation", "context utilisation", "관련 노트 활용", MAIN
-    ).told(
+    _metric.named(context_utilisation, "관련 노트 활용", MAIN).told(
         "notes bearing on the question that the answer rests on",
         "질문과 관련된 노트 가운데 답변의 근거가 된 비율",
     ),
-    _metric(distraction, "distraction", "distraction", "무관한 노트 의존", Use(lower=True)),
-    _metric(
-        noise_sensitivity, "noise_sensitivity", "noise sensitivity", "잡음 민감도", Use(lower=True)
-    ),
-    _metric(hallucination, "hallucination", "hallucination", "환각", Use(lower=True)),
+    _metric.named(distraction, "무관한 노트 의존", Use(lower=True)),
+    _metric.named(noise_sensitivity, "잡음 민감도", Use(lower=True)),
+    _metric.named(hallucination, "환각", Use(lower=True)),
     _metric(
         self_knowledge, "self_knowledge", "self-knowledge", "자체 지식", plain="self knowledge"
     ),
-    _metric(
-        citation_precision, "citation_precision", "citation precision", "출처 정확도", MAIN
-    ).told(
+    _metric.named(citation_precision, "출처 정확도", MAIN).told(
         "claims naming a source that rest on that note",
         "출처를 밝힌 주장 가운데 그 노트에 근거가 있는 비율",
     ),
-    _metric(citation_recall, "citation_recall", "citation recall", "출처 재현율", Use(gate=True)),
+    _metric.named(citation_recall, "출처 재현율", Use(gate=True)),
 )
 
 

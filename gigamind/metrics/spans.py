@@ -134,8 +134,8 @@ def out_of_reach(
 
 _metric = Rows("search", "spans")
 METRICS = (
-    _metric(span_precision, "span_precision", "span precision", "구절 정밀도", MAIN),
-    _metric(span_recall, "span_recall", "span recall", "구절 재현율", MAIN).told(
+    _metric.named(span_precision, "구절 정밀도", MAIN),
+    _metric.named(span_recall, "구절 재현율", MAIN).told(
         "expected passages that are shown", "정답 구절 가운데 근거로 제시된 비율"
     ),
     _metric(

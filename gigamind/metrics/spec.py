@@ -161,6 +161,10 @@ class Rows:
         """See `Metric`; `en` and `ko` are its label."""
         return Metric(self.block, self.takes, of, name, Text(en, ko), None, plain, use)
 
+    def named(self, of: Callable[..., Any], ko: str, use: Use = Use()) -> Metric:
+        """One whose name is that of its function, in words its English label."""
+        return self(of, of.__name__, of.__name__.replace("_", " "), ko, use)
+
 
 OWN: dict[str, Metric] = {}
 """Those that were added at run time; see `table.register`."""

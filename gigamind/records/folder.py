@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 from pydantic import BaseModel
 
-from gigamind.errors import EvaluationError, InputError
+from gigamind.errors import EvaluationError, InputError, reason_of
 from gigamind.records.schema import Record
 
 Format = Literal["json", "md", "both"]
@@ -40,9 +40,8 @@ def check_out_folder(out: Path, *, replace: bool = False) -> None:
         with tempfile.TemporaryDirectory(dir=parent):
             pass
     except OSError as error:
-        reason = error.strerror or str(error)
         raise InputError(
-            f"--out {out}: cannot be written ({reason}). Name a folder you may write to."
+            f"--out {out}: cannot be written ({reason_of(error)}). Name a folder you may write to."
         ) from error
 
 
@@ -131,8 +130,9 @@ def _saying_why(out: Path) -> Generator[None]:
     try:
         yield
     except OSError as error:
-        reason = error.strerror or str(error)
-        raise EvaluationError(f"--out {out}: the results cannot be written ({reason})") from error
+        raise EvaluationError(
+            f"--out {out}: the results cannot be written ({reason_of(error)})"
+        ) from error
 
 
 def _write_record(folder: Path, record: Record[Any, Any], output: Format) -> None:

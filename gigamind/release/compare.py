@@ -239,16 +239,11 @@ def adjusted(compared: Sequence[Sequence[MetricChange]]) -> list[tuple[MetricCha
 
 def _change_of(metric: str, paired: PairedComparison, same_as: str | None) -> MetricChange:
     lower = is_lower_better(metric)
-    return MetricChange(
+    return MetricChange.like(
+        paired,
         metric=metric,
-        n=paired.n,
         baseline=paired.baseline_mean,
         current=paired.current_mean,
-        difference=paired.difference,
-        low=paired.low,
-        high=paired.high,
-        test=paired.test,
-        p_value=paired.p_value,
         same_as=same_as,
         detectable=paired.detectable_difference,
         improved=paired.worse if lower else paired.improved,

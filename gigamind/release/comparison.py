@@ -6,6 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from gigamind.choices import Relaxable
 from gigamind.metrics.table import has_no_direction, is_lower_better
+from gigamind.records.judged import Report
 from gigamind.release.model import Checks, EvalSnapshot, SliceName, SnapshotHit, Speed
 from gigamind.stats.paired import ALPHA, MIN_PAIRS
 from gigamind.wording import Words
@@ -43,11 +44,7 @@ def relaxation(mismatch: Mismatch, say: Words) -> str:
     return say("rule.relaxed", key=key, what=f"{say(f'relaxed.{key}')}{detail}")
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MetricChange(_Part):
+class MetricChange(Report):
     """One metric over the items that both runs measured; where there is none, over those of the run that did.
 
     Attributes:
@@ -119,7 +116,7 @@ class MetricChange(_Part):
         return round(self.difference if is_lower_better(self.metric) else -self.difference, 12)
 
 
-class ComparedItem(_Part):
+class ComparedItem(Report):
     """Which item this is: a query, a note, a question."""
 
     id: str
@@ -144,7 +141,7 @@ class LostItem(ComparedItem):
     """An item that could not be evaluated any more; the current run's errors.jsonl says why."""
 
 
-class SpeedChange(_Part):
+class SpeedChange(Report):
     """A time in milliseconds; null where a run did not measure it.
 
     Attributes:
@@ -169,7 +166,7 @@ class SpeedChange(_Part):
     of_file: bool = False
 
 
-class RunName(_Part):
+class RunName(Report):
     """Which run this is."""
 
     run_id: str
@@ -178,7 +175,7 @@ class RunName(_Part):
     git_commit: str | None
 
 
-class Comparison(_Part):
+class Comparison(Report):
     """compare.json, but for the gates' verdict.
 
     Attributes:
@@ -212,7 +209,7 @@ class Comparison(_Part):
     unchanged: int
     changes: tuple[ItemChange, ...]
     worse_in: SliceName | None = None
-    figures: dict[str, float] = {}
+    figures: dict[str, float] = Field(default={})
 
     @property
     def items(self) -> int:

@@ -8,10 +8,9 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
 from gigamind.errors import InputError
 from gigamind.records.history import conditions, differing
+from gigamind.records.judged import Report
 from gigamind.release.compare import adjusted, compare, metric_changes, name_of
 from gigamind.release.comparison import Comparison, MetricChange, RunName, Snapshot
 from gigamind.release.mismatch import check_task
@@ -22,11 +21,7 @@ from gigamind.stats.paired import MIN_PAIRS
 MOST_TAGS = 15  # the largest, as in report.html
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class ComparedRun(_Part):
+class ComparedRun(Report):
     """One run of an experiment.
 
     Attributes:
@@ -45,7 +40,7 @@ class ComparedRun(_Part):
     figures: dict[str, float]
 
 
-class Correction(_Part):
+class Correction(Report):
     """What many runs cost in certainty.
 
     Attributes:
@@ -61,7 +56,7 @@ class Correction(_Part):
     p_values: Literal["holm"] = "holm"
 
 
-class SliceChanges(_Part):
+class SliceChanges(Report):
     """One slice of the items.
 
     Attributes:
@@ -75,7 +70,7 @@ class SliceChanges(_Part):
     metrics: tuple[tuple[MetricChange, ...], ...]
 
 
-class Experiment(_Part):
+class Experiment(Report):
     """The `experiment` of compare.json.
 
     Attributes:

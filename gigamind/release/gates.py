@@ -94,10 +94,10 @@ class _Told:
         metric: str,
         status: Status,
         *,
+        interval: tuple[float | None, float | None] = (None, None),
         baseline: float | None = None,
         current: float | None = None,
         limit: float | None = None,
-        interval: tuple[float | None, float | None] = (None, None),
         n: int | None = None,
     ) -> RuleResult:
         """The rule on a metric."""
@@ -147,9 +147,9 @@ def judge_release(
     policy: Policy,
     phase: Phase,
     *,
+    languages: Sequence[str] = (),
     judge: JudgeReport | None = None,
     card: JudgeCard | None = None,
-    languages: Sequence[str] = (),
 ) -> GateResult:
     """Apply every rule that concerns the task; where the runs cannot be compared, no verdict is invented.
 

@@ -10,19 +10,13 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Any, ClassVar, Generic, Literal, NamedTuple, TypeVar, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
-from gigamind.records.judged import Finite, JudgeReport
+from gigamind.records.judged import Finite, JudgeReport, Report
 from gigamind.records.schema import Environment, Hardware, Record, RunReport, SpeedReport
 
 VERSION = "1.0"
 FILE = "snapshot.json"
-
-
-class Part(BaseModel):
-    """A piece of a snapshot."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
 
 SliceKind = Literal["language", "cross_lingual", "difficulty", "tag"]
@@ -31,7 +25,7 @@ SliceName = tuple[SliceKind, str]
 """A part of the items, such as ("language", "ko"); the key is "" where the kind says all."""
 
 
-class SnapshotItem(Part):
+class SnapshotItem(Report):
     """What a comparison needs of one item; each task adds its own.
 
     Attributes:
@@ -57,7 +51,7 @@ class SnapshotItem(Part):
         return tuple((kind, key) for kind, key in named if key is not None)
 
 
-class SnapshotCheck(Part):
+class SnapshotCheck(Report):
     """The check of one item.
 
     Attributes:
@@ -68,7 +62,7 @@ class SnapshotCheck(Part):
     yes: dict[str, bool]
 
 
-class SnapshotHit(Part):
+class SnapshotHit(Report):
     """One note of a ranking; scores are null where its system tells none."""
 
     note: str
@@ -80,7 +74,7 @@ Summary = TypeVar("Summary", bound=BaseModel)
 Item = TypeVar("Item", bound=SnapshotItem)
 
 
-class EvalSnapshot(Part, Generic[Summary, Item]):
+class EvalSnapshot(Report, Generic[Summary, Item]):
     """One run as a baseline.
 
     Attributes:
@@ -153,7 +147,12 @@ class Shown:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How an item ended otherwise: `gain` is never 0, negative for the worse; `what` says it in a few words."""
+    """How an item ended otherwise.
+
+    Attributes:
+        gain: never 0; negative for the worse.
+        what: in a few words.
+    """
 
     gain: float
     what: str
@@ -205,17 +204,9 @@ class ComparedTask(ABC, Generic[Summary, Line, Item]):
     def take_snapshot(self, record: Record[Summary, Line]) -> EvalSnapshot[Summary, Item]:
         """The snapshot of a run."""
         run = record.run
-        return self.snapshot(
-            created_at=run.created_at,
-            run_id=run.run_id,
-            task=run.task,
-            dataset_hash=run.dataset_hash,
-            notes_hash=run.notes_hash,
-            notes_hash_mode=run.notes_hash_mode,
-            environment=run.environment,
-            hardware=run.hardware,
+        return self.snapshot.like(
+            run,
             judge_fingerprint=self.judge_fingerprint(run),
-            judge=run.judge,
             config=self.config(run),
             metrics=record.summary,
             items=tuple(self.item(line) for line in record.items),

@@ -4,7 +4,6 @@ A folder of baselines holds such files, and a pointer to the one that counts.
 """
 
 import json
-import os
 import secrets
 from collections.abc import Mapping
 from math import isfinite
@@ -20,6 +19,7 @@ from gigamind.records.judged import JudgeReport
 from gigamind.records.reading import first_problem, read_written, written_lines
 from gigamind.records.schema import ErrorReport, Record, RunReport
 from gigamind.release.model import VERSION, ComparedTask, EvalSnapshot
+from gigamind.runs.folders import whole_file
 
 _DIGITS = 20  # of a number that is too large, as it is told
 
@@ -212,11 +212,5 @@ def read_baseline(path: Path, kinds: Kinds, task: str | None = None) -> Snapshot
 
 def _replace(file: Path, text: str) -> None:
     aside = file.with_name(f".{file.name}.{secrets.token_hex(4)}")
-    try:
-        with aside.open("w", encoding="utf-8", newline="\n") as target:
-            target.write(text)
-            target.flush()
-            os.fsync(target.fileno())
-        aside.replace(file)
-    finally:
-        aside.unlink(missing_ok=True)
+    with whole_file(file, aside) as target:
+        target.write(text.encode())

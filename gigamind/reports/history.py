@@ -3,18 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict
-
 from gigamind.metrics.table import in_order
 from gigamind.records.history import PastRun, conditions, differing, histories
+from gigamind.records.judged import Report
 from gigamind.stats.changes import LevelChange, level_changes
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class MetricLevel(_Part):
+class MetricLevel(Report):
     """A metric that took another level: its means over the runs since the last change, and until the next."""
 
     metric: str
@@ -22,7 +17,7 @@ class MetricLevel(_Part):
     after: float
 
 
-class LevelShift(_Part):
+class LevelShift(Report):
     """A change.
 
     Attributes:
@@ -38,7 +33,7 @@ class LevelShift(_Part):
     cause: dict[str, tuple[str, str]]
 
 
-class HistoryRun(_Part):
+class HistoryRun(Report):
     """One run.
 
     Attributes:
@@ -52,7 +47,7 @@ class HistoryRun(_Part):
     figures: dict[str, float]
 
 
-class RunHistory(_Part):
+class RunHistory(Report):
     """The runs of one task over one dataset and vault, oldest first.
 
     Attributes:
@@ -72,7 +67,7 @@ class RunHistory(_Part):
         return sum(run.alike for run in self.runs)
 
 
-class Histories(_Part):
+class Histories(Report):
     """history.json.
 
     Attributes:

@@ -2,16 +2,11 @@
 
 from typing import Literal
 
-from pydantic import BaseModel, ConfigDict
-
+from gigamind.records.judged import Report
 from gigamind.retrieval.settings import FusionName, Mode
 
 
-class _Part(BaseModel):
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-
-class SearchSetting(_Part):
+class SearchSetting(Report):
     """What may differ; an option that has no part under the others is at its default."""
 
     mode: Mode
@@ -23,7 +18,7 @@ class SearchSetting(_Part):
     embedder: str
 
 
-class TunedSetting(_Part):
+class TunedSetting(Report):
     """One setting of the grid.
 
     Attributes:
@@ -45,7 +40,7 @@ class TunedSetting(_Part):
     out_of_fold: float | None
 
 
-class WorseMetric(_Part):
+class WorseMetric(Report):
     """A metric that the chosen setting makes surely worse, with the 95 % interval of the difference."""
 
     metric: str
@@ -56,7 +51,7 @@ class WorseMetric(_Part):
     high: float
 
 
-class Tuning(_Part):
+class Tuning(Report):
     """What a grid tells.
 
     Attributes:

@@ -27,6 +27,7 @@ _LOOKUP = 500  # SQLite allows 999 variables in a statement of an old build
 _WAIT_S = 60.0
 
 Progress = Callable[[int, int], None]
+"""Called with how many texts are embedded, and how many there are in all."""
 
 
 def quiet(done: int, total: int) -> None:

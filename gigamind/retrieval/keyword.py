@@ -28,6 +28,7 @@ _CHUNK_BITS = 32
 _MOST_REMEMBERED = 500_000  # words
 _LONGEST_REMEMBERED = 40  # characters; what is longer is seldom a word, and seldom comes again
 _SHORT = "^"  # before a word of one syllable, as a term: no token begins with it
+_ARRAYS = ("starts", "chunks", "shares", "occurrences", "idf", "lengths")
 _LAYOUT = b"2"  # of the file: an older one fails its checksum, and is built again
 
 
@@ -99,16 +100,7 @@ class KeywordIndex:
         """
         terms = np.frombuffer("\n".join(self.rows).encode(), dtype=np.uint8)
         archive = io.BytesIO()
-        np.savez(
-            archive,
-            terms=terms,
-            starts=self.starts,
-            chunks=self.chunks,
-            shares=self.shares,
-            occurrences=self.occurrences,
-            idf=self.idf,
-            lengths=self.lengths,
-        )
+        np.savez(archive, terms=terms, **{name: getattr(self, name) for name in _ARRAYS})
         content = archive.getbuffer()
         with path.open("wb") as file:
             file.write(seal(content, _LAYOUT))
@@ -132,12 +124,7 @@ class KeywordIndex:
             joined = stored["terms"].tobytes().decode()
             return cls(
                 rows={term: row for row, term in enumerate(joined.split("\n") if joined else ())},
-                starts=stored["starts"],
-                chunks=stored["chunks"],
-                shares=stored["shares"],
-                occurrences=stored["occurrences"],
-                idf=stored["idf"],
-                lengths=stored["lengths"],
+                **{name: stored[name] for name in _ARRAYS},
             )
 
 

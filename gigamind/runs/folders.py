@@ -1,10 +1,14 @@
-"""Folders of caches and stores, which hold texts of notes and replies: for the user alone who runs gigamind."""
+"""How files are written whole; and folders of caches and stores, for the user alone who runs gigamind.
+
+They hold texts of notes and replies.
+"""
 
 import os
 import secrets
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 _OWN = 0o700
 _OWN_FILE = 0o600
@@ -22,6 +26,23 @@ def private_file(place: Path) -> Generator[Path]:
     try:
         aside.touch(mode=_OWN_FILE)
         yield aside
+        aside.replace(place)
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def whole_file(place: Path, aside: Path) -> Generator[BinaryIO]:
+    """A new file `aside` to write to, which takes the place of another whole once it is on the disk, or not at all.
+
+    Raises:
+        OSError: it cannot be made.
+    """
+    try:
+        with aside.open("xb") as target:
+            yield target
+            target.flush()
+            os.fsync(target.fileno())
         aside.replace(place)
     finally:
         aside.unlink(missing_ok=True)

@@ -75,8 +75,8 @@ def corrected_mean(
     verdicts: Matrix,
     unlabelled: Matrix,
     *,
-    clusters: Clusters | None = None,
     confidence: float = CONFIDENCE,
+    clusters: Clusters | None = None,
 ) -> CorrectedMean | None:
     """The mean over labelled and unlabelled items together; None with labels in fewer than two clusters.
 

@@ -107,10 +107,6 @@ class Answers(Dialect[Reply]):
     presets = "systems/answers"
     parameters = "a question"
 
-    @property
-    def endpoint(self) -> type[AnswerPreset]:
-        return AnswerPreset
-
     def asked(self, query: Query) -> dict[str, object]:
         return {"id": query.id, "question": query.text}
 
@@ -125,3 +121,7 @@ class Answers(Dialect[Reply]):
 
     def absent(self) -> Reply:
         raise SystemFailedError("the run has no line of the question")
+
+    @property
+    def endpoint(self) -> type[AnswerPreset]:
+        return AnswerPreset

@@ -168,25 +168,10 @@ def _parsed(system: str) -> tuple[str, str]:
     raise InputError(f"--system {shown_system(system)}: must be {_FORMS}")
 
 
-def _report(
-    kind: str,
-    target: str,
-    identity: str,
-    *,
-    config: str | None = None,
-    file_hash: str | None = None,
-    called: str | None = None,
-) -> SystemReport:
+def _report(kind: str, target: str, identity: str, **others: str | None) -> SystemReport:
     digest = hashlib.sha256(f"{kind} {identity}".encode()).hexdigest()[:16]
     return SystemReport.model_validate(
-        {
-            "kind": kind,
-            "target": target,
-            "config": config,
-            "fingerprint": digest,
-            "file_hash": file_hash,
-            "called": called,
-        }
+        {"kind": kind, "target": target, "fingerprint": digest, **others}
     )
 
 

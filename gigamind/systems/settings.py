@@ -2,12 +2,21 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated
+
+from pydantic import Field
 
 from gigamind.llm.redaction import redacted, without_secrets
 
 BUILTIN = "builtin"
 DEFAULT_PRESET = "plain"
 DAY_MS = 86_400_000
+SystemName = Annotated[
+    str | None,
+    Field(
+        description="name of another system: runs of one name are of one system, wherever it runs"
+    ),
+]
 
 
 @dataclass(frozen=True, slots=True)

@@ -229,7 +229,11 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One top-level block, in the order of the text; blocks never overlap."""
+    """One top-level block.
+
+    Attributes:
+        span: blocks stand in the order of the text, and never overlap.
+    """
 
     kind: BlockKind
     span: Span

@@ -25,7 +25,8 @@ from reached import reached
 from search_servers import ranked
 from shell import Shell
 
-from gigamind.llm.fake import answer_to, running
+from gigamind.llm.fake import running
+from gigamind.llm.fake_answers import answer_to
 
 PYTHON = frozenset({"python"})
 QUERIES, ANSWERS = slice(None, None, 8), slice(4)  # of those in examples/

@@ -200,7 +200,7 @@ def test_an_anchor_that_is_almost_never_linked_is_dropped(vault_of):
 
     def places(count: int):
         vault = vault_of(notes | {f"n{n:03}.md": "rate" for n in range(count)})
-        return CandidateFinder(vault, Identities(vault.notes)).places(vault.note("t.md"), 400)
+        return CandidateFinder(vault, Identities(vault.notes), None).places(vault.note("t.md"), 400)
 
     # With n notes that say it plainly beside t: prior (1 + 1) / (n + 2 + 2), (1 + 2 * prior) / (n + 1 + 2) of all.
     assert (1 + 2 * 2 / 324) / 323 > 0.003

@@ -4,7 +4,8 @@ import urllib.request
 
 import pytest
 
-from gigamind.llm.fake import answer_to, read_behaviour
+from gigamind.llm.fake import read_behaviour
+from gigamind.llm.fake_answers import answer_to
 
 
 def call(server, path, body=None):

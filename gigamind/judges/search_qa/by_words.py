@@ -110,10 +110,10 @@ def judged_by_words(case: AnswerCase, file: WordsJudgeFile) -> Judgement:
     judgement = judgement_of(case, pieces, verifier, Heard(reply, findings, judged))
     return replace(
         judgement,
-        sentences=tuple(map(_by_rule, judgement.sentences)),
         completeness=None,
         utility=None,
         confidence=None,
+        sentences=tuple(map(_by_rule, judgement.sentences)),
         told_answerable=None,
         tells_omissions=False,
         reported_utility=None,

@@ -106,13 +106,13 @@ class Judgement:
     outcome: Outcome
     sentences: tuple[JudgedClaim, ...]
     omissions: tuple[JudgedOmission, ...]
-    coverage: tuple[Coverage, ...]
     correctness: float | None
     completeness: float | None
     utility: float | None
     confidence: Confidence | None
     abstains: bool
     answerable: bool
+    coverage: tuple[Coverage, ...]
     told_answerable: bool | None
     reported_correctness: float | None
     reported_utility: float | None

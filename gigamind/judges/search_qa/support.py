@@ -82,11 +82,10 @@ class _Around:
     keys: AbstractSet[str]
 
 
-_MAX_LINES = 500  # above a table's row or a list's item
-
 HEADING = re.compile(r"[ \t>]*#{1,6}[ \t]++(.*)$|[ \t>]*(?:\*\*|__)([^*_\n]+)(?:\*\*|__)[ \t:：]*$")
 _ITEM = re.compile(r"(?P<indent>[ \t>]*)(?:[-*+•]|\d{1,3}[.)])[ \t]+")
 _LEAD_IN = re.compile(r"[:：][\s*_]*$")
+_MAX_LINES = 500  # above a table's row or a list's item
 
 
 @dataclass(frozen=True, slots=True)

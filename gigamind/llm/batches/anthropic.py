@@ -11,23 +11,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from gigamind.errors import LlmError
-from gigamind.llm.batches.provider import (
-    Json,
-    Limits,
-    Outcome,
-    Provider,
-    State,
-    code_of,
-    own_path,
-    table,
-    without_result,
-)
+from gigamind.llm.batches.provider import Json, Limits, Outcome, Provider, State, own_path, table
 from gigamind.llm.client import Answer, Message, Request
-from gigamind.llm.faults import scrub
 from gigamind.llm.loading import load_litellm
 from gigamind.llm.prefix import with_marked_prefix
-from gigamind.llm.settings import ModelSettings
 from gigamind.llm.usage import Usage
 
 _VERSION = "2023-06-01"
@@ -48,12 +35,9 @@ class AnthropicBatches(Provider):
     key_variable = "ANTHROPIC_API_KEY"
     address = "https://api.anthropic.com"
     address_variables = ("ANTHROPIC_API_BASE", "ANTHROPIC_BASE_URL")
-    is_tagged = False
+    limits = Limits(requests=100_000, bytes=256 * 10**6)
+    _path = "/v1/messages/batches"
     _cursor = "after_id"
-
-    def __init__(self, settings: ModelSettings, model: str) -> None:
-        limits = Limits(requests=100_000, bytes=256 * 10**6)
-        super().__init__(settings, model, limits, "/v1/messages/batches")
 
     def _root_of(self, address: str) -> str:
         return address.rstrip("/").removesuffix("/messages").removesuffix("/v1")
@@ -119,7 +103,7 @@ class AnthropicBatches(Provider):
             done=total - counts.get("processing", 0),
             total=total,
             results=(own_path(results),) if results else (),
-            problem=without_result(self._settings, row["id"]),
+            problem=self._without_result(row["id"]),
         )
 
     def read(self, line: Json) -> tuple[str, Outcome]:
@@ -136,9 +120,6 @@ class AnthropicBatches(Provider):
             case _:
                 error = self._error("batch_cancelled", "the batch was cancelled before its turn")
         return line["custom_id"], error
-
-    def _error(self, kind: str, message: str) -> LlmError:
-        return LlmError(f"{self._settings.model}: {scrub(message)}", code_of(None, kind, message))
 
 
 def _system_blocks(message: Message) -> list[Json]:

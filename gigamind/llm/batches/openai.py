@@ -9,19 +9,9 @@ from http import HTTPStatus
 from pathlib import Path
 
 from gigamind.errors import LlmError
-from gigamind.llm.batches.provider import (
-    Json,
-    Limits,
-    Outcome,
-    Provider,
-    State,
-    code_of,
-    table,
-    without_result,
-)
+from gigamind.llm.batches.provider import Json, Limits, Outcome, Provider, State, code_of, table
 from gigamind.llm.client import Request
 from gigamind.llm.faults import scrub
-from gigamind.llm.settings import ModelSettings
 from gigamind.llm.transport import account_headers, answer_of
 
 _ENDPOINT = "/v1/chat/completions"
@@ -34,15 +24,12 @@ class OpenAiBatches(Provider):
     """Of one model of OpenAI, or of a server that speaks its protocol."""
 
     name = "OpenAI"
+    is_tagged = True
     key_variable = "OPENAI_API_KEY"
     address = "https://api.openai.com/v1"
     address_variables = ("OPENAI_BASE_URL", "OPENAI_API_BASE")
-    is_tagged = True
-    _cursor = "after"
-
-    def __init__(self, settings: ModelSettings, model: str) -> None:
-        limits = Limits(requests=50_000, bytes=200 * 10**6)
-        super().__init__(settings, model, limits, "/batches")
+    limits = Limits(requests=50_000, bytes=200 * 10**6)
+    _path = "/batches"
 
     def _headers(self) -> dict[str, str]:
         return {"Authorization": f"Bearer {self._key}", **account_headers()}
@@ -117,7 +104,7 @@ class OpenAiBatches(Provider):
             done=counts.get("completed", 0) + counts.get("failed", 0),
             total=counts.get("total", 0),
             results=tuple(name for name in files if name) if status in _ENDED else (),
-            problem=without_result(self._settings, row["id"]) if status == "completed" else problem,
+            problem=self._without_result(row["id"]) if status == "completed" else problem,
         )
 
     def read(self, line: Json) -> tuple[str, Outcome]:
@@ -132,8 +119,4 @@ class OpenAiBatches(Provider):
         error = table(line.get("error")) or table(body.get("error"))
         message = str(error.get("message") or "no reason is told")
         kind = str(error.get("code") or error.get("type") or "")
-        status: int | None = given.get("status_code")
-        code = code_of(status, kind, message)
-        return line["custom_id"], LlmError(
-            f"{self._settings.model}: {scrub(message)}", code, status
-        )
+        return line["custom_id"], self._error(kind, message, given.get("status_code"))

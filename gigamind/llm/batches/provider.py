@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import aiohttp
 
 Json = dict[str, Any]
-Outcome = Answer | LlmError
-"""How a request of a batch ended."""
 _CONNECT_S, _READ_S = 30.0, 300.0  # the answer to 256 MB of requests may take its time
 _BLOCK = 2**16
 _PAGE = 100
@@ -38,6 +36,10 @@ class Limits:
 
     requests: int
     bytes: int
+
+
+Outcome = Answer | LlmError
+"""How a request of a batch ended."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +75,6 @@ class Provider(ABC):
 
     Args:
         model: without the name of the provider.
-        path: of its batches, behind its address.
 
     Raises:
         LlmError: its key is not in the environment.
@@ -83,14 +84,14 @@ class Provider(ABC):
     key_variable: ClassVar[str]
     address: ClassVar[str]
     address_variables: ClassVar[tuple[str, ...]]
-    is_tagged: ClassVar[bool]
-    _cursor: ClassVar[str]  # the parameter that names the last one of a page
+    limits: ClassVar[Limits]
+    is_tagged: ClassVar[bool] = False
+    _path: ClassVar[str]  # of its batches, behind its address
+    _cursor: ClassVar[str] = "after"  # the parameter that names the last one of a page
 
-    def __init__(self, settings: ModelSettings, model: str, limits: Limits, path: str) -> None:
-        self.limits = limits
+    def __init__(self, settings: ModelSettings, model: str) -> None:
         self._settings = settings
         self._model = model
-        self._path = path
         addresses = (settings.api_base, *map(os.environ.get, self.address_variables))
         address = next(filter(None, addresses), self.address)
         keep_secret(address)
@@ -107,6 +108,16 @@ class Provider(ABC):
     def _key(self) -> str:
         """As it is now; a server of one's own may want none."""
         return os.environ.get(self._settings.key_variable or self.key_variable) or "none"
+
+    def _error(self, kind: str, message: str, status: int | None = None) -> LlmError:
+        """What is said of a request."""
+        code = code_of(status, kind, message)
+        return LlmError(f"{self._settings.model}: {scrub(message)}", code, status)
+
+    def _without_result(self, batch_id: str) -> LlmError:
+        """Of a request that its batch was done with, and says nothing of: it may have been generated."""
+        message = f"{self._settings.model}: {batch_id}: it has no result of this request"
+        return LlmError(message, "malformed_response", may_cost=True)
 
     def _root_of(self, address: str) -> str:
         """What `path` goes behind."""
@@ -282,12 +293,6 @@ class Wire:
         code: LlmCode = "timeout" if isinstance(error, TimeoutError) else "server_error"
         unreached = isinstance(error, aiohttp.ClientConnectorError)
         return LlmError(f"{self._settings.model}: {what}", code, may_cost=not unreached)
-
-
-def without_result(settings: ModelSettings, batch_id: str) -> LlmError:
-    """Of a request that its batch was done with, and says nothing of: it may have been generated."""
-    message = f"{settings.model}: {batch_id}: it has no result of this request"
-    return LlmError(message, "malformed_response", may_cost=True)
 
 
 def table(value: Any) -> Json:  # noqa: ANN401  JSON values

@@ -37,6 +37,9 @@ class BatchSender(Booking):
     async def ready(self) -> None:
         await self._batcher.ready()
 
+    async def close(self) -> None:
+        await self._batcher.close()
+
     async def send(self, request: Request, call: Call) -> Answer:
         answer = self._batcher.kept(_identity(request, call))
         if answer is None:
@@ -49,9 +52,6 @@ class BatchSender(Booking):
             raise fault
         call.open_row = row
         return answer
-
-    async def close(self) -> None:
-        await self._batcher.close()
 
     async def _through(
         self, request: Request, worst: Attempt, call: Call

@@ -56,14 +56,7 @@ def _scale_cautions(scale: CardScale, say: Words) -> Iterator[str]:
         # The interval tells how far such a share may be off; this says it in words that nobody passes over.
         if label_class.right == 1:
             most = f"{min(1.0, 3 / (label_class.clusters or label_class.n)):.3f}"
-            yield clustered(
-                "caution.all_right",
-                label_class.clusters,
-                say,
-                what=label_class.name,
-                n=label_class.n,
-                most=most,
-            )
+            yield _of_class("caution.all_right", label_class, say, most=most)
     kappa = group.figures.get("cohen_kappa") or group.figures.get("quadratic_kappa")
     if group.items and kappa is not None and kappa.value is None:
         yield say("caution.no_kappa", scale=name)
@@ -85,14 +78,12 @@ def _few(label_class: _Class, say: Words) -> Iterator[str]:
     if label_class.clusters == 1:
         yield say("caution.one_cluster", what=label_class.name)
     elif (label_class.clusters or label_class.n) < _ENOUGH:
-        yield clustered(
-            "caution.few",
-            label_class.clusters,
-            say,
-            n=label_class.n,
-            what=label_class.name,
-            least=_ENOUGH,
-        )
+        yield _of_class("caution.few", label_class, say, least=_ENOUGH)
+
+
+def _of_class(name: str, label_class: _Class, say: Words, **more: object) -> str:
+    counted = {"what": label_class.name, "n": label_class.n}
+    return clustered(name, label_class.clusters, say, **counted, **more)
 
 
 @dataclass(frozen=True, slots=True)

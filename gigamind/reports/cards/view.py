@@ -35,10 +35,10 @@ class MissRow:
 
     id: str
     question: str
+    quotes: tuple[str, ...]
     label: str
     verdict: str
     confidence: str
-    quotes: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,4 +263,4 @@ def _misses(scale: CardScale, say: Words) -> Iterator[MissRow]:
             share(v) if scale.kind == "graded" else say("page.yes" if v else "page.no")
             for v in (miss.label, miss.verdict)
         )
-        yield MissRow(miss.id, miss.question, label, verdict, share(miss.confidence), miss.quotes)
+        yield MissRow(miss.id, miss.question, miss.quotes, label, verdict, share(miss.confidence))

@@ -13,7 +13,11 @@ _DASHES = {"dashed": "5 2.5", "dotted": "1.8 2.7"}
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A line of a forest: a figure, and what it was in the baseline."""
+    """A line of a forest.
+
+    Attributes:
+        before: the figure in the baseline; None where there is none.
+    """
 
     label: str
     now: Figure

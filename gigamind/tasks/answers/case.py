@@ -46,10 +46,10 @@ class EvalCase:
 
     id: str
     question: str
+    notes: tuple[GivenNote, ...]
     answer: str | None
     language: str
     tags: tuple[str, ...]
-    notes: tuple[GivenNote, ...]
     labels: AnswerLabels | None = None
     relevant: frozenset[int] | None = None
     expected: frozenset[str] | None = None

@@ -141,10 +141,8 @@ def _item_rate(asked: ChecklistItem, checked: Sequence[QualityReport]) -> Qualit
     ]
     yes = sum(item.yes for item in items)
     rate, low, high = _rate(yes, len(items))
-    return QualityItemRate(
-        id=asked.id,
-        ko=asked.ko,
-        en=asked.en,
+    return QualityItemRate.like(
+        asked,
         yes=yes,
         rate=rate,
         low=low,

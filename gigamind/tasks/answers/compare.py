@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from gigamind.metrics.table import is_lower_better
+from gigamind.records.judged import Finite
 from gigamind.release.model import (
     Change,
     ComparedTask,
     EvalSnapshot,
-    Finite,
     Pairs,
     Said,
     Shown,
@@ -89,16 +89,10 @@ class AnswerComparison(ComparedTask[AnswerSummaryReport, AnswerItemReport, Answe
 
     def item(self, line: AnswerItemReport) -> AnswerItem:
         claims = line.evaluation.claims if line.evaluation else ()
-        return AnswerItem(
-            id=line.id,
-            language=line.language,
-            tags=line.tags,
-            question=line.question,
+        return AnswerItem.like(
+            line,
             evaluated=line.is_judged,
-            metrics=line.metrics,
             unsupported=tuple(claim.text for claim in claims if claim.verdict != "supported"),
-            left_out=line.left_out,
-            unanswerable=line.unanswerable,
             check=check_of(line.quality),
         )
 

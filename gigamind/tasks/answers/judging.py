@@ -120,12 +120,7 @@ async def _nothing(models: Models, key: ItemKey, item: object) -> None:
 
 
 def ask_about(
-    prepared: PreparedAnswers,
-    out: Path,
-    progress: Progress,
-    shard: Shard | None = None,
-    *,
-    begun: bool = False,
+    prepared: PreparedAnswers, out: Path, progress: Progress, shard: Shard | None, *, begun: bool
 ) -> ModelRun:
     """What the models say of every answer, or of those of a shard; its check is a part of its own.
 

@@ -12,7 +12,7 @@ from gigamind.evaluation.options import (
 )
 from gigamind.llm.redaction import without_secrets
 from gigamind.retrieval.settings import DEFAULT_EMBEDDER, FusionName, Mode, RetrievalSettings
-from gigamind.systems.settings import DAY_MS, SystemOptions, shown_system
+from gigamind.systems.settings import DAY_MS, SystemName, SystemOptions, shown_system
 
 OF_SYSTEMS = ("system", "system_config", "system_name", "timeout_ms", "max_concurrency")
 """Options that only a system has; not in run.json where none answers."""
@@ -40,10 +40,7 @@ class AnswerEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         None,
         description="how an http system is asked and read: plain, gigamind, openai, or a TOML file; plain without it",
     )
-    system_name: str | None = Field(
-        None,
-        description="name of another system: runs of one name are of one system, wherever it runs",
-    )
+    system_name: SystemName = None
     timeout_ms: int = Field(
         120_000,
         ge=1,

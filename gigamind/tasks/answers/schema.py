@@ -19,11 +19,11 @@ from gigamind.records.judged import (
 from gigamind.records.schema import IntervalReport, Milliseconds, Record, TaskSummary
 from gigamind.systems.health import SystemHealth
 
-Confidence = Literal["high", "medium", "low"]
-AnswerOutcome = Literal["judged", "abstained", "no_claims"]
-Told = Literal["supported", "contradicted", "not_found"]
 Verdict = Literal["supported", "contradicted", "not_found", "unverified"]
 Aside = Literal["abstention", "courtesy", "lead_in", "question", "heading", "source"]
+Told = Literal["supported", "contradicted", "not_found"]
+AnswerOutcome = Literal["judged", "abstained", "no_claims"]
+Confidence = Literal["high", "medium", "low"]
 
 
 class SourceCoverage(Report):

@@ -71,10 +71,10 @@ class AnswerEvaluation(Evaluation[AnswerSummaryReport, AnswerItemReport, None]):
 
         del results
         if self.prepared.system is None:
-            return ask_about(self.prepared, out, progress, shard)
+            return ask_about(self.prepared, out, progress, shard, begun=False)
         if shard and not shard.gathers:  # what the process that began the run was answered
             prepared = with_answers(self.prepared, read_results(unfinished_folder(out)))
-            return ask_about(prepared, out, progress, shard)
+            return ask_about(prepared, out, progress, shard, begun=False)
         if shard and is_resumable(out) and self.prepared.options.resume is None:
             self.asked = self.asked or kept_answers(self.prepared, out)
         asked = self.asked = self.asked or ask_system(self.prepared, self.answerer, out, progress)

@@ -1,14 +1,13 @@
 """What a comparison must know of a link evaluation: its items are notes, its figures sums over notes, divided."""
 
 from gigamind.metrics.links import CEILING
+from gigamind.records.judged import Finite, Report
 from gigamind.records.schema import RunReport
 from gigamind.release.model import (
     Change,
     ComparedTask,
     EvalSnapshot,
-    Finite,
     Pairs,
-    Part,
     Said,
     Shown,
     SnapshotHit,
@@ -18,7 +17,7 @@ from gigamind.release.model import (
 from gigamind.tasks.links.schema import LinkItemReport, LinkSummaryReport
 
 
-class SnapshotSuggestion(Part):
+class SnapshotSuggestion(Report):
     """One suggested link; `hit` tells whether its target was expected."""
 
     anchor: str

@@ -18,12 +18,7 @@ Ranked = tuple[int, Suggestion]
 
 @dataclass(frozen=True, slots=True)
 class Miss:
-    """One row of the dataset that nothing shown leads to.
-
-    Attributes:
-        own: the suggestion of its target that was not shown.
-        instead: what was preferred: another note for its words, else the last one shown.
-    """
+    """One row of the dataset that nothing shown leads to; see `MissReport`."""
 
     row: CheckedLink
     cause: MissCause

@@ -265,11 +265,11 @@ def link_content(
     return Content(
         template="links.html.jinja",
         item_script="link_item.js",
-        charts=link_figures(record, baseline, lang=say.language),
-        captions="link.figure_",
         data=notes_json(
             record.items, say.script("link_script", "link_cause"), comparison, baseline
         ),
+        charts=link_figures(record, baseline, lang=say.language),
+        captions="link.figure_",
         headline=link_headline(record, comparison, say),
         cards=_cards(record, comparison, say),
         figures=all_links(summary.overall),

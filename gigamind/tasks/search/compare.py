@@ -5,12 +5,12 @@ from collections.abc import Mapping
 from pydantic import Field
 
 from gigamind.metrics.answerability import confusion, measure_verdicts
+from gigamind.records.judged import Finite
 from gigamind.records.schema import RunReport, SpeedReport
 from gigamind.release.model import (
     Change,
     ComparedTask,
     EvalSnapshot,
-    Finite,
     Pairs,
     Said,
     Shown,

@@ -22,7 +22,7 @@ from gigamind.retrieval.settings import (
     Mode,
     RetrievalSettings,
 )
-from gigamind.systems.settings import BUILTIN, DAY_MS, SystemOptions, shown_system
+from gigamind.systems.settings import BUILTIN, DAY_MS, SystemName, SystemOptions, shown_system
 
 _OF_SYSTEMS = ("system", "system_config", "system_name")
 OF_ENGINE = (
@@ -60,10 +60,7 @@ class SearchEvalOptions(EvalOptions, ModelRunOptions, ContextOptions):
         description="how an http system is asked and read: plain, gigamind, qdrant, opensearch, meilisearch, typesense,"
         " or a TOML file; plain without it",
     )
-    system_name: str | None = Field(
-        None,
-        description="name of another system: runs of one name are of one system, wherever it runs",
-    )
+    system_name: SystemName = None
     warmup: int = Field(10, ge=0, description="queries run before the clock starts")
     timeout_ms: int = Field(
         15_000, ge=1, le=DAY_MS, description="time limit of one query, in milliseconds"

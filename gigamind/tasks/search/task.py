@@ -21,7 +21,7 @@ class SearchTask(Task[SearchEvalOptions, SummaryReport, ItemReport]):
     """See the module.
 
     Args:
-        retriever: the search that `--system` names, where it is at hand.
+        retriever: what `--system` names, where it is at hand.
     """
 
     name = "search"

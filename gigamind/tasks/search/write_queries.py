@@ -39,6 +39,14 @@ _ID_DIGITS = 12
 _Language = Literal["ko", "en"]
 
 
+@dataclass(frozen=True, slots=True)
+class QuestionLimits:
+    """How many questions a note may get, of each kind; 0 or more."""
+
+    answerable: int = 3
+    unanswerable: int = 1
+
+
 class WrittenQuestion(ModelReply, frozen=True):
     """One question about a note."""
 
@@ -58,14 +66,6 @@ class WrittenQuestions(ModelReply, frozen=True):
     """What a model asks about one note."""
 
     questions: Annotated[list[WrittenQuestion], Most(200)]
-
-
-@dataclass(frozen=True, slots=True)
-class QuestionLimits:
-    """How many questions a note may get, of each kind; 0 or more."""
-
-    answerable: int = 3
-    unanswerable: int = 1
 
 
 @dataclass(frozen=True, slots=True)

@@ -51,12 +51,12 @@ _ALONE_BEHIND = (
     rf"{_NO_VALUE}{_ALONE}(?:\s?{_ALONE})*(?={_S}(?:[.,;!?。…)]|$))"
     rf"|(?:(?<=[.!?。…] )|(?<=[.!?。…])){_ALONE}(?:\s?{_ALONE})*(?![\w(\[:])"
 )
-_RUN = rf"(?:{_ONE}(?:{_S}(?:{_AND}{_S})?{_ONE})*|{_ALONE_BEHIND})"
-_CITATION = re.compile(rf"(?P<run>{_RUN})|`[^`\n]{{1,300}}`")
-_BEHIND = re.compile(rf"(?:[^\S\r\n]{{0,9}}(?:{_RUN})(?!\w))+(?:[.。…]+(?!\w))?")
 _MENTION = re.compile(
     rf"[(（]\s?(?:[Ss]ee(?: also)?|[Cc]f\.?|참고[:：]?|참조[:：]?)?\s?{_LIST}\s?(?:참고|참조)?\s?[)）]"
 )
+_RUN = rf"(?:{_ONE}(?:{_S}(?:{_AND}{_S})?{_ONE})*|{_ALONE_BEHIND})"
+_CITATION = re.compile(rf"(?P<run>{_RUN})|`[^`\n]{{1,300}}`")
+_BEHIND = re.compile(rf"(?:[^\S\r\n]{{0,9}}(?:{_RUN})(?!\w))+(?:[.。…]+(?!\w))?")
 _NUMBERS = re.compile(rf"{_LINK}|(?P<list>{_LIST}|{_ALONE})")
 _RANGE = re.compile(rf"(\d+){_S}[~–-]{_S}(?:{_NOTE}{_S})?#?(\d+)|(\d+)")
 _MAX_RANGE = 50
