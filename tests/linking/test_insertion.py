@@ -1,5 +1,6 @@
 import re
 import time
+from dataclasses import replace
 
 import pyromark
 import pytest
@@ -110,6 +111,46 @@ def test_no_link_makes_the_text_around_it_another(linked_of, text):
     (refusal,) = linked.refusals
     assert linked.text == text
     assert refusal.why == "otherwise"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("**게이트**는 보고, 게이트를 연다", "**게이트**는 보고, [[gate|게이트]]를 연다"),
+        (
+            "`게이트` # 게이트\n\n# 게이트\n\n게이트를, 게이트를",
+            "`게이트` # [[gate|게이트]]\n\n# 게이트\n\n게이트를, 게이트를",
+        ),
+        (
+            "# 게이트\n\n```\n게이트\n```\n\n![게이트](x.png) [게이트]\n\n게이트",
+            "# 게이트\n\n```\n게이트\n```\n\n![게이트](x.png) [게이트]\n\n[[gate|게이트]]",
+        ),
+        ("본다!게이트, **게이트**를", "본다!게이트, **게이트**를"),
+    ],
+)
+def test_where_no_link_may_stand_the_next_place_of_the_name_gets_it(vault_of, before, after):
+    vault = vault_of({**OTHERS, "note.md": before})
+    note = vault.note("note.md")
+    first, *others = suggestions_of(note, "게이트", "gate.md")
+    moving = replace(first, elsewhere=tuple(other.span for other in others))
+    linked = insert(note, [moving], LinkWriter(vault, Identities(vault.notes)))
+    assert linked.text == after
+    # What is refused everywhere is told of the place that was suggested.
+    refused = [refusal.suggestion for refusal in linked.refusals]
+    assert refused == ([] if linked.insertions else [moving])
+    again = [inserted.suggestion for inserted in linked.insertions]
+    assert insert(note, again, LinkWriter(vault, Identities(vault.notes))).text == after
+
+
+def test_a_name_that_is_moved_takes_no_place_of_another_link(vault_of):
+    vault = vault_of({**OTHERS, "note.md": "`게이트` 게이트 문, 게이트"})
+    note = vault.note("note.md")
+    first, *others = suggestions_of(note, "게이트", "gate.md")
+    moving = replace(first, elsewhere=tuple(other.span for other in others))
+    longer = suggestion_at(note, Span(6, 11), "other.md")
+    linked = insert(note, [moving, longer], LinkWriter(vault, Identities(vault.notes)))
+    assert linked.text == "`게이트` [[other|게이트 문]], [[gate|게이트]]"
+    assert linked.refusals == ()
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -120,6 +121,48 @@ def test_a_place_written_as_the_title_is_taken_before_one_in_small_letters(sugge
     suggester = suggester_of({"Snow.md": "x", "a.md": "[[Snow]]", "t.md": "No snow but Snow."})
     (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
     assert (one.anchor, one.features.spelled_as_name) == ("Snow", True)
+
+
+HOME = {
+    "home.md": "---\naliases: [재택근무]\n---\n팀장에게 신청하고 노트북을 쓰는 날."
+    " 주 이틀까지 쓰고, 점검을 마친 장비를 빌린다.",
+    "a.md": "[[home]]",
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "재택근무를 늘리자고 한다.\n\n노트북과 재택근무.",  # the second is a little surer
+        "본다.\n\n재택근무를 늘리자고 한다.\n\n노트북과 재택근무.",
+        "| 노트북을 받은 사람 | 재택근무 |\n|---|---|\n| 한다 | 그렇다 |\n\n재택근무를 늘리자고 한다.",
+        # where a link would be none, or end the bold text
+        "**재택근무**는 팀장에게 신청하고 노트북을 쓴다.\n\n재택근무를 늘리자고 한다.",
+        "재택근무**를** 본다.\n\n재택근무를 늘리자고 한다.",
+        "팀장에게!재택근무\n\n재택근무를 늘리자고 한다.",
+        "## 재택근무\n\n`재택근무` 재택근무를 늘리자고 한다.",
+    ],
+)
+def test_a_name_is_linked_where_it_first_stands_in_prose_so_that_a_link_can(suggester_of, text):
+    suggester = suggester_of(HOME | {"t.md": text})
+    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    assert one.span.start == text.index("재택근무를 늘리")
+    places = {match.start() for match in re.finditer("재택근무", text)}
+    assert {span.start for span in one.elsewhere} < places
+
+
+def test_a_place_that_is_clearly_surer_is_linked_before_the_first(suggester_of):
+    text = "재택근무를 늘리자고 한다.\n\n팀장에게 신청하고 노트북을 쓰는 재택근무."
+    suggester = suggester_of(HOME | {"t.md": text})
+    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    assert [one.span.start, *(span.start for span in one.elsewhere)] == [text.rindex("재택"), 0]
+
+
+def test_a_name_in_tables_alone_is_linked_there(suggester_of):
+    text = "| gate | a |\n|---|---|\n| gate | gate |\n"
+    suggester = suggester_of({"gate.md": "x", "a.md": "[[gate]]", "t.md": text})
+    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    assert [one.span.start, *(span.start for span in one.elsewhere)] == [2, 25, 32]
 
 
 def test_targets_that_are_linked_already_are_left_out_unless_asked_for(suggester_of):
