@@ -130,11 +130,6 @@ def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWri
     return LinkedNote(note, _with_links(note.text, kept), tuple(kept), tuple(refusals))
 
 
-def line_of(note: Note, span: Span) -> int:
-    """The number of the line where a span begins, from 1."""
-    return note.text.count("\n", 0, span.start) + 1
-
-
 def _insertion(
     note: Note, suggestion: LinkSuggestion, writer: LinkWriter, *, in_table: bool | None, done: int
 ) -> Insertion | Reason:
