@@ -48,7 +48,7 @@ class SuggestOptions:
         min_confidence: in [0, 1].
         exclude_existing: leave out targets that the note links to already.  Existing links themselves never move.
         context_chars: code points of the paragraph around an anchor that are compared with the target, and shown.
-        unlikely: also what is less sure than the `floor`.
+        unlikely: also phrases, and words that are no name of the target, that are less sure than the `floor`.
         language: of the reasons; None: that of the note.
     """
 
@@ -61,7 +61,7 @@ class SuggestOptions:
 
 
 def floor(min_confidence: float, features: Features | None = None) -> float:
-    """What a suggestion with these features, or with any, is at least as sure as, if it is shown."""
+    """What a suggestion with these features, or with any, is at least as sure as, if it counts as one."""
     is_phrase = isinstance(features, MeantFeatures)
     return max(min_confidence, LEAST_OF_PHRASES if is_phrase else LEAST_CONFIDENCE)
 
@@ -205,13 +205,11 @@ class LinkSuggester:
 
     def _sure(self, note: Note, options: SuggestOptions) -> list[Sure]:
         """What is sure enough to be suggested at any `min_confidence`, the surest first."""
-        least = options.min_confidence
-        phrases_from = least if options.unlikely else LEAST_OF_PHRASES
+        phrases_from = options.min_confidence if options.unlikely else LEAST_OF_PHRASES
         return [
             Sure(meaning.candidate, confidence, meaning.elsewhere)
             for meaning in self._best(note, options, self.calibration, phrases_from)
-            if (confidence := logistic(meaning.odds))
-            >= (least if options.unlikely else floor(0.0, meaning.candidate.features))
+            if (confidence := logistic(meaning.odds)) >= _least(meaning.candidate.features, options)
         ]
 
     def linked_targets(self, path: str) -> frozenset[str]:
@@ -282,6 +280,17 @@ def load_suggester(
         return LinkSuggester(vault, identities, cache=Cache(cache_folder))
     model = load_short_embedder(embedder)
     return LinkSuggester(vault, identities, model, Cache(cache_folder), progress)
+
+
+def _least(features: Features, options: SuggestOptions) -> float:
+    """What a suggestion is at least as sure as, if it is to be had at some `min_confidence`.
+
+    What a note calls itself has no floor: its author has written the name, and may ask for every place that says it.
+    """
+    if options.unlikely:
+        return options.min_confidence
+    own = isinstance(features, NamedFeatures) and features.kind != "text"
+    return 0.0 if own else floor(0.0, features)
 
 
 def _asked(options: SuggestOptions) -> str:

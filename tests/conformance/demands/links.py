@@ -56,7 +56,7 @@ _INTERFACE = (
         Option("suggest-links", "--min-confidence", 0.3),
         Departure(
             "`minConfidence` from 0",
-            "no name below 0.1 is ever shown, no phrase below 0.3",
+            "so for titles and aliases; no other words of links are shown below 0.1, no phrase below 0.3",
             "what is wrong nine times in ten is no suggestion; of the many phrases, more would be wrong than right are added",
         ),
     ),
