@@ -76,11 +76,11 @@ def summary(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
             f"        {printable(suggestion.reason)}",
         ]
     targets = Counter(suggestion.target for _, suggestion in rows)
-    if len(targets) < len(rows):
+    often = [(target, number) for target, number in targets.most_common(_TARGETS) if number > 1]
+    if often:
         lines.append(f"\n{say('suggest.most')}")
         lines += [
-            f"  {number:4}  {printable(writer.place(target, ''))}"
-            for target, number in targets.most_common(_TARGETS)
+            f"  {number:4}  {printable(writer.place(target, ''))}" for target, number in often
         ]
     return "\n".join(lines)
 

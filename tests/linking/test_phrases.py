@@ -21,6 +21,8 @@ def found(text: str) -> list[str]:
         ("CI/CD pipelines of the payment team", ["ci/cd pipelines", "pipelines", "payment team", "team"]),
         ("the API의 한도", ["api", "한도"]),
         ("2025 and 3", []),
+        ("한도는 하루 12만 원", ["한도", "하루"]),
+        ("2025년은 30과 40으로", ["2025년"]),
         ("", []),
     ],
 )  # fmt: skip
