@@ -43,7 +43,7 @@ _VERBAL = re.compile(
 )
 # 팀의 is a noun with a particle, but 나이 and 종이 are nouns
 _AFTER_ONE_SYLLABLE = frozenset(
-    {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로"}
+    {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로", "까지", "부터"}
 )
 
 
