@@ -111,7 +111,7 @@ def suggest(
 ) -> None:
     """Suggest links for one note, or for all, with confidence and reason; write them if asked to.
 
-    Positions are UTF-16 code units of the note's file, half-open, as editors count them.
+    Ranges in JSON are UTF-16 code units of the note's file, half-open, as editors count them.
 
     With --apply or --in-place, each link is asked about, unless --yes is given, which writes names alone.  --in-place
     keeps the notes as they were, and an undo file, in .gigamind/links of the vault.

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import click
 
-from gigamind.cli.suggestions import Suggested
+from gigamind.cli.suggestions import Suggested, place_of
 from gigamind.errors import InputError, NotesError
 from gigamind.linking.apply import InPlaceWriter, write_copy
-from gigamind.linking.insertion import Insertion, LinkedNote, insert, line_of
+from gigamind.linking.insertion import Insertion, LinkedNote, insert
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.undo import undo
 from gigamind.text import printable
@@ -128,7 +128,7 @@ def _accepted(
         linked = insert(note, suggestions, writer)
         for refusal in linked.refusals:
             suggestion = refusal.suggestion
-            place = f"{note.path}:{line_of(note, suggestion.span)}"
+            place = place_of(suggestion, note)
             why = say(f"no_link.{refusal.why}", target=suggestion.target)
             sentence = say("suggest.refused", place=place, anchor=suggestion.anchor, why=why)
             click.echo(printable(sentence), err=True)
@@ -177,7 +177,7 @@ class _Questions:
         context = (
             printable(left) + click.style(printable(insertion.link), bold=True) + printable(right)
         )
-        place = printable(f"{note.path}:{line_of(note, span)}")
+        place = place_of(suggestion, note)
         question = self._say(
             "suggest.question",
             anchor=printable(suggestion.anchor),

@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from gigamind.cli.documents import NoteDocument, RangeDocument, SuggestionDocument
-from gigamind.linking.insertion import line_of
 from gigamind.linking.link_text import LinkWriter
 from gigamind.linking.suggest import LinkSuggestion
 from gigamind.records.folder import as_json as text_of
@@ -29,20 +28,24 @@ def note_text(suggested: Suggested, writer: LinkWriter, say: Words) -> str:
     note, suggestions = suggested
     if not suggestions:
         return say("suggest.nothing")
-    units = Utf16(note.text)
     count = counted(len(suggestions), "suggestion", "suggestions", say)
     parts = [say("suggest.found", suggestions=count)]
     for number, suggestion in enumerate(suggestions, start=1):
-        start, end = units.span_from_code_points(suggestion.span)
         confidence = f"{suggestion.confidence:.2f}"
         lines = (
             f"{number}. {_arrow(suggestion, note, writer)}",
-            say("suggest.position", start=start, end=end, confidence=confidence),
+            say("suggest.position", place=place_of(suggestion, note), confidence=confidence),
             say("suggest.reason", reason=printable(suggestion.reason)),
             say("suggest.scores", scores=_scores(suggestion, say)),
         )
         parts.append("\n   ".join(lines))
     return "\n\n".join(parts)
+
+
+def place_of(suggestion: LinkSuggestion, note: Note) -> str:
+    """The file and the line where its words begin, as terminals and editors open them."""
+    line = note.text.count("\n", 0, suggestion.span.start) + 1
+    return f"{printable(note.path)}:{line}"
 
 
 def _scores(suggestion: LinkSuggestion, say: Words) -> str:
@@ -67,17 +70,17 @@ def summary(every: Sequence[Suggested], writer: LinkWriter, say: Words) -> str:
     if rows:
         lines.append(f"\n{say('suggest.surest')}")
     for note, suggestion in rows[:_SUREST]:
-        place = f"{printable(note.path)}:{line_of(note, suggestion.span)}"
+        place = place_of(suggestion, note)
         lines += [
             f"  {suggestion.confidence:.2f}  {place}: {_arrow(suggestion, note, writer)}",
             f"        {printable(suggestion.reason)}",
         ]
     targets = Counter(suggestion.target for _, suggestion in rows)
-    if len(targets) < len(rows):
+    often = [(target, number) for target, number in targets.most_common(_TARGETS) if number > 1]
+    if often:
         lines.append(f"\n{say('suggest.most')}")
         lines += [
-            f"  {number:4}  {printable(writer.place(target, ''))}"
-            for target, number in targets.most_common(_TARGETS)
+            f"  {number:4}  {printable(writer.place(target, ''))}" for target, number in often
         ]
     return "\n".join(lines)
 

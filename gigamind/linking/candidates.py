@@ -40,6 +40,7 @@ _DENIED_BEHIND = re.compile(r"(?:[은는이가도]|이나|나)?[ ]?없[이는다
 _PART_BEFORE = re.compile(r"[^\W_]-$")
 _PART_BEHIND = re.compile(r"-[^\W_]")
 # Milne & Witten 2008 cut at 0.065, where the name alone was looked at; what stands around it may make up for much.
+# What a note calls itself is a candidate, however often it is said.
 LEAST_LINK_PROBABILITY = 0.003
 _OCCURRENCES = 10  # of the same words that are looked at
 _LEARNED_FROM = 300  # notes whose plain names are held against links
@@ -222,7 +223,7 @@ class _Reading:
         """Of each name.
 
         A name of the note itself is none, nor is the beginning of a longer name, one that is said not to be there, or
-        one that hardly anybody links.
+        words that a link once had, and that hardly anybody links.
         """
         occurrences: Counter[str] = Counter()
         for mention in self._mentions:
@@ -233,7 +234,7 @@ class _Reading:
             probability = self._finder.dictionary.link_probability(anchor, self._note.path)
             text = self._note.text
             if (
-                probability < LEAST_LINK_PROBABILITY
+                (probability < LEAST_LINK_PROBABILITY and anchor.kind == "text")
                 or _goes_on(text, mention)
                 or _denied(text, mention)
             ):

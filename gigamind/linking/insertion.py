@@ -7,7 +7,7 @@ the links, parsed again, must differ from the one without by these links alone.
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate, chain
 from operator import eq
 from typing import Literal
@@ -70,7 +70,42 @@ class LinkedNote:
 
 
 def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
-    """The note with these links, as far as they can be written.  The time is that of parsing the note a few times."""
+    """The note with these links, as far as they can be written, each at the first of its places that can hold it.
+
+    The time is that of parsing the note a few times, and once more for each place that is tried in vain.
+    """
+    # Each with why it was refused where it was suggested.
+    tried: dict[LinkSuggestion, Refusal | None] = dict.fromkeys(suggestions)
+    refusals: list[Refusal] = []
+    while True:
+        linked = _inserted(note, list(tried), writer)
+        taken = [insertion.span for insertion in linked.insertions]
+        again: dict[LinkSuggestion, Refusal | None] = {}
+        for refusal in linked.refusals:
+            first = tried[refusal.suggestion] or refusal
+            if other := _elsewhere(refusal.suggestion, note, taken):
+                again[other] = first
+            else:
+                refusals.append(first)
+        if not again:
+            return replace(linked, refusals=tuple(refusals))
+        written = [insertion.suggestion for insertion in linked.insertions]
+        tried = {suggestion: tried[suggestion] for suggestion in written} | again
+
+
+def _elsewhere(
+    suggestion: LinkSuggestion, note: Note, taken: Sequence[Span]
+) -> LinkSuggestion | None:
+    """The suggestion at the next of its places that is not taken."""
+    for number, span in enumerate(suggestion.elsewhere, start=1):
+        if not any(span.iou(other) for other in taken):
+            anchor, others = span.slice(note.text), suggestion.elsewhere[number:]
+            return replace(suggestion, span=span, anchor=anchor, elsewhere=others)
+    return None
+
+
+def _inserted(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter) -> LinkedNote:
+    """The note with those of these links that can be written just where they are suggested."""
     refusals: list[Refusal] = []
     wanted: list[Insertion] = []
     places = _places(note, [suggestion.span for suggestion in suggestions])
@@ -93,11 +128,6 @@ def insert(note: Note, suggestions: Sequence[LinkSuggestion], writer: LinkWriter
         if candidate.span not in spans
     ]
     return LinkedNote(note, _with_links(note.text, kept), tuple(kept), tuple(refusals))
-
-
-def line_of(note: Note, span: Span) -> int:
-    """The number of the line where a span begins, from 1."""
-    return note.text.count("\n", 0, span.start) + 1
 
 
 def _insertion(

@@ -30,10 +30,11 @@ _SOURCES = (".py", ".toml")
 
 
 class Sure(NamedTuple):
-    """A candidate, and how likely a person would make the link."""
+    """A candidate, how likely a person would make the link, and the other places of its name."""
 
     candidate: Candidate
     confidence: float
+    elsewhere: tuple[Span, ...] = ()
 
 
 class Kept:
@@ -108,14 +109,16 @@ def _row(sure: Sure) -> list[object]:
     span, features = sure.candidate.span, sure.candidate.features
     known = [getattr(features, field.name) for field in fields(features)]
     is_phrase = isinstance(features, MeantFeatures)
-    return [span.start, span.end, sure.candidate.target, sure.confidence, is_phrase, known]
+    others = [(other.start, other.end) for other in sure.elsewhere]
+    return [span.start, span.end, sure.candidate.target, sure.confidence, is_phrase, known, others]
 
 
 def _read(row: Sequence[Any]) -> Sure:
-    start, end, target, confidence, is_phrase, known = row
+    start, end, target, confidence, is_phrase, known, others = row
     kind = MeantFeatures if is_phrase else NamedFeatures
     features = kind(**dict(zip(_NAMES[kind], known, strict=True)))
-    return Sure(Candidate(Span(start, end), target, features), confidence)
+    elsewhere = tuple(Span(*other) for other in others)
+    return Sure(Candidate(Span(start, end), target, features), confidence, elsewhere)
 
 
 _NAMES = {kind: [field.name for field in fields(kind)] for kind in (NamedFeatures, MeantFeatures)}

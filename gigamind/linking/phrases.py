@@ -43,7 +43,7 @@ _VERBAL = re.compile(
 )
 # 팀의 is a noun with a particle, but 나이 and 종이 are nouns
 _AFTER_ONE_SYLLABLE = frozenset(
-    {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로"}
+    {"은", "는", "을", "를", "의", "에", "에서", "에게", "과", "와", "으로", "까지", "부터"}
 )
 
 
@@ -80,5 +80,6 @@ def _noun(word: str) -> tuple[int, bool]:
         return 0, False
     for end in range(1, len(word)):  # the longest particle, the shortest stem
         if (end > 1 or word[1:] in _AFTER_ONE_SYLLABLE) and is_particle(word[:end], word, end):
-            return (0, False) if word[:end] in _STOP else (end, True)
+            stem = word[:end]
+            return (0, False) if stem in _STOP or stem.isdigit() else (end, True)
     return (len(word), False) if len(word) > 1 else (0, False)

@@ -37,7 +37,7 @@ def test_a_suggestion_reads_as_the_format_says(suggest):
         "Found 1 link suggestion:\n"
         "\n"
         '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
-        f"   Position: 20-27, Confidence: {confidence}\n"
+        f"   Position: projects/gigamind.md:4, Confidence: {confidence}\n"
         "   Reason: alias of the note; linked in 1 of 1 other notes that say it\n"
         f"   Scores: {scores}\n"
     )
@@ -65,7 +65,7 @@ def test_a_suggestion_is_korean_through_and_through_where_that_is_asked_for(sugg
         "링크 제안 1개를 찾았습니다.\n"
         "\n"
         '1. "RAG 시스템" → [[RAG 아키텍처]]\n'
-        "   위치: 20-27, 확신도: N\n"
+        "   위치: projects/gigamind.md:4, 확신도: N\n"
         "   근거: 노트의 별칭과 같음; 이 말을 쓴 다른 노트 1개 중 1개가 링크함\n"
         "   점수: 언급 N, 문맥 N, 중심성 N\n"
     )
@@ -193,12 +193,13 @@ def test_a_summary_of_thousands_is_a_page_with_the_surest_first(tmp_path):
                 replace(one, confidence=(2_000 - number) / 2_000, target=target)
                 for number, one in enumerate(suggestions_of(note, "gate", "gate.md"), rank)
                 for target in ("gate.md", "other.md")[: 1 + (number % 20 == 0)]
+                + ("n00.md",) * (number == 1)
             ],
         )
         for rank, note in enumerate(vault.notes)
     ]
     lines = summary(every, LinkWriter(vault, Identities(vault.notes)), words("en")).splitlines()
-    assert lines[0] == "2,100 link suggestions in 100 of 102 notes."
+    assert lines[0] == "2,101 link suggestions in 100 of 102 notes."
     rows = [line for line in lines if line.startswith("  1.00  ")]
     assert rows[0] == '  1.00  n00.md:1: "gate" → [[gate]]'
     assert len([line for line in lines if '"gate" → ' in line]) == 20

@@ -180,7 +180,9 @@ def test_each_link_is_asked_about_as_it_would_stand(folder):
     terminal, code, output = ask(folder, "n\n", "maybe\n", "ㅛ\n", "y\n")
     shown = terminal.shown.replace("\r", "")
     assert "\na.md:1 (1 of 4)\n  [[limit|임계값]]은 게이트에서\n" in shown
-    assert re.search(r'\n  "임계값" → limit.md, confidence 0\.\d\d: title of the note', shown)
+    assert re.search(
+        r'\n  "임계값" → limit.md, confidence 0\.\d\d: title or file name of the note', shown
+    )
     assert "\na.md:1 (2 of 4)\n  임계값은 [[gate|게이트]]에서\n" in shown
     assert "Error: type y, n, a or q" in shown
     assert "\nb.md:3 (3 of 4)\n" in shown

@@ -1,5 +1,6 @@
 import re
 import time
+from dataclasses import replace
 
 import pyromark
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from link_features import suggestion_at, suggestions_of
 
-from gigamind.linking.insertion import insert, line_of
+from gigamind.linking.insertion import insert
 from gigamind.linking.link_text import LinkWriter
 from gigamind.spans import Span
 from gigamind.vault.identity import Identities
@@ -113,6 +114,46 @@ def test_no_link_makes_the_text_around_it_another(linked_of, text):
 
 
 @pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("**게이트**는 보고, 게이트를 연다", "**게이트**는 보고, [[gate|게이트]]를 연다"),
+        (
+            "`게이트` # 게이트\n\n# 게이트\n\n게이트를, 게이트를",
+            "`게이트` # [[gate|게이트]]\n\n# 게이트\n\n게이트를, 게이트를",
+        ),
+        (
+            "# 게이트\n\n```\n게이트\n```\n\n![게이트](x.png) [게이트]\n\n게이트",
+            "# 게이트\n\n```\n게이트\n```\n\n![게이트](x.png) [게이트]\n\n[[gate|게이트]]",
+        ),
+        ("본다!게이트, **게이트**를", "본다!게이트, **게이트**를"),
+    ],
+)
+def test_where_no_link_may_stand_the_next_place_of_the_name_gets_it(vault_of, before, after):
+    vault = vault_of({**OTHERS, "note.md": before})
+    note = vault.note("note.md")
+    first, *others = suggestions_of(note, "게이트", "gate.md")
+    moving = replace(first, elsewhere=tuple(other.span for other in others))
+    linked = insert(note, [moving], LinkWriter(vault, Identities(vault.notes)))
+    assert linked.text == after
+    # What is refused everywhere is told of the place that was suggested.
+    refused = [refusal.suggestion for refusal in linked.refusals]
+    assert refused == ([] if linked.insertions else [moving])
+    again = [inserted.suggestion for inserted in linked.insertions]
+    assert insert(note, again, LinkWriter(vault, Identities(vault.notes))).text == after
+
+
+def test_a_name_that_is_moved_takes_no_place_of_another_link(vault_of):
+    vault = vault_of({**OTHERS, "note.md": "`게이트` 게이트 문, 게이트"})
+    note = vault.note("note.md")
+    first, *others = suggestions_of(note, "게이트", "gate.md")
+    moving = replace(first, elsewhere=tuple(other.span for other in others))
+    longer = suggestion_at(note, Span(6, 11), "other.md")
+    linked = insert(note, [moving, longer], LinkWriter(vault, Identities(vault.notes)))
+    assert linked.text == "`게이트` [[other|게이트 문]], [[gate|게이트]]"
+    assert linked.refusals == ()
+
+
+@pytest.mark.parametrize(
     "text",
     [
         "[`게이트`, 게이트][agents.run.게이트]",
@@ -158,8 +199,8 @@ def test_what_cannot_be_linked_leaves_the_other_links_of_the_note(linked_of):
     assert (
         linked.text == "**게이트**를\n\n[[gate|게이트]]가\n\n# 게이트\n\n!게이트, [[gate|게이트]]"
     )
-    lines = [line_of(linked.note, refusal.suggestion.span) for refusal in linked.refusals]
-    assert sorted(lines) == [1, 5, 7]
+    starts = [refusal.suggestion.span.start for refusal in linked.refusals]
+    assert sorted(starts) == [2, 18, 24]
 
 
 def test_suggestions_that_overlap_or_that_the_note_does_not_hold_are_refused(vault_of):

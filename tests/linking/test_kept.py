@@ -21,7 +21,7 @@ NOTES = {
     "wind.md": "# Wind\n\nMoving air. Rain comes with it, and heavy storms.",
     "폭풍.md": "---\naliases: [storm]\n---\n거센 바람과 비. [[rain]]을 보라. [[wind]]도.",
     "바람.md": "바람이 분다. 거센 폭풍은 wind와 rain을 데려온다.",
-    "t.md": "After the rain, moving air and 거센 바람을 본다. A storm and wind.",
+    "t.md": "After the rain, moving air and 거센 바람을 본다. A storm and wind; then rain.",
 }
 # Where nothing is linked, what a person would accept is suggested: phrases, too.
 PLAIN = {path: text.replace("[[", "").replace("]]", "") for path, text in NOTES.items()}

@@ -11,7 +11,8 @@ NEW = replace(PLAIN, linked_notes=0, saying_notes=0)
 @pytest.mark.each(
     "kind, english, korean",
     [
-        ("title", "title of the note", "노트 제목과 같음"), ("alias", "alias of the note", "노트의 별칭과 같음"),
+        ("title", "title or file name of the note", "노트의 제목이나 파일 이름과 같음"),
+        ("alias", "alias of the note", "노트의 별칭과 같음"),
         ("heading", "first heading of the note", "노트의 첫 제목과 같음"),
         ("text", "other notes link it with these words", "다른 노트에서 이 말로 링크함"),
     ],
@@ -41,7 +42,7 @@ def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
         ),
         (
             {"cue_beside": 1.0},
-            "links of this vault stand between such words",
+            "such words often stand beside links in this vault",
             "이 보관함에서 링크가 놓이는 문맥",
         ),
         (
@@ -59,15 +60,15 @@ def test_a_name_says_what_it_is_of_the_target(kind, english, korean):
 )
 def test_what_else_speaks_for_a_link_is_told_behind_it(changed, english, korean):
     named = replace(NEW, **changed)
-    assert reason(named, "en") == f"title of the note; {english}"
-    assert reason(named, "ko") == f"노트 제목과 같음; {korean}"
+    assert reason(named, "en") == f"title or file name of the note; {english}"
+    assert reason(named, "ko") == f"노트의 제목이나 파일 이름과 같음; {korean}"
 
 
 @pytest.mark.each(
     "changed", [{"cue_beside": 0.99}, {"words_shared": 0.19}, {"neighbours": 0.99}, {"cue_near": 5.0}]
 )  # fmt: skip
 def test_what_hardly_speaks_for_a_link_is_not_told(changed):
-    assert reason(replace(NEW, **changed), "en") == "title of the note"
+    assert reason(replace(NEW, **changed), "en") == "title or file name of the note"
 
 
 # No particle that changes with the last sound may follow a passage: 휴게실과, but 게이트와.

@@ -1,4 +1,5 @@
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -120,6 +121,48 @@ def test_a_place_written_as_the_title_is_taken_before_one_in_small_letters(sugge
     assert (one.anchor, one.features.spelled_as_name) == ("Snow", True)
 
 
+HOME = {
+    "home.md": "---\naliases: [재택근무]\n---\n팀장에게 신청하고 노트북을 쓰는 날."
+    " 주 이틀까지 쓰고, 점검을 마친 장비를 빌린다.",
+    "a.md": "[[home]]",
+}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "재택근무를 늘리자고 한다.\n\n노트북과 재택근무.",  # the second is a little surer
+        "본다.\n\n재택근무를 늘리자고 한다.\n\n노트북과 재택근무.",
+        "| 노트북을 받은 사람 | 재택근무 |\n|---|---|\n| 한다 | 그렇다 |\n\n재택근무를 늘리자고 한다.",
+        # where a link would be none, or end the bold text
+        "**재택근무**는 팀장에게 신청하고 노트북을 쓴다.\n\n재택근무를 늘리자고 한다.",
+        "재택근무**를** 본다.\n\n재택근무를 늘리자고 한다.",
+        "팀장에게!재택근무\n\n재택근무를 늘리자고 한다.",
+        "## 재택근무\n\n`재택근무` 재택근무를 늘리자고 한다.",
+    ],
+)
+def test_a_name_is_linked_where_it_first_stands_in_prose_so_that_a_link_can(suggester_of, text):
+    suggester = suggester_of(HOME | {"t.md": text})
+    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    assert one.span.start == text.index("재택근무를 늘리")
+    places = {match.start() for match in re.finditer("재택근무", text)}
+    assert {span.start for span in one.elsewhere} < places
+
+
+def test_a_place_that_is_clearly_surer_is_linked_before_the_first(suggester_of):
+    text = "재택근무를 늘리자고 한다.\n\n팀장에게 신청하고 노트북을 쓰는 재택근무."
+    suggester = suggester_of(HOME | {"t.md": text})
+    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    assert [one.span.start, *(span.start for span in one.elsewhere)] == [text.rindex("재택"), 0]
+
+
+def test_a_name_in_tables_alone_is_linked_there(suggester_of):
+    text = "| gate | a |\n|---|---|\n| gate | gate |\n"
+    suggester = suggester_of({"gate.md": "x", "a.md": "[[gate]]", "t.md": text})
+    (one,) = suggester.suggest(suggester.vault.note("t.md"), ALL)
+    assert [one.span.start, *(span.start for span in one.elsewhere)] == [2, 25, 32]
+
+
 def test_targets_that_are_linked_already_are_left_out_unless_asked_for(suggester_of):
     suggester = suggester_of(FIVE)
     assert [target for _, target, _ in found(suggester, "rain.md")] == ["wind.md"]
@@ -140,19 +183,52 @@ def test_the_confidence_is_a_floor_and_the_number_a_ceiling(suggester_of):
     assert found(suggester, "hail.md", replace(ALL, max_suggestions=1)) == [first]
 
 
-def test_what_is_nearly_always_wrong_is_shown_only_where_it_is_asked_for(suggester_of):
-    # Each note says seven names and links one of them.
+def seven_words(called: str):
+    """Each of 21 notes says seven words and links one of them to a note with a file name made of it."""
     names = ("one", "two", "six", "ten", "red", "tan", "sky")
-    notes = {f"{name} gate.md": "x" for name in names}
+    notes = {f"{called.format(name)}.md": "x" for name in names}
     for number in range(21):
-        said = (f"[[{name} gate]]" if number % 7 == n else f"{name} gate" for n, name in enumerate(names))  # fmt: skip
+        links = [f"[[{called.format(name)}|{name} gate]]" for name in names]
+        said = (link if number % 7 == n else f"{names[n]} gate" for n, link in enumerate(links))
         notes[f"n{number:02}.md"] = "\n\n".join(f"On {name} now." for name in said)
-    suggester = suggester_of(notes)
+    return notes
+
+
+def test_what_is_nearly_always_wrong_is_shown_only_where_it_is_asked_for(suggester_of):
+    suggester = suggester_of(seven_words("to {}"))
     every = found(suggester, "n00.md")
     unlikely = [one for one in every if one[2] < LEAST_CONFIDENCE]
     assert unlikely
     shown = found(suggester, "n00.md", replace(ALL, unlikely=False))
     assert shown == [one for one in every if one not in unlikely]
+
+
+def test_what_a_note_calls_itself_is_shown_at_any_confidence_that_is_asked_for(suggester_of):
+    suggester = suggester_of(seven_words("{} gate"))
+    every = found(suggester, "n00.md", replace(ALL, unlikely=False))
+    assert every == found(suggester, "n00.md")
+    assert len([one for one in every if one[2] < LEAST_CONFIDENCE]) > 1
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "the engineer on call",
+        "the on-call engineer",
+        "On call: Marek.",
+        "is\ton\u00a0call",
+        "on_call",
+    ],
+)
+@pytest.mark.parametrize("own", ["aliases: [on call]", "aliases: ON-CALL", "title: On call"])
+def test_a_name_that_a_note_gives_itself_is_suggested_however_seldom_it_is_linked(
+    suggester_of, said, own
+):
+    # 400 notes say it plainly, and none links it.
+    notes = {"rota.md": f"---\n{own}\n---\n", "home.md": "[[rota]]", "t.md": said}
+    notes |= {f"n{number:03}.md": "Who is on call?" for number in range(400)}
+    options = SuggestOptions(min_confidence=0.0)
+    assert [one[1] for one in found(suggester_of(notes), "t.md", options)] == ["rota.md"]
 
 
 def test_each_target_comes_once_with_its_surest_anchor(suggester_of):
@@ -195,17 +271,17 @@ def test_what_is_said_not_to_be_there_is_no_place(suggester_of, text, anchors):
     assert [anchor for anchor, _, _ in found(suggester_of(notes), "t.md")] == anchors
 
 
-def test_an_anchor_that_is_almost_never_linked_is_dropped(vault_of):
-    notes = {"rate.md": "x", "link.md": "[[rate]]", "t.md": "rate"}
+def test_words_of_a_link_that_are_almost_never_linked_are_dropped(vault_of):
+    notes = {"a.md": "x", "link.md": "[[a|rate]]", "t.md": "rate"}
 
     def places(count: int):
         vault = vault_of(notes | {f"n{n:03}.md": "rate" for n in range(count)})
         return CandidateFinder(vault, Identities(vault.notes), None).places(vault.note("t.md"), 400)
 
-    # With n notes that say it plainly beside t: prior (1 + 1) / (n + 2 + 2), (1 + 2 * prior) / (n + 1 + 2) of all.
-    assert (1 + 2 * 2 / 324) / 323 > 0.003
+    # With n notes that say it plainly beside t: prior (0 + 1) / (n + 1 + 2), (1 + 2 * prior) / (n + 1 + 2) of all.
+    assert (1 + 2 / 323) / 323 > 0.003
     assert len(places(320)) == 1
-    assert (1 + 2 * 2 / 344) / 343 < 0.003
+    assert (1 + 2 / 343) / 343 < 0.003
     assert places(340) == []
 
 
@@ -385,7 +461,8 @@ def test_what_is_shown_is_what_of_everything_is_sure_enough(stormy, words, least
     text = " ".join(words)
     note = replace(stormy.vault.note("t.md"), text=text, document=parse(text))
     every = stormy.suggest(note, replace(ALL, max_suggestions=100))
-    sure = [one for one in every if one.confidence >= max(least, LEAST_CONFIDENCE)]
+    # All names here are titles.
+    sure = [one for one in every if one.confidence >= max(least, LEAST_CONFIDENCE * one.is_phrase)]
     shown = replace(ALL, min_confidence=least, max_suggestions=2, unlikely=False)
     assert stormy.suggest(note, shown) == sure[:2]
 
@@ -394,7 +471,7 @@ def test_what_is_shown_is_what_of_everything_is_sure_enough(stormy, words, least
 def test_what_is_said_of_sure_names_does_not_hang_on_whether_meaning_is_compared(stormy, words):
     text = " ".join(words)
     note = replace(stormy.vault.note("t.md"), text=text, document=parse(text))
-    options = replace(ALL, unlikely=False, max_suggestions=100)
+    options = replace(ALL, unlikely=False, max_suggestions=100, min_confidence=LEAST_CONFIDENCE)
     alone = LinkSuggester(stormy.vault, Identities(stormy.vault.notes)).suggest(note, options)
 
     def sure_names(suggestions):

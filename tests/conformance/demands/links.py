@@ -56,7 +56,7 @@ _INTERFACE = (
         Option("suggest-links", "--min-confidence", 0.3),
         Departure(
             "`minConfidence` from 0",
-            "no name below 0.1 is ever shown, no phrase below 0.3",
+            "so for titles and aliases; no other words of links are shown below 0.1, no phrase below 0.3",
             "what is wrong nine times in ten is no suggestion; of the many phrases, more would be wrong than right are added",
         ),
     ),
@@ -166,6 +166,11 @@ _DEMANDS = (
         (729, 731, 732, 733),
         'Found 3 link suggestions: … "RAG 시스템" → [[RAG 아키텍처]] … Position: 145-152, Confidence: 0.87 … Reason: 직접적인 개념 참조',
         Test("cli/test_suggest.py::test_a_suggestion_reads_as_the_format_says"),
+        Departure(
+            "`Position: 145-152`",
+            "`Position: projects/gigamind.md:4`; the range is in `--json`",
+            "a person opens a file at a line, and finds no UTF-16 offset",
+        ),
     ),
     row(
         (735, 739),
